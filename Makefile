@@ -1,0 +1,56 @@
+# The relay: every target is one plain line. make prints this help.
+GO ?= go
+GOLANGCI_VERSION = v2.15.0
+HELM_VERSION = v3.22.0
+TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
+
+.PHONY: help test race lint chart bench soak fuzz run image redis luacheck
+help: ## print this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+test: redis ## run all tests (installs redis-server where it may)
+	$(GO) test ./...
+
+race: redis ## run all tests under the race detector (needs gcc)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
+	$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) run ./...
+	luacheck --quiet lua
+
+chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm
+	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/...
+
+bench: redis ## measure against a bare handler and the plain script, in one run
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./cmd/relay
+
+soak: redis ## what takes long: repetitions, many random decisions, fuzzing
+	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKill' -v ./cmd/relay
+	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run TestAgainstTheOracle -v ./ratelimit
+	$(MAKE) fuzz FUZZTIME=2m
+
+FUZZTIME ?= 10s
+fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each
+	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) ./events
+	$(GO) test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) ./notifier
+	$(GO) test -run '^$$' -fuzz FuzzHook -fuzztime $(FUZZTIME) ./server
+
+run: ## run the relay with configs/relay.yaml
+	$(GO) run ./cmd/relay serve --config configs/relay.yaml
+
+image: ## build the image with docker, podman or buildah (BUILDER=...)
+	$(or $(BUILDER),docker) build -t slackrelay:$(shell git describe --always --dirty) --build-arg VERSION=$(shell git describe --always --dirty) .
+
+redis:
+	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || .ci/install redis-server
+
+luacheck:
+	@command -v luacheck >/dev/null || .ci/install lua-check
+
+$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
+	GOBIN=$(TOOLS)/new $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv $(TOOLS)/new/golangci-lint $@
+
+$(TOOLS)/helm-$(HELM_VERSION):
+	GOBIN=$(TOOLS)/new $(GO) install helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+	mv $(TOOLS)/new/helm $@

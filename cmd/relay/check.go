@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"slackrelay/configs"
+)
+
+func newCheck() *cobra.Command {
+	var flags configs.Flags
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Validate the configuration and print what is in effect",
+		Long: "Validate the configuration of file and environment, and print what is in effect, secrets masked.\n" +
+			"Every fault is reported at once. The exit code is 2 when there is one.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return check(cmd, flags) },
+	}
+	addConfigFlags(cmd, &flags)
+	return cmd
+}
+
+func check(cmd *cobra.Command, flags configs.Flags) error {
+	loaded, err := configs.Load(flags)
+	if err != nil {
+		return err
+	}
+	effective, err := yaml.Marshal(loaded.Config)
+	if err != nil {
+		return fmt.Errorf("print the configuration: %w", err)
+	}
+	if _, err := cmd.OutOrStdout().Write(effective); err != nil {
+		return fmt.Errorf("print the configuration: %w", err)
+	}
+	for _, warning := range loaded.Warnings {
+		cmd.PrintErrln("warning:", warning)
+	}
+	if n := len(loaded.UnknownVariables); n > 0 {
+		for _, name := range loaded.UnknownVariables {
+			cmd.PrintErrln("error:", name)
+		}
+		return usagef("%d variable(s) of the environment are not settings", n)
+	}
+	cmd.PrintErrln("the configuration is valid")
+	return nil
+}

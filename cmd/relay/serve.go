@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slackrelay/configs"
+	"slackrelay/server"
+)
+
+// grace is how long requests in hand may take to end when the relay stops.
+const grace = 10 * time.Second
+
+func newServe() *cobra.Command {
+	var flags configs.Flags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the relay",
+		Long: "Run the relay until SIGTERM or SIGINT. It then answers 503 on /readyz, takes webhooks for RELAY_DRAIN\n" +
+			"more, finishes what it has in hand and exits. A second signal ends it at once.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), flags, cmd)
+		},
+	}
+	addConfigFlags(cmd, &flags)
+	cmd.Flags().StringVar(&flags.Listen, "listen", "", "where webhooks are taken, host:port")
+	cmd.Flags().StringVar(&flags.OpsListen, "ops-listen", "", "health, metrics and API, host:port")
+	cmd.Flags().StringVar(&flags.RedisURL, "redis-url", "", "redis://host:port/0; a password is better kept in RELAY_REDIS_URL_FILE")
+	return cmd
+}
+
+func addConfigFlags(cmd *cobra.Command, flags *configs.Flags) {
+	cmd.Flags().StringVarP(&flags.File, "config", "c", "", "YAML file (default RELAY_CONFIG)")
+}
+
+func serve(ctx context.Context, flags configs.Flags, cmd *cobra.Command) error {
+	loaded, err := configs.Load(flags)
+	if err != nil {
+		return err
+	}
+	log := newLogger(loaded.Config, cmd.ErrOrStderr())
+	for _, warning := range append(loaded.UnknownVariables, loaded.Warnings...) {
+		log.WarnContext(ctx, "configuration", "warning", warning)
+	}
+	r, err := assemble(loaded.Config, surroundings{log: log, console: cmd.OutOrStdout()})
+	if err != nil {
+		return err
+	}
+	defer r.close() //nolint:errcheck // the process ends
+	public, ops, err := r.listen(ctx)
+	if err != nil {
+		return err
+	}
+	return r.serve(ctx, public, ops)
+}
+
+// listen opens both listeners before anything else starts, so that a taken port fails at once.
+func (r *relay) listen(ctx context.Context) (public, ops net.Listener, err error) {
+	var lc net.ListenConfig
+	public, err = lc.Listen(ctx, "tcp", r.cfg.Listen)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for webhooks: %w; set RELAY_LISTEN to another address", err)
+	}
+	ops, err = lc.Listen(ctx, "tcp", r.cfg.OpsListen)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("listen for ops: %w; set RELAY_OPS_LISTEN to another address", err), public.Close())
+	}
+	return public, ops, nil
+}
+
+// serve runs until ctx ends, then stops in this order: no longer ready, no more webhooks, what the courier
+// has in hand, the ops listener. Each step ends before the next one begins.
+func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
+	takes := newTask(ctx, func(ctx context.Context) error {
+		return server.Serve(ctx, public, r.server.Public(), r.log, grace)
+	})
+	delivers := newTask(ctx, func(ctx context.Context) error {
+		r.courier.Run(ctx)
+		return nil
+	})
+	answers := newTask(ctx, func(ctx context.Context) error {
+		return server.Serve(ctx, ops, r.server.Ops(), r.log, grace)
+	})
+	r.log.InfoContext(ctx, "relay started", "listen", public.Addr(), "ops_listen", ops.Addr(),
+		"channels", r.status.Channels(), "durable", r.status.Durable(), "version", versionText())
+
+	var failed error
+	select {
+	case <-ctx.Done():
+		r.drain(ctx)
+	case failed = <-takes.done:
+	case failed = <-answers.done:
+	}
+	err := errors.Join(failed, takes.stop(), delivers.stop())
+	r.sayWhatIsLost(ctx)
+	err = errors.Join(err, answers.stop())
+	r.log.InfoContext(ctx, "relay stopped")
+	return err
+}
+
+// drain leaves time for load balancers to see that this replica is no longer ready.
+func (r *relay) drain(ctx context.Context) {
+	r.server.Drain()
+	r.log.InfoContext(ctx, "draining: webhooks are still taken", "for", r.cfg.Drain)
+	<-time.After(r.cfg.Drain)
+}
+
+// sayWhatIsLost is for the in-memory engines only: Redis keeps what is pending.
+func (r *relay) sayWhatIsLost(ctx context.Context) {
+	if r.status.Durable() {
+		return
+	}
+	all, err := r.status.All(context.WithoutCancel(ctx))
+	if err != nil {
+		return // memory does not fail
+	}
+	for _, status := range all {
+		if status.Ledger.Pending > 0 {
+			r.log.WarnContext(ctx, "messages that were admitted but not sent are lost: no Redis is configured",
+				"channel", status.Channel, "messages", status.Ledger.Pending)
+		}
+	}
+}
+
+// task is a goroutine with an owner, who stops it and waits for its end.
+type task struct {
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func newTask(ctx context.Context, f func(ctx context.Context) error) task {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	t := task{cancel: cancel, done: make(chan error, 1)}
+	go func() {
+		defer close(t.done)
+		t.done <- f(ctx)
+	}()
+	return t
+}
+
+// stop ends the task and answers its error, once.
+func (t task) stop() error {
+	t.cancel()
+	return <-t.done
+}

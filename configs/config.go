@@ -1,0 +1,147 @@
+// Package configs loads the relay's configuration: defaults, then a YAML file, then the environment, then
+// flags; then it is validated as a whole, and every fault is reported at once.
+//
+// Plain settings have the same name in the file (redis_url) and in the environment (RELAY_REDIS_URL). Only
+// this package reads files and environment; the other rooms are given option structs (see options.go).
+package configs
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config is everything that can be set. Each field's comment ends with its default.
+type Config struct {
+	// Listen is where webhooks are taken, host:port (127.0.0.1:8080).
+	Listen string `yaml:"listen" split_words:"true"`
+	// OpsListen is where health, metrics and the API are served, host:port (127.0.0.1:9090).
+	OpsListen string `yaml:"ops_listen" split_words:"true"`
+	// RedisURL is redis://... or rediss://...; empty = in memory, one replica, not durable (empty).
+	RedisURL     Secret `yaml:"redis_url"      split_words:"true"`
+	RedisURLFile string `yaml:"redis_url_file" split_words:"true"`
+	// Drain is how long webhooks are still taken after SIGTERM, with /readyz already 503 (5s).
+	Drain time.Duration `yaml:"drain" split_words:"true"`
+	// Dedupe is how long the id of an admitted event is remembered (1h).
+	Dedupe time.Duration `yaml:"dedupe" split_words:"true"`
+	// Lease is how long a replica that died keeps its channels from being served by another (10s).
+	Lease time.Duration `yaml:"lease" split_words:"true"`
+	// SlackToken is the bot token; empty = messages are shown on the console instead (empty).
+	SlackToken     Secret `yaml:"slack_token"      split_words:"true"`
+	SlackTokenFile string `yaml:"slack_token_file" split_words:"true"`
+	// SlackApiURL is the base URL of the Slack Web API, for tests and gateways (Slack's own).
+	SlackApiURL string `yaml:"slack_api_url" split_words:"true"` //nolint:revive // envconfig makes SLACK_API_URL of this spelling; a tag would also read the bare name
+	// SlackTimeout bounds one request to Slack; it must be shorter than the lease (5s).
+	SlackTimeout time.Duration `yaml:"slack_timeout" split_words:"true"`
+	// AllowUnauthenticated lets channels without an ingress token be reached from other machines (false).
+	AllowUnauthenticated bool `yaml:"allow_unauthenticated" split_words:"true"`
+	// LogLevel is debug, info, warn or error (info).
+	LogLevel string `yaml:"log_level" split_words:"true"`
+	// LogFormat is text or json (text).
+	LogFormat string `yaml:"log_format" split_words:"true"`
+	// Channels are the destinations (one, named default).
+	Channels []Channel `yaml:"channels" ignored:"true"`
+}
+
+// Channel is a named destination with its limits.
+type Channel struct {
+	// Name is what senders put into the path: [a-z0-9][a-z0-9-]{0,62}.
+	Name string `yaml:"name" ignored:"true"`
+	// SlackChannel is a channel's id or name, for the bot token (empty).
+	SlackChannel string `yaml:"slack_channel" split_words:"true"`
+	// SlackWebhookURL is an incoming webhook, instead of the bot token (empty).
+	SlackWebhookURL     Secret `yaml:"slack_webhook_url"      split_words:"true"`
+	SlackWebhookURLFile string `yaml:"slack_webhook_url_file" split_words:"true"`
+	// GlobalLimit is how many events the channel admits within its window (100).
+	GlobalLimit int64 `yaml:"global_limit" split_words:"true"`
+	// CategoryLimit is how many events of one category are admitted within the window (10).
+	CategoryLimit int64 `yaml:"category_limit" split_words:"true"`
+	// Window is the rolling window of both limits (30m).
+	Window time.Duration `yaml:"window" split_words:"true"`
+	// GlobalWindow is the window of the channel, where it differs (0s = window).
+	GlobalWindow time.Duration `yaml:"global_window" split_words:"true"`
+	// CategoryWindow is the window of each category, where it differs (0s = window).
+	CategoryWindow time.Duration `yaml:"category_window" split_words:"true"`
+	// Pace is the time between two messages to Slack; 0s = no pace (1s).
+	Pace time.Duration `yaml:"pace" split_words:"true"`
+	// Burst is how many messages may be sent at once (3).
+	Burst int64 `yaml:"burst" split_words:"true"`
+	// OnRedisDown says what happens while Redis is away: closed = webhooks answer 503, senders retry (closed).
+	OnRedisDown string `yaml:"on_redis_down" split_words:"true"`
+	// IngressToken is the bearer token that senders must present (empty).
+	IngressToken     Secret `yaml:"ingress_token"      split_words:"true"`
+	IngressTokenFile string `yaml:"ingress_token_file" split_words:"true"`
+}
+
+// Default is the configuration of a relay that nobody configured.
+func Default() Config {
+	return Config{
+		Listen:       "127.0.0.1:8080",
+		OpsListen:    "127.0.0.1:9090",
+		Drain:        5 * time.Second,
+		Dedupe:       time.Hour,
+		Lease:        10 * time.Second,
+		SlackTimeout: 5 * time.Second,
+		LogLevel:     "info",
+		LogFormat:    "text",
+		Channels:     []Channel{DefaultChannel("default")},
+	}
+}
+
+// DefaultChannel is a channel of which only the name is known.
+func DefaultChannel(name string) Channel {
+	return Channel{
+		Name:          name,
+		GlobalLimit:   100,
+		CategoryLimit: 10,
+		Window:        30 * time.Minute,
+		Pace:          time.Second,
+		Burst:         3,
+		OnRedisDown:   "closed",
+	}
+}
+
+// Secret is a value that is never printed: not by fmt, not in logs, not in YAML.
+type Secret string
+
+const masked = "********"
+
+// String hides the value.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return masked
+}
+
+// GoString hides the value.
+func (s Secret) GoString() string { return s.String() }
+
+// LogValue hides the value.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalYAML hides the value.
+func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+
+// MarshalText hides the value, in JSON too.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// secretSetting is a secret with its file variant.
+type secretSetting struct {
+	name  string // of the setting within its struct
+	value *Secret
+	file  *string
+}
+
+func (c *Config) secrets() []secretSetting {
+	return []secretSetting{
+		{"redis_url", &c.RedisURL, &c.RedisURLFile},
+		{"slack_token", &c.SlackToken, &c.SlackTokenFile},
+	}
+}
+
+func (c *Channel) secrets() []secretSetting {
+	return []secretSetting{
+		{"slack_webhook_url", &c.SlackWebhookURL, &c.SlackWebhookURLFile},
+		{"ingress_token", &c.IngressToken, &c.IngressTokenFile},
+	}
+}

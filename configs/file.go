@@ -1,0 +1,151 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/viper"
+)
+
+func editDistance(a, b string) int { return levenshtein.ComputeDistance(a, b) }
+
+// keyDelimiter cannot occur in a key: viper would take "a.b" for b inside a.
+const keyDelimiter = "\x1f"
+
+// readFile reads a YAML file over cfg. Keys are matched without regard to case.
+func readFile(path string, cfg *Config) []error {
+	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
+	v.SetConfigFile(path)
+	v.SetConfigType("yaml")
+	if err := v.ReadInConfig(); err != nil {
+		return []error{faultf(path, "cannot be read: %v", err)}
+	}
+	settings := v.AllSettings()
+	channels, hasChannels := settings["channels"]
+	delete(settings, "channels")
+	faults := decode(settings, cfg, path+": ")
+	faults = append(faults, readSecretFiles(cfg.secrets(), func(name string) string { return path + ": " + name }, isSet(settings))...)
+	if !hasChannels {
+		return faults
+	}
+	list, ok := channels.([]any)
+	if !ok {
+		return append(faults, faultf(path+": channels", "must be a list of objects, each with a name"))
+	}
+	cfg.Channels = nil
+	for i, item := range list {
+		channel, more := readChannel(item, fmt.Sprintf("%s: channels[%d]", path, i))
+		faults, cfg.Channels = append(faults, more...), append(cfg.Channels, channel)
+	}
+	return faults
+}
+
+func readChannel(item any, where string) (Channel, []error) {
+	settings, ok := item.(map[string]any)
+	if !ok {
+		return DefaultChannel(""), []error{faultf(where, "must be an object with a name")}
+	}
+	channel := DefaultChannel("")
+	faults := decode(settings, &channel, where+".")
+	named := func(name string) string { return where + "." + name }
+	return channel, append(faults, readSecretFiles(channel.secrets(), named, isSet(settings))...)
+}
+
+func isSet(settings map[string]any) func(name string) bool {
+	return func(name string) bool {
+		value, ok := settings[name]
+		return ok && value != nil && value != ""
+	}
+}
+
+// decode writes settings over target and names every key that is unknown or has a wrong type.
+func decode(settings map[string]any, target any, where string) []error {
+	var meta mapstructure.Metadata
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		Result: target, Metadata: &meta, TagName: "yaml",
+		DecodeHook: mapstructure.DecodeHookFuncType(durationFromText),
+	})
+	if err != nil {
+		return []error{err}
+	}
+	var faults []error
+	for _, err := range flatten(decoder.Decode(settings)) {
+		faults = append(faults, errors.New(where+plainly(err)))
+	}
+	known := keysOf(target)
+	for _, key := range meta.Unused {
+		faults = append(faults, faultf(where+key, "is not a setting%s", didYouMean(key, known)))
+	}
+	return faults
+}
+
+// durationFromText wants a unit: a bare number would be nanoseconds.
+func durationFromText(_, to reflect.Type, data any) (any, error) {
+	if to != reflect.TypeFor[time.Duration]() {
+		return data, nil
+	}
+	text, ok := data.(string)
+	if !ok {
+		return nil, fmt.Errorf("%v is no duration; write it with a unit, like 30m or 5s", data)
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no duration; write it with a unit, like 30m or 5s", text)
+	}
+	return d, nil
+}
+
+// flatten takes joined errors apart.
+func flatten(err error) []error {
+	var joined interface{ Unwrap() []error }
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &joined) {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, flatten(e)...)
+	}
+	return all
+}
+
+// plainly says a decoding error in the words of the file.
+func plainly(err error) string {
+	var wrong *mapstructure.DecodeError
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	if unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](err); ok {
+		return fmt.Sprintf("%s must be %s, not %v", wrong.Name(), kindName(unconvertible.Expected.Type()), unconvertible.Value)
+	}
+	return wrong.Name() + ": " + wrong.Unwrap().Error()
+}
+
+func kindName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "text (put it in quotes)"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "a whole number"
+	}
+}
+
+// keysOf are the names of a struct's settings in the file.
+func keysOf(target any) []string {
+	t := reflect.TypeOf(target).Elem()
+	keys := make([]string, 0, t.NumField())
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		keys = append(keys, name)
+	}
+	return keys
+}

@@ -1,0 +1,93 @@
+package configs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"slackrelay/notifier"
+	"slackrelay/outbox"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
+	"slackrelay/server"
+)
+
+// How long the relay waits for Redis. Each call has a deadline of its own on top.
+const (
+	redisDialTimeout = time.Second
+	redisIOTimeout   = 3 * time.Second
+)
+
+// Redis are the options of the client; nil where no Redis is configured. The client never retries by
+// itself: a script that was cut off may have run, and the limiter must be the one to know.
+func (c *Config) Redis() (*redis.Options, error) {
+	if c.RedisURL == "" {
+		return nil, nil //nolint:nilnil // documented: nothing is configured and nothing is wrong
+	}
+	opts, err := redis.ParseURL(string(c.RedisURL))
+	if err != nil {
+		return nil, faultf("redis_url", "is not of the form redis://user:password@host:6379/0 or rediss://...")
+	}
+	opts.MaxRetries = -1
+	opts.DialerRetries = 1
+	opts.DialTimeout = cmp.Or(opts.DialTimeout, redisDialTimeout)
+	opts.ReadTimeout, opts.WriteTimeout = redisIOTimeout, redisIOTimeout
+	opts.ContextTimeoutEnabled = true
+	opts.DisableIdentity = true
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return opts, nil
+}
+
+// PipelineChannels are the channels for the pipeline; sender makes where each one's messages go.
+func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
+	channels := make([]pipeline.Channel, len(c.Channels))
+	for i, ch := range c.Channels {
+		channels[i] = pipeline.Channel{
+			Name:     ch.Name,
+			Global:   ratelimit.Window{Limit: ch.GlobalLimit, Per: cmp.Or(ch.GlobalWindow, ch.Window)},
+			Category: ratelimit.Window{Limit: ch.CategoryLimit, Per: cmp.Or(ch.CategoryWindow, ch.Window)},
+			Pace:     outbox.Pace{Every: ch.Pace, Burst: ch.Burst},
+			Sender:   sender(ch),
+		}
+	}
+	return channels
+}
+
+// ServerChannels are the channels for the public listener.
+func (c *Config) ServerChannels() []server.Channel {
+	channels := make([]server.Channel, len(c.Channels))
+	for i, ch := range c.Channels {
+		channels[i] = server.Channel{Name: ch.Name, IngressToken: string(ch.IngressToken)}
+	}
+	return channels
+}
+
+// Sender makes where a channel's messages go; preview is used where no Slack is configured.
+func (c *Config) Sender(ch Channel, preview func(channel string) notifier.Sender) notifier.Sender {
+	switch {
+	case ch.SlackWebhookURL != "":
+		return notifier.NewWebhook(notifier.WebhookOptions{URL: string(ch.SlackWebhookURL), Timeout: c.SlackTimeout})
+	case c.SlackToken != "" && ch.SlackChannel != "":
+		return notifier.NewBot(notifier.BotOptions{
+			Token: string(c.SlackToken), Channel: ch.SlackChannel, APIURL: c.SlackApiURL, Timeout: c.SlackTimeout,
+		})
+	default:
+		return preview(ch.Name)
+	}
+}
+
+// RedisLog makes go-redis write to logger.
+func RedisLog(logger *slog.Logger) { redis.SetLogger(redisLogger{logger}) }
+
+// redisLogger takes go-redis's own lines at debug: the relay says itself, once, when Redis is away.
+type redisLogger struct{ logger *slog.Logger }
+
+// Printf implements go-redis's logging interface.
+func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
+	l.logger.DebugContext(ctx, "redis client", "said", fmt.Sprintf(format, args...))
+}

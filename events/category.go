@@ -1,0 +1,47 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+)
+
+// Uncategorized is the category of an event that names none.
+const Uncategorized = "uncategorized"
+
+const (
+	maxCategory = 100
+	hashLength  = len("-") + 8
+)
+
+// NormalizeCategory makes a category of whatever a sender calls it: lower case, only [a-z0-9._-], at most
+// 100 characters. Each run of other characters becomes one "-", and "-" is trimmed from both ends. Where
+// letters or digits were lost that way, or the name was cut, "-" and 8 hex digits of the SHA-256 of the
+// original follow, so that two names do not become one. An empty name is "uncategorized".
+func NormalizeCategory(original string) string {
+	var b strings.Builder
+	lost, inRun := false, false
+	for _, r := range strings.ToLower(original) {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-' {
+			b.WriteRune(r)
+			inRun = false
+			continue
+		}
+		lost = lost || unicode.IsLetter(r) || unicode.IsDigit(r)
+		if !inRun {
+			b.WriteByte('-')
+			inRun = true
+		}
+	}
+	category := strings.Trim(b.String(), "-")
+	if len(category) > maxCategory || lost {
+		category = strings.TrimRight(category[:min(len(category), maxCategory-hashLength)], "-")
+		sum := sha256.Sum256([]byte(original))
+		category += "-" + hex.EncodeToString(sum[:4])
+	}
+	if category == "" {
+		return Uncategorized
+	}
+	return category
+}

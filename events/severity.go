@@ -1,0 +1,70 @@
+package events
+
+import "strings"
+
+// Severity says how bad it is.
+type Severity string
+
+// The severities, worst first.
+const (
+	Critical Severity = "critical"
+	Error    Severity = "error"
+	Warning  Severity = "warning"
+	Info     Severity = "info"
+)
+
+// severities maps the words of the field to ours.
+var severities = map[string]Severity{
+	"critical": Critical, "crit": Critical, "fatal": Critical, "emergency": Critical, "emerg": Critical,
+	"alert": Critical, "page": Critical, "disaster": Critical, "panic": Critical, "blocker": Critical,
+	"p0": Critical, "p1": Critical, "sev0": Critical, "sev1": Critical, "sev-0": Critical, "sev-1": Critical,
+
+	"error": Error, "err": Error, "major": Error, "high": Error, "severe": Error,
+	"p2": Error, "sev2": Error, "sev-2": Error,
+
+	"warning": Warning, "warn": Warning, "minor": Warning, "medium": Warning, "moderate": Warning,
+	"average": Warning, "p3": Warning, "sev3": Warning, "sev-3": Warning,
+
+	"info": Info, "information": Info, "informational": Info, "notice": Info, "low": Info, "debug": Info,
+	"none": Info, "ok": Info, "success": Info, "p4": Info, "p5": Info, "sev4": Info, "sev-4": Info,
+}
+
+// setSeverity takes over a word for severity. A missing or unknown word is a warning; the original of
+// every word that is not ours is kept as the label "severity".
+func (e *Event) setSeverity(word string) {
+	severity, known := severities[strings.ToLower(strings.TrimSpace(word))]
+	if !known {
+		severity = Warning
+	}
+	e.Severity = severity
+	if string(severity) != word {
+		e.setLabel("severity", word)
+	}
+}
+
+// Status says whether it is still happening. Most events have none.
+type Status string
+
+// The statuses.
+const (
+	NoStatus Status = ""
+	Firing   Status = "firing"
+	Resolved Status = "resolved"
+)
+
+var statuses = map[string]Status{
+	"firing": Firing, "triggered": Firing, "alerting": Firing, "open": Firing, "opened": Firing,
+	"active": Firing, "problem": Firing, "down": Firing,
+
+	"resolved": Resolved, "ok": Resolved, "recovered": Resolved, "recovery": Resolved, "closed": Resolved,
+	"up": Resolved,
+}
+
+// setStatus takes over a word for status. An unknown word is kept as the label "status".
+func (e *Event) setStatus(word string) {
+	status, known := statuses[strings.ToLower(strings.TrimSpace(word))]
+	e.Status = status
+	if !known {
+		e.setLabel("status", word)
+	}
+}

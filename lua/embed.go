@@ -1,0 +1,54 @@
+// Package lua holds every script that the relay runs inside Redis, one file each, and the names of
+// every key they touch.
+//
+// A script decides and writes in one atomic step, with Redis's own clock. Its header is its contract:
+// purpose, KEYS, ARGV with units, reply, and a line that runs it by hand with redis-cli --eval. All keys
+// of one call carry the same hash tag (see [Keys]), so that a call stays in one slot of a Redis Cluster.
+// Nothing newer than Redis 6.2 is used.
+package lua
+
+import (
+	_ "embed"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed admit.lua
+var admitSource string
+
+//go:embed peek.lua
+var peekSource string
+
+//go:embed report.lua
+var reportSource string
+
+//go:embed series.lua
+var seriesSource string
+
+//go:embed claim.lua
+var claimSource string
+
+//go:embed ack.lua
+var ackSource string
+
+//go:embed retry.lua
+var retrySource string
+
+//go:embed bury.lua
+var burySource string
+
+//go:embed release.lua
+var releaseSource string
+
+// The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
+var (
+	Admit   = redis.NewScript(admitSource)
+	Peek    = redis.NewScript(peekSource)
+	Report  = redis.NewScript(reportSource)
+	Series  = redis.NewScript(seriesSource)
+	Claim   = redis.NewScript(claimSource)
+	Ack     = redis.NewScript(ackSource)
+	Retry   = redis.NewScript(retrySource)
+	Bury    = redis.NewScript(burySource)
+	Release = redis.NewScript(releaseSource)
+)

@@ -1,0 +1,80 @@
+package lua
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Keys names the keys of one channel. Every name carries the limit group as its hash tag.
+type Keys struct {
+	tag     string // "relay:{group}:"
+	channel string
+}
+
+// KeysOf names the keys of a channel in a limit group. Braces, colons, percent and control characters of
+// both are escaped as %XX, so that two different names never meet in one key and the hash tag stays whole.
+func KeysOf(group, channel string) Keys {
+	return Keys{tag: "relay:{" + escape(group) + "}:", channel: escape(channel)}
+}
+
+// OuterLimit is the level that all channels of the group share.
+func (k Keys) OuterLimit(strategy string) string {
+	return k.tag + "limit:" + strategy + ":channel"
+}
+
+// InnerLimit is one value of an inner level, a category say, of the channel.
+func (k Keys) InnerLimit(strategy, level, value string) string {
+	return k.tag + "limit:" + strategy + ":" + escape(level) + ":" + k.channel + ":" + escape(value)
+}
+
+// Seen is the sorted set of the ids admitted within the dedupe time.
+func (k Keys) Seen() string { return k.of("seen") }
+
+// Ledger is the hash of the channel's totals.
+func (k Keys) Ledger() string { return k.of("ledger") }
+
+// Series is the hash of counts a category in the hour that holds t.
+func (k Keys) Series(t time.Time) string {
+	return k.of("series") + ":" + strconv.FormatInt(t.Unix()/3600, 10)
+}
+
+// Outbox is the sorted set of entry numbers, in the order of admission.
+func (k Keys) Outbox() string { return k.of("outbox") }
+
+// Entries is the hash of what the outbox holds, by entry number.
+func (k Keys) Entries() string { return k.of("entries") }
+
+// Dead is the stream of dead letters.
+func (k Keys) Dead() string { return k.of("dead") }
+
+// Lease is the hash that names the one sender of the channel.
+func (k Keys) Lease() string { return k.of("lease") }
+
+// Pause is the hash that says until when nothing is sent, and why.
+func (k Keys) Pause() string { return k.of("pause") }
+
+// Pace is the state of the channel's pace.
+func (k Keys) Pace() string { return k.of("pace") }
+
+func (k Keys) of(kind string) string { return k.tag + kind + ":" + k.channel }
+
+func escape(name string) string {
+	if !strings.ContainsFunc(name, unsafe) {
+		return name
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if unsafe(r) {
+			fmt.Fprintf(&b, "%%%02X", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unsafe(r rune) bool {
+	return r < 0x20 || r == 0x7f || r == '{' || r == '}' || r == ':' || r == '%'
+}

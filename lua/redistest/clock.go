@@ -1,0 +1,63 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const clockKey = "redistest:clock"
+
+// Clocked runs scripts on a real server with a clock that the test sets: in the source, the call of TIME
+// is replaced by a read of a key. All else is the real server's: numbers, types, replies.
+type Clocked struct {
+	*redis.Client
+	t   testing.TB
+	now time.Time
+}
+
+// NewClocked wraps a client; the clock stands still at now.
+func NewClocked(tb testing.TB, client *redis.Client, now time.Time) *Clocked {
+	tb.Helper()
+	c := &Clocked{Client: client, t: tb, now: now}
+	c.Advance(0)
+	return c
+}
+
+// Now is the time that scripts see.
+func (c *Clocked) Now() time.Time { return c.now }
+
+// Advance moves the clock.
+func (c *Clocked) Advance(d time.Duration) {
+	c.t.Helper()
+	c.now = c.now.Add(d)
+	us := c.now.UnixMicro()
+	if err := c.HSet(context.Background(), clockKey, "s", us/1e6, "us", us%1e6).Err(); err != nil {
+		c.t.Fatalf("set the test clock: %v", err)
+	}
+}
+
+// Eval implements [redis.Scripter].
+func (c *Clocked) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	clocked := strings.ReplaceAll(script, "redis.call('TIME')", "redis.call('HMGET', '"+clockKey+"', 's', 'us')")
+	return c.Client.Eval(ctx, clocked, keys, args...)
+}
+
+// EvalSha implements [redis.Scripter]: no script is known, so that Eval is used.
+func (c *Clocked) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(errNoScript)
+	return cmd
+}
+
+var errNoScript error = noScriptError{errors.New("NOSCRIPT the test clock needs the source")}
+
+// noScriptError is an error that go-redis takes for a reply of the server.
+type noScriptError struct{ error }
+
+// RedisError marks it as such a reply.
+func (noScriptError) RedisError() {}

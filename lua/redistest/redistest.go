@@ -1,0 +1,149 @@
+// Package redistest starts real redis-server processes for tests, on free ports, and stops them.
+//
+// A missing redis-server fails the test; it never skips one.
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const startWithin = 10 * time.Second
+
+// Server is one standalone redis-server.
+type Server struct {
+	Addr string // host:port
+	URL  string // redis://host:port
+
+	t    testing.TB
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// Start starts a server without persistence, with further redis-server arguments, and stops it at the
+// end of the test.
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	s := Reserve(tb, args...)
+	s.Up()
+	return s
+}
+
+// Reserve picks a port for a server that is not up yet.
+func Reserve(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	addr := freeAddr(tb)
+	s := &Server{Addr: addr, URL: "redis://" + addr, t: tb, dir: tb.TempDir(), args: args}
+	tb.Cleanup(s.Kill)
+	return s
+}
+
+// Up starts the server, or starts it again after Kill, and waits until it answers.
+func (s *Server) Up() {
+	s.t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		s.t.Fatal("redis-server is missing: install the Debian package redis-server, or run make test as root")
+	}
+	host, port, _ := net.SplitHostPort(s.Addr)
+	args := append([]string{
+		"--port", port, "--bind", host, "--dir", s.dir, "--save", "", "--appendonly", "no",
+		"--logfile", filepath.Join(s.dir, "redis.log"),
+	}, s.args...)
+	s.cmd = exec.Command(path, args...) //nolint:noctx // a test server that Kill ends
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatalf("start redis-server: %v", err)
+	}
+	s.awaitPing()
+}
+
+// Kill ends the server at once, as a crash would. The server may be down already.
+func (s *Server) Kill() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGCONT) // a stopped process does not die
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Client connects to the server as the relay does: no retries, deadlines of the context kept.
+func (s *Server) Client() *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1})
+	s.t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func (s *Server) awaitPing() {
+	s.t.Helper()
+	deadline := time.After(startWithin)
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for !s.ping() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
+			s.t.Fatalf("redis-server on %s did not answer within %s:\n%s", s.Addr, startWithin, log)
+		}
+	}
+}
+
+// ping asks without go-redis, which logs each refused connection.
+func (s *Server) ping() bool {
+	conn, err := net.DialTimeout("tcp", s.Addr, time.Second) //nolint:noctx // bounded by its own time-out
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	answer := make([]byte, 5)
+	_, err = io.ReadFull(conn, answer)
+	return err == nil && string(answer) == "+PONG"
+}
+
+func freeAddr(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed again at once
+	if err != nil {
+		tb.Fatalf("find a free port: %v", err)
+	}
+	defer listener.Close()
+	addr, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		tb.Fatalf("listener on %v", listener.Addr())
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(addr.Port))
+}
+
+// Dump is everything a server holds under a pattern, a line a key: for checks that nothing was written.
+func Dump(ctx context.Context, client *redis.Client, pattern string) (map[string]string, error) {
+	all := map[string]string{}
+	keys := client.Scan(ctx, 0, pattern, 1000).Iterator()
+	for keys.Next(ctx) {
+		dump, err := client.Dump(ctx, keys.Val()).Result()
+		if err != nil {
+			return nil, fmt.Errorf("dump %s: %w", keys.Val(), err)
+		}
+		all[keys.Val()] = dump
+	}
+	if err := keys.Err(); err != nil {
+		return nil, fmt.Errorf("scan %s: %w", pattern, err)
+	}
+	return all, nil
+}

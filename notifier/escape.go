@@ -1,0 +1,90 @@
+package notifier
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// Slack's sizes, in characters, with room left where Slack's own count is not documented
+// (https://docs.slack.dev/reference/block-kit/blocks).
+const (
+	maxHeadline = 300
+	maxSection  = 3000
+	maxContext  = 2000
+	maxFallback = 3500
+	maxURL      = 2000
+)
+
+// escaped makes untrusted text safe to stand in mrkdwn: the three characters that Slack reads are escaped,
+// control and direction characters are dropped, and it is cut at limit characters, counted after escaping
+// and never inside an entity. What is cut ends in an ellipsis.
+func escaped(s string, limit int) string {
+	var b strings.Builder
+	size, fits := 0, 0 // fits: the length of b up to which an ellipsis still has room
+	for _, r := range s {
+		piece := escapeRune(r)
+		n := characters(piece)
+		if size+n > limit {
+			return b.String()[:fits] + "…"
+		}
+		b.WriteString(piece)
+		size += n
+		if size < limit {
+			fits = b.Len()
+		}
+	}
+	return b.String()
+}
+
+func escapeRune(r rune) string {
+	switch {
+	case r == '&':
+		return "&amp;"
+	case r == '<':
+		return "&lt;"
+	case r == '>':
+		return "&gt;"
+	case r != '\n' && r != '\t' && (unicode.IsControl(r) || isDirection(r)):
+		return ""
+	default:
+		return string(r)
+	}
+}
+
+// isDirection tells the characters that turn the reading direction of what follows, even outside the text.
+func isDirection(r rune) bool {
+	return r == '\u200e' || r == '\u200f' || ('\u202a' <= r && r <= '\u202e') || ('\u2066' <= r && r <= '\u2069')
+}
+
+// characters counts as the strictest reader would: a character outside the basic plane is two.
+func characters(s string) int {
+	n := 0
+	for _, r := range s {
+		n += max(utf16.RuneLen(r), 1)
+	}
+	return n
+}
+
+// oneLine makes one line of a text.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// link is a link in mrkdwn with an untrusted title; only the title where the address is none.
+func link(address, title string, limit int) string {
+	safe := safeURL(address)
+	if safe == "" {
+		return escaped(oneLine(title), limit)
+	}
+	return "<" + safe + "|" + escaped(strings.ReplaceAll(oneLine(title), "|", "¦"), limit) + ">"
+}
+
+// safeURL is an address that ends where it should inside <...>, or "".
+func safeURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || len(address) > maxURL {
+		return ""
+	}
+	replacer := strings.NewReplacer("|", "%7C", "<", "%3C", ">", "%3E", "&", "&amp;", " ", "%20")
+	return replacer.Replace(address)
+}

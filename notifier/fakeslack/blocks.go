@@ -1,0 +1,84 @@
+package fakeslack
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Slack's sizes (https://docs.slack.dev/reference/block-kit/blocks).
+const (
+	maxAttachments = 100
+	maxBlocks      = 50
+	maxText        = 3000
+	maxElements    = 10
+	maxTotal       = 13_200 // of all blocks together; seen, not documented
+)
+
+type attachment struct {
+	Blocks []block `json:"blocks"`
+}
+
+type block struct {
+	Type     string `json:"type"`
+	Text     *text  `json:"text"`
+	Elements []text `json:"elements"`
+}
+
+type text struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// checkAttachments refuses what Slack refuses; code is "" when all is well.
+func checkAttachments(raw []byte) (code string, detail []string) {
+	if len(raw) == 0 {
+		return "", nil
+	}
+	var attachments []attachment
+	if err := json.Unmarshal(raw, &attachments); err != nil {
+		return "invalid_attachments", []string{err.Error()}
+	}
+	if len(attachments) > maxAttachments {
+		return "too_many_attachments", nil
+	}
+	total := 0
+	for i, a := range attachments {
+		if len(a.Blocks) > maxBlocks {
+			return "invalid_blocks", []string{fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/attachments/%d/blocks]", maxBlocks, i)}
+		}
+		for j, b := range a.Blocks {
+			at := fmt.Sprintf("[json-pointer:/attachments/%d/blocks/%d]", i, j)
+			size, fault := b.check()
+			if fault != "" {
+				return "invalid_blocks", []string{"[ERROR] " + fault + " " + at}
+			}
+			total += size
+		}
+	}
+	if total > maxTotal {
+		return "msg_blocks_too_long", nil
+	}
+	return "", nil
+}
+
+func (b block) check() (size int, fault string) {
+	texts := b.Elements
+	if b.Text != nil {
+		texts = append(texts, *b.Text)
+	}
+	if len(texts) == 0 || len(b.Elements) > maxElements {
+		return 0, fmt.Sprintf("a %s block with %d texts", b.Type, len(texts))
+	}
+	for _, t := range texts {
+		n := utf8.RuneCountInString(t.Text)
+		if n == 0 {
+			return 0, "must be more than 0 characters"
+		}
+		if n > maxText {
+			return 0, fmt.Sprintf("must be less than %d characters", maxText+1)
+		}
+		size += n
+	}
+	return size, ""
+}

@@ -1,0 +1,248 @@
+// Package fakeslack is a Slack for tests: chat.postMessage and incoming webhooks over real HTTP, with the
+// answers, limits and faults that Slack is known for.
+//
+// Without a script it takes every message that Slack would take. A script makes the next requests to a
+// channel fail: 429 with or without Retry-After, errors in 200 bodies, 5xx, delays, cut connections before
+// or after the message was posted.
+package fakeslack
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Post is one message that appeared in a channel.
+type Post struct {
+	Channel string // the channel asked for, or the last part of the webhook's path
+	Text    string
+	TS      string // empty for webhooks
+	At      time.Time
+	Form    url.Values      // the arguments of chat.postMessage
+	Body    json.RawMessage // the body of a webhook
+}
+
+// Reply is a scripted answer.
+type Reply struct {
+	Status     int           // default 200
+	Body       string        // the body; for a Status of 200 and no Body, the message is taken as usual
+	RetryAfter string        // the header; "" = none
+	Delay      time.Duration // before answering; ends early when the client goes away
+	Posted     bool          // the message appears all the same
+	Cut        bool          // the connection is cut instead of an answer
+}
+
+// Server is a fake Slack. Its fields may be set before the first request.
+type Server struct {
+	// Token is the only bot token that is valid; "" = every token.
+	Token string
+
+	server   *http.Server
+	base     string
+	mu       sync.Mutex
+	posts    []Post
+	requests int
+	scripts  map[string][]Reply
+	lastTS   int64
+}
+
+// Start starts a fake Slack on a free port of the loopback interface.
+func Start() (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test server that Close ends
+	if err != nil {
+		return nil, fmt.Errorf("start the fake Slack: %w", err)
+	}
+	s := &Server{base: "http://" + listener.Addr().String(), scripts: map[string][]Reply{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/chat.postMessage", s.postMessage)
+	mux.HandleFunc("POST /api/auth.test", s.authTest)
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, "unknown_method") })
+	mux.HandleFunc("POST /services/{team}/{hook}/{secret}", s.webhook)
+	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go s.server.Serve(listener) //nolint:errcheck // ends with ErrServerClosed
+	return s, nil
+}
+
+// Close stops the server and cuts every connection.
+func (s *Server) Close() error { return s.server.Close() }
+
+// APIURL is the base of the Web API, ending in a slash.
+func (s *Server) APIURL() string { return s.base + "/api/" }
+
+// WebhookURL is an incoming webhook that posts to a channel.
+func (s *Server) WebhookURL(channel, secret string) string {
+	return s.base + "/services/T0001/" + channel + "/" + secret
+}
+
+// Script makes the next requests to a channel answer these replies, in order; then all is well again.
+func (s *Server) Script(channel string, replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts[channel] = append(s.scripts[channel], replies...)
+}
+
+// Posts are the messages that appeared, in order.
+func (s *Server) Posts() []Post {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Post(nil), s.posts...)
+}
+
+// Requests is how many messages were asked to be posted, whatever came of them.
+func (s *Server) Requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
+func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		writeError(w, "invalid_form_data")
+		return
+	}
+	post := Post{Channel: r.Form.Get("channel"), Text: r.Form.Get("text"), Form: r.Form}
+	token := r.Form.Get("token")
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		token = bearer
+	}
+	if s.scripted(w, r, &post, true) {
+		return
+	}
+	if code, detail := s.refusal(post, token); code != "" {
+		writeError(w, code, detail...)
+		return
+	}
+	s.record(&post, true)
+	writeJSON(w, map[string]any{"ok": true, "channel": post.Channel, "ts": post.TS, "message": map[string]any{"text": post.Text}})
+}
+
+func (s *Server) refusal(post Post, token string) (code string, detail []string) {
+	attachments := post.Form.Get("attachments")
+	switch {
+	case token == "":
+		return "not_authed", nil
+	case s.Token != "" && token != s.Token:
+		return "invalid_auth", nil
+	case post.Channel == "":
+		return "channel_not_found", nil
+	case post.Text == "" && attachments == "" && post.Form.Get("blocks") == "":
+		return "no_text", nil
+	default:
+		return checkAttachments([]byte(attachments))
+	}
+}
+
+func (s *Server) authTest(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	if token := r.Form.Get("token"); s.Token != "" && token != s.Token {
+		writeError(w, "invalid_auth")
+		return
+	}
+	writeJSON(w, map[string]any{"ok": true, "team": "Fake", "user": "relay"})
+}
+
+func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	post := Post{Channel: r.PathValue("hook"), Body: body}
+	var message struct {
+		Text        string          `json:"text"`
+		Attachments json.RawMessage `json:"attachments"`
+		Blocks      json.RawMessage `json:"blocks"`
+	}
+	bad := err != nil || json.Unmarshal(body, &message) != nil
+	post.Text = message.Text
+	switch {
+	case s.scripted(w, r, &post, false):
+	case bad:
+		writeText(w, http.StatusBadRequest, "invalid_payload")
+	case message.Text == "" && message.Attachments == nil && message.Blocks == nil:
+		writeText(w, http.StatusBadRequest, "no_text")
+	default:
+		if code, _ := checkAttachments(message.Attachments); code != "" {
+			writeText(w, http.StatusBadRequest, code)
+			return
+		}
+		s.record(&post, false)
+		writeText(w, http.StatusOK, "ok")
+	}
+}
+
+// record makes a message appear.
+func (s *Server) record(post *Post, withTS bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	post.At = time.Now()
+	if withTS {
+		s.lastTS = max(s.lastTS+1, post.At.UnixMicro())
+		post.TS = fmt.Sprintf("%d.%06d", s.lastTS/1e6, s.lastTS%1e6)
+	}
+	s.posts = append(s.posts, *post)
+}
+
+// scripted answers the next scripted reply of the channel, if there is one, and tells whether the request
+// is done with.
+func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, withTS bool) bool {
+	reply, ok := s.next(post.Channel)
+	if !ok {
+		return false
+	}
+	if reply.Posted {
+		s.record(post, withTS)
+	}
+	if reply.Delay > 0 {
+		timer := time.NewTimer(reply.Delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.Context().Done():
+		}
+	}
+	switch {
+	case reply.Cut:
+		panic(http.ErrAbortHandler) // net/http closes the connection without an answer
+	case reply.Status == 0 && reply.Body == "" && !reply.Posted:
+		return false
+	}
+	if reply.RetryAfter != "" {
+		w.Header().Set("Retry-After", reply.RetryAfter)
+	}
+	writeText(w, max(reply.Status, http.StatusOK), reply.Body)
+	return true
+}
+
+func (s *Server) next(channel string) (Reply, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	script := s.scripts[channel]
+	if len(script) == 0 {
+		return Reply{}, false
+	}
+	s.scripts[channel] = script[1:]
+	return script[0], true
+}
+
+func writeText(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+func writeError(w http.ResponseWriter, code string, messages ...string) {
+	answer := map[string]any{"ok": false, "error": code}
+	if len(messages) > 0 {
+		answer["response_metadata"] = map[string]any{"messages": messages}
+	}
+	writeJSON(w, answer)
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // maps of strings
+}

@@ -1,0 +1,308 @@
+package outbox_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"slackrelay/lua/memstore"
+	"slackrelay/lua/redistest"
+	"slackrelay/outbox"
+	"slackrelay/ratelimit"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bundle is one engine under test: two senders of one channel, what admits into it, and a clock.
+type bundle struct {
+	a, b    outbox.Outbox
+	limiter ratelimit.Limiter
+	advance func(time.Duration)
+}
+
+var (
+	start    = time.UnixMicro(1_795_156_875_342_811)
+	channel  = outbox.Channel{Group: "alerts", Name: "alerts"}
+	scope    = ratelimit.Scope{Group: "alerts", Channel: "alerts"}
+	unpaced  = outbox.Pace{Every: 0, Burst: 1}
+	ownedByA = outbox.Options{Owner: "a", DeadLetters: 2}
+	ownedByB = outbox.Options{Owner: "b", DeadLetters: 2}
+)
+
+var engines = map[string]func(t testing.TB) bundle{
+	"memory": func(testing.TB) bundle {
+		now := start
+		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
+		return bundle{
+			a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB),
+			limiter: ratelimit.NewMemory(store, 0),
+			advance: func(d time.Duration) { now = now.Add(d) },
+		}
+	},
+	"redis": func(tb testing.TB) bundle {
+		tb.Helper()
+		clocked := redistest.NewClocked(tb, redistest.Start(tb).Client(), start)
+		return bundle{
+			a: outbox.NewRedis(clocked, ownedByA), b: outbox.NewRedis(clocked, ownedByB),
+			limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
+			advance: clocked.Advance,
+		}
+	},
+}
+
+func onEvery(t *testing.T, behaviour func(t *testing.T, b bundle)) {
+	t.Helper()
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			behaviour(t, engine(t))
+		})
+	}
+}
+
+// fill admits n events with the payloads "1 of n", "2 of n", ...
+func (b bundle) fill(t *testing.T, n int) {
+	t.Helper()
+	var requests []ratelimit.Request
+	for i := range n {
+		requests = append(requests, ratelimit.Request{
+			ID:      fmt.Sprint(i),
+			Levels:  []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
+			Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: fmt.Appendf(nil, "%d of %d", i+1, n)},
+		})
+	}
+	_, err := b.limiter.Admit(t.Context(), scope, requests)
+	require.NoError(t, err)
+}
+
+func (b bundle) report(t *testing.T) ratelimit.Report {
+	t.Helper()
+	report, err := b.limiter.Report(t.Context(), scope)
+	require.NoError(t, err)
+	require.Zero(t, report.Ledger.Imbalance())
+	return report
+}
+
+func claim(t *testing.T, o outbox.Outbox, pace outbox.Pace) outbox.Claim {
+	t.Helper()
+	c, err := o.Claim(t.Context(), channel, pace)
+	require.NoError(t, err)
+	return c
+}
+
+func claimed(t *testing.T, o outbox.Outbox) outbox.Entry {
+	t.Helper()
+	c := claim(t, o, unpaced)
+	require.Equal(t, outbox.Claimed, c.State)
+	return c.Entry
+}
+
+func TestOrderAndAck(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 12)
+		for i := range 12 {
+			entry := claimed(t, b.a)
+			require.Equal(t, fmt.Sprintf("%d of 12", i+1), string(entry.Payload))
+			require.Equal(t, "message", entry.Kind)
+			require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number))
+		}
+		require.Equal(t, outbox.Empty, claim(t, b.a, unpaced).State)
+		require.Equal(t, ratelimit.Ledger{Received: 12, Admitted: 12, Delivered: 12}, b.report(t).Ledger)
+	})
+}
+
+func TestOneSenderAtATime(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 2)
+		require.Equal(t, "1 of 2", string(claimed(t, b.a).Payload))
+		b.advance(4 * time.Second)
+		held := claim(t, b.b, unpaced)
+		require.Equal(t, outbox.Held, held.State)
+		require.Equal(t, 6*time.Second, held.Wait)
+		require.Equal(t, int64(2), b.report(t).Ledger.Pending)
+	})
+}
+
+func TestWhatAKilledSenderHeldGoesToAnother(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		claimed(t, b.a)
+		b.advance(10 * time.Second)
+		entry := claimed(t, b.b)
+		require.Equal(t, "1 of 1", string(entry.Payload))
+		require.Equal(t, int64(1), entry.Attempts)
+		require.Equal(t, 10*time.Second, entry.Age)
+	})
+}
+
+func TestSettlingIsFenced(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		entry := claimed(t, b.a)
+		b.advance(10 * time.Second)
+		claimed(t, b.b)
+		require.ErrorIs(t, b.a.Ack(t.Context(), channel, entry.Number), outbox.ErrLeaseLost)
+		require.ErrorIs(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: time.Hour}), outbox.ErrLeaseLost)
+		require.ErrorIs(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{}), outbox.ErrLeaseLost)
+		require.NoError(t, b.a.Release(t.Context(), channel))
+		require.Equal(t, int64(1), b.report(t).Ledger.Pending)
+		require.Equal(t, outbox.Held, claim(t, b.a, unpaced).State, "release gave up nobody else's lease")
+		require.NoError(t, b.b.Ack(t.Context(), channel, entry.Number))
+	})
+}
+
+func TestALateAckCountsWhenNobodyElseTookOver(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		entry := claimed(t, b.a)
+		b.advance(time.Minute)
+		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number))
+		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number), "a repeat is harmless")
+		require.NoError(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{}), "so is a late burial")
+		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.report(t).Ledger)
+	})
+}
+
+func TestReleaseLetsAnotherGoOn(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		claimed(t, b.a)
+		require.NoError(t, b.a.Release(t.Context(), channel))
+		claimed(t, b.b)
+	})
+}
+
+func TestAnEmptyOutboxGivesUpTheLease(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number))
+		require.Equal(t, outbox.Empty, claim(t, b.a, unpaced).State)
+		_, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
+			ID: "next", Levels: []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
+			Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte("next")},
+		}})
+		require.NoError(t, err)
+		require.Equal(t, "next", string(claimed(t, b.b).Payload), "at once, not when the lease ends")
+	})
+}
+
+func TestRetryPausesEverySender(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 2)
+		entry := claimed(t, b.a)
+		require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: 30 * time.Second, Reason: "rate_limited"}))
+		for _, o := range []outbox.Outbox{b.a, b.b} {
+			paused := claim(t, o, unpaced)
+			require.Equal(t, outbox.Paused, paused.State)
+			require.Equal(t, 30*time.Second, paused.Wait)
+		}
+		report := b.report(t)
+		require.Equal(t, 30*time.Second, report.PausedFor)
+		require.Equal(t, "rate_limited", report.PauseReason)
+
+		b.advance(30 * time.Second)
+		again := claimed(t, b.b)
+		require.Equal(t, "1 of 2", string(again.Payload), "the order is kept")
+		require.Equal(t, []int64{1, 0}, []int64{again.Attempts, again.Faults})
+		require.Equal(t, time.Duration(0), b.report(t).PausedFor)
+	})
+}
+
+func TestAPauseIsOnlyMadeLonger(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		entry := claimed(t, b.a)
+		require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: time.Minute, Reason: "long"}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: time.Second, Reason: "short"}))
+		require.Equal(t, "long", b.report(t).PauseReason)
+		require.NoError(t, b.a.Retry(t.Context(), channel, 4711, outbox.Pausing{Wait: time.Hour, Reason: "gone"}))
+		require.Equal(t, time.Minute, b.report(t).PausedFor, "an entry that is gone pauses nothing")
+	})
+}
+
+func TestFaultsAreCounted(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		for i := range 3 {
+			entry := claimed(t, b.a)
+			require.Equal(t, []int64{int64(i), int64(i)}, []int64{entry.Attempts, entry.Faults})
+			require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Fault: true}))
+		}
+	})
+}
+
+func TestBury(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 4)
+		for range 3 { // more than are kept
+			entry := claimed(t, b.a)
+			require.NoError(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{Reason: "channel_not_found", Answer: "no"}))
+		}
+		require.Equal(t, "4 of 4", string(claimed(t, b.a).Payload))
+		require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 4, Failed: 3, Pending: 1}, b.report(t).Ledger)
+	})
+}
+
+func TestPace(t *testing.T) {
+	t.Parallel()
+	pace := outbox.Pace{Every: time.Second, Burst: 3}
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 10)
+		send := func(o outbox.Outbox) {
+			c := claim(t, o, pace)
+			require.Equal(t, outbox.Claimed, c.State)
+			require.NoError(t, o.Ack(t.Context(), channel, c.Entry.Number))
+			require.NoError(t, o.Release(t.Context(), channel))
+		}
+		send(b.a)
+		send(b.b) // the pace is one over all senders
+		send(b.a)
+		for _, o := range []outbox.Outbox{b.a, b.b} {
+			paced := claim(t, o, pace)
+			require.Equal(t, outbox.Paced, paced.State)
+			require.Equal(t, time.Second, paced.Wait)
+		}
+		b.advance(time.Second)
+		send(b.b)
+		require.Equal(t, outbox.Paced, claim(t, b.a, pace).State)
+		b.advance(time.Minute) // a burst is never more than 3
+		for range 3 {
+			send(b.a)
+		}
+		require.Equal(t, outbox.Paced, claim(t, b.a, pace).State)
+	})
+}
+
+func TestAClaimSaysWhenItsLeaseEnds(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		before := time.Now()
+		c := claim(t, b.a, unpaced)
+		require.WithinRange(t, c.Until, before.Add(10*time.Second), time.Now().Add(10*time.Second))
+	})
+}
+
+func TestAPaceThatMakesNoSense(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		for _, pace := range []outbox.Pace{{Every: -1 * time.Second, Burst: 1}, {Every: 1, Burst: 0}} {
+			_, err := b.a.Claim(t.Context(), channel, pace)
+			require.ErrorContains(t, err, "pace of 0 or more and burst of 1 or more")
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"slackrelay/events"
+	"slackrelay/ratelimit"
+)
+
+// ErrUnknownChannel is returned for a channel that is not configured.
+var ErrUnknownChannel = errors.New("unknown channel")
+
+// IntakeOptions configure an Intake.
+type IntakeOptions struct {
+	Limiter  ratelimit.Limiter
+	Channels []Channel
+	Metrics  *Metrics
+	// Admitted is told the name of a channel as soon as something was queued for it.
+	Admitted func(channel string)
+	// Timeout bounds one call of the limiter. Default 2 s.
+	Timeout time.Duration
+}
+
+// Intake takes the events of webhooks in.
+type Intake struct {
+	opts     IntakeOptions
+	channels map[string]Channel
+}
+
+// NewIntake makes an Intake.
+func NewIntake(opts IntakeOptions) *Intake {
+	if opts.Timeout == 0 {
+		opts.Timeout = 2 * time.Second
+	}
+	in := &Intake{opts: opts, channels: map[string]Channel{}}
+	for _, c := range opts.Channels {
+		in.channels[c.Name] = c
+	}
+	return in
+}
+
+// Receipt says what became of a webhook's events. It is the reply to the sender.
+type Receipt struct {
+	Received  int            `json:"received"`
+	Admitted  int            `json:"admitted"`
+	Dropped   int            `json:"dropped"`
+	Duplicate int            `json:"duplicate"`
+	Muted     int            `json:"muted"`
+	Merged    int            `json:"merged"`
+	Delayed   int            `json:"delayed"`
+	Durable   bool           `json:"durable"` // false: what was admitted ends with this process
+	Events    []EventReceipt `json:"events"`
+}
+
+// EventReceipt says what became of one event.
+type EventReceipt struct {
+	ID         string   `json:"id"`
+	Category   string   `json:"category"`
+	Outcome    string   `json:"outcome"`
+	Level      string   `json:"level,omitempty"`       // on drops: the level that refused, or "never"
+	RetryAfter *float64 `json:"retry_after,omitempty"` // on drops, seconds; absent where it can never fit
+}
+
+// Take asks the limiter for all events of a webhook, in their order, and says what became of each. Events
+// that fit are queued for Slack in the same step.
+//
+// An error means that not all of them were stored; the sender may post the webhook again, and what was
+// stored is then a duplicate. Nothing that was not stored is counted.
+func (in *Intake) Take(ctx context.Context, channel, sender string, all []events.Event) (Receipt, error) {
+	ch, ok := in.channels[channel]
+	if !ok {
+		return Receipt{}, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
+	}
+	address(all, channel, sender)
+	requests, err := ch.requests(all)
+	if err != nil {
+		return Receipt{}, err
+	}
+	decisions, err := in.admit(ctx, ch, requests)
+	receipt := newReceipt(all[:len(decisions)], decisions, in.opts.Limiter.Durable())
+	if receipt.Admitted > 0 {
+		in.opts.Admitted(channel)
+	}
+	in.opts.Metrics.taken(all[:len(decisions)], decisions)
+	return receipt, err
+}
+
+// address says where the events go and who sent them.
+func address(all []events.Event, channel, sender string) {
+	for i := range all {
+		all[i].Channel, all[i].Sender = channel, sender
+	}
+}
+
+// requests ask for one slot at every level for each event.
+func (c Channel) requests(all []events.Event) ([]ratelimit.Request, error) {
+	requests, outer := make([]ratelimit.Request, len(all)), c.channelLevel()
+	for i, e := range all {
+		payload, err := json.Marshal(e)
+		if err != nil {
+			return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
+		}
+		requests[i] = ratelimit.Request{
+			ID:       dedupeID(e),
+			Levels:   []ratelimit.Level{outer, c.categoryLevel(e.Category)},
+			Category: e.Category,
+			Enqueue:  &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload},
+		}
+	}
+	return requests, nil
+}
+
+// dedupeID is an event's id within channel and source, of a length that keeps Redis's sets compact.
+func dedupeID(e events.Event) string {
+	sum := sha256.Sum256([]byte(e.Channel + "\x00" + e.Source + "\x00" + e.ID))
+	return hex.EncodeToString(sum[:16])
+}
+
+// admit asks the limiter, in as few calls as its bound allows. After a failed call the rest is not asked
+// for, so that the order of the webhook is kept.
+func (in *Intake) admit(ctx context.Context, ch Channel, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
+	decisions := make([]ratelimit.Decision, 0, len(requests))
+	for len(requests) > 0 {
+		n := min(len(requests), ratelimit.MaxBatch)
+		some, err := in.admitOnce(ctx, ch, requests[:n])
+		if err != nil {
+			return decisions, err
+		}
+		decisions, requests = append(decisions, some...), requests[n:]
+	}
+	return decisions, nil
+}
+
+func (in *Intake) admitOnce(ctx context.Context, ch Channel, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
+	ctx, cancel := context.WithTimeout(ctx, in.opts.Timeout)
+	defer cancel()
+	decisions, err := in.opts.Limiter.Admit(ctx, ch.scope(), requests)
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", ch.Name, err)
+	}
+	return decisions, nil
+}
+
+func newReceipt(all []events.Event, decisions []ratelimit.Decision, durable bool) Receipt {
+	receipt := Receipt{Received: len(decisions), Durable: durable, Events: make([]EventReceipt, len(decisions))}
+	for i, d := range decisions {
+		er := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
+		switch d.Outcome {
+		case ratelimit.Admitted:
+			receipt.Admitted++
+		case ratelimit.Duplicate:
+			receipt.Duplicate++
+		case ratelimit.Dropped:
+			receipt.Dropped++
+			seconds := d.RetryAfter.Seconds()
+			er.RetryAfter = &seconds
+		case ratelimit.Never:
+			receipt.Dropped++
+		}
+		receipt.Events[i] = er
+	}
+	return receipt
+}
+
+// outcomeOf is the word for a decision in receipts and metrics: what can never fit is dropped.
+func outcomeOf(d ratelimit.Decision) string {
+	if d.Outcome == ratelimit.Never {
+		return ratelimit.Dropped.String()
+	}
+	return d.Outcome.String()
+}
+
+// levelOf is the level or reason of a drop, "" for any other outcome.
+func levelOf(d ratelimit.Decision) string {
+	switch d.Outcome {
+	case ratelimit.Dropped:
+		return d.Level
+	case ratelimit.Never:
+		return ratelimit.Never.String()
+	case ratelimit.Admitted, ratelimit.Duplicate:
+	}
+	return ""
+}

@@ -1,0 +1,96 @@
+package pipeline
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"slackrelay/events"
+	"slackrelay/ratelimit"
+)
+
+// maxCategoryLabels is how many categories a process names in its metrics; the rest are "other".
+const maxCategoryLabels = 1000
+
+// Results of relay_messages_total.
+const (
+	resultDelivered = "delivered" // in Slack, and settled
+	resultFailed    = "failed"    // in the dead letters
+	resultRetried   = "retried"   // will be tried again
+	resultUnsettled = "unsettled" // in Slack, but that could not be written down: it may be posted twice
+)
+
+// Metrics are the counters of this process; sum them over replicas.
+type Metrics struct {
+	received  *prometheus.CounterVec
+	events    *prometheus.CounterVec
+	decisions *prometheus.CounterVec
+	messages  *prometheus.CounterVec
+	requests  *prometheus.HistogramVec
+	delivery  *prometheus.HistogramVec
+
+	mu         sync.Mutex
+	categories map[string]bool
+}
+
+// NewMetrics registers the counters.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		received: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "relay_events_received_total", Help: "Events that were taken in and counted.",
+		}, []string{"channel", "source"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "relay_events_total", Help: "Events by what became of them at intake; level is set for drops only.",
+		}, []string{"channel", "category", "outcome", "level"}),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "relay_limiter_decisions_total", Help: "Decisions of the limiter by who made them.",
+		}, []string{"decided_by"}),
+		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "relay_messages_total", Help: "Attempts to post a message by their result: delivered, failed, retried, unsettled.",
+		}, []string{"channel", "result"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "relay_slack_request_seconds", Help: "How long Slack took to answer.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+		}, []string{"channel"}),
+		delivery: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "relay_delivery_seconds", Help: "From admission to Slack's confirmation.",
+			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+		}, []string{"channel"}),
+		categories: map[string]bool{},
+	}
+	registerer.MustRegister(m.received, m.events, m.decisions, m.messages, m.requests, m.delivery)
+	return m
+}
+
+func (m *Metrics) taken(all []events.Event, decisions []ratelimit.Decision) {
+	for i, d := range decisions {
+		e := all[i]
+		m.received.WithLabelValues(e.Channel, e.Source).Inc()
+		m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Inc()
+		m.decisions.WithLabelValues(string(d.DecidedBy)).Inc()
+	}
+}
+
+// category is the category as a label value.
+func (m *Metrics) category(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.categories[name] {
+		if len(m.categories) >= maxCategoryLabels {
+			return "other"
+		}
+		m.categories[name] = true
+	}
+	return name
+}
+
+func (m *Metrics) settled(channel, result string) { m.messages.WithLabelValues(channel, result).Inc() }
+
+func (m *Metrics) answered(channel string, took time.Duration) {
+	m.requests.WithLabelValues(channel).Observe(took.Seconds())
+}
+
+func (m *Metrics) delivered(channel string, age time.Duration) {
+	m.delivery.WithLabelValues(channel).Observe(age.Seconds())
+}

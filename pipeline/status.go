@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"slackrelay/ratelimit"
+)
+
+// Status reads how the channels stand. What it reads is shared by all replicas.
+type Status struct {
+	limiter  ratelimit.Limiter
+	channels []Channel
+}
+
+// NewStatus makes a Status of the channels.
+func NewStatus(limiter ratelimit.Limiter, channels []Channel) *Status {
+	return &Status{limiter: limiter, channels: channels}
+}
+
+// ChannelStatus is how one channel stands. It is the answer of the API.
+type ChannelStatus struct {
+	Channel    string           `json:"channel"`
+	Levels     []LevelStatus    `json:"levels"`
+	Ledger     ratelimit.Ledger `json:"ledger"`
+	Categories []CategoryStatus `json:"categories,omitempty"`
+	State      ChannelState     `json:"state"`
+
+	Oldest time.Duration `json:"-"` // age of the oldest message in the outbox
+}
+
+// LevelStatus is how full a level is. Per and RetryAfter are in seconds; a RetryAfter of 0 means that one
+// more event fits now.
+type LevelStatus struct {
+	Level      string  `json:"level"`
+	Limit      int64   `json:"limit"`
+	Per        float64 `json:"per"`
+	Used       int64   `json:"used"`
+	RetryAfter float64 `json:"retry_after"`
+}
+
+// CategoryStatus is how full a category is, and what became of its events within 24 hours.
+type CategoryStatus struct {
+	Category string `json:"category"`
+	Used     int64  `json:"used"`
+	Limit    int64  `json:"limit"`
+	Admitted int64  `json:"admitted"`
+	Dropped  int64  `json:"dropped"`
+}
+
+// ChannelState says until when the channel sends nothing, and why.
+type ChannelState struct {
+	PausedUntil *time.Time `json:"paused_until"` // nil = it sends
+	Reason      string     `json:"reason"`
+}
+
+// Channels are the names, in the order of the configuration.
+func (s *Status) Channels() []string {
+	names := make([]string, len(s.channels))
+	for i, ch := range s.channels {
+		names[i] = ch.Name
+	}
+	return names
+}
+
+// Ping tells whether anything can be read or decided now.
+func (s *Status) Ping(ctx context.Context) error {
+	return s.limiter.Ping(ctx)
+}
+
+// Durable tells whether what is admitted survives this process.
+func (s *Status) Durable() bool { return s.limiter.Durable() }
+
+// All reads every channel, without its categories.
+func (s *Status) All(ctx context.Context) ([]ChannelStatus, error) {
+	all := make([]ChannelStatus, 0, len(s.channels))
+	for _, ch := range s.channels {
+		status, err := s.read(ctx, ch)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, status)
+	}
+	return all, nil
+}
+
+// Channel reads one channel with its categories.
+func (s *Status) Channel(ctx context.Context, name string) (ChannelStatus, error) {
+	for _, ch := range s.channels {
+		if ch.Name != name {
+			continue
+		}
+		status, err := s.read(ctx, ch)
+		if err != nil {
+			return ChannelStatus{}, err
+		}
+		status.Categories, err = s.categories(ctx, ch)
+		return status, err
+	}
+	return ChannelStatus{}, fmt.Errorf("channel %q: %w", name, ErrUnknownChannel)
+}
+
+func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
+	report, err := s.limiter.Report(ctx, ch.scope())
+	if err != nil {
+		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
+	}
+	usage, err := s.limiter.Peek(ctx, []ratelimit.Level{ch.channelLevel()})
+	if err != nil {
+		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
+	}
+	status := ChannelStatus{Channel: ch.Name, Ledger: report.Ledger, Oldest: report.Oldest}
+	for _, u := range usage {
+		status.Levels = append(status.Levels, LevelStatus{
+			Level: u.Level, Limit: u.Window.Limit, Per: u.Window.Per.Seconds(), Used: u.Used, RetryAfter: u.RetryAfter.Seconds(),
+		})
+	}
+	if report.PausedFor > 0 {
+		until := time.Now().Add(report.PausedFor).UTC()
+		status.State = ChannelState{PausedUntil: &until, Reason: report.PauseReason}
+	}
+	return status, nil
+}
+
+func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, error) {
+	counts, err := s.limiter.Categories(ctx, ch.scope())
+	if err != nil {
+		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
+	}
+	levels := make([]ratelimit.Level, len(counts))
+	for i, c := range counts {
+		levels[i] = ch.categoryLevel(c.Category)
+	}
+	usage, err := s.limiter.Peek(ctx, levels)
+	if err != nil {
+		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
+	}
+	all := make([]CategoryStatus, len(counts))
+	for i, c := range counts {
+		all[i] = CategoryStatus{
+			Category: c.Category, Used: usage[i].Used, Limit: ch.Category.Limit, Admitted: c.Admitted, Dropped: c.Dropped,
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,81 @@
+package ratelimit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Ledger holds the totals of a channel. Each is counted where it happens, in the same step as what it
+// counts, and Pending is counted from the outbox itself: no term is derived from the others.
+type Ledger struct {
+	Received   int64 `json:"received"`
+	Admitted   int64 `json:"admitted"`
+	Dropped    int64 `json:"dropped"`
+	Duplicate  int64 `json:"duplicate"`
+	Muted      int64 `json:"muted"`
+	Merged     int64 `json:"merged"`
+	Delayed    int64 `json:"delayed"`
+	Delivered  int64 `json:"delivered"`
+	Failed     int64 `json:"failed"`
+	Expired    int64 `json:"expired"`
+	Superseded int64 `json:"superseded"`
+	Pending    int64 `json:"pending"`
+}
+
+// Imbalance is by how much the two identities are off, added up; 0 in a healthy ledger:
+//
+//	received = admitted + dropped + duplicate + muted + merged + delayed
+//	admitted = delivered + failed + expired + superseded + pending
+func (l Ledger) Imbalance() int64 {
+	intake := l.Received - (l.Admitted + l.Dropped + l.Duplicate + l.Muted + l.Merged + l.Delayed)
+	delivery := l.Admitted - (l.Delivered + l.Failed + l.Expired + l.Superseded + l.Pending)
+	return max(intake, -intake) + max(delivery, -delivery)
+}
+
+func ledgerOf(counts map[string]int64, pending int64) Ledger {
+	return Ledger{
+		Received:   counts["received"],
+		Admitted:   counts["admitted"],
+		Dropped:    counts["dropped"],
+		Duplicate:  counts["duplicate"],
+		Muted:      counts["muted"],
+		Merged:     counts["merged"],
+		Delayed:    counts["delayed"],
+		Delivered:  counts["delivered"],
+		Failed:     counts["failed"],
+		Expired:    counts["expired"],
+		Superseded: counts["superseded"],
+		Pending:    pending,
+	}
+}
+
+// seriesHours is how many hourly series make up the last day: the current hour and 24 before it.
+const seriesHours = 25
+
+// categoriesOf reads the fields "<category>:admitted" and "<category>:dropped" of a series.
+func categoriesOf(fields map[string]int64) []CategoryCounts {
+	byName := map[string]*CategoryCounts{}
+	for field, n := range fields {
+		i := strings.LastIndexByte(field, ':')
+		if i < 0 {
+			continue
+		}
+		name := field[:i]
+		if byName[name] == nil {
+			byName[name] = &CategoryCounts{Category: name}
+		}
+		switch field[i+1:] {
+		case "admitted":
+			byName[name].Admitted += n
+		case "dropped":
+			byName[name].Dropped += n
+		}
+	}
+	all := make([]CategoryCounts, 0, len(byName))
+	for _, c := range byName {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b CategoryCounts) int { return cmp.Compare(a.Category, b.Category) })
+	return all
+}

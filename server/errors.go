@@ -1,0 +1,105 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"slackrelay/events"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
+)
+
+// The codes of error replies that do not come from decoding.
+const (
+	unauthorized         events.Code = "unauthorized"
+	unknownChannel       events.Code = "unknown_channel"
+	notFound             events.Code = "not_found"
+	methodNotAllowed     events.Code = "method_not_allowed"
+	bodyTooLarge         events.Code = "body_too_large"
+	unsupportedMediaType events.Code = "unsupported_media_type"
+	unavailable          events.Code = "unavailable"
+	internal             events.Code = "internal"
+)
+
+// statuses is the table of all error replies.
+var statuses = map[events.Code]int{
+	events.EmptyBody:     http.StatusBadRequest,
+	events.BadJSON:       http.StatusBadRequest,
+	events.BadField:      http.StatusBadRequest,
+	events.NoEvents:      http.StatusBadRequest,
+	unauthorized:         http.StatusUnauthorized,
+	unknownChannel:       http.StatusNotFound,
+	events.UnknownSource: http.StatusNotFound,
+	notFound:             http.StatusNotFound,
+	methodNotAllowed:     http.StatusMethodNotAllowed,
+	bodyTooLarge:         http.StatusRequestEntityTooLarge,
+	events.TooManyEvents: http.StatusRequestEntityTooLarge,
+	unsupportedMediaType: http.StatusUnsupportedMediaType,
+	unavailable:          http.StatusServiceUnavailable,
+	internal:             http.StatusInternalServerError,
+}
+
+// retryAfterSeconds is when a sender that was refused for an outage may try again.
+const retryAfterSeconds = 5
+
+func errorf(code events.Code, format string, args ...any) error {
+	return &events.InputError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// handlerFunc handles a request or says why not.
+type handlerFunc func(w http.ResponseWriter, r *http.Request) error
+
+// handle is the one place that writes error replies.
+func (s *Server) handle(f handlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := f(w, r)
+		if err == nil {
+			return
+		}
+		reply := replyTo(err)
+		status := statuses[reply.Code]
+		switch status {
+		case http.StatusUnauthorized:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="relay"`)
+		case http.StatusServiceUnavailable:
+			w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+		}
+		if status >= http.StatusInternalServerError {
+			s.opts.Logger.ErrorContext(r.Context(), "request failed", "channel", r.PathValue("channel"), "code", reply.Code, "error", err)
+		}
+		s.writeJSON(w, r, status, map[string]any{"error": map[string]string{"code": string(reply.Code), "message": reply.Message}})
+	})
+}
+
+// replyTo finds what a sender may be told of an error.
+func replyTo(err error) *events.InputError {
+	var input *events.InputError
+	switch {
+	case errors.As(err, &input):
+		return input
+	case errors.Is(err, pipeline.ErrUnknownChannel):
+		return &events.InputError{Code: unknownChannel, Message: "no such channel"}
+	case errors.Is(err, ratelimit.ErrUnavailable):
+		return &events.InputError{
+			Code:    unavailable,
+			Message: "the limiter cannot be reached, so not all of this was stored; send it again, what was stored answers duplicate",
+		}
+	default:
+		return &events.InputError{Code: internal, Message: "something went wrong in the relay; its log says what"}
+	}
+}
+
+func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		s.opts.Logger.ErrorContext(r.Context(), "reply could not be encoded", "error", err)
+		status, body = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the reply could not be encoded"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// readyTimeout bounds how long /readyz waits for the limiter.
+const readyTimeout = time.Second
+
+// statusTimeout bounds how long the API and the metrics wait for the state of the channels.
+const statusTimeout = 5 * time.Second
+
+// healthz depends on nothing outside: a restart would mend nothing else.
+func healthz(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Write([]byte(`{"status":"ok"}` + "\n"))
+}
+
+type readiness struct {
+	Status  string   `json:"status"` // "ok" or "unavailable"
+	Reasons []string `json:"reasons"`
+}
+
+// readyz is 503 while draining and when no channel can take anything in.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	ready := readiness{Status: "ok", Reasons: []string{}}
+	status := http.StatusOK
+	if s.draining.Load() {
+		status = http.StatusServiceUnavailable
+		ready.Reasons = append(ready.Reasons, "draining: this replica is about to stop")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := s.opts.Status.Ping(ctx); err != nil {
+		status = http.StatusServiceUnavailable
+		ready.Reasons = append(ready.Reasons, "Redis does not answer: no channel can take anything in")
+	}
+	if status != http.StatusOK {
+		ready.Status = "unavailable"
+	}
+	s.writeJSON(w, r, status, ready)
+}
+
+func (s *Server) channels(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+	defer cancel()
+	all, err := s.opts.Status.All(ctx)
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"channels": all})
+	return nil
+}
+
+func (s *Server) channel(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+	defer cancel()
+	status, err := s.opts.Status.Channel(ctx, r.PathValue("channel"))
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, r, http.StatusOK, status)
+	return nil
+}

@@ -1,0 +1,132 @@
+// Package server is the relay's HTTP: the public listener that takes webhooks, and the ops listener with
+// health, metrics and the API. It knows neither Redis nor Slack.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"slackrelay/events"
+	"slackrelay/pipeline"
+)
+
+// taker takes events in; *pipeline.Intake does.
+type taker interface {
+	Take(ctx context.Context, channel, sender string, all []events.Event) (pipeline.Receipt, error)
+}
+
+// Channel is what the public listener knows of a channel.
+type Channel struct {
+	Name string
+	// IngressToken is the bearer token that senders must present; "" = everybody may send.
+	IngressToken string
+}
+
+// Options configure a Server.
+type Options struct {
+	Channels []Channel
+	Intake   taker
+	Status   *pipeline.Status
+	Registry *prometheus.Registry // served at /metrics
+	Logger   *slog.Logger
+	// MaxBody is the most bytes of a webhook's body. Default 1 MiB.
+	MaxBody int64
+}
+
+// DefaultMaxBody is the most bytes of a webhook's body.
+const DefaultMaxBody = 1 << 20
+
+// Server serves both listeners.
+type Server struct {
+	opts     Options
+	tokens   map[string]tokenDigest // by channel
+	draining atomic.Bool
+}
+
+// New makes a Server.
+func New(opts Options) *Server {
+	if opts.MaxBody == 0 {
+		opts.MaxBody = DefaultMaxBody
+	}
+	s := &Server{opts: opts, tokens: map[string]tokenDigest{}}
+	for _, ch := range opts.Channels {
+		s.tokens[ch.Name] = digest(ch.IngressToken)
+	}
+	return s
+}
+
+// Drain makes /readyz answer 503, so that no new connections come; webhooks are still taken in.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Public is the handler of the public listener.
+func (s *Server) Public() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/hooks/{channel}", s.handle(s.hook))
+	mux.Handle("/hooks/{channel}/{source}", s.handle(s.hook))
+	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {
+		return errorf(notFound, "there is nothing here; post webhooks to /hooks/{channel}")
+	}))
+	return mux
+}
+
+// Ops is the handler of the ops listener.
+func (s *Server) Ops() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", healthz)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.Handle("GET /metrics", s.metrics())
+	mux.Handle("GET /api/v1/channels", s.handle(s.channels))
+	mux.Handle("GET /api/v1/channels/{channel}", s.handle(s.channel))
+	return mux
+}
+
+// Time-outs of both listeners: a slow sender must not hold a connection for ever.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeader         = 32 << 10
+)
+
+// Serve serves a handler on a listener until ctx ends; then it takes no new connections, waits for the
+// requests in hand up to grace, and returns.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger, grace time.Duration) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := server.Shutdown(bounded)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("stop serving %s: %w", listener.Addr(), err)
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
