@@ -68,7 +68,7 @@ func decode(settings map[string]any, target any, where string) []error {
 	var meta mapstructure.Metadata
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		Result: target, Metadata: &meta, TagName: "yaml",
-		DecodeHook: mapstructure.DecodeHookFuncType(durationFromText),
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationFromText, wholeNumber),
 	})
 	if err != nil {
 		return []error{err}
@@ -98,6 +98,14 @@ func durationFromText(_, to reflect.Type, data any) (any, error) {
 		return nil, fmt.Errorf("%q is no duration; write it with a unit, like 30m or 5s", text)
 	}
 	return d, nil
+}
+
+// wholeNumber refuses fractions, which would be cut off.
+func wholeNumber(from, to reflect.Type, data any) (any, error) {
+	if from.Kind() == reflect.Float64 && to.Kind() == reflect.Int64 {
+		return nil, fmt.Errorf("%v is no whole number", data)
+	}
+	return data, nil
 }
 
 // flatten takes joined errors apart.

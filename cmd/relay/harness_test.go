@@ -1,0 +1,228 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"slackrelay/notifier/fakeslack"
+	"slackrelay/pipeline"
+)
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "relay-test-")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "relay")
+	args := []string{"build", "-o", binary}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("go %s: %v\n%s", strings.Join(args, " "), err, out))
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code) //nolint:forbidigo // as goleak does it
+	}))
+}
+
+// process is a running relay.
+type process struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	public string // base URLs
+	ops    string
+	exited chan struct{}
+	output *output
+}
+
+// output is everything a process printed.
+type output struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.String()
+}
+
+// startRelay starts relay serve on free ports with these variables and nothing else in its environment.
+func startRelay(t testing.TB, env ...string) *process {
+	t.Helper()
+	p := &process{t: t, exited: make(chan struct{}), output: &output{}}
+	p.cmd = exec.Command(binary, "serve")
+	p.cmd.Env = append([]string{
+		"RELAY_LISTEN=127.0.0.1:0", "RELAY_OPS_LISTEN=127.0.0.1:0", "RELAY_LOG_FORMAT=json", "RELAY_LOG_LEVEL=debug", "RELAY_DRAIN=0s",
+	}, env...)
+	p.cmd.Stdout = p.output
+	stderr, err := p.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	started := make(chan struct{})
+	go p.read(stderr, started)
+	t.Cleanup(p.kill)
+	select {
+	case <-started:
+	case <-p.exited:
+		t.Fatalf("relay ended at once:\n%s", p.output)
+	case <-time.After(20 * time.Second):
+		t.Fatalf("relay did not start:\n%s", p.output)
+	}
+	return p
+}
+
+// read copies the log and finds the addresses in it.
+func (p *process) read(stderr io.Reader, started chan struct{}) {
+	defer close(p.exited)
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		fmt.Fprintln(p.output, lines.Text())
+		var line struct {
+			Msg       string
+			Listen    struct{ IP, Port any }
+			OpsListen struct{ IP, Port any } `json:"ops_listen"`
+		}
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "relay started" {
+			p.public = fmt.Sprintf("http://127.0.0.1:%v", line.Listen.Port)
+			p.ops = fmt.Sprintf("http://127.0.0.1:%v", line.OpsListen.Port)
+			close(started)
+		}
+	}
+	p.cmd.Wait()
+}
+
+func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// stop ends it as Kubernetes does and returns its exit code.
+func (p *process) stop() int {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.exited:
+	case <-time.After(20 * time.Second):
+		p.t.Fatalf("relay did not stop:\n%s", p.output)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+var client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+// request sends a request and answers status and body.
+func request(t testing.TB, method, url, token string, body []byte) (int, []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), method, url, bytes.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, answer
+}
+
+// take posts a webhook that must be taken in.
+func (p *process) take(t testing.TB, channel string, body any) pipeline.Receipt {
+	t.Helper()
+	encoded, err := json.Marshal(body)
+	require.NoError(t, err)
+	status, answer := request(t, http.MethodPost, p.public+"/hooks/"+channel, "", encoded)
+	require.Equal(t, http.StatusAccepted, status, "%s", answer)
+	var receipt pipeline.Receipt
+	require.NoError(t, json.Unmarshal(answer, &receipt))
+	return receipt
+}
+
+// status reads a channel from the API.
+func (p *process) status(t testing.TB, channel string) pipeline.ChannelStatus {
+	t.Helper()
+	code, answer := request(t, http.MethodGet, p.ops+"/api/v1/channels/"+channel, "", nil)
+	require.Equal(t, http.StatusOK, code, "%s", answer)
+	var status pipeline.ChannelStatus
+	require.NoError(t, json.Unmarshal(answer, &status))
+	return status
+}
+
+// metric reads one sample, "name{labels}", from /metrics; "" when it is missing.
+func (p *process) metric(t testing.TB, sample string) string {
+	t.Helper()
+	_, answer := request(t, http.MethodGet, p.ops+"/metrics", "", nil)
+	for line := range strings.Lines(string(answer)) {
+		if rest, ok := strings.CutPrefix(line, sample+" "); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// settled waits until nothing is pending in a channel.
+func (p *process) settled(t testing.TB, channel string, within time.Duration) pipeline.ChannelStatus {
+	t.Helper()
+	require.Eventually(t, func() bool { return p.status(t, channel).Ledger.Pending == 0 }, within, 20*time.Millisecond)
+	return p.status(t, channel)
+}
+
+func startSlack(t testing.TB) *fakeslack.Server {
+	t.Helper()
+	slack, err := fakeslack.Start()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		slack.Close()
+	})
+	return slack
+}
+
+// event is one generic event.
+type event struct {
+	ID       string `json:"id,omitempty"`
+	Category string `json:"category,omitempty"`
+	Title    string `json:"title"`
+}
+
+// runRelay runs another command to its end.
+func runRelay(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	var out, errOut bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, &out, &errOut
+	err := cmd.Run()
+	if _, ok := err.(*exec.ExitError); err != nil && !ok { //nolint:errorlint // Run answers it unwrapped
+		require.NoError(t, err)
+	}
+	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,194 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua/redistest"
+	"slackrelay/notifier/fakeslack"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
+)
+
+// fast are the variables of a channel that sends as fast as it may.
+func fast(redisURL string, slack *fakeslack.Server, more ...string) []string {
+	return append([]string{
+		"RELAY_REDIS_URL=" + redisURL, "RELAY_SLACK_TOKEN=xoxb-test", "RELAY_SLACK_API_URL=" + slack.APIURL(),
+		"RELAY_CHANNELS=alerts", "RELAY_CHANNEL_ALERTS_SLACK_CHANNEL=C0ALERTS",
+		"RELAY_CHANNEL_ALERTS_PACE=1ms", "RELAY_CHANNEL_ALERTS_BURST=100",
+	}, more...)
+}
+
+// repeat runs a test once, or SOAK times.
+func repeat(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	times, err := strconv.Atoi(os.Getenv("SOAK")) //nolint:forbidigo // how long to test is no configuration of the product
+	if err != nil {
+		times = 1
+	}
+	for i := range times {
+		t.Run(fmt.Sprint(i), test)
+	}
+}
+
+// The main promise: 20 categories of 10 events each, through two replicas at once: exactly 100 reach Slack,
+// exactly 100 are counted as dropped, and either replica says so.
+func TestTwoReplicas(t *testing.T) {
+	t.Parallel()
+	for name, batch := range map[string]int{"event by event": 1, "batches of 25": 25, "one batch each": 100} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repeat(t, func(t *testing.T) { twoReplicas(t, batch) })
+		})
+	}
+}
+
+func twoReplicas(t *testing.T, batch int) {
+	t.Helper()
+	slack, redis := startSlack(t), redistest.Start(t)
+	env := fast(redis.URL, slack)
+	replicas := []*process{startRelay(t, env...), startRelay(t, env...)}
+
+	var posting sync.WaitGroup
+	for r, replica := range replicas {
+		for s := range 4 { // each replica gets half of the events, from four senders
+			posting.Go(func() {
+				for i := s * batch; i < 100; i += 4 * batch {
+					var events []event
+					for j := i; j < min(i+batch, 100); j++ {
+						events = append(events, event{Category: fmt.Sprintf("category-%02d", j%20), Title: fmt.Sprintf("%d-%d", r, j)})
+					}
+					replica.take(t, "alerts", events)
+				}
+			})
+		}
+	}
+	posting.Wait()
+	status := replicas[0].settled(t, "alerts", 30*time.Second)
+
+	require.Len(t, slack.Posts(), 100)
+	require.Equal(t, ratelimit.Ledger{Received: 200, Admitted: 100, Dropped: 100, Delivered: 100}, status.Ledger)
+	require.Equal(t, status.Ledger, replicas[1].status(t, "alerts").Ledger, "both replicas say the same")
+	require.Len(t, status.Categories, 20)
+	var used, admitted, dropped int64
+	for _, c := range status.Categories {
+		require.LessOrEqual(t, c.Used, int64(10))
+		require.Equal(t, c.Used, c.Admitted)
+		used, admitted, dropped = used+c.Used, admitted+c.Admitted, dropped+c.Dropped
+	}
+	require.Equal(t, []int64{100, 100, 100}, []int64{used, admitted, dropped})
+	titles := map[string]bool{}
+	for _, post := range slack.Posts() {
+		titles[post.Text] = true
+	}
+	require.Len(t, titles, 100, "nothing arrived twice")
+	for _, replica := range replicas {
+		require.Equal(t, "0", replica.metric(t, `relay_ledger_imbalance{channel="alerts"}`))
+		require.Equal(t, 0, replica.stop(), "%s", replica.output)
+	}
+}
+
+// Category limit 3, channel limit 10, window 60 s, ten identical events: 3 sent, 7 dropped, in that order.
+func TestTheSeedDemo(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=10",
+		"RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=3", "RELAY_CHANNEL_ALERTS_WINDOW=60s")...)
+	var got []string
+	for range 10 {
+		receipt := relay.take(t, "alerts", event{Category: "errors", Title: "the same body"})
+		require.True(t, receipt.Durable)
+		got = append(got, receipt.Events[0].Outcome+" "+receipt.Events[0].Level)
+	}
+	require.Equal(t, append(repeated("admitted ", 3), repeated("dropped category", 7)...), got)
+	status := relay.settled(t, "alerts", 10*time.Second)
+	require.Len(t, slack.Posts(), 3)
+	require.Equal(t, pipeline.LevelStatus{Level: "channel", Limit: 10, Per: 60, Used: 3}, status.Levels[0])
+	require.Equal(t, []pipeline.CategoryStatus{{Category: "errors", Used: 3, Limit: 3, Admitted: 3, Dropped: 7}}, status.Categories)
+}
+
+func repeated(s string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = s
+	}
+	return all
+}
+
+// A replica that is killed in the middle of delivery loses nothing: the other one goes on when its lease ends.
+func TestKillOneReplica(t *testing.T) {
+	t.Parallel()
+	repeat(t, func(t *testing.T) {
+		slack, redis := startSlack(t), redistest.Start(t)
+		env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_PACE=5ms", "RELAY_CHANNEL_ALERTS_BURST=1",
+			"RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=100", "RELAY_LEASE=2s", "RELAY_SLACK_TIMEOUT=1s")
+		replicas := []*process{startRelay(t, env...), startRelay(t, env...)}
+		var events []event
+		for i := range 100 {
+			events = append(events, event{Title: fmt.Sprintf("message %03d", i)})
+		}
+		replicas[0].take(t, "alerts", events)
+		require.Eventually(t, func() bool { return len(slack.Posts()) >= 30 }, 10*time.Second, time.Millisecond)
+
+		owner := redis.Client().HGet(t.Context(), "relay:{alerts}:lease:alerts", "owner").Val()
+		killed, survivor := replicas[0], replicas[1]
+		if strings.Contains(owner, fmt.Sprintf("-%d-", survivor.cmd.Process.Pid)) {
+			killed, survivor = survivor, killed
+		}
+		killed.kill()
+		at, sent := time.Now(), len(slack.Posts())
+		status := survivor.settled(t, "alerts", 20*time.Second)
+
+		times := map[string]int{}
+		var order []string
+		for _, post := range slack.Posts() {
+			if times[post.Text]++; times[post.Text] == 1 {
+				order = append(order, post.Text)
+			}
+		}
+		require.Len(t, order, 100, "nothing is lost")
+		require.IsIncreasing(t, order, "the order is kept")
+		twice := len(slack.Posts()) - 100
+		require.LessOrEqual(t, twice, 1, "at most what was in flight arrives twice")
+		require.Equal(t, ratelimit.Ledger{Received: 100, Admitted: 100, Delivered: 100}, status.Ledger)
+		t.Logf("killed after %d of 100; %d arrived twice; all were there %s after the kill", sent, twice, time.Since(at).Round(time.Millisecond))
+	})
+}
+
+// SIGTERM: not ready at once, still taking webhooks for RELAY_DRAIN, then everything in hand is finished and
+// the lease is given up.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	env := fast(redis.URL, slack, "RELAY_DRAIN=1s")
+	relay := startRelay(t, env...)
+	status, _ := request(t, "GET", relay.ops+"/readyz", "", nil)
+	require.Equal(t, 200, status)
+
+	slack.Script("C0ALERTS", fakeslack.Reply{Delay: 1500 * time.Millisecond, Posted: true, Body: `{"ok":true,"channel":"C0ALERTS","ts":"1.000001"}`})
+	relay.take(t, "alerts", event{Title: "in hand while stopping"})
+	require.Eventually(t, func() bool { return len(slack.Posts()) == 1 }, 5*time.Second, time.Millisecond)
+	relay.signal(syscall.SIGTERM)
+	require.Eventually(t, func() bool {
+		status, body := request(t, "GET", relay.ops+"/readyz", "", nil)
+		return status == 503 && strings.Contains(string(body), "draining")
+	}, 900*time.Millisecond, 5*time.Millisecond)
+	receipt := relay.take(t, "alerts", event{Title: "taken while draining"})
+	require.Equal(t, 1, receipt.Admitted)
+	<-relay.exited
+	require.Equal(t, 0, relay.cmd.ProcessState.ExitCode(), "%s", relay.output)
+	require.Zero(t, redis.Client().Exists(t.Context(), "relay:{alerts}:lease:alerts").Val(), "the lease is given up")
+
+	next := startRelay(t, env...)
+	done := next.settled(t, "alerts", 10*time.Second)
+	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, done.Ledger)
+	require.Len(t, slack.Posts(), 2, "what was in hand was settled, and not sent again")
+}

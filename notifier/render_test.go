@@ -1,0 +1,190 @@
+package notifier_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/slack-go/slack"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"slackrelay/events"
+	"slackrelay/notifier"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// golden is an event and, beside it, the message that it becomes.
+type golden struct {
+	Event   events.Event    `json:"event"`
+	Message json.RawMessage `json:"message"`
+}
+
+func TestGoldens(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			raw, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var want golden
+			require.NoError(t, json.Unmarshal(raw, &want))
+			got := encode(t, notifier.Render(want.Event))
+			if *update {
+				want.Message = got
+				require.NoError(t, os.WriteFile(file, encode(t, want), 0o600))
+				return
+			}
+			require.JSONEq(t, string(want.Message), string(got))
+		})
+	}
+}
+
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	require.NoError(t, encoder.Encode(v))
+	return out.Bytes()
+}
+
+// texts are all texts that a message shows.
+func texts(m notifier.Message) []string {
+	all := []string{m.Text, m.Fallback}
+	for _, b := range m.Blocks {
+		switch b := b.(type) {
+		case *slack.SectionBlock:
+			all = append(all, b.Text.Text)
+		case *slack.ContextBlock:
+			for _, e := range b.ContextElements.Elements {
+				if text, ok := e.(*slack.TextBlockObject); ok {
+					all = append(all, text.Text)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// requireSafe wants a message that Slack takes and in which nothing of the event comes alive.
+func requireSafe(t *testing.T, m notifier.Message) {
+	t.Helper()
+	total := 0
+	for i, text := range texts(m) {
+		require.NotEmpty(t, text, i)
+		require.True(t, utf8.ValidString(text))
+		if i > 1 {
+			require.LessOrEqual(t, utf8.RuneCountInString(text), 3000)
+			total += utf8.RuneCountInString(text)
+		}
+		for _, live := range strings.Split(text, "<")[1:] {
+			inside, _, closed := strings.Cut(live, ">")
+			require.True(t, closed, "cut inside <...>: %q", text)
+			require.True(t, strings.HasPrefix(inside, "http://") || strings.HasPrefix(inside, "https://") || strings.HasPrefix(inside, "!date^"), inside)
+		}
+		for _, entity := range strings.Split(text, "&")[1:] {
+			require.True(t, strings.HasPrefix(entity, "amp;") || strings.HasPrefix(entity, "lt;") || strings.HasPrefix(entity, "gt;"), "cut inside an entity: %q", entity)
+		}
+	}
+	require.LessOrEqual(t, utf8.RuneCountInString(m.Text), 4000)
+	require.LessOrEqual(t, total, 12_000)
+	require.Regexp(t, "^#[0-9a-f]{6}$", m.Color)
+}
+
+func TestEveryFieldIsEscaped(t *testing.T) {
+	t.Parallel()
+	evil := "<!channel> & <@U123> <https://evil.example|click> \u202e\x00\x1b[31m"
+	e := events.Event{
+		Title: evil, Text: evil, Category: "c", Source: "generic", Severity: events.Critical, Note: evil,
+		Labels: map[string]string{evil: evil}, Links: []events.Link{{Title: evil, URL: "https://x.example/a|b?c=<d>&e f"}},
+	}
+	m := notifier.Render(e)
+	requireSafe(t, m)
+	for _, text := range texts(m) {
+		require.NotContains(t, text, "<!channel")
+		require.NotContains(t, text, "<@")
+		require.NotContains(t, text, "<https://evil")
+		require.NotContains(t, text, "\u202e")
+		require.NotContains(t, text, "\x1b")
+	}
+	require.Contains(t, m.Text, "<https://x.example/a%7Cb?c=%3Cd%3E&amp;e%20f|&lt;!channel&gt;")
+}
+
+func TestLongEventsAreCut(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{}
+	for _, c := range "abcdefghijklmnop" {
+		labels[strings.Repeat(string(c), 200)] = strings.Repeat("&", 900)
+	}
+	for _, piece := range []string{"&", "<", "x", "é", "😀"} {
+		long := strings.Repeat(piece, 20_000)
+		m := notifier.Render(events.Event{
+			Title: long, Text: long, Note: long, Category: strings.Repeat("c", 100), Severity: events.Info, Labels: labels,
+			Links: []events.Link{{Title: long, URL: "https://x.example/" + strings.Repeat("a", 3000)}, {Title: long, URL: "https://x.example/"}},
+		})
+		requireSafe(t, m)
+		require.Contains(t, m.Text, "…")
+	}
+}
+
+func TestTheLookOfASeverity(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		severity events.Severity
+		status   events.Status
+		starts   string
+		color    string
+	}{
+		{events.Critical, events.Firing, "🔴 *x*", "#e01e5a"},
+		{events.Error, events.NoStatus, "🟠 *x*", "#e8590c"},
+		{events.Warning, events.NoStatus, "🟡 *x*", "#ecb22e"},
+		{events.Info, events.NoStatus, "🔵 *x*", "#36c5f0"},
+		{events.Critical, events.Resolved, "✅ *Resolved: x*", "#2eb67d"},
+		{"unheard of", events.NoStatus, "🟡 *x*", "#ecb22e"},
+	} {
+		m := notifier.Render(events.Event{Title: "x", Severity: c.severity, Status: c.status, Category: "c"})
+		require.Equal(t, c.starts, m.Text)
+		require.Equal(t, c.color, m.Color)
+	}
+}
+
+func TestWithoutATitleTheFirstLineOfTheTextIsOne(t *testing.T) {
+	t.Parallel()
+	m := notifier.Render(events.Event{Text: "\n first *line* \nsecond", Severity: events.Warning, Category: "c"})
+	require.Equal(t, "🟡 *first ∗line∗*", m.Text)
+}
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	m := notifier.Render(events.Event{
+		Title: "a < b & c", Text: "text", Category: "disk", Source: "generic", Severity: events.Info,
+		Links: []events.Link{{Title: "Runbook", URL: "https://r.example"}}, StartedAt: time.Unix(1_700_000_000, 0),
+	})
+	require.Equal(t, "🔵 a < b & c\ntext\ninfo · disk · generic\nRunbook · since 2023-11-14 22:13:20 UTC", notifier.Plain(m))
+}
+
+func FuzzRender(f *testing.F) {
+	f.Add("title", "text", "label", "https://x.example/?a=b|c", "info")
+	f.Add("<!here>&amp;", strings.Repeat("&<>", 2000), "\u202e", "http://[::1]/<", "critical")
+	f.Fuzz(func(t *testing.T, title, text, label, link, severity string) {
+		all, err := events.Decode(events.Webhook{Source: "generic", Body: encode(t, map[string]any{
+			"title": title + "x", "text": text, "labels": map[string]string{label: label}, "link": link, "severity": severity,
+		})})
+		require.NoError(t, err)
+		requireSafe(t, notifier.Render(all[0]))
+	})
+}
