@@ -5,6 +5,7 @@
 -- KEYS[2] outbox   sorted set of entry numbers; all of them are messages
 -- KEYS[3] entries  hash of entries
 -- KEYS[4] pause    hash: until (microseconds), reason
+-- ARGV    none
 --
 -- Reply: [pending, oldest_us, pause_us, pause_reason, field, count, ...]
 --   pending      messages in the outbox

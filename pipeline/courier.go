@@ -94,6 +94,9 @@ func (c *Courier) run(ctx context.Context, ch Channel, log *slog.Logger) {
 		case <-timer.C:
 		case <-c.wakes[ch.Name]:
 		}
+		if ctx.Err() != nil {
+			return // a select picks any case that is ready
+		}
 		timer.Reset(d.next(ctx))
 	}
 }

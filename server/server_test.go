@@ -126,7 +126,9 @@ func TestErrorTable(t *testing.T) {
 			status, header, answer := serve(b.Public(), r)
 			require.Equal(t, c.status, status, "%s", answer)
 			require.Equal(t, "application/json; charset=utf-8", header.Get("Content-Type"))
-			var reply struct{ Error struct{ Code, Message string } }
+			var reply struct {
+				Error struct{ Code, Message string }
+			}
 			require.NoError(t, json.Unmarshal(answer, &reply))
 			require.Equal(t, c.code, reply.Error.Code)
 			require.Contains(t, reply.Error.Message, c.says)
@@ -335,7 +337,7 @@ func TestServeStops(t *testing.T) {
 	}()
 	answered := make(chan string, 1)
 	go func() {
-		response, err := http.Get("http://" + listener.Addr().String()) //nolint:noctx // ends with the server
+		response, err := http.Get("http://" + listener.Addr().String())
 		if err != nil {
 			answered <- err.Error()
 			return

@@ -19,7 +19,7 @@ import (
 
 func requireUnavailable(t *testing.T, relay *process, body string) {
 	t.Helper()
-	response, err := client.Post(relay.public+"/hooks/alerts", "application/json", strings.NewReader(body)) //nolint:noctx // the client has a time-out
+	response, err := client.Post(relay.public+"/hooks/alerts", "application/json", strings.NewReader(body))
 	require.NoError(t, err)
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
@@ -77,7 +77,7 @@ type proxy struct {
 
 func startProxy(t *testing.T, target string) *proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at the end of the test
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	p := &proxy{listener: listener, target: target}
 	go func() {
@@ -95,7 +95,7 @@ func startProxy(t *testing.T, target string) *proxy {
 
 func (p *proxy) serve(from net.Conn) {
 	defer from.Close()
-	to, err := net.Dial("tcp", p.target) //nolint:noctx // a local server
+	to, err := net.Dial("tcp", p.target)
 	if err != nil {
 		return
 	}

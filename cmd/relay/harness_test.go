@@ -3,7 +3,6 @@ package main_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -75,26 +74,26 @@ func (o *output) String() string {
 }
 
 // startRelay starts relay serve on free ports with these variables and nothing else in its environment.
-func startRelay(t testing.TB, env ...string) *process {
-	t.Helper()
-	p := &process{t: t, exited: make(chan struct{}), output: &output{}}
+func startRelay(tb testing.TB, env ...string) *process {
+	tb.Helper()
+	p := &process{t: tb, exited: make(chan struct{}), output: &output{}}
 	p.cmd = exec.Command(binary, "serve")
 	p.cmd.Env = append([]string{
 		"RELAY_LISTEN=127.0.0.1:0", "RELAY_OPS_LISTEN=127.0.0.1:0", "RELAY_LOG_FORMAT=json", "RELAY_LOG_LEVEL=debug", "RELAY_DRAIN=0s",
 	}, env...)
 	p.cmd.Stdout = p.output
 	stderr, err := p.cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
+	require.NoError(tb, err)
+	require.NoError(tb, p.cmd.Start())
 	started := make(chan struct{})
 	go p.read(stderr, started)
-	t.Cleanup(p.kill)
+	tb.Cleanup(p.kill)
 	select {
 	case <-started:
 	case <-p.exited:
-		t.Fatalf("relay ended at once:\n%s", p.output)
+		tb.Fatalf("relay ended at once:\n%s", p.output)
 	case <-time.After(20 * time.Second):
-		t.Fatalf("relay did not start:\n%s", p.output)
+		tb.Fatalf("relay did not start:\n%s", p.output)
 	}
 	return p
 }
@@ -139,48 +138,48 @@ func (p *process) stop() int {
 var client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 // request sends a request and answers status and body.
-func request(t testing.TB, method, url, token string, body []byte) (int, []byte) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), method, url, bytes.NewReader(body))
-	require.NoError(t, err)
+func request(tb testing.TB, method, url, token string, body []byte) (int, []byte) {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), method, url, bytes.NewReader(body))
+	require.NoError(tb, err)
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := client.Do(r)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return response.StatusCode, answer
 }
 
 // take posts a webhook that must be taken in.
-func (p *process) take(t testing.TB, channel string, body any) pipeline.Receipt {
-	t.Helper()
+func (p *process) take(tb testing.TB, channel string, body any) pipeline.Receipt {
+	tb.Helper()
 	encoded, err := json.Marshal(body)
-	require.NoError(t, err)
-	status, answer := request(t, http.MethodPost, p.public+"/hooks/"+channel, "", encoded)
-	require.Equal(t, http.StatusAccepted, status, "%s", answer)
+	require.NoError(tb, err)
+	status, answer := request(tb, http.MethodPost, p.public+"/hooks/"+channel, "", encoded)
+	require.Equal(tb, http.StatusAccepted, status, "%s", answer)
 	var receipt pipeline.Receipt
-	require.NoError(t, json.Unmarshal(answer, &receipt))
+	require.NoError(tb, json.Unmarshal(answer, &receipt))
 	return receipt
 }
 
 // status reads a channel from the API.
-func (p *process) status(t testing.TB, channel string) pipeline.ChannelStatus {
-	t.Helper()
-	code, answer := request(t, http.MethodGet, p.ops+"/api/v1/channels/"+channel, "", nil)
-	require.Equal(t, http.StatusOK, code, "%s", answer)
+func (p *process) status(tb testing.TB, channel string) pipeline.ChannelStatus {
+	tb.Helper()
+	code, answer := request(tb, http.MethodGet, p.ops+"/api/v1/channels/"+channel, "", nil)
+	require.Equal(tb, http.StatusOK, code, "%s", answer)
 	var status pipeline.ChannelStatus
-	require.NoError(t, json.Unmarshal(answer, &status))
+	require.NoError(tb, json.Unmarshal(answer, &status))
 	return status
 }
 
 // metric reads one sample, "name{labels}", from /metrics; "" when it is missing.
-func (p *process) metric(t testing.TB, sample string) string {
-	t.Helper()
-	_, answer := request(t, http.MethodGet, p.ops+"/metrics", "", nil)
+func (p *process) metric(tb testing.TB, sample string) string {
+	tb.Helper()
+	_, answer := request(tb, http.MethodGet, p.ops+"/metrics", "", nil)
 	for line := range strings.Lines(string(answer)) {
 		if rest, ok := strings.CutPrefix(line, sample+" "); ok {
 			return strings.TrimSpace(rest)
@@ -190,17 +189,17 @@ func (p *process) metric(t testing.TB, sample string) string {
 }
 
 // settled waits until nothing is pending in a channel.
-func (p *process) settled(t testing.TB, channel string, within time.Duration) pipeline.ChannelStatus {
-	t.Helper()
-	require.Eventually(t, func() bool { return p.status(t, channel).Ledger.Pending == 0 }, within, 20*time.Millisecond)
-	return p.status(t, channel)
+func (p *process) settled(tb testing.TB, channel string, within time.Duration) pipeline.ChannelStatus {
+	tb.Helper()
+	require.Eventually(tb, func() bool { return p.status(tb, channel).Ledger.Pending == 0 }, within, 20*time.Millisecond)
+	return p.status(tb, channel)
 }
 
-func startSlack(t testing.TB) *fakeslack.Server {
-	t.Helper()
+func startSlack(tb testing.TB) *fakeslack.Server {
+	tb.Helper()
 	slack, err := fakeslack.Start()
-	require.NoError(t, err)
-	t.Cleanup(func() {
+	require.NoError(tb, err)
+	tb.Cleanup(func() {
 		client.CloseIdleConnections()
 		slack.Close()
 	})
@@ -215,14 +214,14 @@ type event struct {
 }
 
 // runRelay runs another command to its end.
-func runRelay(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
+func runRelay(tb testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
+	tb.Helper()
 	cmd := exec.Command(binary, args...)
 	var out, errOut bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &out, &errOut
 	err := cmd.Run()
 	if _, ok := err.(*exec.ExitError); err != nil && !ok { //nolint:errorlint // Run answers it unwrapped
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
 }
