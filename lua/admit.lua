@@ -91,11 +91,15 @@ if #events == 0 or at ~= #ARGV + 1 then return redis.error_reply(TOO_FEW) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
--- When the units of an event fit into one window of a level; at or before now means they fit already.
+-- When the units of an event fit into one window of a level; at or before now means they fit already. An
+-- answer holds for the events that follow, until one commits to the level.
 local function fits_at(level, window, units)
-  local edge = redis.call('ZREVRANGE', level.key, int(window.limit - units), int(window.limit - units), 'WITHSCORES')
-  if not edge[2] then return 0 end
-  return tonumber(edge[2]) + window.per
+  if window.asked ~= units then
+    local rank = int(window.limit - units)
+    local edge = redis.call('ZREVRANGE', level.key, rank, rank, 'WITHSCORES')
+    window.asked, window.fits = units, edge[2] and tonumber(edge[2]) + window.per or 0
+  end
+  return window.fits
 end
 
 -- The levels that refuse, as bits, the time from which all would pass, and whether it can never fit.
@@ -129,6 +133,7 @@ local function commit(event)
   seq = (seq or tonumber(redis.call('HGET', entries, 'seq') or 0)) + 1
   for i = 1, #event do
     local level = event[i]
+    for w = 1, #level do level[w].asked = nil end
     redis.call('ZREMRANGEBYSCORE', level.key, '-inf', int(now - level.longest))
     for unit = 1, event.units do
       redis.call('ZADD', level.key, int(now), event.id .. ':' .. int(seq) .. ':' .. unit)

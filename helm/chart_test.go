@@ -1,0 +1,154 @@
+//go:build chart
+
+// Package helm_test checks the chart with the real helm, whose path is in HELM.
+package helm_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+func helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	path := os.Getenv("HELM") //nolint:forbidigo // where the tool is
+	require.NotEmpty(t, path, "run make chart")
+	out, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput()
+	return string(out), err
+}
+
+type object = map[string]any
+
+// render renders the chart and finds its objects by kind and name.
+func render(t *testing.T, args ...string) map[string]object {
+	t.Helper()
+	out, err := helm(t, append([]string{"template", "my", "relay", "--namespace", "ops"}, args...)...)
+	require.NoError(t, err, out)
+	all := map[string]object{}
+	for decoder := yaml.NewDecoder(strings.NewReader(out)); ; {
+		var o object
+		if decoder.Decode(&o) != nil {
+			return all
+		}
+		if o != nil {
+			all[at[string](t, o, "kind")+"/"+at[string](t, o, "metadata", "name")] = o
+		}
+	}
+}
+
+// at walks into an object by keys and indexes.
+func at[T any](t *testing.T, v any, path ...any) T {
+	t.Helper()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			v = v.(object)[step]
+		case int:
+			v = v.([]any)[step]
+		}
+	}
+	typed, ok := v.(T)
+	require.True(t, ok, "%v is %T", path, v)
+	return typed
+}
+
+// environment is what the container would see: the Secret, then its own variables.
+func environment(t *testing.T, objects map[string]object) []string {
+	t.Helper()
+	var env []string
+	if secret, ok := objects["Secret/my-relay"]; ok {
+		for name, value := range at[object](t, secret, "stringData") {
+			env = append(env, name+"="+value.(string))
+		}
+	}
+	for _, v := range at[[]any](t, objects["Deployment/my-relay"], "spec", "template", "spec", "containers", 0, "env") {
+		env = append(env, at[string](t, v, "name")+"="+at[string](t, v, "value"))
+	}
+	return env
+}
+
+// check runs relay check with that environment.
+func check(t *testing.T, env []string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "run", "../cmd/relay", "check")
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, append(os.Environ(), env...)
+	err = cmd.Run()
+	return out.String(), errOut.String(), err
+}
+
+func TestLint(t *testing.T) {
+	out, err := helm(t, "lint", "--strict", "relay")
+	require.NoError(t, err, out)
+}
+
+func TestDefaults(t *testing.T) {
+	objects := render(t)
+	require.Len(t, objects, 5)
+	deployment := objects["Deployment/my-relay"]
+	require.Equal(t, 2, at[int](t, deployment, "spec", "replicas"))
+	pod := at[object](t, deployment, "spec", "template", "spec")
+	require.Equal(t, false, pod["enableServiceLinks"])
+	require.Equal(t, false, pod["automountServiceAccountToken"])
+	require.Equal(t, true, at[bool](t, pod, "securityContext", "runAsNonRoot"))
+	container := at[object](t, pod, "containers", 0)
+	require.Equal(t, object{
+		"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []any{"ALL"}},
+	}, container["securityContext"])
+	require.Equal(t, object{"path": "/healthz", "port": "ops"}, at[object](t, container, "livenessProbe", "httpGet"))
+	require.Equal(t, object{"path": "/readyz", "port": "ops"}, at[object](t, container, "readinessProbe", "httpGet"))
+	require.Equal(t, "slackrelay:0.1.0", container["image"])
+	require.NotEmpty(t, at[object](t, container, "resources", "requests"))
+	require.Contains(t, objects, "Service/my-relay")
+	require.Contains(t, objects, "Service/my-relay-ops")
+	_, stderr, err := check(t, environment(t, objects))
+	require.Error(t, err, "the relay itself asks for a token")
+	require.Contains(t, stderr, "ingress_token is needed")
+}
+
+func TestChannelsBecomeVariables(t *testing.T) {
+	values := t.TempDir() + "/values.yaml"
+	require.NoError(t, os.WriteFile(values, []byte(`
+redisURL: redis://:pw@r:6379/0
+slackToken: xoxb-1
+channels:
+  - {name: alerts-db, slackChannel: C01, ingressToken: in, globalLimit: 1000000, categoryLimit: 20, window: 1h, globalWindow: 2h, categoryWindow: 3h, pace: 0s, burst: 5, onRedisDown: closed}
+  - {name: hook, slackWebhookURL: "https://hooks/services/x", ingressToken: in}
+env: {RELAY_DEDUPE: 2h}
+`), 0o600))
+	objects := render(t, "--values", values)
+	stdout, stderr, err := check(t, environment(t, objects))
+	require.NoError(t, err, stderr)
+	for _, line := range []string{
+		"listen: :8080", "dedupe: 2h0m0s", "name: alerts-db", "slack_channel: C01", "global_limit: 1000000", "category_limit: 20",
+		"window: 1h0m0s", "global_window: 2h0m0s", "category_window: 3h0m0s", "pace: 0s", "burst: 5", "name: hook", "slack_webhook_url: '********'",
+	} {
+		require.Contains(t, stdout, line)
+	}
+	out, err := helm(t, "template", "my", "relay", "--values", values, "--show-only", "templates/deployment.yaml")
+	require.NoError(t, err, out)
+	for _, secret := range []string{"xoxb-1", ":pw@", "hooks/services", "value: in"} {
+		require.NotContains(t, out, secret, "secrets stand in the Secret only")
+	}
+}
+
+func TestAnExistingSecret(t *testing.T) {
+	objects := render(t, "--set", "existingSecret=mine")
+	require.NotContains(t, objects, "Secret/my-relay")
+	container := at[object](t, objects["Deployment/my-relay"], "spec", "template", "spec", "containers", 0)
+	require.Equal(t, "mine", at[string](t, container, "envFrom", 0, "secretRef", "name"))
+	out, err := helm(t, "template", "my", "relay", "--set", "existingSecret=mine,channels[0].name=a,channels[0].ingressToken=x")
+	require.Error(t, err)
+	require.Contains(t, out, "belong into the Secret mine")
+}
+
+func TestAChannelNeedsAName(t *testing.T) {
+	out, err := helm(t, "template", "my", "relay", "--set", "channels[0].window=5m")
+	require.Error(t, err)
+	require.Contains(t, out, "each channel needs a name")
+}

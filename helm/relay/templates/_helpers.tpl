@@ -1,0 +1,45 @@
+{{- define "relay.fullname" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 58 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 58 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "relay.selectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "relay.labels" -}}
+{{ include "relay.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "relay.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default (include "relay.fullname" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "relay.secretName" -}}
+{{- .Values.existingSecret | default (include "relay.fullname" .) -}}
+{{- end -}}
+
+{{/* The variable of a channel's setting: RELAY_CHANNEL_<NAME>_<SETTING>. */}}
+{{- define "relay.variable" -}}
+{{- printf "RELAY_CHANNEL_%s_%s" (.channel.name | upper | replace "-" "_") .setting -}}
+{{- end -}}
+
+{{/* A value as text. Helm reads 1000000 as a float and would print 1e+06. */}}
+{{- define "relay.text" -}}
+{{- if and (kindIs "float64" .) (eq . (float64 (int64 .))) -}}
+{{- int64 . | toString | quote -}}
+{{- else -}}
+{{- toString . | quote -}}
+{{- end -}}
+{{- end -}}
