@@ -31,9 +31,9 @@ soak: redis ## what takes long: repetitions, many random decisions, fuzzing
 
 FUZZTIME ?= 10s
 fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each
-	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) ./events
-	$(GO) test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) ./notifier
-	$(GO) test -run '^$$' -fuzz FuzzHook -fuzztime $(FUZZTIME) ./server
+	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./events
+	$(GO) test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./notifier
+	$(GO) test -run '^$$' -fuzz FuzzHook -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./server
 
 run: ## run the relay with configs/relay.yaml
 	$(GO) run ./cmd/relay serve --config configs/relay.yaml
