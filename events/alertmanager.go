@@ -59,7 +59,7 @@ func (w alertmanagerWebhook) event(alert alertmanagerAlert, at string) (Event, e
 		Title:       cmp.Or(alert.Annotations["summary"], name, "Alert without a name"),
 		Text:        cmp.Or(alert.Annotations["description"], alert.Annotations["message"]),
 		Labels:      alert.Labels,
-		Fingerprint: cmp.Or(alert.Fingerprint, fingerprintOf(alert.Labels)),
+		Fingerprint: cut(cmp.Or(alert.Fingerprint, fingerprintOf(alert.Labels)), maxID),
 	}
 	if alert.StartsAt != "" {
 		started, err := time.Parse(time.RFC3339, alert.StartsAt)

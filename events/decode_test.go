@@ -193,7 +193,8 @@ func TestLongFieldsAreCut(t *testing.T) {
 	for i := range 100 {
 		labels[fmt.Sprintf("l%03d", i)] = strings.Repeat("v", 2000)
 	}
-	body, err := json.Marshal(map[string]any{"title": strings.Repeat("é", 5000), "text": strings.Repeat("t", 50_000), "labels": labels})
+	labels["a"+strings.Repeat("n", 2000)] = "long name"
+	body, err := json.Marshal(map[string]any{"link": "https://x.example/" + strings.Repeat("u", 5000), "title": strings.Repeat("é", 5000), "text": strings.Repeat("t", 50_000), "labels": labels})
 	require.NoError(t, err)
 	all, err := decode(string(body))
 	require.NoError(t, err)
@@ -201,6 +202,8 @@ func TestLongFieldsAreCut(t *testing.T) {
 	require.Len(t, []rune(all[0].Text), 12_000)
 	require.Len(t, all[0].Labels, 64)
 	require.Len(t, []rune(all[0].Labels["l000"]), 1000)
+	require.Equal(t, "long name", all[0].Labels["a"+strings.Repeat("n", 198)+"…"])
+	require.Empty(t, all[0].Links, "an address that is too long is kept as a label")
 }
 
 func TestAByteOrderMarkIsNoFault(t *testing.T) {

@@ -38,23 +38,25 @@ type Link struct {
 
 // Bounds of what is kept of an event, in characters. More is cut, since Slack shows less still.
 const (
-	maxTitle  = 1000
-	maxText   = 12_000
-	maxLabels = 64
-	maxLabel  = 1000
-	maxID     = 256
+	maxTitle     = 1000
+	maxText      = 12_000
+	maxLabels    = 64
+	maxLabelName = 200
+	maxLabel     = 1000
+	maxURL       = 2000
+	maxID        = 256
 )
 
 // bound cuts what is too long.
 func (e *Event) bound() {
 	e.Title, e.Text = cut(e.Title, maxTitle), cut(e.Text, maxText)
-	kept := 0
-	for _, name := range sortedKeys(e.Labels) {
-		if kept++; kept > maxLabels {
-			delete(e.Labels, name)
-			continue
+	all := e.Labels
+	e.Labels = nil
+	for i, name := range sortedKeys(all) {
+		if i == maxLabels {
+			break
 		}
-		e.Labels[name] = cut(e.Labels[name], maxLabel)
+		e.setLabel(cut(name, maxLabelName), cut(all[name], maxLabel))
 	}
 }
 
@@ -77,7 +79,7 @@ func (e *Event) addLink(title, label, address string) {
 		return
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || len(address) > maxURL {
 		e.setLabel(label, address)
 		return
 	}

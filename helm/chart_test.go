@@ -95,7 +95,7 @@ func TestDefaults(t *testing.T) {
 	pod := at[object](t, deployment, "spec", "template", "spec")
 	require.Equal(t, false, pod["enableServiceLinks"])
 	require.Equal(t, false, pod["automountServiceAccountToken"])
-	require.Equal(t, true, at[bool](t, pod, "securityContext", "runAsNonRoot"))
+	require.True(t, at[bool](t, pod, "securityContext", "runAsNonRoot"))
 	container := at[object](t, pod, "containers", 0)
 	require.Equal(t, object{
 		"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []any{"ALL"}},
@@ -125,8 +125,8 @@ env: {RELAY_DEDUPE: 2h}
 	stdout, stderr, err := check(t, environment(t, objects))
 	require.NoError(t, err, stderr)
 	for _, line := range []string{
-		"listen: :8080", "dedupe: 2h0m0s", "name: alerts-db", "slack_channel: C01", "global_limit: 1000000", "category_limit: 20",
-		"window: 1h0m0s", "global_window: 2h0m0s", "category_window: 3h0m0s", "pace: 0s", "burst: 5", "name: hook", "slack_webhook_url: '********'",
+		"listen: :8080", "dedupe: 2h\n", "name: alerts-db", "slack_channel: C01", "global_limit: 1000000", "category_limit: 20",
+		"window: 1h\n", "global_window: 2h\n", "category_window: 3h\n", "pace: 0s", "burst: 5", "name: hook", "slack_webhook_url: '********'",
 	} {
 		require.Contains(t, stdout, line)
 	}

@@ -24,7 +24,7 @@ type ChannelStatus struct {
 	Channel    string           `json:"channel"`
 	Levels     []LevelStatus    `json:"levels"`
 	Ledger     ratelimit.Ledger `json:"ledger"`
-	Categories []CategoryStatus `json:"categories,omitempty"`
+	Categories []CategoryStatus `json:"categories,omitzero"`
 	State      ChannelState     `json:"state"`
 
 	Oldest time.Duration `json:"-"` // age of the oldest message in the outbox

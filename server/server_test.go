@@ -319,7 +319,7 @@ func TestOps(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, status)
 }
 
-// A sender that never finishes its headers must not hold its connection for ever; requests in hand end well.
+// Requests in hand end well when the server stops.
 func TestServeStops(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -352,6 +352,30 @@ func TestServeStops(t *testing.T) {
 	require.Equal(t, "done", <-answered)
 	require.NoError(t, <-stopped)
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// A sender that never finishes its headers is cut off; it holds its connection for no longer than the time-out.
+func TestASlowSenderIsCutOff(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- server.Serve(ctx, listener, http.NotFoundHandler(), slog.New(slog.DiscardHandler), time.Second)
+	}()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	begin := time.Now()
+	_, err = io.WriteString(conn, "POST /hooks/open HTTP/1.1\r\nHost: x\r\n")
+	require.NoError(t, err)
+	require.NoError(t, conn.SetReadDeadline(begin.Add(20*time.Second)))
+	_, err = io.ReadAll(conn)
+	require.NoError(t, err, "the server closes it")
+	require.Less(t, time.Since(begin), 15*time.Second)
+	cancel()
+	require.NoError(t, <-stopped)
 }
 
 func FuzzHook(f *testing.F) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -23,6 +24,9 @@ func newCheck() *cobra.Command {
 	return cmd
 }
 
+// zeroUnits is what Go writes behind a round duration: 30m0s, 1h0m0s.
+var zeroUnits = regexp.MustCompile(`(?m)(\d[hm])(?:0m)?0s$`)
+
 func check(cmd *cobra.Command, flags configs.Flags) error {
 	loaded, err := configs.Load(flags)
 	if err != nil {
@@ -32,7 +36,7 @@ func check(cmd *cobra.Command, flags configs.Flags) error {
 	if err != nil {
 		return fmt.Errorf("print the configuration: %w", err)
 	}
-	if _, err := cmd.OutOrStdout().Write(effective); err != nil {
+	if _, err := cmd.OutOrStdout().Write(zeroUnits.ReplaceAll(effective, []byte("$1"))); err != nil {
 		return fmt.Errorf("print the configuration: %w", err)
 	}
 	for _, warning := range loaded.Warnings {

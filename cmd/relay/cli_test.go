@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stderr, "the configuration is valid")
 	require.Contains(t, stderr, "warning: redis_url is not set")
-	require.Contains(t, stdout, "window: 5m0s")
+	require.Contains(t, stdout, "window: 5m\n")
 	require.Contains(t, stdout, "pace: 3s")
 	require.Contains(t, stdout, "slack_webhook_url: '********'")
 	require.NotContains(t, stdout+stderr, "very-secret")
