@@ -33,6 +33,7 @@ func (c *Config) Redis() (*redis.Options, error) {
 	if err != nil {
 		return nil, faultf("redis_url", "is not of the form redis://user:password@host:6379/0 or rediss://...")
 	}
+	opts.Protocol = 2 // RESP3's push messages are not needed, and looking for them costs a read a call
 	opts.MaxRetries = -1
 	opts.DialerRetries = 1
 	opts.DialTimeout = cmp.Or(opts.DialTimeout, redisDialTimeout)

@@ -85,6 +85,17 @@ func safeURL(address string) string {
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || len(address) > maxURL {
 		return ""
 	}
-	replacer := strings.NewReplacer("|", "%7C", "<", "%3C", ">", "%3E", "&", "&amp;", " ", "%20")
-	return replacer.Replace(address)
+	var b strings.Builder
+	b.WriteString(u.Scheme) // in lower case, as Slack knows it
+	for _, r := range address[len(u.Scheme):] {
+		switch {
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '|', r == '<', r == '>', unicode.IsSpace(r), unicode.IsControl(r), isDirection(r):
+			b.WriteString(url.PathEscape(string(r)))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -74,7 +74,12 @@ func (s *Server) Public() http.Handler {
 	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {
 		return errorf(notFound, "there is nothing here; post webhooks to /hooks/{channel}")
 	}))
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Load() { // so that the sender's next webhook goes to another replica
+			w.Header().Set("Connection", "close")
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // Ops is the handler of the ops listener.

@@ -315,8 +315,9 @@ func TestOps(t *testing.T) {
 	status, answer = get("/readyz")
 	require.Equal(t, 503, status)
 	require.Contains(t, answer, "draining")
-	status, _, _ = serve(b.Public(), post("/hooks/open", `{"title":"still taken"}`))
+	status, header, _ := serve(b.Public(), post("/hooks/open", `{"title":"still taken"}`))
 	require.Equal(t, http.StatusAccepted, status)
+	require.Equal(t, "close", header.Get("Connection"), "the sender's next webhook goes to another replica")
 }
 
 // Requests in hand end well when the server stops.
