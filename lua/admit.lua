@@ -40,6 +40,7 @@ local dedupe = tonumber(ARGV[1])
 local grace_ms = 60000 -- how long an expired level outlives its longest window
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local max_categories = 1000
+local call = redis.call
 
 local TOO_FEW = 'ARG the number of arguments does not fit the levels and events'
 
@@ -90,14 +91,16 @@ if #events == 0 or at ~= #ARGV + 1 then return redis.error_reply(TOO_FEW) end
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local now_text = int(now)
 
 -- When the units of an event fit into one window of a level; at or before now means they fit already. An
 -- answer holds for the events that follow, until one commits to the level.
 local function fits_at(level, window, units)
   if window.asked ~= units then
-    local rank = int(window.limit - units)
-    local edge = redis.call('ZREVRANGE', level.key, rank, rank, 'WITHSCORES')
-    window.asked, window.fits = units, edge[2] and tonumber(edge[2]) + window.per or 0
+    local rank = window.limit - units
+    local edge = call('ZREVRANGE', level.key, rank, rank, 'WITHSCORES')[2]
+    window.asked, window.fits = units, edge and tonumber(edge) + window.per or 0
+    level.full = level.full or edge
   end
   return window.fits
 end
@@ -123,87 +126,88 @@ local function refusal(event)
   return refused, retry_at, never
 end
 
+-- Entry numbers are taken for the whole batch at once; those of refused events are left out.
 local seq
-local function enqueue(event)
-  redis.call('HSET', entries, int(seq), int(now) .. ' ' .. event.kind .. ' ' .. event.payload)
-  redis.call('ZADD', outbox, int(seq), int(seq))
+local function next_number()
+  if not seq then seq = call('HINCRBY', entries, 'seq', #events) - #events end
+  seq = seq + 1
+  return int(seq)
 end
 
 local function commit(event)
-  seq = (seq or tonumber(redis.call('HGET', entries, 'seq') or 0)) + 1
+  local number = next_number()
   for i = 1, #event do
     local level = event[i]
-    for w = 1, #level do level[w].asked = nil end
-    redis.call('ZREMRANGEBYSCORE', level.key, '-inf', int(now - level.longest))
-    for unit = 1, event.units do
-      redis.call('ZADD', level.key, int(now), event.id .. ':' .. int(seq) .. ':' .. unit)
+    if level.full then -- else it holds fewer than its limit, and need not be cleared of old entries
+      call('ZREMRANGEBYSCORE', level.key, '-inf', int(now - level.longest))
     end
-    redis.call('PEXPIRE', level.key, int(math.ceil(level.longest / 1000) + grace_ms))
+    for w = 1, #level do level[w].asked = nil end
+    for unit = 1, event.units do
+      call('ZADD', level.key, now_text, event.id .. ':' .. number .. ':' .. unit)
+    end
+    call('PEXPIRE', level.key, int(math.ceil(level.longest / 1000) + grace_ms))
   end
-  redis.call('ZADD', seen, int(now), event.id)
-  if event.kind ~= '' then enqueue(event) end
+  call('ZADD', seen, now_text, event.id)
+  if event.kind ~= '' then
+    call('HSET', entries, number, now_text .. ' ' .. event.kind .. ' ' .. event.payload)
+    call('ZADD', outbox, number, number)
+  end
 end
 
-local function is_duplicate(event)
-  local score = redis.call('ZSCORE', seen, event.id)
-  return score and tonumber(score) > now - dedupe
-end
-
-local totals = { received = #events, admitted = 0, dropped = 0, duplicate = 0 }
+local totals = { received = #events }
 local order, by_category = {}, {}
 local function count(event, outcome)
-  totals[outcome] = totals[outcome] + 1
+  totals[outcome] = (totals[outcome] or 0) + 1
   if outcome == 'duplicate' then return end
-  if not by_category[event.category] then
-    by_category[event.category] = { admitted = 0, dropped = 0 }
+  local counts = by_category[event.category]
+  if not counts then
+    counts = {}
+    by_category[event.category] = counts
     order[#order + 1] = event.category
   end
-  local counts = by_category[event.category]
-  counts[outcome] = counts[outcome] + 1
+  counts[outcome] = (counts[outcome] or 0) + 1
 end
 
 local reply = { now }
-local function answer(outcome, refused, retry_us)
-  reply[#reply + 1] = outcome
-  reply[#reply + 1] = refused
-  reply[#reply + 1] = retry_us
-end
-
-for _, event in ipairs(events) do
-  if is_duplicate(event) then
+for i = 1, #events do
+  local event = events[i]
+  local outcome, refused, retry_us = 3, 0, 0
+  local admitted_at = call('ZSCORE', seen, event.id)
+  if admitted_at and tonumber(admitted_at) > now - dedupe then
     count(event, 'duplicate')
-    answer(3, 0, 0)
   else
-    local refused, retry_at, never = refusal(event)
-    if refused == 0 then
+    local bits, retry_at, never = refusal(event)
+    if bits == 0 then
       commit(event)
       count(event, 'admitted')
-      answer(1, 0, 0)
+      outcome = 1
     else
       count(event, 'dropped')
-      answer(never and 4 or 2, refused, never and 0 or retry_at - now)
+      outcome, refused, retry_us = never and 4 or 2, bits, never and 0 or retry_at - now
     end
   end
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = outcome, refused, retry_us
 end
 
 if seq then
-  redis.call('HSET', entries, 'seq', int(seq))
-  redis.call('ZREMRANGEBYSCORE', seen, '-inf', int(now - dedupe))
-  redis.call('PEXPIRE', seen, int(math.ceil(dedupe / 1000) + grace_ms))
+  call('ZREMRANGEBYSCORE', seen, '-inf', int(now - dedupe))
+  call('PEXPIRE', seen, int(math.ceil(dedupe / 1000) + grace_ms))
 end
-for name, total in pairs(totals) do
-  if total > 0 then redis.call('HINCRBY', ledger, name, total) end
+for name, total in pairs(totals) do call('HINCRBY', ledger, name, total) end
+
+-- A category that is new in this hour gets both its fields, or is counted into "other" when there are too many.
+local function count_in_series(category, name, total)
+  local field = category .. ':' .. name
+  local sibling = category .. (name == 'admitted' and ':dropped' or ':admitted')
+  if call('HINCRBY', series, field, total) ~= total or call('HSETNX', series, sibling, 0) == 0 then return end
+  call('PEXPIRE', series, series_ms)
+  if category ~= 'other' and call('HLEN', series) > 2 * max_categories then
+    call('HDEL', series, field, sibling)
+    count_in_series('other', name, total)
+  end
 end
 for _, category in ipairs(order) do
-  local counts = by_category[category]
-  if redis.call('HEXISTS', series, category .. ':admitted') == 0 then
-    if redis.call('HLEN', series) >= 2 * max_categories then category = 'other' end
-    redis.call('HSETNX', series, category .. ':admitted', 0)
-    redis.call('HSETNX', series, category .. ':dropped', 0)
-    redis.call('PEXPIRE', series, series_ms)
-  end
-  for name, total in pairs(counts) do
-    if total > 0 then redis.call('HINCRBY', series, category .. ':' .. name, total) end
-  end
+  for name, total in pairs(by_category[category]) do count_in_series(category, name, total) end
 end
 return reply

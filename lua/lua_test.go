@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 	client := redistest.Start(t).Client()
 	files, err := os.ReadDir(".")
 	require.NoError(t, err)
-	command := regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+	command := regexp.MustCompile(`call\('([A-Z]+)'`)
 	for _, file := range files {
 		if !strings.HasSuffix(file.Name(), ".lua") {
 			continue

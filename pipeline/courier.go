@@ -139,6 +139,10 @@ func (d *delivery) next(ctx context.Context) time.Duration {
 	if err == nil {
 		err = d.send(ctx, claim, message)
 	}
+	if errors.Is(err, errLeaseTooShort) {
+		d.log.WarnContext(ctx, "message not sent: the lease ends too soon; it is claimed again")
+		return d.poll()
+	}
 	d.settle(ctx, claim.Entry, err)
 	return 0
 }

@@ -27,8 +27,6 @@ func (d *delivery) settle(ctx context.Context, entry outbox.Entry, sendErr error
 	switch {
 	case sendErr == nil:
 		d.ack(ctx, entry)
-	case errors.Is(sendErr, errLeaseTooShort):
-		d.log.WarnContext(ctx, "message not sent: the lease ends too soon; it is claimed again")
 	case !errors.As(sendErr, &failure):
 		d.retry(ctx, entry, &notifier.Error{Action: notifier.Retry, Reason: notifier.Network, Answer: sendErr.Error()})
 	case failure.Action == notifier.GiveUp, failure.OwnFault && entry.Faults+1 >= maxFaults:

@@ -295,9 +295,11 @@ func TestAtMostAThousandCategoriesAreCountedByName(t *testing.T) {
 			b.admit(t, requests...)
 		}
 		require.Equal(t, "-", outcomes(b.admit(t, l.request("again", "c1099"))), "admission uses the true category")
+		require.Equal(t, "-", outcomes(b.admit(t, l.request("known", "c0007"))), "a known category keeps its name")
 		counts, err := b.Categories(t.Context(), scope)
 		require.NoError(t, err)
 		require.Len(t, counts, 1001)
+		require.Equal(t, ratelimit.CategoryCounts{Category: "c0007", Admitted: 1, Dropped: 1}, counts[7])
 		require.Equal(t, ratelimit.CategoryCounts{Category: "other", Admitted: 100, Dropped: 1}, counts[1000])
 	})
 }
