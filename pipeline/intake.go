@@ -137,8 +137,10 @@ func (in *Intake) admit(ctx context.Context, ch Channel, requests []ratelimit.Re
 	return decisions, nil
 }
 
+// admitOnce makes one call of the limiter. It ends on its own although the sender may hang up: a call that is
+// cut leaves open whether it was committed.
 func (in *Intake) admitOnce(ctx context.Context, ch Channel, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
-	ctx, cancel := context.WithTimeout(ctx, in.opts.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
 	defer cancel()
 	decisions, err := in.opts.Limiter.Admit(ctx, ch.scope(), requests)
 	if err != nil {

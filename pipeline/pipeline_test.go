@@ -18,6 +18,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/lua/memstore"
+	"slackrelay/lua/redistest"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
 	"slackrelay/pipeline"
@@ -171,6 +172,21 @@ func TestAWebhookThatIsHalfStored(t *testing.T) {
 	report, err := limiter.Report(t.Context(), ratelimit.Scope{Group: "a", Channel: "a"})
 	require.NoError(t, err)
 	require.Equal(t, int64(ratelimit.MaxBatch), report.Ledger.Received)
+}
+
+// A sender that hangs up leaves nothing half done.
+func TestASenderThatHangsUp(t *testing.T) {
+	t.Parallel()
+	limiter := ratelimit.NewRedis(redistest.Start(t).Client(), ratelimit.RedisOptions{})
+	intake := pipeline.NewIntake(pipeline.IntakeOptions{
+		Limiter: limiter, Channels: []pipeline.Channel{channel("a", &sink{})},
+		Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
+	})
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	receipt, err := intake.Take(gone, "a", "me", []events.Event{{ID: "1", Category: "c", Title: "x"}})
+	require.NoError(t, err)
+	require.Equal(t, 1, receipt.Admitted)
 }
 
 func TestAnUnknownChannel(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 
@@ -32,11 +33,13 @@ func check(cmd *cobra.Command, flags configs.Flags) error {
 	if err != nil {
 		return err
 	}
-	effective, err := yaml.Marshal(loaded.Config)
-	if err != nil {
+	var effective bytes.Buffer
+	encoder := yaml.NewEncoder(&effective)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(loaded.Config); err != nil {
 		return fmt.Errorf("print the configuration: %w", err)
 	}
-	if _, err := cmd.OutOrStdout().Write(zeroUnits.ReplaceAll(effective, []byte("$1"))); err != nil {
+	if _, err := cmd.OutOrStdout().Write(zeroUnits.ReplaceAll(effective.Bytes(), []byte("$1"))); err != nil {
 		return fmt.Errorf("print the configuration: %w", err)
 	}
 	for _, warning := range loaded.Warnings {
