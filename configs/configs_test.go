@@ -265,6 +265,13 @@ func TestNoFaultHoldsASecret(t *testing.T) {
 	_, err := load(t, "redis_url: \"nonsense://user:hunter2@x\"\n", "RELAY_CHANNEL_DEFAULT_SLACK_WEBHOOK_URL=hunter2")
 	require.True(t, configs.IsInvalid(err))
 	require.NotContains(t, err.Error(), "hunter2")
+	for _, file := range []string{
+		"slack_token: 4711\n", "slack_token: [4711]\n", "channels: [{name: a, ingress_token: 4711}]\n", "x4711\n", "slack_token: {a: 4711\n", "- 4711\n",
+	} {
+		_, err := load(t, file)
+		require.True(t, configs.IsInvalid(err), file)
+		require.NotContains(t, err.Error(), "4711")
+	}
 	cfg := configs.Default()
 	cfg.SlackToken = "hunter2"
 	for _, text := range []string{fmt.Sprint(cfg), fmt.Sprintf("%+v", cfg), fmt.Sprintf("%#v", cfg)} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -17,13 +18,16 @@ func editDistance(a, b string) int { return levenshtein.ComputeDistance(a, b) }
 // keyDelimiter cannot occur in a key: viper would take "a.b" for b inside a.
 const keyDelimiter = "\x1f"
 
+// quoted is what the YAML parser shows of the file, which may be a secret.
+var quoted = regexp.MustCompile("`[^`]*`")
+
 // readFile reads a YAML file over cfg. Keys are matched without regard to case.
 func readFile(path string, cfg *Config) []error {
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	v.SetConfigFile(path)
 	v.SetConfigType("yaml")
 	if err := v.ReadInConfig(); err != nil {
-		return []error{faultf(path, "cannot be read: %v", err)}
+		return []error{faultf(path, "cannot be read: %s", quoted.ReplaceAllString(err.Error(), "`…`"))}
 	}
 	settings := v.AllSettings()
 	channels, hasChannels := settings["channels"]
@@ -131,7 +135,11 @@ func plainly(err error) string {
 		return err.Error()
 	}
 	if unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](err); ok {
-		return fmt.Sprintf("%s must be %s, not %v", wrong.Name(), kindName(unconvertible.Expected.Type()), unconvertible.Value)
+		expected := unconvertible.Expected.Type()
+		if expected == reflect.TypeFor[Secret]() {
+			return fmt.Sprintf("%s must be %s", wrong.Name(), kindName(expected))
+		}
+		return fmt.Sprintf("%s must be %s, not %v", wrong.Name(), kindName(expected), unconvertible.Value)
 	}
 	return wrong.Name() + ": " + wrong.Unwrap().Error()
 }
