@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"slackrelay/notifier"
 )
 
 // readyTimeout bounds how long /readyz waits for the limiter.
@@ -19,28 +21,49 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 type readiness struct {
-	Status  string   `json:"status"` // "ok" or "unavailable"
+	Status  string   `json:"status"` // "ok", "degraded" or "unavailable"
 	Reasons []string `json:"reasons"`
 }
 
-// readyz is 503 while draining and when no channel can take anything in.
+// readyz is 503 while draining and when no channel can take anything in. What keeps messages from Slack is
+// said, and is 200: taking replicas out of service would not mend it.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
 	ready := readiness{Status: "ok", Reasons: []string{}}
 	status := http.StatusOK
 	if s.draining.Load() {
 		status = http.StatusServiceUnavailable
 		ready.Reasons = append(ready.Reasons, "draining: this replica is about to stop")
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
-	defer cancel()
 	if err := s.opts.Status.Ping(ctx); err != nil {
 		status = http.StatusServiceUnavailable
 		ready.Reasons = append(ready.Reasons, "Redis does not answer: no channel can take anything in")
 	}
-	if status != http.StatusOK {
+	stopped := s.stoppedChannels(ctx)
+	ready.Reasons = append(ready.Reasons, stopped...)
+	switch {
+	case status != http.StatusOK:
 		ready.Status = "unavailable"
+	case len(stopped) > 0:
+		ready.Status = "degraded"
 	}
 	s.writeJSON(w, r, status, ready)
+}
+
+// stoppedChannels says which channels send nothing, and why. A channel that waits as Slack asked is well.
+func (s *Server) stoppedChannels(ctx context.Context) []string {
+	all, err := s.opts.Status.All(ctx)
+	if err != nil {
+		return nil // said already, if Redis is away; if it is only slow, this replica is ready all the same
+	}
+	var reasons []string
+	for _, ch := range all {
+		if ch.State.PausedUntil != nil && ch.State.Reason != string(notifier.RateLimited) {
+			reasons = append(reasons, "channel "+ch.Channel+" is paused: "+ch.State.Reason)
+		}
+	}
+	return reasons
 }
 
 func (s *Server) channels(w http.ResponseWriter, r *http.Request) error {

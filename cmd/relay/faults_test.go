@@ -226,8 +226,9 @@ func TestARevokedToken(t *testing.T) {
 	relay.take(t, "alerts", event{Title: "kept"})
 	require.Eventually(t, func() bool { return relay.status(t, "alerts").State.Reason == "invalid_auth" }, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, int64(1), relay.status(t, "alerts").Ledger.Pending)
-	status, _ := request(t, http.MethodGet, relay.ops+"/readyz", "", nil)
+	status, answer := request(t, http.MethodGet, relay.ops+"/readyz", "", nil)
 	require.Equal(t, http.StatusOK, status, "webhooks are still taken in")
+	require.JSONEq(t, `{"status":"degraded","reasons":["channel alerts is paused: invalid_auth"]}`, string(answer))
 }
 
 func TestIncomingWebhook(t *testing.T) {
