@@ -66,6 +66,28 @@ func TestAnEntryThatIsNotOursIsHandedOverWithoutAKind(t *testing.T) {
 	require.Equal(t, "garbage", string(entry.Payload))
 }
 
+// All keys of every script are in one slot: on a Redis Cluster, each call of the way of an event succeeds.
+func TestEveryScriptStaysInOneSlot(t *testing.T) {
+	t.Parallel()
+	client := redistest.StartClusterNode(t).Client()
+	require.Error(t, client.Eval(t.Context(), "return 1", []string{"relay:{a}:x", "relay:{b}:x"}).Err(), "two slots are refused")
+
+	b := bundle{a: outbox.NewRedis(client, ownedByA), limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
+	b.fill(t, 3)
+	require.NoError(t, b.a.Retry(t.Context(), channel, claimed(t, b.a).Number, outbox.Pausing{}))
+	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number))
+	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, outbox.Death{Reason: "x"}))
+	require.NoError(t, b.a.Release(t.Context(), channel))
+	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 1, Failed: 1, Pending: 1}, b.report(t).Ledger)
+	_, err := b.limiter.Categories(t.Context(), scope)
+	require.NoError(t, err)
+	_, err = b.limiter.Peek(t.Context(), []ratelimit.Level{
+		ratelimit.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
+		ratelimit.Inner(scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
+	})
+	require.NoError(t, err)
+}
+
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	o := outbox.NewRedis(redistest.Reserve(t).Client(), ownedByA)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,6 +39,28 @@ func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	s := Reserve(tb, args...)
 	s.Up()
+	return s
+}
+
+// StartClusterNode starts a Redis Cluster of one node that owns every slot: it refuses a script whose keys
+// are not all in one slot.
+func StartClusterNode(tb testing.TB) *Server {
+	tb.Helper()
+	s := Start(tb, "--cluster-enabled", "yes")
+	client, ctx := s.Client(), context.Background()
+	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
+		tb.Fatalf("give the node all slots: %v", err)
+	}
+	deadline := time.After(startWithin)
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !strings.Contains(client.ClusterInfo(ctx).Val(), "cluster_state:ok") {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			tb.Fatalf("the cluster is not ready: %s", client.ClusterInfo(ctx).Val())
+		}
+	}
 	return s
 }
 
