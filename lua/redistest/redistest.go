@@ -47,7 +47,7 @@ func Start(tb testing.TB, args ...string) *Server {
 func StartClusterNode(tb testing.TB) *Server {
 	tb.Helper()
 	s := Start(tb, "--cluster-enabled", "yes")
-	client, ctx := s.Client(), context.Background()
+	client, ctx := s.Client(), tb.Context()
 	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
 		tb.Fatalf("give the node all slots: %v", err)
 	}
