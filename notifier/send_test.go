@@ -70,7 +70,7 @@ func TestSend(t *testing.T) {
 // Every kind of answer and the decision that its error carries.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	code := func(c string) fakeslack.Reply { return fakeslack.Reply{Body: `{"ok":false,"error":"` + c + `"}`} }
+	code := fakeslack.APIError
 	text := func(status int, body string) fakeslack.Reply { return fakeslack.Reply{Status: status, Body: body} }
 	limit := func(after string) fakeslack.Reply { return fakeslack.Reply{Status: 429, RetryAfter: after} }
 	wait := func(after time.Duration) notifier.Error {

@@ -191,7 +191,7 @@ func TestSlackFailsAndRefuses(t *testing.T) {
 		fakeslack.Reply{Status: 500, Body: "oops"},
 		fakeslack.Reply{Cut: true},
 		fakeslack.Reply{}, // the first message gets through
-		fakeslack.Reply{Body: `{"ok":false,"error":"is_archived"}`},
+		fakeslack.APIError("is_archived"),
 	)
 	relay.take(t, "alerts", []event{{Title: "first"}, {Title: "refused"}, {Title: "third"}})
 	status := relay.settled(t, "alerts", 30*time.Second)
@@ -209,7 +209,7 @@ func TestAMessageThatMayBeAtFault(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
 	relay := startRelay(t, fast(redis.URL, slack)...)
-	strange := fakeslack.Reply{Body: `{"ok":false,"error":"never_heard_of"}`}
+	strange := fakeslack.APIError("never_heard_of")
 	slack.Script("C0ALERTS", strange, strange, strange)
 	relay.take(t, "alerts", []event{{Title: "strange"}, {Title: "next"}})
 	status := relay.settled(t, "alerts", 30*time.Second)
@@ -254,7 +254,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		"RELAY_SLACK_TOKEN="+token, "RELAY_CHANNELS=alerts,hook,gone", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN="+ingress,
 		"RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL="+slack.WebhookURL("B0", hook),
 		"RELAY_CHANNEL_GONE_SLACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B1/"+hook)...)
-	slack.Script("C0ALERTS", fakeslack.Reply{Cut: true}, fakeslack.Reply{Body: `{"ok":false,"error":"token_revoked"}`})
+	slack.Script("C0ALERTS", fakeslack.Reply{Cut: true}, fakeslack.APIError("token_revoked"))
 	slack.Script("B0", fakeslack.Reply{Cut: true}, fakeslack.Reply{Status: 403, Body: "invalid_token"})
 	var said []string
 	status, answer := request(t, http.MethodPost, relay.public+"/hooks/alerts", "wrong", []byte(`{"title":"x"}`))

@@ -38,6 +38,11 @@ type Reply struct {
 	Cut        bool          // the connection is cut instead of an answer
 }
 
+// APIError is how the Web API refuses: an error code in a body with status 200.
+func APIError(code string) Reply {
+	return Reply{Body: `{"ok":false,"error":"` + code + `"}`}
+}
+
 // Server is a fake Slack. Its fields may be set before the first request.
 type Server struct {
 	// Token is the only bot token that is valid; "" = every token.
