@@ -30,6 +30,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.existingSecret | default (include "relay.fullname" .) -}}
 {{- end -}}
 
+{{- define "relay.channelNames" -}}
+{{- $names := list -}}
+{{- range .Values.channels -}}
+{{- $names = append $names (required "each channel needs a name" .name) -}}
+{{- end -}}
+{{- join "," $names -}}
+{{- end -}}
+
 {{/* The variable of a channel's setting: RELAY_CHANNEL_<NAME>_<SETTING>. */}}
 {{- define "relay.variable" -}}
 {{- printf "RELAY_CHANNEL_%s_%s" (.channel.name | upper | replace "-" "_") .setting -}}
