@@ -161,7 +161,7 @@ func TestSlackSays429(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
 	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNELS=alerts,other", "RELAY_CHANNEL_OTHER_SLACK_CHANNEL=C0OTHER")...)
-	slack.Script("C0ALERTS", fakeslack.Reply{Status: 429, RetryAfter: "2"})
+	slack.Script("C0ALERTS", fakeslack.Reply{Status: 429, RetryAfter: "5"})
 	relay.take(t, "alerts", []event{{Title: "first"}, {Title: "second"}})
 	require.Eventually(t, func() bool {
 		return relay.status(t, "alerts").State.Reason == "rate_limited"
@@ -169,9 +169,10 @@ func TestSlackSays429(t *testing.T) {
 	require.NotNil(t, relay.status(t, "alerts").State.PausedUntil)
 	require.Equal(t, "1", relay.metric(t, `relay_channel_paused{channel="alerts",reason="rate_limited"}`))
 	relay.take(t, "other", event{Title: "not held up"})
-	relay.settled(t, "other", time.Second)
+	relay.settled(t, "other", 4*time.Second)
+	require.Equal(t, int64(2), relay.status(t, "alerts").Ledger.Pending, "still waiting")
 
-	relay.settled(t, "alerts", 10*time.Second)
+	relay.settled(t, "alerts", 20*time.Second)
 	var alerts []string
 	for _, post := range slack.Posts() {
 		if post.Channel == "C0ALERTS" {

@@ -184,7 +184,7 @@ func killOneReplica(t *testing.T, inFlight bool) {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	env := fast(redis.URL, slack, "RELAY_DRAIN=1s")
+	env := fast(redis.URL, slack, "RELAY_DRAIN=3s")
 	relay := startRelay(t, env...)
 	status, _ := request(t, "GET", relay.ops+"/readyz", "", nil)
 	require.Equal(t, 200, status)
@@ -196,7 +196,7 @@ func TestDrain(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, body := request(t, "GET", relay.ops+"/readyz", "", nil)
 		return status == 503 && strings.Contains(string(body), "draining")
-	}, 900*time.Millisecond, 5*time.Millisecond)
+	}, 2500*time.Millisecond, 5*time.Millisecond)
 	receipt := relay.take(t, "alerts", event{Title: "taken while draining"})
 	require.Equal(t, 1, receipt.Admitted)
 	<-relay.exited
