@@ -172,10 +172,9 @@ func (r *relay) explain(ctx context.Context, out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the table: %w", err)
 	}
-	fmt.Fprintf(out, "\nThe channel takes %d events in any %g minutes, each category %d: the first %d to come were sent, in order and\n"+
-		"at a gentle pace; the other %d were dropped and counted. A refused event spends no slot; the ledger is off by %d.\n",
-		status.Levels[0].Limit, status.Levels[0].Per/60, status.Categories[0].Limit,
-		ledger.Delivered, ledger.Dropped, ledger.Imbalance())
+	fmt.Fprintf(out, "\nAny %g minutes take %d events, %d of a category: the first %d were sent, in order.\n"+
+		"The other %d were dropped and counted; that cost no slot. The ledger is off by %d.\n",
+		status.Levels[0].Per/60, status.Levels[0].Limit, status.Categories[0].Limit, ledger.Delivered, ledger.Dropped, ledger.Imbalance())
 	return nil
 }
 
