@@ -78,16 +78,15 @@ func headline(e events.Event, style look) string {
 // details are severity, category, source and labels, in one line of plain text.
 func details(e events.Event) string {
 	parts := []string{string(e.Severity), e.Category, e.Source}
-	shown := 0
-	for _, name := range slices.Sorted(maps.Keys(e.Labels)) {
-		if name == "alertname" || name == "severity" {
-			continue // said already
-		}
-		if shown++; shown > maxLabelsShown {
-			parts = append(parts, fmt.Sprintf("%d more labels", len(e.Labels)-maxLabelsShown))
-			break
-		}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Labels)), func(name string) bool {
+		return name == "alertname" || name == "severity" // said already
+	})
+	shown := min(len(names), maxLabelsShown)
+	for _, name := range names[:shown] {
 		parts = append(parts, shorten(name)+"="+shorten(oneLine(e.Labels[name])))
+	}
+	if more := len(names) - shown; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more labels", more))
 	}
 	if e.Note != "" {
 		parts = append(parts, e.Note)

@@ -167,6 +167,21 @@ func TestWithoutATitleTheFirstLineOfTheTextIsOne(t *testing.T) {
 	require.Equal(t, "🟡 *first ∗line∗*", m.Text)
 }
 
+func TestLabelsThatAreNotShownAreCounted(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{"alertname": "A", "severity": "info"} // said elsewhere, so never among the rest
+	for _, name := range strings.Split("abcdefghijklm", "") {
+		labels[name] = "x"
+	}
+	m := notifier.Render(events.Event{Title: "x", Severity: events.Info, Category: "c", Labels: labels})
+	require.Contains(t, m.Fallback, "j=x · 3 more labels")
+	delete(labels, "m")
+	delete(labels, "l")
+	delete(labels, "k")
+	m = notifier.Render(events.Event{Title: "x", Severity: events.Info, Category: "c", Labels: labels})
+	require.NotContains(t, m.Fallback, "more labels")
+}
+
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	m := notifier.Render(events.Event{
