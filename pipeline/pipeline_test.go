@@ -304,25 +304,35 @@ func TestAnUndecodableEntry(t *testing.T) {
 // flaky is an outbox whose settling fails for a while, as when Redis is away.
 type flaky struct {
 	outbox.Outbox
-	acks, failing int
-	err           error
+	failing int // how many more calls fail
+	err     error
+}
+
+// over puts it on a store.
+func (f *flaky) over(store *memstore.Store) outbox.Outbox {
+	f.Outbox = outbox.NewMemory(store, outbox.Options{Owner: "me"})
+	return f
 }
 
 func (f *flaky) Ack(ctx context.Context, ch outbox.Channel, number int64) error {
-	if f.acks++; f.acks <= f.failing {
+	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
 	return f.Outbox.Ack(ctx, ch, number)
+}
+
+func (f *flaky) Bury(ctx context.Context, ch outbox.Channel, number int64, death outbox.Death) error {
+	if f.failing--; f.failing >= 0 {
+		return f.err
+	}
+	return f.Outbox.Bury(ctx, ch, number, death)
 }
 
 func TestAPostedMessageIsSettledWithPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to, box := &sink{}, &flaky{failing: 5, err: errors.New("redis is away")}
-		b := setup(func(store *memstore.Store) outbox.Outbox {
-			box.Outbox = outbox.NewMemory(store, outbox.Options{Owner: "me"})
-			return box
-		}, channel("a", to))
+		b := setup(box.over, channel("a", to))
 		b.take(t, "a", 1)
 		b.run(t, time.Minute)
 		require.Len(t, to.sent, 1, "not sent again")
@@ -334,15 +344,29 @@ func TestALostLeaseIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to, box := &sink{}, &flaky{failing: 1, err: fmt.Errorf("ack: %w", outbox.ErrLeaseLost)}
-		b := setup(func(store *memstore.Store) outbox.Outbox {
-			box.Outbox = outbox.NewMemory(store, outbox.Options{Owner: "me"})
-			return box
-		}, channel("a", to))
+		b := setup(box.over, channel("a", to))
 		b.take(t, "a", 1)
 		b.run(t, time.Minute)
 		require.Contains(t, b.log.String(), "it may be posted twice")
 		require.InDelta(t, 1, testutil.ToFloat64(counter(t, b.registry, "unsettled")), 0)
 		require.Len(t, to.sent, 2)
+	})
+}
+
+// A burial that could not be written down is no burial: nothing says that it was one.
+func TestABurialThatIsLostIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{answer: func(int) error { return &notifier.Error{Action: notifier.GiveUp, Reason: "is_archived"} }}
+		box := &flaky{failing: 1, err: fmt.Errorf("bury: %w", outbox.ErrLeaseLost)}
+		b := setup(box.over, channel("a", to))
+		b.take(t, "a", 1)
+		b.run(t, time.Minute)
+		require.Len(t, to.at, 2)
+		require.InDelta(t, 1, testutil.ToFloat64(counter(t, b.registry, "failed")), 0)
+		require.InDelta(t, 1, testutil.ToFloat64(counter(t, b.registry, "retried")), 0)
+		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("message moved to the dead letters")))
+		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Failed: 1}, b.ledger(t, "a"))
 	})
 }
 

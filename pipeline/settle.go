@@ -55,9 +55,14 @@ func (d *delivery) bury(ctx context.Context, entry outbox.Entry, failure *notifi
 		death := outbox.Death{Reason: string(failure.Reason), Answer: failure.Answer}
 		return d.opts.Outbox.Bury(ctx, d.channel.outbox(), entry.Number, death)
 	})
+	log := d.log.With("number", entry.Number, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
+	if err != nil {
+		d.opts.Metrics.settled(d.channel.Name, resultRetried)
+		log.ErrorContext(ctx, "a refused message could not be moved to the dead letters; it is tried again", "error", err)
+		return
+	}
 	d.opts.Metrics.settled(d.channel.Name, resultFailed)
-	d.log.ErrorContext(ctx, "message moved to the dead letters", "number", entry.Number,
-		"reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1, "error", err)
+	log.ErrorContext(ctx, "message moved to the dead letters")
 }
 
 func (d *delivery) retry(ctx context.Context, entry outbox.Entry, failure *notifier.Error) {
@@ -67,8 +72,12 @@ func (d *delivery) retry(ctx context.Context, entry outbox.Entry, failure *notif
 		return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry.Number, pausing)
 	})
 	d.opts.Metrics.settled(d.channel.Name, resultRetried)
-	d.log.WarnContext(ctx, "message not posted; the channel pauses and tries again", "number", entry.Number,
-		"reason", failure.Reason, "answer", failure.Answer, "wait", wait, "attempts", entry.Attempts+1, "error", err)
+	log := d.log.With("number", entry.Number, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
+	if err != nil {
+		log.ErrorContext(ctx, "message not posted, and the pause could not be written down; it is tried again", "error", err)
+		return
+	}
+	log.WarnContext(ctx, "message not posted; the channel pauses and tries again", "wait", wait)
 }
 
 // waitAfter is how long a channel pauses after a failure of a message that was tried attempts times before.
