@@ -133,13 +133,6 @@ func unknownVariables(cfg Config) []string {
 	return unknown
 }
 
-func suggestion(name string, known []string) string {
-	if best := nearest(name, known); best != "" {
-		return "; did you mean " + best + "?"
-	}
-	return ""
-}
-
 // variables are the names of all RELAY_ variables that are set.
 func variables() []string {
 	var names []string

@@ -8,12 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
 )
-
-func editDistance(a, b string) int { return levenshtein.ComputeDistance(a, b) }
 
 // keyDelimiter cannot occur in a key: viper would take "a.b" for b inside a.
 const keyDelimiter = "\x1f"

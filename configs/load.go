@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Loaded is a configuration and what is odd about where it came from.
@@ -37,7 +39,7 @@ func Load(flags Flags) (Loaded, error) {
 		faults = append(faults, readFile(file, &cfg)...)
 	}
 	faults = append(faults, readEnvironment(&cfg)...)
-	cfg.apply(flags)
+	cfg.Apply(flags)
 	faults = append(faults, cfg.Validate()...)
 	loaded := Loaded{Config: cfg, UnknownVariables: unknownVariables(cfg), Warnings: cfg.warnings()}
 	if len(faults) > 0 {
@@ -46,7 +48,8 @@ func Load(flags Flags) (Loaded, error) {
 	return loaded, nil
 }
 
-func (c *Config) apply(flags Flags) {
+// Apply sets what flags say.
+func (c *Config) Apply(flags Flags) {
 	c.Listen = cmp.Or(flags.Listen, c.Listen)
 	c.OpsListen = cmp.Or(flags.OpsListen, c.OpsListen)
 	c.RedisURL = cmp.Or(Secret(flags.RedisURL), c.RedisURL)
@@ -105,16 +108,25 @@ func readSecretFiles(secrets []secretSetting, where func(name string) string, se
 func nearest(name string, known []string) string {
 	best, distance := "", len(name)/2+1
 	for _, candidate := range known {
-		if d := editDistance(name, candidate); d < distance {
+		if d := levenshtein.ComputeDistance(name, candidate); d < distance {
 			best, distance = candidate, d
 		}
 	}
 	return best
 }
 
-func didYouMean(name string, known []string) string {
+// suggestion asks for the nearest known name; it is empty where none is near.
+func suggestion(name string, known []string) string {
 	if best := nearest(name, known); best != "" {
 		return "; did you mean " + best + "?"
+	}
+	return ""
+}
+
+// didYouMean suggests the nearest known name, or lists them all where none is near.
+func didYouMean(name string, known []string) string {
+	if s := suggestion(name, known); s != "" {
+		return s
 	}
 	sorted := slices.Sorted(slices.Values(known))
 	return "; known are " + strings.Join(sorted, ", ")

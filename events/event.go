@@ -78,12 +78,18 @@ func (e *Event) addLink(title, label, address string) {
 	if address == "" {
 		return
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || len(address) > maxURL {
+	if _, ok := ParseLink(address); !ok {
 		e.setLabel(label, address)
 		return
 	}
 	e.Links = append(e.Links, Link{Title: title, URL: address})
+}
+
+// ParseLink parses an address that can be followed: absolute, http or https, and not too long for Slack.
+func ParseLink(address string) (link *url.URL, ok bool) {
+	u, err := url.Parse(address)
+	ok = err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && len(address) <= maxURL
+	return u, ok
 }
 
 // cut keeps the first limit characters, the last of them an ellipsis when something was lost.

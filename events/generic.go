@@ -100,10 +100,8 @@ type identifier string
 // UnmarshalJSON implements [json.Unmarshaler].
 func (id *identifier) UnmarshalJSON(data []byte) error {
 	var value any
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
-		return fmt.Errorf("id: %w", err)
+	if err := keepNumbers(data, &value); err != nil {
+		return err
 	}
 	switch v := value.(type) {
 	case nil:
@@ -123,9 +121,7 @@ type labels map[string]string
 // UnmarshalJSON implements [json.Unmarshaler].
 func (l *labels) UnmarshalJSON(data []byte) error {
 	var values map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(&values); err != nil {
+	if err := keepNumbers(data, &values); err != nil {
 		return badField("labels", "must be an object of strings, numbers, true or false")
 	}
 	*l = make(labels, len(values))
@@ -141,6 +137,16 @@ func (l *labels) UnmarshalJSON(data []byte) error {
 		default:
 			return badField("labels."+name, "must be a string, a number, true or false")
 		}
+	}
+	return nil
+}
+
+// keepNumbers decodes JSON with every number as it is written.
+func keepNumbers(data []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(v); err != nil {
+		return fmt.Errorf("decode: %w", err)
 	}
 	return nil
 }

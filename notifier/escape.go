@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"slackrelay/events"
 )
 
 // Slack's sizes, in characters, with room left where Slack's own count is not documented
@@ -14,7 +16,6 @@ const (
 	maxSection  = 3000
 	maxContext  = 2000
 	maxFallback = 3500
-	maxURL      = 2000
 )
 
 // escaped makes untrusted text safe to stand in mrkdwn: the three characters that Slack reads are escaped,
@@ -81,8 +82,8 @@ func link(address, title string, limit int) string {
 
 // safeURL is an address that ends where it should inside <...>, or "".
 func safeURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || len(address) > maxURL {
+	u, ok := events.ParseLink(address)
+	if !ok {
 		return ""
 	}
 	var b strings.Builder

@@ -170,8 +170,8 @@ func TestWithoutATitleTheFirstLineOfTheTextIsOne(t *testing.T) {
 func TestLabelsThatAreNotShownAreCounted(t *testing.T) {
 	t.Parallel()
 	labels := map[string]string{"alertname": "A", "severity": "info"} // said elsewhere, so never among the rest
-	for _, name := range strings.Split("abcdefghijklm", "") {
-		labels[name] = "x"
+	for _, name := range "abcdefghijklm" {
+		labels[string(name)] = "x"
 	}
 	m := notifier.Render(events.Event{Title: "x", Severity: events.Info, Category: "c", Labels: labels})
 	require.Contains(t, m.Fallback, "j=x · 3 more labels")

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -55,7 +56,7 @@ func (d *delivery) bury(ctx context.Context, entry outbox.Entry, failure *notifi
 		death := outbox.Death{Reason: string(failure.Reason), Answer: failure.Answer}
 		return d.opts.Outbox.Bury(ctx, d.channel.outbox(), entry.Number, death)
 	})
-	log := d.log.With("number", entry.Number, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
+	log := d.about(entry, failure)
 	if err != nil {
 		d.opts.Metrics.settled(d.channel.Name, resultRetried)
 		log.ErrorContext(ctx, "a refused message could not be moved to the dead letters; it is tried again", "error", err)
@@ -72,12 +73,17 @@ func (d *delivery) retry(ctx context.Context, entry outbox.Entry, failure *notif
 		return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry.Number, pausing)
 	})
 	d.opts.Metrics.settled(d.channel.Name, resultRetried)
-	log := d.log.With("number", entry.Number, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
+	log := d.about(entry, failure)
 	if err != nil {
 		log.ErrorContext(ctx, "message not posted, and the pause could not be written down; it is tried again", "error", err)
 		return
 	}
 	log.WarnContext(ctx, "message not posted; the channel pauses and tries again", "wait", wait)
+}
+
+// about is a log that says which message failed, and why.
+func (d *delivery) about(entry outbox.Entry, failure *notifier.Error) *slog.Logger {
+	return d.log.With("number", entry.Number, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
 }
 
 // waitAfter is how long a channel pauses after a failure of a message that was tried attempts times before.

@@ -15,9 +15,8 @@ const readyTimeout = time.Second
 const statusTimeout = 5 * time.Second
 
 // healthz depends on nothing outside: a restart would mend nothing else.
-func healthz(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Write([]byte(`{"status":"ok"}` + "\n"))
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 type readiness struct {
@@ -39,13 +38,13 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := s.opts.Status.Ping(ctx); err != nil {
 		status = http.StatusServiceUnavailable
 		ready.Reasons = append(ready.Reasons, "Redis does not answer: no channel can take anything in")
+	} else {
+		ready.Reasons = append(ready.Reasons, s.stoppedChannels(ctx)...)
 	}
-	stopped := s.stoppedChannels(ctx)
-	ready.Reasons = append(ready.Reasons, stopped...)
 	switch {
 	case status != http.StatusOK:
 		ready.Status = "unavailable"
-	case len(stopped) > 0:
+	case len(ready.Reasons) > 0:
 		ready.Status = "degraded"
 	}
 	s.writeJSON(w, r, status, ready)
@@ -55,7 +54,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 func (s *Server) stoppedChannels(ctx context.Context) []string {
 	all, err := s.opts.Status.All(ctx)
 	if err != nil {
-		return nil // said already, if Redis is away; if it is only slow, this replica is ready all the same
+		return nil // Redis answers, if slowly: this replica is ready all the same
 	}
 	var reasons []string
 	for _, ch := range all {

@@ -85,7 +85,7 @@ func (s *Server) Public() http.Handler {
 // Ops is the handler of the ops listener.
 func (s *Server) Ops() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", healthz)
+	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", s.metrics())
 	mux.Handle("GET /api/v1/channels", s.handle(s.channels))

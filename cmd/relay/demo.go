@@ -54,12 +54,7 @@ func demoConfig(flags configs.Flags, keep bool) configs.Config {
 	if !keep {
 		cfg.Listen, cfg.OpsListen = "127.0.0.1:0", "127.0.0.1:0"
 	}
-	if flags.Listen != "" {
-		cfg.Listen = flags.Listen
-	}
-	if flags.OpsListen != "" {
-		cfg.OpsListen = flags.OpsListen
-	}
+	cfg.Apply(flags)
 	return cfg
 }
 
@@ -99,8 +94,7 @@ func (r *relay) play(ctx context.Context, address string, progress io.Writer) er
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	const total = demoCategories * demoEach
-	bar := progressbar.NewOptions(total, progressbar.OptionSetWriter(progress), progressbar.OptionSetWidth(40),
-		progressbar.OptionSetDescription("posting 200 events   "), progressbar.OptionThrottle(100*time.Millisecond))
+	bar := newBar(progress, total, "posting the events   ")
 	senders, sending := errgroup.WithContext(ctx)
 	for s := range demoSenders {
 		senders.Go(func() error {
@@ -126,6 +120,12 @@ func (r *relay) play(ctx context.Context, address string, progress io.Writer) er
 	return r.watchDelivery(ctx, progress)
 }
 
+func newBar(progress io.Writer, total int64, what string) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(progress), progressbar.OptionSetWidth(40),
+		progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond))
+}
+
+// watchDelivery waits until nothing is pending.
 func (r *relay) watchDelivery(ctx context.Context, progress io.Writer) error {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -136,8 +136,7 @@ func (r *relay) watchDelivery(ctx context.Context, progress io.Writer) error {
 			return err
 		}
 		if bar == nil {
-			bar = progressbar.NewOptions64(status.Ledger.Admitted, progressbar.OptionSetWriter(progress), progressbar.OptionSetWidth(40),
-				progressbar.OptionSetDescription("sending what passed  "), progressbar.OptionThrottle(100*time.Millisecond))
+			bar = newBar(progress, status.Ledger.Admitted, "sending what passed  ")
 		}
 		bar.Set64(status.Ledger.Delivered) //nolint:errcheck // a bar that cannot be drawn stops nothing
 		if status.Ledger.Pending == 0 {
@@ -188,6 +187,6 @@ The relay stays up (Ctrl-C ends it); its clock runs %d times faster, so the wind
   curl -d '{"title":"Disk full","category":"disk"}' http://%s/hooks/%s
 and see how it stands:
   curl http://%s/api/v1/channels/%s
-`, demoSpeed, (30 * time.Minute / demoSpeed).Round(time.Second), public.Addr(), demoChannel, ops.Addr(), demoChannel)
+`, demoSpeed, (r.cfg.Channels[0].Window / demoSpeed).Round(time.Second), public.Addr(), demoChannel, ops.Addr(), demoChannel)
 	<-ctx.Done()
 }
