@@ -7,6 +7,7 @@
 -- KEYS[2] outbox   sorted set of entry numbers
 -- KEYS[3] entries  hash of entries
 -- KEYS[4] ledger   hash of totals
+-- KEYS[5] backlog  optional: a level of strategy backlog (stream or list), which the entry leaves
 --
 -- ARGV[1] owner    who claimed it
 -- ARGV[2] number   the entry's number
@@ -17,7 +18,7 @@
 --   redis-cli --eval lua/ack.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' , me 1
 
-local lease, outbox, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local lease, outbox, entries, ledger, backlog = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner, number = ARGV[1], ARGV[2]
 
 local time = redis.call('TIME')
@@ -29,4 +30,11 @@ if held_by and held_by ~= owner and tonumber(redis.call('HGET', lease, 'until'))
 if redis.call('ZREM', outbox, number) == 0 then return 0 end
 redis.call('HDEL', entries, number, number .. ':attempts', number .. ':faults')
 redis.call('HINCRBY', ledger, 'delivered', 1)
+if backlog then
+  if redis.call('TYPE', backlog).ok == 'list' then
+    redis.call('LREM', backlog, 1, number)
+  else
+    redis.call('XDEL', backlog, number .. '-1')
+  end
+end
 return 1

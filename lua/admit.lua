@@ -1,213 +1,622 @@
 -- admit.lua: decide a batch of events of one channel, and commit all or none of each, atomically.
 --
 -- For every event, in order, each event seeing the ones before it:
---   1. an id that was admitted within the dedupe time is a duplicate: nothing is written but its count;
---   2. every window of every level is checked: N units fit iff the (limit-N)-th newest entry (0-based)
---      is missing or has left the window (score <= now - window);
---   3. when all fit, one entry a unit is added to every level, the id is remembered, and the payload is
---      appended to the outbox; when one does not fit, no level is touched.
--- The ledger and the hourly series are written once for the whole batch.
--- Arguments are checked before the first write. Time is this server's TIME, read once, in microseconds.
+--   1. an id that was admitted within the dedupe time is a duplicate: only its count is written;
+--   2. every window of every level is checked, by the level's strategy;
+--   3. when all fit, the units are taken at every level, the id is remembered, and the payload is appended
+--      to the outbox; when one does not fit, no level is touched. Shadow levels report and never refuse.
+-- All is decided first and written last, once for the whole batch: an error leaves nothing half done.
+-- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" goes
+-- on counting, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
+-- now as soon as it makes a level refuse, so that a step throttles at most one window too long.
 --
 -- KEYS[1] seen     sorted set of admitted ids, score = when
 -- KEYS[2] ledger   hash of totals of the channel
 -- KEYS[3] series   hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
 -- KEYS[4] outbox   sorted set of entry numbers in order
 -- KEYS[5] entries  hash: "seq", and "<number>" = "<admitted at> <kind> <payload>"
--- KEYS[6..] the sorted sets of the levels; a level is named below by its place here, from 1
+-- KEYS[6..] the levels, by their place from 1. What a key holds depends on the strategy:
+--   (a hash also has "since": when its first unit was taken, so that a refund from before a reset is known)
+--   sliding-log      sorted set, a member a unit, score = when; exact
+--   sliding-buckets  hash: "<end of the bucket>" = units; a bucket counts until its end has left the window
+--   fixed-window     hash: "<per>:at" = start of the window, "<per>:n" = units in it
+--   sliding-counter  hash: the same, and "<per>:p" = units of the window before, counted in proportion
+--   gcra, gate       hash: "<per>:tat" = when the bucket is empty again; one unit drains in per / limit
+--   backlog-stream   stream of what waits; admits while it holds fewer than the limit
+--   backlog-list     list of the same
+-- then, only with first_notice auto: known and heard, sorted sets of the channel's categories by their last
+--   attempt, and by their last admission
+-- then, only in mode "restore": folds, hash: replica = sequence of its last fold
 --
--- ARGV[1] dedupe time, microseconds
--- then for each level: number of windows, and for each window: limit, length in microseconds
--- then for each event: id (at most 40 bytes), units, category, kind ("" = nothing to enqueue), payload,
---   number of levels, and that many level numbers, outermost first
+-- ARGV[1] the plan, JSON: [mode, dedupe, levels, routes, fairness, replica, sequence]
+--   mode     "admit"; "peek": decide each event by itself and write nothing; "restore": take in what a replica
+--            admitted by itself while it could not reach this server, whatever the limits say now: its units
+--            are taken, and an event without an entry is counted as delivered
+--   dedupe   how long an admitted id is remembered, microseconds
+--   levels   for each: [strategy, option, shadow, limit, per, limit, per, ...]; per in microseconds;
+--            option: bucket width (sliding-buckets), phase or -1 = from the first unit (fixed-window),
+--            burst (gcra), otherwise 0; shadow 0 or 1
+--   routes   for each: [category, headroom, own, level, ...]; headroom = units of level 1 that this route
+--            must leave free; own = the category's level, 0 = none; then the levels, outermost first
+--   fairness {} or, about the first window of level 1, the channel: {"slots", "per_category"} are kept for
+--            first notices; {"floor"} learns the reserve (auto); {"reserves": [[category, slots, level], ...]}
+--   replica, sequence  only in mode "restore": a fold that was taken in before changes nothing
+-- then for each event: id (at most 40 bytes), units, route, entry ("" = nothing to enqueue, else "<kind> <payload>")
 --
--- Reply: [now, then for each event: outcome, refused, retry_us]
---   outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than a limit)
---   refused  bit i-1 is set when the event's i-th level refused (0 unless dropped or never)
---   retry_us how long until it could fit, microseconds (0 unless dropped)
+-- Reply: [now, stepped_us, events, levels]
+--   stepped_us how far time went back, where entries had to be moved; else 0
+--   events   flat, for each: outcome, refused, shadow, retry_us
+--     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit)
+--     refused  bit i-1 is set when the event's i-th level refused; shadow the same, for shadow levels
+--     retry_us how long until it could fit, microseconds (0 unless dropped)
+--   levels   flat, for each: closed_us, and for each window the units used after the batch (-1 = not looked at)
+--     closed_us until then one unit can certainly not fit (0 = open, or not known)
 -- Errors: "ARG ..." for arguments that make no sense; nothing is written then.
 --
 -- By hand, a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
 --   redis-cli --eval lua/admit.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
---     3600000000  1 10 60000000  1 3 60000000  event-1 1 errors message '{"title":"disk full"}' 2 1 2
--- answers 1) now 2) 1 3) 0 4) 0: admitted. With ids event-2 to event-10 three pass, seven are dropped.
+--     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
+--     event-1 1 1 'message {"title":"disk full"}'
+-- answers 1) now 2) 0 3) 1 0 0 0 4) 0 1 0 1: admitted, one unit used at both levels. With ids event-2 to
+-- event-10 three pass, seven are dropped.
 
 local seen, ledger, series, outbox, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local first_level = 5 -- KEYS[first_level + i] is level i
-local dedupe = tonumber(ARGV[1])
+local before_levels = 5 -- KEYS[before_levels + i] is level i
 local grace_ms = 60000 -- how long an expired level outlives its longest window
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
+local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
 local max_categories = 1000
-local call = redis.call
-
-local TOO_FEW = 'ARG the number of arguments does not fit the levels and events'
+local max_step = 5000000 -- how far entries may lie ahead of now before they are moved
+local backlog_us = 100000 -- nobody knows when a backlog shrinks: look again then
+local max_args = 1000 -- unpack fails above some thousand
+local first = 4 -- where a level's windows begin in the plan, and a route's levels
+local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 local function int(x) return string.format('%.0f', x) end
 
--- Read and check all arguments.
-if #KEYS < first_level or not dedupe or dedupe <= 0 then
-  return redis.error_reply('ARG five keys and a dedupe time above 0 are needed')
+-- Read and check the plan. Nothing is written before every event was read and decided.
+local good, plan = pcall(cjson.decode, ARGV[1] or '')
+if not good or type(plan) ~= 'table' or #KEYS < before_levels then
+  return redis.error_reply('ARG five keys and a plan in JSON are needed')
 end
-local at = 2
-local levels = {}
-for i = 1, #KEYS - first_level do
-  local level = { key = KEYS[first_level + i], longest = 0 }
-  local windows = tonumber(ARGV[at])
-  if not windows or windows < 1 then
-    return redis.error_reply('ARG level ' .. i .. ' needs at least one window')
-  end
-  for w = 1, windows do
-    local limit, per = tonumber(ARGV[at + 2 * w - 1]), tonumber(ARGV[at + 2 * w])
-    if not limit or not per or limit < 0 or per <= 0 then
-      return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
-    end
-    level[w] = { limit = limit, per = per }
-    if per > level.longest then level.longest = per end
-  end
-  at = at + 1 + 2 * windows
-  levels[i] = level
+local mode, dedupe, levels, routes, fair = plan[1], plan[2], plan[3], plan[4], plan[5]
+local peeking, restoring = mode == 'peek', mode == 'restore'
+if mode ~= 'admit' and not peeking and not restoring or type(dedupe) ~= 'number' or dedupe <= 0
+  or not levels or not routes then
+  return redis.error_reply('ARG the plan needs a mode, a dedupe time above 0, levels and routes')
 end
-local events = {}
-while at <= #ARGV do
-  local event = {
-    id = ARGV[at], units = tonumber(ARGV[at + 1]), category = ARGV[at + 2],
-    kind = ARGV[at + 3], payload = ARGV[at + 4],
-  }
-  local count = tonumber(ARGV[at + 5])
-  if not event.units or event.units < 1 or not count or event.id == '' or #event.id > 40 then
-    return redis.error_reply('ARG an event needs an id of 1 to 40 bytes and 1 or more units')
-  end
-  for i = 1, count do
-    local level = levels[tonumber(ARGV[at + 5 + i])]
-    if not level then return redis.error_reply(TOO_FEW) end
-    event[i] = level
-  end
-  at = at + 6 + count
-  events[#events + 1] = event
+if fair and next(fair) == nil then fair = nil end
+local learning, after_levels = fair and fair.floor, before_levels + #levels
+local folds = restoring and KEYS[#KEYS]
+if #KEYS ~= after_levels + (learning and 2 or 0) + (restoring and 1 or 0) then
+  return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-if #events == 0 or at ~= #ARGV + 1 then return redis.error_reply(TOO_FEW) end
+if #ARGV < 5 or #ARGV % 4 ~= 1 then
+  return redis.error_reply('ARG each event needs an id, units, a route and an entry')
+end
+
+if restoring then
+  if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
+  if tonumber(call('HGET', folds, plan[6]) or 0) >= plan[7] then return { 0, 0, {}, {} } end
+end
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now_text = int(now)
+local outer_per = fair and levels[1][first + 1]
+local stepped = 0
 
--- When the units of an event fit into one window of a level; at or before now means they fit already. An
--- answer holds for the events that follow, until one commits to the level.
-local function fits_at(level, window, units)
-  if window.asked ~= units then
-    local rank = window.limit - units
-    local edge = call('ZREVRANGE', level.key, rank, rank, 'WITHSCORES')[2]
-    window.asked, window.fits = units, edge and tonumber(edge) + window.per or 0
-    level.full = level.full or edge
+-- A strategy reads a level (load, which sets level.used for each window), says when units that are too many
+-- would fit if nobody else commits (fits_at), takes units in this batch's view of the level (take), and
+-- writes what was taken (store).
+local log = {}
+
+-- ago is the text of the time that is per before now.
+local agos = {}
+local function ago(per)
+  local text = agos[per]
+  if not text then
+    text = int(now - per)
+    agos[per] = text
   end
-  return window.fits
+  return text
 end
 
--- The levels that refuse, as bits, the time from which all would pass, and whether it can never fit.
-local function refusal(event)
-  local refused, retry_at, never = 0, now, false
-  for i = 1, #event do
-    local level, refuses = event[i], false
-    for w = 1, #level do
-      if event.units > level[w].limit then
-        never, refuses = true, true
-      else
-        local fit = fits_at(level, level[w], event.units)
-        if fit > now then
-          refuses = true
-          if fit > retry_at then retry_at = fit end
+-- within counts what a log holds of the last per, whatever lies ahead of now included.
+local function within(key, per)
+  local all = call('ZCARD', key)
+  return all == 0 and 0 or all - call('ZCOUNT', key, '-inf', ago(per))
+end
+
+function log.load(level)
+  for w = first, #level, 2 do level.used[w] = within(level.key, level[w + 1]) + level.pending end
+end
+
+-- edge is the score of the rank-th newest entry of a log, from 0; what this batch took is the newest.
+local function edge(level, rank)
+  rank = rank - level.pending
+  if rank < 0 then return now end
+  if level.edge_rank ~= rank then
+    level.edge_rank, level.edge = rank, tonumber(call('ZREVRANGE', level.key, rank, rank, 'WITHSCORES')[2] or 0)
+  end
+  return level.edge
+end
+
+-- settle_clock moves what lies ahead of now to now.
+local function settle_clock(level)
+  stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
+  level.edge_rank = nil
+  if peeking then return end
+  local args = {}
+  for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+    args[#args + 1], args[#args + 2] = now_text, member
+  end
+  for from = 1, #args, max_args do call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args))) end
+end
+
+function log.fits_at(level, w, units, held)
+  local at = edge(level, level[w] - units - held)
+  if at > now + max_step then
+    settle_clock(level)
+    at = min(now, edge(level, level[w] - units - held))
+  end
+  return at + level[w + 1]
+end
+
+function log.take(level, units, id, number)
+  local members = level.members or {}
+  for unit = 1, units do
+    members[#members + 1], members[#members + 2] = now_text, id .. ':' .. number .. ':' .. unit
+  end
+  level.members = members
+  for w = first, #level, 2 do level.used[w] = level.used[w] + units end
+end
+
+function log.store(level)
+  local members = level.members
+  call('ZREMRANGEBYSCORE', level.key, '-inf', ago(level.keep))
+  for from = 1, #members, max_args do
+    call('ZADD', level.key, unpack(members, from, min(from + max_args - 1, #members)))
+  end
+  call('PEXPIRE', level.key, int(ceil(level.keep / 1000) + grace_ms))
+end
+
+local strategies = { ['sliding-log'] = log }
+
+-- The other strategies are made only where a level uses one.
+local function make_strategies()
+  local function fields(key)
+    local flat, map = call('HGETALL', key), {}
+    for i = 1, #flat, 2 do map[flat[i]] = tonumber(flat[i + 1]) end
+    return map
+  end
+
+  -- A window that keeps a few numbers in the fields "<per>:<name>" of a hash: load_window reads it and
+  -- returns the units used, take_window takes units and returns the same.
+  local function few_numbers(load_window, take_window, fits_at, keep)
+    return {
+      load = function(level)
+        local state = fields(level.key)
+        level.windows, level.since = {}, state.since or now
+        for w = first, #level, 2 do
+          local name, window = int(level[w + 1]), {}
+          for _, field in ipairs({ 'at', 'n', 'p', 'tat' }) do window[field] = state[name .. ':' .. field] or 0 end
+          level.windows[w] = window
+          level.used[w] = load_window(level, w, window)
+        end
+      end,
+      fits_at = function(level, w, units) return fits_at(level, w, level.windows[w], units) end,
+      take = function(level, units)
+        for w = first, #level, 2 do level.used[w] = take_window(level, w, level.windows[w], units) end
+      end,
+      store = function(level)
+        local args = { 'since', int(level.since) }
+        for w, window in pairs(level.windows) do
+          for field, value in pairs(window) do
+            if value ~= 0 then args[#args + 1], args[#args + 2] = int(level[w + 1]) .. ':' .. field, int(value) end
+          end
+        end
+        call('DEL', level.key)
+        call('HSET', level.key, unpack(args))
+        call('PEXPIRE', level.key, int(ceil(keep * level.keep / 1000) + grace_ms))
+      end,
+    }
+  end
+
+  local function count_units(level, w, window, units)
+    window.n = window.n + units
+    return level.used[w] + units
+  end
+
+  -- ahead notes that a state lies further ahead of now than a sound clock could leave it: it is moved.
+  local function ahead(level, by)
+    if by <= max_step then return false end
+    stepped, level.moved = max(stepped, by), true
+    return true
+  end
+
+  strategies['fixed-window'] = few_numbers(
+    function(level, w, window)
+      local per, phase = level[w + 1], level[2]
+      local start = phase < 0 and now or floor((now + phase) / per) * per - phase
+      if ahead(level, window.at - now) then window.at = start end
+      if window.at + per <= now then window.at, window.n = start, 0 end
+      return window.n
+    end,
+    count_units,
+    function(level, w, window) return window.at + level[w + 1] end,
+    1)
+
+  -- share is the part of the window before that is still inside the rolling one, rounded up.
+  strategies['sliding-counter'] = few_numbers(
+    function(level, w, window)
+      local per = level[w + 1]
+      local start = floor(now / per) * per
+      if ahead(level, window.at - now) then window.at = start end
+      if window.at < start then
+        window.p = window.at == start - per and window.n or 0
+        window.at, window.n = start, 0
+      end
+      local rest = per - max(0, now - window.at)
+      local share = floor(window.p * rest / per)
+      if share * per < window.p * rest then share = share + 1 end
+      return share + window.n
+    end,
+    count_units,
+    function(level, w, window, units)
+      local limit, per = level[w], level[w + 1]
+      local room = limit - units - window.n
+      if room >= 0 then return window.at + per - floor(room * per / window.p) end
+      return window.at + 2 * per - floor((limit - units) * per / window.n)
+    end,
+    2)
+
+  -- One unit drains in per / limit; tat is when all has drained.
+  local function drain(level, w) return ceil(level[w + 1] / level[w]) end
+  local function filled(level, w, window)
+    return window.tat > now and ceil((window.tat - now) / drain(level, w)) or 0
+  end
+  local gcra = few_numbers(
+    function(level, w, window)
+      if level[w] == 0 then return 0 end
+      local fullest = now + level.most(w) * drain(level, w)
+      if ahead(level, window.tat - fullest) then window.tat = fullest end
+      return filled(level, w, window)
+    end,
+    function(level, w, window, units)
+      if level[w] == 0 then return 0 end
+      window.tat = max(now, window.tat) + units * drain(level, w)
+      return filled(level, w, window)
+    end,
+    function(level, w, window, units) return window.tat + (units - level.most(w)) * drain(level, w) end,
+    1)
+  strategies['gcra'], strategies['gate'] = gcra, gcra
+
+  local function bucket_end(level) return (floor(now / level[2]) + 1) * level[2] end
+  strategies['sliding-buckets'] = {
+    load = function(level)
+      local units, order, state = {}, {}, fields(level.key)
+      level.since, state.since = state.since or now, nil
+      for field, n in pairs(state) do
+        local ends = tonumber(field)
+        if ahead(level, ends - now - level[2]) then ends = bucket_end(level) end
+        if ends > now - level.keep then
+          if not units[ends] then order[#order + 1] = ends end
+          units[ends] = (units[ends] or 0) + n
         end
       end
+      table.sort(order)
+      level.units, level.order = units, order
+      for w = first, #level, 2 do
+        level.used[w] = 0
+        for _, ends in ipairs(order) do
+          if ends > now - level[w + 1] then level.used[w] = level.used[w] + units[ends] end
+        end
+      end
+    end,
+    fits_at = function(level, w, units)
+      local over, per = level.used[w] + units - level[w], level[w + 1]
+      for _, ends in ipairs(level.order) do
+        if ends > now - per then over = over - level.units[ends] end
+        if over <= 0 then return ends + per end
+      end
+    end,
+    take = function(level, units)
+      local order, ends = level.order, bucket_end(level)
+      local last = order[#order]
+      if last and last > ends then ends = last end
+      if last ~= ends then order[#order + 1] = ends end
+      level.units[ends] = (level.units[ends] or 0) + units
+      for w = first, #level, 2 do level.used[w] = level.used[w] + units end
+    end,
+    store = function(level)
+      local args = { 'since', int(level.since) }
+      for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
+      call('DEL', level.key)
+      for from = 1, #args, max_args do
+        call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+      end
+      call('PEXPIRE', level.key, int(ceil(level.keep / 1000) + grace_ms))
+    end,
+  }
+
+  local function backlog(length, add)
+    return {
+      load = function(level) level.used[first] = call(length, level.key) end,
+      fits_at = function() return now + backlog_us end,
+      take = function(level, units, _, number)
+        level.members = level.members or {}
+        for _ = 1, units do table.insert(level.members, number) end
+        level.used[first] = level.used[first] + units
+      end,
+      store = function(level)
+        for i, number in ipairs(level.members) do add(level.key, number, i) end
+      end,
+    }
+  end
+  strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
+    call('XADD', key, number .. '-' .. i, 'at', now_text)
+  end)
+  strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+end
+
+-- Check the levels and find their strategies.
+for i = 1, #levels do
+  local level = levels[i]
+  if level[1] ~= 'sliding-log' and not strategies['gcra'] then make_strategies() end
+  level.strategy, level.key = strategies[level[1]], KEYS[before_levels + i]
+  level.keep, level.pending, level.closed = 0, 0, 0
+  if not level.strategy or #level < first + 1 or #level % 2 == 0 then
+    return redis.error_reply('ARG level ' .. i .. ' needs a known strategy, an option, shadow, and its windows')
+  end
+  for w = first, #level, 2 do
+    local limit, per = tonumber(level[w]), tonumber(level[w + 1])
+    if not limit or not per or limit < 0 or per <= 0 then
+      return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
     end
-    if refuses then refused = refused + 2 ^ (i - 1) end
+    if per > level.keep then level.keep = per end
   end
-  return refused, retry_at, never
+  if level[1] == 'gcra' or level[1] == 'gate' then
+    level.most = function(w) return min(level[w], 1) * (level[1] == 'gate' and 1 or level[2]) end
+  end
 end
 
--- Entry numbers are taken for the whole batch at once; those of refused events are left out.
-local seq
-local function next_number()
-  if not seq then seq = call('HINCRBY', entries, 'seq', #events) - #events end
-  seq = seq + 1
-  return int(seq)
-end
-
-local function commit(event)
-  local number = next_number()
-  for i = 1, #event do
-    local level = event[i]
-    if level.full then -- else it holds fewer than its limit, and need not be cleared of old entries
-      call('ZREMRANGEBYSCORE', level.key, '-inf', int(now - level.longest))
+-- check tells when units fit into a level (0 = now), and whether they never can. held units of the first
+-- window must stay free.
+local function check(level, units, held)
+  local strategy, at, never = level.strategy, 0, false
+  if not level.used then
+    level.used = {}
+    strategy.load(level)
+  end
+  for w = first, #level, 2 do
+    local used, most, hold = level.used[w], level.most and level.most(w) or level[w], w == first and held or 0
+    if units > most then
+      never = true
+    elseif used + units + hold > most then
+      at = max(at, strategy.fits_at(level, w, units, hold))
+      if units == 1 and used >= most then
+        level.closed = max(level.closed, hold == 0 and at or strategy.fits_at(level, w, 1, 0))
+      end
     end
-    for w = 1, #level do level[w].asked = nil end
-    for unit = 1, event.units do
-      call('ZADD', level.key, now_text, event.id .. ':' .. number .. ':' .. unit)
+  end
+  return at, never
+end
+
+-- Fairness is made only where it is used. It answers for a route: what an ordinary event must leave free in
+-- the channel, what a first notice must, and from when on the next event of the category would be one.
+local function make_fairness()
+  local attempted, admitted, known_count, heard_count = {}, {}, nil, nil
+  local known, heard = KEYS[after_levels + 1], KEYS[after_levels + 2]
+  local known_for = max(known_us, outer_per)
+
+  -- in_outer_window is how many units a category has used within the channel's window.
+  local function in_outer_window(level)
+    level.in_outer = level.in_outer or within(level.key, outer_per)
+    return level.in_outer + level.pending
+  end
+
+  local function last_heard(category)
+    if admitted[category] then return now end
+    local at = tonumber(call('ZSCORE', heard, category) or 0)
+    return at > now - outer_per and at or nil
+  end
+
+  local function learn(category)
+    if not known_count then
+      known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
+      heard_count = call('ZCOUNT', heard, '(' .. ago(outer_per), '+inf')
     end
-    call('PEXPIRE', level.key, int(math.ceil(level.longest / 1000) + grace_ms))
+    if attempted[category] then return end
+    attempted[category] = true
+    if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
   end
-  call('ZADD', seen, now_text, event.id)
-  if event.kind ~= '' then
-    call('HSET', entries, number, now_text .. ' ' .. event.kind .. ' ' .. event.payload)
-    call('ZADD', outbox, number, number)
+
+  local fairness = {}
+
+  function fairness.holds(route)
+    local category, least = route[1], route[2]
+    local reserved = 0
+    for _, reserve in ipairs(fair.reserves or {}) do
+      if reserve[1] ~= category then
+        reserved = reserved + max(0, reserve[2] - in_outer_window(levels[reserve[3]]))
+      end
+    end
+    least = max(least, reserved)
+    if learning then
+      learn(category)
+      local at = last_heard(category)
+      if not at then return least, least, now end
+      return max(least, known_count - heard_count + max(0, fair.floor - known_count)), least, at + outer_per
+    end
+    local own = fair.slots and levels[route[3]]
+    if not own or in_outer_window(own) < fair.per_category then return least, least, now end
+    return max(least, fair.slots), least, edge(own, fair.per_category - 1) + outer_per
   end
+
+  function fairness.admit(category)
+    if not learning then return end
+    if not last_heard(category) then heard_count = heard_count + 1 end
+    admitted[category] = true
+  end
+
+  -- What was attempted is known, what was admitted is heard; above the bound the longest silent are forgotten.
+  function fairness.store()
+    if not known_count then return end
+    for category in pairs(attempted) do call('ZADD', known, now_text, category) end
+    for category in pairs(admitted) do call('ZADD', heard, now_text, category) end
+    call('ZREMRANGEBYSCORE', known, '-inf', ago(known_for))
+    call('ZREMRANGEBYSCORE', heard, '-inf', ago(outer_per))
+    local over = call('ZCARD', known) - max_categories
+    if over > 0 then
+      local forgotten = call('ZRANGE', known, 0, over - 1)
+      call('ZREM', known, unpack(forgotten))
+      call('ZREM', heard, unpack(forgotten))
+    end
+    call('PEXPIRE', known, int(ceil(known_for / 1000) + grace_ms))
+    call('PEXPIRE', heard, int(ceil(outer_per / 1000) + grace_ms))
+  end
+
+  return fairness
+end
+local fairness = fair and make_fairness()
+
+-- refusal asks all levels of an event: the bits of those that refuse, and of the shadow levels that would,
+-- from when on all would pass, and whether they ever can.
+local function refusal(units, route)
+  local bits, shadow, retry_at, never = 0, 0, now, false
+  local ordinary, least, first_again = route[2], route[2], now
+  if fairness then ordinary, least, first_again = fairness.holds(route) end
+  for i = first, #route do
+    local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
+    local at, cannot = check(level, units, held)
+    if held > least and at > now then -- sooner, where the category becomes a first notice before
+      at = min(at, max(check(level, units, least), first_again))
+    end
+    if held > 0 and units + route[2] > level[first] then cannot = true end
+    if at > now or cannot then
+      if level[3] == 1 then
+        shadow = shadow + 2 ^ (i - first)
+      else
+        bits, never, retry_at = bits + 2 ^ (i - first), never or cannot, max(retry_at, at)
+      end
+    end
+  end
+  return bits, shadow, retry_at, never
 end
 
-local totals = { received = #events }
-local order, by_category = {}, {}
-local function count(event, outcome)
-  totals[outcome] = (totals[outcome] or 0) + 1
-  if outcome == 'duplicate' then return end
-  local counts = by_category[event.category]
-  if not counts then
-    counts = {}
-    by_category[event.category] = counts
-    order[#order + 1] = event.category
+-- Decide every event.
+local number, taken, remembered, waiting, places
+local function commit(id, units, entry, route, shadow)
+  if not number then
+    number = tonumber(call('HGET', entries, 'seq') or 0)
+    taken, remembered, waiting, places = {}, {}, {}, {}
   end
-  counts[outcome] = (counts[outcome] or 0) + 1
+  number = number + 1
+  local text = int(number)
+  for i = first, #route do
+    local level = levels[route[i]]
+    if level[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
+      level.strategy.take(level, units, id, text)
+      level.pending = level.pending + units
+    end
+  end
+  taken[id] = true
+  remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+  if entry ~= '' then
+    waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
+    places[#places + 1], places[#places + 2] = text, text
+  end
+  if fairness then fairness.admit(route[1]) end
 end
 
-local reply = { now }
-for i = 1, #events do
-  local event = events[i]
-  local outcome, refused, retry_us = 3, 0, 0
-  local admitted_at = call('ZSCORE', seen, event.id)
-  if admitted_at and tonumber(admitted_at) > now - dedupe then
-    count(event, 'duplicate')
+local received, duplicates, delivered, decisions = 0, 0, 0, {}
+for at = 2, #ARGV, 4 do
+  local id, units, route = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])]
+  if not units or units < 1 or not route or id == '' or #id > 40 then
+    return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
+  end
+  received = received + 1
+  local outcome, bits, shadow, retry_us = 3, 0, 0, 0
+  if taken and taken[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+    duplicates = duplicates + 1
   else
-    local bits, retry_at, never = refusal(event)
-    if bits == 0 then
-      commit(event)
-      count(event, 'admitted')
-      outcome = 1
+    local retry_at, never
+    bits, shadow, retry_at, never = refusal(units, route)
+    if restoring then bits, shadow = 0, 0 end
+    if bits > 0 then
+      outcome, retry_us = never and 4 or 2, never and 0 or retry_at - now
+      route.dropped = (route.dropped or 0) + 1
     else
-      count(event, 'dropped')
-      outcome, refused, retry_us = never and 4 or 2, bits, never and 0 or retry_at - now
+      outcome = 1
+      if not peeking then commit(id, units, ARGV[at + 3], route, shadow) end
+      if ARGV[at + 3] == '' then delivered = delivered + 1 end
+      route.admitted = (route.admitted or 0) + 1
     end
   end
-  local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = outcome, refused, retry_us
+  local n = #decisions
+  decisions[n + 1], decisions[n + 2], decisions[n + 3], decisions[n + 4] = outcome, bits, shadow, retry_us
 end
 
-if seq then
-  call('ZREMRANGEBYSCORE', seen, '-inf', int(now - dedupe))
-  call('PEXPIRE', seen, int(math.ceil(dedupe / 1000) + grace_ms))
+local states = {}
+for i = 1, #levels do
+  local level = levels[i]
+  states[#states + 1] = level[3] == 0 and max(0, level.closed - now) or 0
+  for w = first, #level, 2 do states[#states + 1] = level.used and level.used[w] or -1 end
 end
-for name, total in pairs(totals) do call('HINCRBY', ledger, name, total) end
+local reply = { now, stepped, decisions, states }
+if peeking then return reply end
+
+-- Write.
+local function add_all(command, key, args)
+  for from = 1, #args, max_args do call(command, key, unpack(args, from, min(from + max_args - 1, #args))) end
+end
+for i = 1, #levels do
+  local level = levels[i]
+  if level.pending > 0 or level.moved then
+    if fair and level.keep < outer_per then level.keep = outer_per end
+    level.strategy.store(level)
+  end
+end
+if number then
+  call('HSET', entries, 'seq', int(number))
+  add_all('HSET', entries, waiting)
+  add_all('ZADD', outbox, places)
+  add_all('ZADD', seen, remembered)
+  call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
+  call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
+end
+if fairness then fairness.store() end
 
 -- A category that is new in this hour gets both its fields, or is counted into "other" when there are too many.
 local function count_in_series(category, name, total)
+  if not total then return end
   local field = category .. ':' .. name
+  if call('HINCRBY', series, field, total) ~= total then return end
   local sibling = category .. (name == 'admitted' and ':dropped' or ':admitted')
-  if call('HINCRBY', series, field, total) ~= total or call('HSETNX', series, sibling, 0) == 0 then return end
+  if call('HSETNX', series, sibling, 0) == 0 then return end
   call('PEXPIRE', series, series_ms)
   if category ~= 'other' and call('HLEN', series) > 2 * max_categories then
     call('HDEL', series, field, sibling)
     count_in_series('other', name, total)
   end
 end
-for _, category in ipairs(order) do
-  for name, total in pairs(by_category[category]) do count_in_series(category, name, total) end
+local admitted, dropped = 0, 0
+for i = 1, #routes do
+  local route = routes[i]
+  admitted, dropped = admitted + (route.admitted or 0), dropped + (route.dropped or 0)
+  count_in_series(route[1], 'admitted', route.admitted)
+  count_in_series(route[1], 'dropped', route.dropped)
+end
+call('HINCRBY', ledger, 'received', received)
+if admitted > 0 then call('HINCRBY', ledger, 'admitted', admitted) end
+if dropped > 0 then call('HINCRBY', ledger, 'dropped', dropped) end
+if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end
+if restoring then
+  if delivered > 0 then call('HINCRBY', ledger, 'delivered', delivered) end
+  call('HSET', folds, plan[6], int(plan[7]))
+  call('PEXPIRE', folds, series_ms)
 end
 return reply

@@ -7,6 +7,7 @@
 -- KEYS[3] entries  hash of entries
 -- KEYS[4] ledger   hash of totals
 -- KEYS[5] dead     stream of dead letters: number, entry, reason, answer, attempts
+-- KEYS[6] backlog  optional: a level of strategy backlog (stream or list), which the entry leaves
 --
 -- ARGV[1] owner    who claimed it
 -- ARGV[2] number   the entry's number
@@ -20,7 +21,7 @@
 --   redis-cli --eval lua/bury.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:ledger:demo' 'relay:{demo}:dead:demo' , me 1 channel_not_found channel_not_found 1000
 
-local lease, outbox, entries, ledger, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local lease, outbox, entries, ledger, dead, backlog = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local owner, number, reason, answer, keep = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 if not keep or keep < 1 then return redis.error_reply('ARG the number of dead letters to keep must be 1 or more') end
@@ -38,4 +39,11 @@ redis.call('XADD', dead, 'MAXLEN', '=', keep, '*',
   'number', number, 'entry', entry, 'reason', reason, 'answer', answer, 'attempts', attempts)
 redis.call('HDEL', entries, number, number .. ':attempts', number .. ':faults')
 redis.call('HINCRBY', ledger, 'failed', 1)
+if backlog then
+  if redis.call('TYPE', backlog).ok == 'list' then
+    redis.call('LREM', backlog, 1, number)
+  else
+    redis.call('XDEL', backlog, number .. '-1')
+  end
+end
 return 1

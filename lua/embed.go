@@ -16,8 +16,17 @@ import (
 //go:embed admit.lua
 var admitSource string
 
-//go:embed peek.lua
-var peekSource string
+//go:embed fold.lua
+var foldSource string
+
+//go:embed refund.lua
+var refundSource string
+
+//go:embed reset.lua
+var resetSource string
+
+//go:embed heartbeat.lua
+var heartbeatSource string
 
 //go:embed report.lua
 var reportSource string
@@ -42,13 +51,16 @@ var releaseSource string
 
 // The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
 var (
-	Admit   = redis.NewScript(admitSource)
-	Peek    = redis.NewScript(peekSource)
-	Report  = redis.NewScript(reportSource)
-	Series  = redis.NewScript(seriesSource)
-	Claim   = redis.NewScript(claimSource)
-	Ack     = redis.NewScript(ackSource)
-	Retry   = redis.NewScript(retrySource)
-	Bury    = redis.NewScript(burySource)
-	Release = redis.NewScript(releaseSource)
+	Admit     = redis.NewScript(admitSource)
+	Fold      = redis.NewScript(foldSource)
+	Refund    = redis.NewScript(refundSource)
+	Reset     = redis.NewScript(resetSource)
+	Heartbeat = redis.NewScript(heartbeatSource)
+	Report    = redis.NewScript(reportSource)
+	Series    = redis.NewScript(seriesSource)
+	Claim     = redis.NewScript(claimSource)
+	Ack       = redis.NewScript(ackSource)
+	Retry     = redis.NewScript(retrySource)
+	Bury      = redis.NewScript(burySource)
+	Release   = redis.NewScript(releaseSource)
 )

@@ -32,6 +32,18 @@ func (k Keys) InnerLimit(strategy, level, value string) string {
 // Seen is the sorted set of the ids admitted within the dedupe time.
 func (k Keys) Seen() string { return k.of("seen") }
 
+// Refunds is the sorted set of the ids whose slots were given back.
+func (k Keys) Refunds() string { return k.of("refunds") }
+
+// Known is the sorted set of the channel's categories by their last attempt.
+func (k Keys) Known() string { return k.of("known") }
+
+// Heard is the sorted set of the channel's categories by their last admission.
+func (k Keys) Heard() string { return k.of("heard") }
+
+// Folds is the hash of the last fold of each replica.
+func (k Keys) Folds() string { return k.of("folds") }
+
 // Ledger is the hash of the channel's totals.
 func (k Keys) Ledger() string { return k.of("ledger") }
 
@@ -59,6 +71,12 @@ func (k Keys) Pause() string { return k.of("pause") }
 func (k Keys) Pace() string { return k.of("pace") }
 
 func (k Keys) of(kind string) string { return k.tag + kind + ":" + k.channel }
+
+// The keys of the replicas themselves, which are of no channel.
+const (
+	Alive = "relay:{replicas}:alive" // sorted set of replicas, by their last heartbeat
+	Epoch = "relay:{replicas}:epoch" // string that changes only where the data was lost
+)
 
 func escape(name string) string {
 	if !strings.ContainsFunc(name, unsafe) {

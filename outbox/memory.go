@@ -86,6 +86,7 @@ func (m *Memory) Ack(_ context.Context, channel Channel, number int64) error {
 	return m.settle("ack", channel, func(tx *memstore.Tx, _ *lease) {
 		if _, ok := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Remove(number); ok {
 			memstore.Value[memstore.Counts](tx, channel.keys().Ledger()).Add("delivered", 1)
+			memstore.Look[memstore.Backlog](tx, channel.Backlog).Leave(number)
 		}
 	})
 }
@@ -122,6 +123,7 @@ func (m *Memory) Bury(_ context.Context, channel Channel, number int64, death De
 			dead.letters = dead.letters[over:]
 		}
 		memstore.Value[memstore.Counts](tx, channel.keys().Ledger()).Add("failed", 1)
+		memstore.Look[memstore.Backlog](tx, channel.Backlog).Leave(number)
 	})
 }
 

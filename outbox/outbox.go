@@ -21,6 +21,17 @@ import (
 type Channel struct {
 	Group string
 	Name  string
+	// Backlog is the key of a level of the strategy backlog, which an entry leaves when it is settled for
+	// good; "" = there is none.
+	Backlog string
+}
+
+// settled are the keys of a settling script, with the backlog where there is one.
+func (c Channel) settled(keys ...string) []string {
+	if c.Backlog != "" {
+		keys = append(keys, c.Backlog)
+	}
+	return keys
 }
 
 func (c Channel) keys() lua.Keys { return lua.KeysOf(c.Group, c.Name) }

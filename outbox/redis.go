@@ -83,7 +83,7 @@ func splitEntry(entry []byte) (kind string, payload []byte) {
 // Ack implements [Outbox].
 func (r *Redis) Ack(ctx context.Context, channel Channel, number int64) error {
 	k := channel.keys()
-	keys := []string{k.Lease(), k.Outbox(), k.Entries(), k.Ledger()}
+	keys := channel.settled(k.Lease(), k.Outbox(), k.Entries(), k.Ledger())
 	return r.settle(ctx, "ack", lua.Ack, channel, keys, r.opts.Owner, number)
 }
 
@@ -100,7 +100,7 @@ func (r *Redis) Retry(ctx context.Context, channel Channel, number int64, p Paus
 // Bury implements [Outbox].
 func (r *Redis) Bury(ctx context.Context, channel Channel, number int64, death Death) error {
 	k := channel.keys()
-	keys := []string{k.Lease(), k.Outbox(), k.Entries(), k.Ledger(), k.Dead()}
+	keys := channel.settled(k.Lease(), k.Outbox(), k.Entries(), k.Ledger(), k.Dead())
 	return r.settle(ctx, "bury", lua.Bury, channel, keys, r.opts.Owner, number, death.Reason, death.Answer, r.opts.DeadLetters)
 }
 

@@ -81,7 +81,7 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 1, Failed: 1, Pending: 1}, b.report(t).Ledger)
 	_, err := b.limiter.Categories(t.Context(), scope)
 	require.NoError(t, err)
-	_, err = b.limiter.Peek(t.Context(), []ratelimit.Level{
+	_, err = ratelimit.UsageOf(t.Context(), b.limiter, scope, []ratelimit.Level{
 		ratelimit.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
 		ratelimit.Inner(scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
 	})

@@ -306,3 +306,36 @@ func TestAPaceThatMakesNoSense(t *testing.T) {
 		}
 	})
 }
+
+// A level of the strategy backlog admits as fast as entries are settled.
+func TestABacklogShrinksAsEntriesAreSettled(t *testing.T) {
+	t.Parallel()
+	for _, queue := range []ratelimit.Queue{ratelimit.Stream, ratelimit.List} {
+		t.Run(string(queue), func(t *testing.T) {
+			t.Parallel()
+			onEvery(t, func(t *testing.T, b bundle) {
+				level := ratelimit.Tier{
+					Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: queue},
+					Windows: []ratelimit.Window{{Limit: 3, Per: time.Second}},
+				}.Of(scope, "")
+				waiting := channel
+				waiting.Backlog = level.Key
+				next := 0
+				admit := func() bool {
+					next++
+					d, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
+						ID: fmt.Sprint(next), Levels: []ratelimit.Level{level}, Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage},
+					}})
+					require.NoError(t, err)
+					return d[0].Outcome == ratelimit.Admitted
+				}
+				require.Equal(t, []bool{true, true, true, false}, []bool{admit(), admit(), admit(), admit()})
+				b.advance(time.Hour)
+				require.False(t, admit(), "time alone changes nothing")
+				require.NoError(t, b.a.Ack(t.Context(), waiting, claimed(t, b.a).Number))
+				require.NoError(t, b.a.Bury(t.Context(), waiting, claimed(t, b.a).Number, outbox.Death{Reason: "x"}))
+				require.Equal(t, []bool{true, true, false}, []bool{admit(), admit(), admit()})
+			})
+		})
+	}
+}

@@ -106,7 +106,7 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	usage, err := s.limiter.Peek(ctx, []ratelimit.Level{ch.channelLevel()})
+	usage, err := ratelimit.UsageOf(ctx, s.limiter, ch.scope(), []ratelimit.Level{ch.channelLevel()})
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
@@ -132,7 +132,7 @@ func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, 
 	for i, c := range counts {
 		levels[i] = ch.categoryLevel(c.Category)
 	}
-	usage, err := s.limiter.Peek(ctx, levels)
+	usage, err := ratelimit.UsageOf(ctx, s.limiter, ch.scope(), levels)
 	if err != nil {
 		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}

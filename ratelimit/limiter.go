@@ -1,19 +1,21 @@
-// Package ratelimit is a hierarchical rolling-window limiter that any number of processes share through
-// Redis: all levels of a request pass, or nothing is spent.
+// Package ratelimit is a hierarchical limiter that any number of processes share through Redis: all levels
+// of a request pass, or nothing is spent.
 //
-// For every instant x, every level and every window of length W, the units admitted in (x-W, x] never
-// exceed the limit. Time is Redis's own. A refusal writes nothing to any level and says exactly when the
-// request could fit. An admission spends its slots, remembers its id, counts itself in the ledger and
-// appends its payload to the outbox in one atomic step, so that an event is in the outbox if and only if
-// it was paid for.
+// With the default strategy, for every instant x, every level and every window of length W, the units
+// admitted in (x-W, x] never exceed the limit. Time is Redis's own. A refusal writes nothing to any level
+// and says exactly when the request could fit. An admission spends its slots, remembers its id, counts
+// itself in the ledger and appends its payload to the outbox in one atomic step, so that an event is in the
+// outbox if and only if it was paid for. docs/strategies.md compares the other strategies.
 //
-// There are two engines behind [Limiter]: [Redis], and [Memory] for a single process without Redis, which
-// is not durable.
+// There are three engines behind [Limiter]: [Redis], [Multi] for servers without scripting, and [Memory] for
+// a single process without Redis, which is not durable. [Shared] puts in front of Redis what a storm and an
+// outage need: a cache of what is closed, coalescing of concurrent calls, and a policy for when Redis is away.
 package ratelimit
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"slackrelay/lua"
@@ -23,30 +25,58 @@ import (
 // (8 to 12 ms for a thousand).
 const MaxBatch = 128
 
-// slidingLog names the strategy in the keys, so that a change of strategy never meets another's data.
-const slidingLog = "sliding-log"
-
 // Window admits at most Limit units in any half-open interval of length Per.
 type Window struct {
 	Limit int64
 	Per   time.Duration
 }
 
-// Level is one tier of the limiter; every one of its windows must pass. Make one with [Outer] or [Inner].
-type Level struct {
-	Name    string // "channel", "category", ...: used in replies and metrics
-	Key     string // where its entries are; all levels of a call share one hash tag
-	Windows []Window
+// Tier describes one level before it is known whose it is: the channel, each category, each sender.
+type Tier struct {
+	Name     string   // "channel", "category", "sender", or a label's name: used in replies and metrics
+	Windows  []Window // every one must pass; different lengths
+	Strategy Strategy // the sliding log by default
+	Shadow   bool     // evaluate and report, never refuse
 }
+
+// Outer is the tier as the one level that all channels of a limit group share.
+func (t Tier) Outer(group string) Level {
+	return t.level(lua.KeysOf(group, "").OuterLimit(t.Strategy.tag()))
+}
+
+// Of is the tier as the level of one of its values (a category's name, a sender's) within a channel.
+func (t Tier) Of(scope Scope, value string) Level {
+	return t.level(scope.keys().InnerLimit(t.Strategy.tag(), t.Name, value))
+}
+
+func (t Tier) level(key string) Level {
+	return Level{Name: t.Name, Key: key, Windows: t.Windows, Strategy: t.Strategy, Shadow: t.Shadow}
+}
+
+// Level is one tier of the limiter for one of its values. Make one with [Tier.Outer], [Tier.Of], or for the
+// plain sliding log with [Outer] and [Inner].
+type Level struct {
+	Name     string // "channel", "category", ...: used in replies and metrics
+	Key      string // where its state is; all levels of a call share one hash tag
+	Windows  []Window
+	Strategy Strategy
+	Shadow   bool // evaluate and report, never refuse
+}
+
+// The names of the levels that fairness is about.
+const (
+	LevelChannel  = "channel"
+	LevelCategory = "category"
+)
 
 // Outer is the level that all channels of a limit group share.
 func Outer(group string, windows ...Window) Level {
-	return Level{Name: "channel", Key: lua.KeysOf(group, "").OuterLimit(slidingLog), Windows: windows}
+	return Tier{Name: LevelChannel, Windows: windows}.Outer(group)
 }
 
 // Inner is the level of one value of name (name "category", value "errors") within a channel.
 func Inner(scope Scope, name, value string, windows ...Window) Level {
-	return Level{Name: name, Key: scope.keys().InnerLimit(slidingLog, name, value), Windows: windows}
+	return Tier{Name: name, Windows: windows}.Of(scope, value)
 }
 
 // Scope says whose ledger, dedupe set and outbox a call belongs to.
@@ -75,6 +105,10 @@ type Request struct {
 	N        int64   // units; 0 means 1
 	Levels   []Level // outermost first
 	Category string  // counted under this name in the series
+	// Headroom is how many units of the first level's first window this request must leave free; see
+	// [Headroom]. 0 = it may use all.
+	Headroom int64
+	Fairness *Fairness // nil = none; the same for all requests of a call
 	Enqueue  *Enqueue
 }
 
@@ -86,7 +120,7 @@ const (
 	Admitted  Outcome = iota + 1
 	Dropped           // a level is full; RetryAfter says until when
 	Duplicate         // the id was admitted before; nothing was spent
-	Never             // N is more than a limit
+	Never             // N is more than can ever fit
 )
 
 // String is the outcome's name in logs.
@@ -105,13 +139,15 @@ func (o Outcome) String() string {
 	}
 }
 
-// DecidedBy says which engine decided.
+// DecidedBy says who decided.
 type DecidedBy string
 
 // Who decides.
 const (
-	ByRedis  DecidedBy = "redis"
-	ByMemory DecidedBy = "memory"
+	ByRedis       DecidedBy = "redis"
+	ByMemory      DecidedBy = "memory"
+	ByClosedCache DecidedBy = "closed_cache" // this replica knew that a level is closed
+	ByFallback    DecidedBy = "fallback"     // this replica alone, while Redis is away
 )
 
 // Decision is the answer to one request.
@@ -119,16 +155,20 @@ type Decision struct {
 	Outcome    Outcome
 	Level      string        // the level that refused, the outermost where several did
 	Refused    []string      // all levels that refused, outermost first
+	Shadow     []string      // shadow levels that would have refused
 	RetryAfter time.Duration // earliest time it could fit if nobody else commits; negative for Never
+	Remaining  []Remaining   // per level and window, after a commit, or as it stands on a refusal
 	DecidedBy  DecidedBy
+	// Durable is false for an admission that ends with this process.
+	Durable bool
 }
 
-// Usage is how full one window of a level is.
-type Usage struct {
-	Level      string
-	Window     Window
-	Used       int64
-	RetryAfter time.Duration // until one more unit fits; 0 = now, negative = never
+// Remaining is how full one window of a level is.
+type Remaining struct {
+	Level  string
+	Window Window
+	Used   int64 // units; above the limit where that was lowered
+	Units  int64 // how many more would fit now, holds for fairness not taken into account
 }
 
 // Report is the state of a channel, read in one instant.
@@ -146,14 +186,19 @@ type CategoryCounts struct {
 	Dropped  int64
 }
 
-// Limiter decides and counts. A refusal is never an error.
+// Limiter decides and counts. A refusal is never an error of Admit; [Wait] and [Do] make one of it.
 type Limiter interface {
 	// Admit decides up to MaxBatch requests in one round trip, in order: each sees the ones before it.
 	// An error that is ErrUnavailable means that it is unknown whether they were committed; a repeat
 	// with the same ids spends nothing twice. Any other error means that nothing was written.
 	Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error)
-	// Peek tells how full the levels are, window by window, and spends nothing.
-	Peek(ctx context.Context, levels []Level) ([]Usage, error)
+	// Peek decides each of up to MaxBatch requests by itself, and spends and counts nothing.
+	Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error)
+	// Refund gives back what a request spent, because it provably never reached its channel. Its id stays
+	// remembered. A repeat is harmless, and so is the refund of what was never admitted.
+	Refund(ctx context.Context, scope Scope, request Request) error
+	// Reset empties levels.
+	Reset(ctx context.Context, levels ...Level) error
 	// Report reads the ledger and the state of a channel.
 	Report(ctx context.Context, scope Scope) (Report, error)
 	// Categories reads the counts of the last 24 hours, in the order of the names.
@@ -167,5 +212,24 @@ type Limiter interface {
 // ErrUnavailable wraps every transport error: it is unknown whether the call was committed.
 var ErrUnavailable = errors.New("limiter unavailable")
 
+// errNotSent marks an [ErrUnavailable] of a call that certainly was not carried out.
+var errNotSent = errors.New("not carried out")
+
 // ErrRequest wraps every request that makes no sense; nothing was written.
 var ErrRequest = errors.New("bad limiter request")
+
+// LimitedError is a refusal, as [Wait] and [Do] report it. It is apart from any error of the service that the
+// limit protects.
+type LimitedError struct {
+	Level      string        // the level that refused, the outermost where several did
+	Window     Window        // its window that is full
+	RetryAfter time.Duration // until it could fit; negative where it never can
+}
+
+// Error implements error.
+func (e *LimitedError) Error() string {
+	if e.RetryAfter < 0 {
+		return fmt.Sprintf("limited by %s: it can never fit into %d per %s", e.Level, e.Window.Limit, e.Window.Per)
+	}
+	return fmt.Sprintf("limited by %s, %d per %s: retry after %s", e.Level, e.Window.Limit, e.Window.Per, e.RetryAfter)
+}

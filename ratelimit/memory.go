@@ -2,8 +2,7 @@ package ratelimit
 
 import (
 	"context"
-	"fmt"
-	"sort"
+	"math"
 	"time"
 
 	"slackrelay/lua/memstore"
@@ -13,17 +12,18 @@ import (
 // its Store with the in-memory outbox. It is not durable.
 type Memory struct {
 	store  *memstore.Store
-	dedupe time.Duration
+	dedupe int64 // microseconds
+	by     DecidedBy
 }
 
-var _ Limiter = (*Memory)(nil)
+var _ engine = (*Memory)(nil)
 
 // NewMemory makes a Memory engine. A dedupe time of 0 means 1 h.
 func NewMemory(store *memstore.Store, dedupe time.Duration) *Memory {
 	if dedupe == 0 {
 		dedupe = DefaultDedupe
 	}
-	return &Memory{store: store, dedupe: dedupe}
+	return &Memory{store: store, dedupe: dedupe.Microseconds(), by: ByMemory}
 }
 
 // Durable is false: what is pending ends with the process.
@@ -32,74 +32,236 @@ func (*Memory) Durable() bool { return false }
 // Ping always succeeds.
 func (*Memory) Ping(context.Context) error { return nil }
 
-// Admit implements [Limiter]. It follows lua/admit.lua step by step.
-func (m *Memory) Admit(_ context.Context, scope Scope, requests []Request) ([]Decision, error) {
-	if err := check(requests); err != nil {
-		return nil, err
-	}
-	decisions := make([]Decision, len(requests))
-	m.store.Do(func(tx *memstore.Tx) {
-		for i, r := range requests {
-			decisions[i] = m.decide(tx, scope, r)
-			decisions[i].DecidedBy = ByMemory
-			count(tx, scope, r.Category, decisions[i].Outcome)
-		}
-	})
-	return decisions, nil
+// Admit implements [Limiter].
+func (m *Memory) Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	answer, err := m.decide(ctx, modeAdmit, scope, requests)
+	return answer.decisions, err
 }
 
-func (m *Memory) decide(tx *memstore.Tx, scope Scope, r Request) Decision {
-	seen := memstore.Value[seenIDs](tx, scope.keys().Seen())
-	if seen.has(r.ID, tx.Now-m.dedupe.Microseconds()) {
-		return Decision{Outcome: Duplicate}
+// Peek implements [Limiter].
+func (m *Memory) Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	answer, err := m.decide(ctx, modePeek, scope, requests)
+	return answer.decisions, err
+}
+
+func (m *Memory) decide(_ context.Context, mode mode, scope Scope, requests []Request) (answer, error) {
+	if err := check(requests); err != nil {
+		return answer{}, err
 	}
-	d := Decision{Outcome: Admitted}
-	refused, retryAt, never := refusal(tx, r)
+	var a answer
+	m.store.Do(func(tx *memstore.Tx) { a = m.batch(tx, mode, scope, requests).run(requests) })
+	return a, nil
+}
+
+// restore implements [engine].
+func (m *Memory) restore(_ context.Context, scope Scope, requests []Request, f fold) error {
+	if err := check(requests); err != nil {
+		return err
+	}
+	m.store.Do(func(tx *memstore.Tx) {
+		if newFold(tx, scope, f) {
+			m.batch(tx, modeRestore, scope, requests).run(requests)
+		}
+	})
+	return nil
+}
+
+// batch is one call, step by step as in lua/admit.lua.
+type batch struct {
+	*plan
+	tx     *memstore.Tx
+	now    int64 // microseconds
+	scope  Scope
+	dedupe int64
+	by     DecidedBy
+	states []state // of the plan's levels
+	fair   *holder
+	answer answer
+}
+
+func (m *Memory) batch(tx *memstore.Tx, mode mode, scope Scope, requests []Request) *batch {
+	b := &batch{plan: newPlan(mode, requests), tx: tx, now: tx.Now, scope: scope, dedupe: m.dedupe, by: m.by}
+	b.answer.now = tx.Now
+	b.answer.decisions = make([]Decision, len(requests))
+	b.states = make([]state, len(b.levels))
+	for i := range b.levels {
+		b.states[i] = stateOf(tx, &b.levels[i])
+		ahead := b.states[i].load(tx.Now, &b.levels[i])
+		b.answer.stepped = max(b.answer.stepped, ahead)
+		if ahead > 0 && mode != modePeek {
+			tx.Replace(b.levels[i].Key, b.states[i].value())
+		}
+	}
+	if b.fairness != nil {
+		b.fair = newHolder(b)
+	}
+	return b
+}
+
+func (b *batch) run(requests []Request) answer {
+	seen := memstore.Value[seenIDs](b.tx, b.scope.keys().Seen())
+	for i := range requests {
+		r := &requests[i]
+		way := b.routes[b.routeOf[i]-1]
+		d := &b.answer.decisions[i]
+		d.DecidedBy = b.by
+		if seen.has(r.ID, b.now-b.dedupe) {
+			d.Outcome = Duplicate
+		} else {
+			b.decide(d, r, way, seen)
+		}
+		if b.mode != modePeek {
+			b.count(r, d.Outcome)
+		}
+	}
+	if b.fair != nil && b.mode != modePeek {
+		b.fair.store()
+	}
+	return b.answer
+}
+
+func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) {
+	refused, shadow, retryAt, never := b.refusal(r, way)
+	if b.mode == modeRestore {
+		refused, shadow = 0, 0
+	}
 	switch {
-	case never:
+	case refused != 0 && never:
 		d.Outcome = Never
 	case refused != 0:
 		d.Outcome = Dropped
-		d.RetryAfter = time.Duration(retryAt-tx.Now) * time.Microsecond
+		d.RetryAfter = micros(retryAt - b.now)
 	default:
-		m.commit(tx, scope, r)
-		seen.add(r.ID, tx.Now, tx.Now-m.dedupe.Microseconds())
+		d.Outcome = Admitted
+		if b.mode != modePeek {
+			b.commit(r, way, shadow)
+			seen.add(r.ID, b.now, b.now-b.dedupe)
+		}
 	}
-	d.refusedBy(r, refused)
-	return d
+	d.refusedBy(r, refused, shadow)
+	d.Remaining = r.remaining(func(level int) []int64 { return b.used(way.levels[level] - 1) })
 }
 
-func refusal(tx *memstore.Tx, r Request) (refused, retryAt int64, never bool) {
-	retryAt = tx.Now
-	for i, level := range r.Levels {
-		log := memstore.Look[admissions](tx, level.Key)
-		for _, w := range level.Windows {
-			if r.units() > w.Limit {
-				never = true
-				refused |= 1 << i
-				continue
-			}
-			if fits := log.edge(w.Limit-r.units()) + w.Per.Microseconds(); fits > tx.Now && log.holds(w.Limit-r.units()) {
-				refused |= 1 << i
-				retryAt = max(retryAt, fits)
+func (b *batch) used(place int) []int64 {
+	level := &b.levels[place]
+	used := make([]int64, len(level.Windows))
+	for w := range level.Windows {
+		used[w] = b.states[place].used(b.now, level, w)
+	}
+	return used
+}
+
+// refusal asks all levels of a request: the bits of those that refuse, and of the shadow levels that would,
+// from when on all would pass, and whether they ever can.
+func (b *batch) refusal(r *Request, way route) (refused, shadow, retryAt int64, never bool) {
+	retryAt = b.now
+	hold := holds{ordinary: r.Headroom, least: r.Headroom, firstAgain: b.now}
+	if b.fair != nil {
+		hold = b.fair.holds(way)
+	}
+	for i, place := range way.levels {
+		var held int64
+		if place == 1 {
+			held = hold.ordinary
+		}
+		at, cannot := b.check(place-1, r.units(), held)
+		if held > hold.least && at > b.now { // sooner, where the category becomes a first notice before
+			first, _ := b.check(place-1, r.units(), hold.least)
+			at = min(at, max(first, hold.firstAgain))
+		}
+		if held > 0 && r.units()+r.Headroom > b.levels[place-1].Windows[0].Limit {
+			cannot = true
+		}
+		switch {
+		case at <= b.now && !cannot:
+		case b.levels[place-1].Shadow:
+			shadow |= 1 << i
+		default:
+			refused |= 1 << i
+			never = never || cannot
+			retryAt = max(retryAt, at)
+		}
+	}
+	return refused, shadow, retryAt, never
+}
+
+// check tells when units fit into a level (0 = now), and whether they never can. held units of the first
+// window must stay free.
+func (b *batch) check(place int, units, held int64) (at int64, never bool) {
+	level, s := &b.levels[place], b.states[place]
+	for w, window := range level.Windows {
+		if w > 0 {
+			held = 0
+		}
+		used, most := s.used(b.now, level, w), level.most(window)
+		switch {
+		case units > most:
+			never = true
+		case used+units+held > most:
+			at = max(at, b.fitsAt(place, w, units, held))
+			if units == 1 && used >= most && !level.Shadow {
+				b.close(level, b.fitsAt(place, w, 1, 0))
 			}
 		}
 	}
-	return refused, retryAt, never
+	return at, never
 }
 
-func (m *Memory) commit(tx *memstore.Tx, scope Scope, r Request) {
-	for _, level := range r.Levels {
-		log, kept := memstore.Value[admissions](tx, level.Key), longest(level.Windows)
-		log.add(tx.Now, r.units(), tx.Now-kept.Microseconds())
-		tx.Expire(level.Key, kept+time.Minute)
+func (b *batch) fitsAt(place, w int, units, held int64) int64 {
+	level, s := &b.levels[place], b.states[place]
+	log, ok := s.(*admissions)
+	if ok {
+		if ahead := log.edge(level.Windows[w].Limit-units-held) - b.now; ahead > maxStep {
+			b.answer.stepped = max(b.answer.stepped, log.edge(0)-b.now)
+			if b.mode == modePeek {
+				return b.now + level.Windows[w].Per.Microseconds()
+			}
+			log.settle(b.now)
+		}
 	}
-	box := memstore.Value[memstore.Outbox](tx, scope.keys().Outbox())
+	return s.fitsAt(b.now, level, w, units, held)
+}
+
+// close notes that one unit cannot fit a level until then.
+func (b *batch) close(level *Level, until int64) {
+	for i := range b.answer.closed {
+		if c := &b.answer.closed[i]; c.level == level {
+			c.until = max(c.until, micros(until-b.now))
+			return
+		}
+	}
+	if until > b.now {
+		b.answer.closed = append(b.answer.closed, closure{level, micros(until - b.now)})
+	}
+}
+
+func (b *batch) commit(r *Request, way route, shadow int64) {
+	box := memstore.Value[memstore.Outbox](b.tx, b.scope.keys().Outbox())
 	box.Seq++
+	for i, place := range way.levels {
+		if shadow&(1<<i) == 0 {
+			b.take(place-1, r, box.Seq)
+		}
+	}
 	if r.Enqueue != nil {
 		box.Entries = append(box.Entries, memstore.Entry{
-			Number: box.Seq, At: tx.Now, Kind: string(r.Enqueue.Kind), Payload: r.Enqueue.Payload,
+			Number: box.Seq, At: b.now, Kind: string(r.Enqueue.Kind), Payload: r.Enqueue.Payload,
 		})
+	}
+	if b.fair != nil {
+		b.fair.admit(way.category)
+	}
+}
+
+func (b *batch) take(place int, r *Request, number int64) {
+	level, keep := &b.levels[place], longest(b.levels[place].Windows)
+	if b.fairness != nil {
+		keep = max(keep, b.levels[0].Windows[0].Per)
+	}
+	b.states[place].take(b.now, level, taken{id: r.ID, units: r.units(), number: number, forget: b.now - keep.Microseconds()})
+	b.tx.Put(level.Key, b.states[place].value())
+	if level.Strategy.kind() != Backlog {
+		b.tx.Expire(level.Key, 2*keep+time.Minute)
 	}
 }
 
@@ -108,16 +270,22 @@ const (
 	seriesFor     = 25 * time.Hour
 )
 
-func count(tx *memstore.Tx, scope Scope, category string, outcome Outcome) {
-	ledger := memstore.Value[memstore.Counts](tx, scope.keys().Ledger())
+func (b *batch) count(r *Request, outcome Outcome) {
+	ledger := memstore.Value[memstore.Counts](b.tx, b.scope.keys().Ledger())
 	ledger.Add("received", 1)
 	if outcome == Never {
 		outcome = Dropped
 	}
 	ledger.Add(outcome.String(), 1)
-	if outcome == Duplicate {
-		return
+	if outcome != Duplicate {
+		countInSeries(b.tx, b.scope, r.Category, outcome, 1)
 	}
+	if b.mode == modeRestore && outcome == Admitted && r.Enqueue == nil {
+		ledger.Add("delivered", 1)
+	}
+}
+
+func countInSeries(tx *memstore.Tx, scope Scope, category string, outcome Outcome, n int64) {
 	key := scope.keys().Series(tx.Time)
 	series := memstore.Value[memstore.Counts](tx, key)
 	if !series.Has(category + ":admitted") {
@@ -128,37 +296,81 @@ func count(tx *memstore.Tx, scope Scope, category string, outcome Outcome) {
 		series.Add(category+":dropped", 0)
 		tx.Expire(key, seriesFor)
 	}
-	series.Add(category+":"+outcome.String(), 1)
+	series.Add(category+":"+outcome.String(), n)
 }
 
-// Peek implements [Limiter].
-func (m *Memory) Peek(_ context.Context, levels []Level) ([]Usage, error) {
-	if err := checkLevels(levels); err != nil {
-		return nil, fmt.Errorf("peek: %w: %w", ErrRequest, err)
+// folds remember the last fold of each replica.
+type folds struct{ last map[string]int64 }
+
+// newFold notes a fold, and tells whether it is new.
+func newFold(tx *memstore.Tx, scope Scope, f fold) bool {
+	known := memstore.Value[folds](tx, scope.keys().Folds())
+	if known.last[f.replica] >= f.sequence {
+		return false
 	}
-	var usage []Usage
+	if known.last == nil {
+		known.last = map[string]int64{}
+	}
+	known.last[f.replica] = f.sequence
+	tx.Expire(scope.keys().Folds(), seriesFor)
+	return true
+}
+
+// fold implements [engine].
+func (m *Memory) fold(_ context.Context, scope Scope, f fold, drops drops) error {
 	m.store.Do(func(tx *memstore.Tx) {
-		for _, level := range levels {
-			log := memstore.Look[admissions](tx, level.Key)
-			for _, w := range level.Windows {
-				usage = append(usage, Usage{
-					Level: level.Name, Window: w,
-					Used: log.since(tx.Now - w.Per.Microseconds()), RetryAfter: retryAfterOne(log, w, tx.Now),
-				})
+		if !newFold(tx, scope, f) {
+			return
+		}
+		ledger := memstore.Value[memstore.Counts](tx, scope.keys().Ledger())
+		for name, n := range drops.totals {
+			ledger.Add(name, n)
+		}
+		for category, n := range drops.categories {
+			countInSeries(tx, scope, category, Dropped, n)
+			if drops.learn {
+				memstore.Value[categories](tx, scope.keys().Known()).set(category, tx.Now)
 			}
 		}
 	})
-	return usage, nil
+	return nil
 }
 
-func retryAfterOne(log *admissions, w Window, now int64) time.Duration {
-	if w.Limit < 1 {
-		return -1
+// Refund implements [Limiter]. It follows lua/refund.lua.
+func (m *Memory) Refund(_ context.Context, scope Scope, request Request) error {
+	if err := check([]Request{request}); err != nil {
+		return err
 	}
-	if !log.holds(w.Limit - 1) {
-		return 0
-	}
-	return time.Duration(max(0, log.edge(w.Limit-1)+w.Per.Microseconds()-now)) * time.Microsecond
+	m.store.Do(func(tx *memstore.Tx) {
+		refunds := memstore.Value[seenIDs](tx, scope.keys().Refunds())
+		if refunds.has(request.ID, math.MinInt64) {
+			return
+		}
+		at := memstore.Value[seenIDs](tx, scope.keys().Seen()).when(request.ID)
+		given := false
+		for i := range request.Levels {
+			level := &request.Levels[i]
+			s := stateOf(tx, level)
+			if s.refund(tx.Now, level, at, taken{id: request.ID, units: request.units()}) {
+				tx.Replace(level.Key, s.value())
+				given = true
+			}
+		}
+		if given {
+			refunds.add(request.ID, tx.Now, tx.Now-m.dedupe)
+		}
+	})
+	return nil
+}
+
+// Reset implements [Limiter].
+func (m *Memory) Reset(_ context.Context, levels ...Level) error {
+	m.store.Do(func(tx *memstore.Tx) {
+		for _, level := range levels {
+			tx.Delete(level.Key)
+		}
+	})
+	return nil
 }
 
 // Report implements [Limiter].
@@ -170,11 +382,11 @@ func (m *Memory) Report(_ context.Context, scope Scope) (Report, error) {
 		var pending int64
 		if head := box.Head(); head != nil {
 			pending = int64(len(box.Entries))
-			report.Oldest = time.Duration(tx.Now-head.At) * time.Microsecond
+			report.Oldest = micros(tx.Now - head.At)
 		}
 		report.Ledger = ledgerOf(memstore.Look[memstore.Counts](tx, names.Ledger()).All(), pending)
 		if pause := memstore.Look[memstore.Pause](tx, names.Pause()); pause != nil && pause.Until > tx.Now {
-			report.PausedFor = time.Duration(pause.Until-tx.Now) * time.Microsecond
+			report.PausedFor = micros(pause.Until - tx.Now)
 			report.PauseReason = pause.Reason
 		}
 	})
@@ -195,37 +407,6 @@ func (m *Memory) Categories(_ context.Context, scope Scope) ([]CategoryCounts, e
 	return categoriesOf(sums), nil
 }
 
-// admissions are the times of what one level admitted, oldest first, one a unit. It works on nil.
-type admissions struct{ at []int64 }
-
-// holds tells whether there is a k-th newest entry, from 0.
-func (a *admissions) holds(k int64) bool { return a != nil && k < int64(len(a.at)) }
-
-// edge is the time of the k-th newest entry, from 0; it is 0 when there is none.
-func (a *admissions) edge(k int64) int64 {
-	if !a.holds(k) {
-		return 0
-	}
-	return a.at[int64(len(a.at))-1-k]
-}
-
-// since counts what came after the given time.
-func (a *admissions) since(after int64) int64 {
-	if a == nil {
-		return 0
-	}
-	i := sort.Search(len(a.at), func(i int) bool { return a.at[i] > after })
-	return int64(len(a.at) - i)
-}
-
-// add appends units and forgets what is not after the given time.
-func (a *admissions) add(now, units, forget int64) {
-	a.at = a.at[len(a.at)-int(a.since(forget)):]
-	for range units {
-		a.at = append(a.at, now)
-	}
-}
-
 // seenIDs remembers when each id was admitted.
 type seenIDs struct {
 	at    map[string]int64
@@ -236,6 +417,9 @@ func (s *seenIDs) has(id string, after int64) bool {
 	at, ok := s.at[id]
 	return ok && at > after
 }
+
+// when is the time of an id, 0 where it is not remembered.
+func (s *seenIDs) when(id string) int64 { return s.at[id] }
 
 func (s *seenIDs) add(id string, now, forget int64) {
 	if s.at == nil {

@@ -20,14 +20,15 @@ type RedisOptions struct {
 	// Now names the hour's series before the first answer of Redis told its time; it takes part in no
 	// decision. Default time.Now.
 	Now func() time.Time
+	// Stepped is told when Redis's clock went back, and by how much. Default: nobody is told.
+	Stepped func(channel string, by time.Duration)
 }
 
 // Redis is the engine that any number of processes share. The client must not retry by itself: a repeat
 // of a call that was committed would count its refusals twice (redis.Options.MaxRetries = -1).
 type Redis struct {
 	scripter redis.Scripter
-	dedupe   time.Duration
-	now      func() time.Time
+	opts     RedisOptions
 	ahead    atomic.Int64 // Redis's clock less ours, microseconds
 }
 
@@ -41,7 +42,10 @@ func NewRedis(scripter redis.Scripter, opts RedisOptions) *Redis {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Redis{scripter: scripter, dedupe: opts.Dedupe, now: opts.Now}
+	if opts.Stepped == nil {
+		opts.Stepped = func(string, time.Duration) {}
+	}
+	return &Redis{scripter: scripter, opts: opts}
 }
 
 // Durable is true: Redis outlives the process.
@@ -50,142 +54,139 @@ func (*Redis) Durable() bool { return true }
 // Ping asks Redis for a script it need not have; any answer will do.
 func (r *Redis) Ping(ctx context.Context) error {
 	if err := r.scripter.ScriptExists(ctx, lua.Admit.Hash()).Err(); err != nil {
-		return fmt.Errorf("ping: %w: %w", ErrUnavailable, err)
+		return fmt.Errorf("ping: %w", unavailable(err))
 	}
 	return nil
 }
 
 // Admit implements [Limiter].
 func (r *Redis) Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
-	if err := check(requests); err != nil {
-		return nil, err
-	}
-	keys, args := r.admitCall(scope, requests)
-	reply, err := run(ctx, r.scripter, lua.Admit, keys, args)
-	if err != nil {
-		return nil, fmt.Errorf("admit to channel %s: %w", scope.Channel, err)
-	}
-	decisions, now, err := decodeAdmit(requests, reply)
-	if err != nil {
-		return nil, fmt.Errorf("admit to channel %s: %w: %w", scope.Channel, ErrUnavailable, err)
-	}
-	r.ahead.Store(now - r.now().UnixMicro())
-	return decisions, nil
+	answer, err := r.decide(ctx, modeAdmit, scope, requests)
+	return answer.decisions, err
 }
 
-// admitCall lays out KEYS and ARGV as the header of lua/admit.lua says. Levels that several requests
-// share are named once.
-func (r *Redis) admitCall(scope Scope, requests []Request) ([]string, []any) {
-	names := scope.keys()
-	keys := []string{names.Seen(), names.Ledger(), names.Series(r.redisTime()), names.Outbox(), names.Entries()}
-	args := []any{r.dedupe.Microseconds()}
-	places := map[string]int{}
-	for _, request := range requests {
-		for _, level := range request.Levels {
-			if places[level.Key] == 0 {
-				places[level.Key] = len(places) + 1
-				keys = append(keys, level.Key)
-				args = appendWindows(args, level)
-			}
-		}
+// Peek implements [Limiter].
+func (r *Redis) Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	answer, err := r.decide(ctx, modePeek, scope, requests)
+	return answer.decisions, err
+}
+
+func (r *Redis) decide(ctx context.Context, m mode, scope Scope, requests []Request) (answer, error) {
+	if err := check(requests); err != nil {
+		return answer{}, err
 	}
-	for _, request := range requests {
-		var kind, payload any = "", ""
-		if request.Enqueue != nil {
-			kind, payload = string(request.Enqueue.Kind), request.Enqueue.Payload
-		}
-		args = append(args, request.ID, request.units(), request.Category, kind, payload, len(request.Levels))
-		for _, level := range request.Levels {
-			args = append(args, places[level.Key])
-		}
+	return r.call(ctx, newPlan(m, requests), scope, requests, fold{})
+}
+
+// restore implements [engine].
+func (r *Redis) restore(ctx context.Context, scope Scope, requests []Request, f fold) error {
+	if err := check(requests); err != nil {
+		return err
+	}
+	_, err := r.call(ctx, newPlan(modeRestore, requests), scope, requests, f)
+	return err
+}
+
+func (r *Redis) call(ctx context.Context, p *plan, scope Scope, requests []Request, f fold) (answer, error) {
+	keys, args := r.admitCall(p, scope, requests, f)
+	reply, err := run(ctx, r.scripter, lua.Admit, keys, args)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s to channel %s: %w", p.mode, scope.Channel, err)
+	}
+	a, err := decodeAdmit(p, requests, reply)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s to channel %s: %w: %w", p.mode, scope.Channel, ErrUnavailable, err)
+	}
+	if a.now > 0 {
+		r.ahead.Store(a.now - r.opts.Now().UnixMicro())
+	}
+	if a.stepped > 0 {
+		r.opts.Stepped(scope.Channel, micros(a.stepped))
+	}
+	return a, nil
+}
+
+// admitCall lays out KEYS and ARGV as the header of lua/admit.lua says.
+func (r *Redis) admitCall(p *plan, scope Scope, requests []Request, f fold) ([]string, []any) {
+	names := scope.keys()
+	keys := make([]string, 5, 8+len(p.levels))
+	keys[0], keys[1], keys[2], keys[3], keys[4] = names.Seen(), names.Ledger(), names.Series(r.redisTime()), names.Outbox(), names.Entries()
+	for _, level := range p.levels {
+		keys = append(keys, level.Key)
+	}
+	if p.learning() {
+		keys = append(keys, names.Known(), names.Heard())
+	}
+	if p.mode == modeRestore {
+		keys = append(keys, names.Folds())
+	}
+	args := append(make([]any, 0, 1+4*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
+	for i := range requests {
+		args = append(args, requests[i].ID, requests[i].units(), p.routeOf[i], requests[i].entry())
 	}
 	return keys, args
 }
 
-func appendWindows(args []any, level Level) []any {
-	args = append(args, len(level.Windows))
-	for _, w := range level.Windows {
-		args = append(args, w.Limit, w.Per.Microseconds())
+// entry is what the outbox holds of a request, without the time of its admission.
+func (r *Request) entry() []byte {
+	if r.Enqueue == nil {
+		return nil
 	}
-	return args
+	entry := make([]byte, 0, len(r.Enqueue.Kind)+1+len(r.Enqueue.Payload))
+	entry = append(entry, r.Enqueue.Kind...)
+	entry = append(entry, ' ')
+	return append(entry, r.Enqueue.Payload...)
 }
 
-// decodeAdmit reads the flat reply of lua/admit.lua.
-func decodeAdmit(requests []Request, reply []any) ([]Decision, int64, error) {
-	numbers, err := integers(reply)
-	if err != nil {
-		return nil, 0, err
+// Refund implements [Limiter].
+func (r *Redis) Refund(ctx context.Context, scope Scope, request Request) error {
+	if err := check([]Request{request}); err != nil {
+		return err
 	}
-	if len(numbers) != 1+3*len(requests) {
-		return nil, 0, fmt.Errorf("reply of %d numbers to %d requests", len(numbers), len(requests))
-	}
-	decisions := make([]Decision, len(requests))
-	for i, request := range requests {
-		outcome, refused, retry := Outcome(numbers[1+3*i]), numbers[2+3*i], numbers[3+3*i]
-		if outcome < Admitted || outcome > Never {
-			return nil, 0, fmt.Errorf("reply holds the unknown outcome %d", outcome)
-		}
-		d := Decision{Outcome: outcome, RetryAfter: time.Duration(retry) * time.Microsecond, DecidedBy: ByRedis}
-		d.refusedBy(request, refused)
-		decisions[i] = d
-	}
-	return decisions, numbers[0], nil
-}
-
-// refusedBy names the levels whose bits are set.
-func (d *Decision) refusedBy(request Request, bits int64) {
-	for i, level := range request.Levels {
-		if bits&(1<<i) != 0 {
-			d.Refused = append(d.Refused, level.Name)
-		}
-	}
-	if len(d.Refused) > 0 {
-		d.Level = d.Refused[0]
-	}
-	if d.Outcome == Never {
-		d.RetryAfter = -1
-	}
-}
-
-// Peek implements [Limiter]. More than [MaxBatch] levels are asked for in several calls.
-func (r *Redis) Peek(ctx context.Context, levels []Level) ([]Usage, error) {
-	var all []Usage
-	for len(levels) > 0 {
-		n := min(len(levels), MaxBatch)
-		usage, err := r.peek(ctx, levels[:n])
-		if err != nil {
-			return nil, fmt.Errorf("peek: %w", err)
-		}
-		all, levels = append(all, usage...), levels[n:]
-	}
-	return all, nil
-}
-
-func (r *Redis) peek(ctx context.Context, levels []Level) ([]Usage, error) {
-	if err := checkLevels(levels); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
-	}
-	keys, args := make([]string, 0, len(levels)), make([]any, 0, 3*len(levels))
-	var usage []Usage
-	for _, level := range levels {
-		keys, args = append(keys, level.Key), appendWindows(args, level)
+	keys := []string{scope.keys().Seen(), scope.keys().Refunds()}
+	args := []any{request.ID, request.units(), r.opts.Dedupe.Microseconds()}
+	for _, level := range request.Levels {
+		keys = append(keys, level.Key)
+		args = append(args, level.Strategy.tag(), level.option(), len(level.Windows))
 		for _, w := range level.Windows {
-			usage = append(usage, Usage{Level: level.Name, Window: w})
+			args = append(args, w.Limit, w.Per.Microseconds())
 		}
 	}
-	reply, err := run(ctx, r.scripter, lua.Peek, keys, args)
-	if err != nil {
-		return nil, err
+	if err := lua.Refund.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
+		return fmt.Errorf("refund in channel %s: %w", scope.Channel, scriptError(err))
 	}
-	numbers, err := integers(reply)
-	if err != nil || len(numbers) != 2*len(usage) {
-		return nil, fmt.Errorf("%w: reply of %d numbers for %d windows: %w", ErrUnavailable, len(numbers), len(usage), err)
+	return nil
+}
+
+// Reset implements [Limiter].
+func (r *Redis) Reset(ctx context.Context, levels ...Level) error {
+	for _, level := range levels {
+		if err := lua.Reset.Run(ctx, r.scripter, []string{level.Key}).Err(); err != nil {
+			return fmt.Errorf("reset level %s: %w", level.Name, scriptError(err))
+		}
 	}
-	for i := range usage {
-		usage[i].Used = numbers[2*i]
-		usage[i].RetryAfter = time.Duration(numbers[2*i+1]) * time.Microsecond
+	return nil
+}
+
+// fold implements [engine].
+func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) error {
+	names := scope.keys()
+	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds()}
+	if drops.learn {
+		keys = append(keys, names.Known())
 	}
-	return usage, nil
+	args := []any{f.replica, f.sequence}
+	for name, n := range drops.totals {
+		args = append(args, name, n)
+	}
+	args = append(args, "")
+	for category, n := range drops.categories {
+		args = append(args, category, n)
+	}
+	if err := lua.Fold.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
+		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(err))
+	}
+	return nil
 }
 
 // Report implements [Limiter].
@@ -196,24 +197,11 @@ func (r *Redis) Report(ctx context.Context, scope Scope) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("report of channel %s: %w", scope.Channel, err)
 	}
-	if len(reply) < 4 {
-		return Report{}, fmt.Errorf("report of channel %s: %w: reply of %d values", scope.Channel, ErrUnavailable, len(reply))
-	}
-	numbers, err := integers(reply[:3])
+	report, err := decodeReport(reply)
 	if err != nil {
-		return Report{}, fmt.Errorf("report of channel %s: %w", scope.Channel, err)
+		return Report{}, fmt.Errorf("report of channel %s: %w: %w", scope.Channel, ErrUnavailable, err)
 	}
-	counts, err := fields(reply[4:])
-	if err != nil {
-		return Report{}, fmt.Errorf("ledger of channel %s: %w", scope.Channel, err)
-	}
-	reason, _ := reply[3].(string)
-	return Report{
-		Ledger:      ledgerOf(counts, numbers[0]),
-		Oldest:      time.Duration(numbers[1]) * time.Microsecond,
-		PausedFor:   time.Duration(numbers[2]) * time.Microsecond,
-		PauseReason: reason,
-	}, nil
+	return report, nil
 }
 
 // Categories implements [Limiter].
@@ -235,20 +223,35 @@ func (r *Redis) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, 
 }
 
 func (r *Redis) redisTime() time.Time {
-	return r.now().Add(time.Duration(r.ahead.Load()) * time.Microsecond)
+	return r.opts.Now().Add(micros(r.ahead.Load()))
 }
 
-// run runs a script that answers an array. An argument error of the script means that nothing was
-// written; every other error leaves that open.
+// run runs a script that answers an array.
 func run(ctx context.Context, s redis.Scripter, script *redis.Script, keys []string, args []any) ([]any, error) {
 	reply, err := script.Run(ctx, s, keys, args...).Slice()
-	var answered redis.Error
-	switch {
-	case err == nil:
-		return reply, nil
-	case errors.As(err, &answered) && strings.HasPrefix(answered.Error(), "ARG "):
-		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
-	default:
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	if err != nil {
+		return nil, scriptError(err)
 	}
+	return reply, nil
 }
+
+// scriptError says what an error of a script call means: an argument error of the script means that nothing
+// was written, and every other error leaves that open.
+func scriptError(err error) error {
+	var answered redis.Error
+	if errors.As(err, &answered) && strings.HasPrefix(answered.Error(), "ARG ") {
+		return fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	return unavailable(err)
+}
+
+// unavailable wraps an error of the transport, or of a server that cannot serve now. Where the call certainly
+// was not carried out, it says so.
+func unavailable(err error) error {
+	if lua.NotSent(err) {
+		return fmt.Errorf("%w: %w: %w", ErrUnavailable, errNotSent, err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

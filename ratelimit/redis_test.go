@@ -190,13 +190,13 @@ func TestByHandWithRedisCLI(t *testing.T) {
 			"relay:{demo}:seen:demo", "relay:{demo}:ledger:demo", "relay:{demo}:series:demo:0",
 			"relay:{demo}:outbox:demo", "relay:{demo}:entries:demo",
 			"relay:{demo}:limit:sliding-log:channel", "relay:{demo}:limit:sliding-log:category:demo:errors", ",",
-			"3600000000", "1", "10", "60000000", "1", "3", "60000000",
-			fmt.Sprint("event-", i), "1", "errors", "message", `{"title":"disk full"}`, "2", "1", "2")
+			`["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]`,
+			fmt.Sprint("event-", i), "1", "1", `message {"title":"disk full"}`)
 		out, err := cli.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		lines := strings.Fields(string(out))
-		require.Len(t, lines, 4, "%s", out)
-		got += lines[1]
+		require.Len(t, lines, 10, "%s", out)
+		got += lines[2]
 	}
 	require.Equal(t, "1112222222", got, "3 admitted, 7 dropped, in that order")
 }
@@ -211,17 +211,26 @@ func TestTheScriptRefusesBadArguments(t *testing.T) {
 	before, err := redistest.Dump(t.Context(), client, "*")
 	require.NoError(t, err)
 	keys := []string{"s", "l", "r", "o", "e", "level"}
+	const plan = `["admit",1000,[["sliding-log",0,0,10,1000]],[["a",0,0,1]]]`
 	for name, args := range map[string][]any{
-		"nothing":         {},
-		"no dedupe time":  {"x", 1, 10, 1000, "id", 1, "a", "", "", 1, 1},
-		"no windows":      {1000, 0, "id", 1, "a", "", "", 1, 1},
-		"limit no number": {1000, 1, "ten", 1000, "id", 1, "a", "", "", 1, 1},
-		"window of 0":     {1000, 1, 10, 0, "id", 1, "a", "", "", 1, 1},
-		"no events":       {1000, 1, 10, 1000},
-		"half an event":   {1000, 1, 10, 1000, "id", 1, "a"},
-		"unknown level":   {1000, 1, 10, 1000, "id", 1, "a", "", "", 1, 2},
-		"no id":           {1000, 1, 10, 1000, "", 1, "a", "", "", 1, 1},
-		"0 units":         {1000, 1, 10, 1000, "id", 0, "a", "", "", 1, 1},
+		"nothing":          {},
+		"no JSON":          {"x", "id", 1, 1, ""},
+		"unknown mode":     {`["take",1000,[["sliding-log",0,0,10,1000]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"no dedupe time":   {`["admit",0,[["sliding-log",0,0,10,1000]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"no windows":       {`["admit",1000,[["sliding-log",0,0]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"half a window":    {`["admit",1000,[["sliding-log",0,0,10]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"limit no number":  {`["admit",1000,[["sliding-log",0,0,"ten",1000]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"window of 0":      {`["admit",1000,[["sliding-log",0,0,10,0]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"unknown strategy": {`["admit",1000,[["guess",0,0,10,1000]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"too many levels":  {`["admit",1000,[["gate",0,0,10,1000],["gate",0,0,10,1000]],[["a",0,0,1]]]`, "id", 1, 1, ""},
+		"no fold":          {`["restore",1000,[],[["a",0,0]],{}]`, "id", 1, 1, ""},
+		"no events":        {plan},
+		"half an event":    {plan, "id", 1},
+		"unknown route":    {plan, "id", 1, 2, ""},
+		"no id":            {plan, "", 1, 1, ""},
+		"long id":          {plan, strings.Repeat("x", 41), 1, 1, ""},
+		"0 units":          {plan, "id", 0, 1, ""},
+		"bad second event": {plan, "id", 1, 1, "", "id2", "x", 1, ""},
 	} {
 		err := client.EvalSha(t.Context(), admitHash, keys, args...).Err()
 		require.ErrorContains(t, err, "ARG ", name)

@@ -1,9 +1,183 @@
 package ratelimit
 
 import (
+	"context"
 	"fmt"
 	"strconv"
+	"time"
 )
+
+// engine decides, and takes in what a replica decided by itself. It is what [Shared] puts its cache and its
+// fallback in front of.
+type engine interface {
+	Limiter
+	decide(ctx context.Context, m mode, scope Scope, requests []Request) (answer, error)
+	// restore takes in what was admitted while the engine was away, whatever the limits say now. A request
+	// without Enqueue is counted as delivered. A repeat of a fold changes nothing.
+	restore(ctx context.Context, scope Scope, requests []Request, f fold) error
+	// fold counts what was dropped elsewhere. A repeat of a fold changes nothing.
+	fold(ctx context.Context, scope Scope, f fold, drops drops) error
+}
+
+// drops are counts that a replica made by itself.
+type drops struct {
+	totals     map[string]int64 // of the ledger
+	categories map[string]int64 // dropped, by category
+	learn      bool             // the categories count as attempted (first notices, auto)
+}
+
+// answer is what an engine says to a batch.
+type answer struct {
+	now       int64 // the engine's time, microseconds
+	stepped   int64 // how far its clock went back, microseconds; 0 = it did not
+	decisions []Decision
+	closed    []closure
+}
+
+// closure says how long one unit certainly cannot fit a level.
+type closure struct {
+	level *Level
+	until time.Duration // from now on
+}
+
+// decodeAdmit reads the reply of lua/admit.lua.
+func decodeAdmit(p *plan, requests []Request, reply []any) (answer, error) {
+	if len(reply) != 4 {
+		return answer{}, fmt.Errorf("reply of %d values", len(reply))
+	}
+	head, err := integers(reply[:2])
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{now: head[0], stepped: head[1]}
+	if p.mode == modeRestore {
+		return a, nil
+	}
+	events, err := nested(reply[2], 4*len(requests))
+	if err != nil {
+		return answer{}, err
+	}
+	windows := 0
+	for i := range p.levels {
+		windows += 1 + len(p.levels[i].Windows)
+	}
+	states, err := nested(reply[3], windows)
+	if err != nil {
+		return answer{}, err
+	}
+	used := a.closures(p, states)
+	if err := a.decode(p, requests, events, used); err != nil {
+		return answer{}, err
+	}
+	return a, nil
+}
+
+// closures reads what is closed, and returns the units used of each level by window.
+func (a *answer) closures(p *plan, states []int64) [][]int64 {
+	used, at := make([][]int64, len(p.levels)), 0
+	for i := range p.levels {
+		if states[at] > 0 {
+			a.closed = append(a.closed, closure{&p.levels[i], micros(states[at])})
+		}
+		n := len(p.levels[i].Windows)
+		used[i] = states[at+1 : at+1+n]
+		at += 1 + n
+	}
+	return used
+}
+
+// decode reads the decisions. The units used are those after the batch: going back through it tells how it
+// stood after each request.
+func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]int64) error {
+	a.decisions = make([]Decision, len(requests))
+	for i := len(requests) - 1; i >= 0; i-- {
+		r, d := &requests[i], &a.decisions[i]
+		outcome, refused, shadow, retry := Outcome(events[4*i]), events[4*i+1], events[4*i+2], events[4*i+3]
+		if outcome < Admitted || outcome > Never {
+			return fmt.Errorf("reply holds the unknown outcome %d", outcome)
+		}
+		*d = Decision{Outcome: outcome, RetryAfter: micros(retry), DecidedBy: ByRedis, Durable: true}
+		d.refusedBy(r, refused, shadow)
+		if outcome == Duplicate {
+			continue
+		}
+		way := p.routes[p.routeOf[i]-1]
+		d.Remaining = r.remaining(func(level int) []int64 { return used[way.levels[level]-1] })
+		if outcome == Admitted && p.mode == modeAdmit {
+			for level, place := range way.levels {
+				if shadow&(1<<level) == 0 {
+					for w := range used[place-1] {
+						used[place-1][w] -= r.units()
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// remaining lists the windows of a request's levels, given the units used of each level.
+func (r *Request) remaining(used func(level int) []int64) []Remaining {
+	all := make([]Remaining, 0, len(r.Levels))
+	for i := range r.Levels {
+		for w, n := range used(i) {
+			window := r.Levels[i].Windows[w]
+			all = append(all, Remaining{
+				Level: r.Levels[i].Name, Window: window, Used: n, Units: max(0, r.Levels[i].most(window)-n),
+			})
+		}
+	}
+	return all
+}
+
+// refusedBy names the levels whose bits are set.
+func (d *Decision) refusedBy(request *Request, refused, shadow int64) {
+	for i := range request.Levels {
+		switch name := request.Levels[i].Name; {
+		case refused&(1<<i) != 0:
+			d.Refused = append(d.Refused, name)
+		case shadow&(1<<i) != 0:
+			d.Shadow = append(d.Shadow, name)
+		}
+	}
+	if len(d.Refused) > 0 {
+		d.Level = d.Refused[0]
+	}
+	if d.Outcome == Never {
+		d.RetryAfter = -1
+	}
+}
+
+// decodeReport reads the reply of lua/report.lua.
+func decodeReport(reply []any) (Report, error) {
+	if len(reply) < 4 {
+		return Report{}, fmt.Errorf("reply of %d values", len(reply))
+	}
+	numbers, err := integers(reply[:3])
+	if err != nil {
+		return Report{}, err
+	}
+	counts, err := fields(reply[4:])
+	if err != nil {
+		return Report{}, err
+	}
+	reason, _ := reply[3].(string)
+	return Report{
+		Ledger:      ledgerOf(counts, numbers[0]),
+		Oldest:      micros(numbers[1]),
+		PausedFor:   micros(numbers[2]),
+		PauseReason: reason,
+	}, nil
+}
+
+// nested reads a reply within a reply, of so many integers.
+func nested(value any, want int) ([]int64, error) {
+	reply, ok := value.([]any)
+	if !ok || len(reply) != want {
+		return nil, fmt.Errorf("reply holds %T of %d values, want %d", value, len(reply), want)
+	}
+	return integers(reply)
+}
 
 // integers reads a reply that must hold integers only.
 func integers(reply []any) ([]int64, error) {

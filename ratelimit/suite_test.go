@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +18,12 @@ import (
 type bundle struct {
 	ratelimit.Limiter
 	advance func(time.Duration)
-	now     func() time.Time
+	clock   func() time.Time
+	// leave takes the oldest units out of a backlog, as settling their entries would.
+	leave func(t require.TestingT, key string, units int64)
 }
+
+func (b bundle) now() time.Time { return b.clock() }
 
 var start = time.UnixMicro(1_795_156_875_342_811)
 
@@ -30,16 +35,35 @@ var engines = map[string]func(t testing.TB) bundle{
 		return bundle{
 			Limiter: ratelimit.NewMemory(store, time.Hour),
 			advance: func(d time.Duration) { now = now.Add(d) },
-			now:     func() time.Time { return now },
+			clock:   func() time.Time { return now },
+			leave: func(_ require.TestingT, key string, units int64) {
+				store.Do(func(tx *memstore.Tx) {
+					if b := memstore.Look[memstore.Backlog](tx, key); b != nil {
+						b.Numbers = b.Numbers[units:]
+					}
+				})
+			},
 		}
 	},
 	"redis": func(tb testing.TB) bundle {
 		tb.Helper()
-		clocked := redistest.NewClocked(tb, redistest.Start(tb).Client(), start)
+		client := redistest.Start(tb).Client()
+		clocked := redistest.NewClocked(tb, client, start)
 		return bundle{
 			Limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Dedupe: time.Hour, Now: clocked.Now}),
 			advance: clocked.Advance,
-			now:     clocked.Now,
+			clock:   clocked.Now,
+			leave: func(t require.TestingT, key string, units int64) {
+				for range units {
+					if strings.Contains(key, "backlog-list") {
+						require.NoError(t, client.LPop(context.Background(), key).Err())
+						continue
+					}
+					oldest, err := client.XRangeN(context.Background(), key, "-", "+", 1).Result()
+					require.NoError(t, err)
+					require.NoError(t, client.XDel(context.Background(), key, oldest[0].ID).Err())
+				}
+			},
 		}
 	},
 }
@@ -142,7 +166,7 @@ func TestARefusalSpendsNothing(t *testing.T) {
 		require.Equal(t, "++---", outcomes(b.admit(t,
 			l.request("1", "a"), l.request("2", "a"), l.request("3", "a"), l.request("4", "a"), l.request("5", "a"))))
 		require.Equal(t, "+--", outcomes(b.admit(t, l.request("6", "b"), l.request("7", "b"), l.request("8", "c"))))
-		usage, err := b.Peek(t.Context(), []ratelimit.Level{
+		usage, err := ratelimit.UsageOf(t.Context(), b, scope, []ratelimit.Level{
 			ratelimit.Outer(scope.Group, l.channel),
 			ratelimit.Inner(scope, "category", "a", l.category),
 			ratelimit.Inner(scope, "category", "b", l.category),
@@ -202,7 +226,7 @@ func TestTwoWindowsBothMustPass(t *testing.T) {
 		require.Equal(t, ratelimit.Admitted, b.one(t, request("4")).Outcome)
 		b.advance(5 * time.Second)
 		require.Equal(t, 290*time.Second, b.one(t, request("5")).RetryAfter)
-		usage, err := b.Peek(t.Context(), []ratelimit.Level{level})
+		usage, err := ratelimit.UsageOf(t.Context(), b, scope, []ratelimit.Level{level})
 		require.NoError(t, err)
 		require.Equal(t, []int64{0, 3}, []int64{usage[0].Used, usage[1].Used})
 		require.Equal(t, []time.Duration{0, 290 * time.Second}, []time.Duration{usage[0].RetryAfter, usage[1].RetryAfter})

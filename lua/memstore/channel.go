@@ -1,6 +1,9 @@
 package memstore
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // The values that the limiter and the outbox both touch.
 
@@ -89,4 +92,14 @@ func (o *Outbox) Remove(number int64) (Entry, bool) {
 type Pause struct {
 	Until  int64
 	Reason string
+}
+
+// Backlog are the numbers of the entries that a level admitted and that wait, oldest first.
+type Backlog struct{ Numbers []int64 }
+
+// Leave takes an entry that was settled out. It works on nil.
+func (b *Backlog) Leave(number int64) {
+	if b != nil {
+		b.Numbers = slices.DeleteFunc(b.Numbers, func(n int64) bool { return n == number })
+	}
 }

@@ -94,6 +94,16 @@ func (tx *Tx) Expire(key string, after time.Duration) {
 	}
 }
 
+// Put keeps v, a pointer, as the value of key; it has no end until Expire gives it one.
+func (tx *Tx) Put(key string, v any) { tx.store.values[key] = &value{v: v} }
+
+// Replace keeps v, a pointer, as the value of key with the end that it has; where there is none, nothing is kept.
+func (tx *Tx) Replace(key string, v any) {
+	if old, ok := tx.store.values[key]; ok {
+		old.v = v
+	}
+}
+
 // Delete removes the value of key.
 func (tx *Tx) Delete(key string) { delete(tx.store.values, key) }
 
@@ -115,4 +125,12 @@ func Value[T any](tx *Tx, key string) *T {
 	t := new(T)
 	tx.store.values[key] = &value{v: t}
 	return t
+}
+
+// LookOrNew returns the value of key, or an empty one that is not kept: see [Tx.Put].
+func LookOrNew[T any](tx *Tx, key string) *T {
+	if t := Look[T](tx, key); t != nil {
+		return t
+	}
+	return new(T)
 }

@@ -1,0 +1,31 @@
+package lua
+
+import (
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// refusals are how a server answers a command that it did not carry out, for now.
+var refusals = []string{
+	"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "MOVED ", "ASK ", "NOREPLICAS ", "OOM ",
+	"MISCONF ", "NOAUTH ", "NOPERM ", "WRONGPASS ", "BUSY ",
+}
+
+// NotSent tells whether a call that failed with err certainly was not carried out: no connection was made, or
+// the server refused it.
+func NotSent(err error) bool {
+	var answered redis.Error
+	if errors.As(err, &answered) {
+		for _, prefix := range refusals {
+			if strings.HasPrefix(answered.Error(), prefix) {
+				return true
+			}
+		}
+		return false
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout)
+}

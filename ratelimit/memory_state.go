@@ -1,0 +1,222 @@
+package ratelimit
+
+import (
+	"maps"
+	"slices"
+	"sort"
+
+	"slackrelay/lua/memstore"
+)
+
+// maxStep is how far a state may lie ahead of now, in microseconds, before it is moved: the clock went back.
+const maxStep = 5_000_000
+
+// taken is what a request takes of a level, or gives back.
+type taken struct {
+	id     string
+	units  int64
+	number int64 // of the outbox entry
+	forget int64 // what is not after this time no longer counts in any window
+}
+
+// state is what a level remembers. Times are in microseconds.
+type state interface {
+	// load moves what lies too far ahead of now, and ends what is over; it returns how far ahead it was.
+	load(now int64, level *Level) (ahead int64)
+	// used is how many units of a window are used.
+	used(now int64, level *Level, w int) int64
+	// fitsAt is when units that are too many for a window would fit, if nobody else commits.
+	fitsAt(now int64, level *Level, w int, units, held int64) int64
+	take(now int64, level *Level, t taken)
+	// refund gives back what was taken at a time, 0 = not known, and tells whether there was anything.
+	refund(now int64, level *Level, at int64, t taken) bool
+	// value is what the store keeps.
+	value() any
+}
+
+// stateOf is a copy of the state of a level, to be kept once something was taken: a refusal changes nothing.
+func stateOf(tx *memstore.Tx, level *Level) (s state) {
+	switch level.Strategy.kind() {
+	case SlidingBuckets:
+		s = memstore.LookOrNew[buckets](tx, level.Key).clone()
+	case FixedWindow:
+		s = &fixedWindow{memstore.LookOrNew[numbers](tx, level.Key).clone()}
+	case SlidingCounter:
+		s = &slidingCounter{memstore.LookOrNew[numbers](tx, level.Key).clone()}
+	case GCRA, Gate:
+		s = &gcra{memstore.LookOrNew[numbers](tx, level.Key).clone()}
+	case Backlog:
+		s = &backlog{memstore.LookOrNew[memstore.Backlog](tx, level.Key)}
+	default:
+		s = memstore.LookOrNew[admissions](tx, level.Key)
+	}
+	return s
+}
+
+// admissions are what one level of the sliding log admitted, oldest first, one a unit.
+type admissions struct{ entries []admission }
+
+type admission struct {
+	at int64
+	id string
+}
+
+// load has nothing to do: what lies ahead goes on counting, and is moved when it makes the level refuse.
+func (*admissions) load(int64, *Level) int64 { return 0 }
+
+// edge is the time of the k-th newest entry, from 0; it is 0 when there is none.
+func (a *admissions) edge(k int64) int64 {
+	if k < 0 || k >= int64(len(a.entries)) {
+		return 0
+	}
+	return a.entries[int64(len(a.entries))-1-k].at
+}
+
+// since counts what came after the given time.
+func (a *admissions) since(after int64) int64 {
+	i := sort.Search(len(a.entries), func(i int) bool { return a.entries[i].at > after })
+	return int64(len(a.entries) - i)
+}
+
+func (a *admissions) used(now int64, level *Level, w int) int64 {
+	return a.since(now - level.Windows[w].Per.Microseconds())
+}
+
+func (a *admissions) fitsAt(now int64, level *Level, w int, units, held int64) int64 {
+	window := level.Windows[w]
+	if rank := window.Limit - units - held; rank >= 0 {
+		return a.edge(rank) + window.Per.Microseconds()
+	}
+	return now + window.Per.Microseconds()
+}
+
+// settle moves what lies ahead of now to now.
+func (a *admissions) settle(now int64) {
+	for i := range a.entries {
+		a.entries[i].at = min(a.entries[i].at, now)
+	}
+}
+
+func (a *admissions) take(now int64, _ *Level, t taken) {
+	a.entries = a.entries[int64(len(a.entries))-a.since(t.forget):]
+	i := int64(len(a.entries)) - a.since(now)
+	for range t.units {
+		a.entries = slices.Insert(a.entries, int(i), admission{now, t.id})
+	}
+}
+
+func (a *admissions) refund(_ int64, _ *Level, _ int64, t taken) bool {
+	before := len(a.entries)
+	a.entries = slices.DeleteFunc(a.entries, func(e admission) bool { return e.id == t.id })
+	return len(a.entries) < before
+}
+
+// buckets are the units of a level by the end of their bucket. An end never changes, so that a bucket whose
+// width was configured anew still counts long enough.
+type buckets struct {
+	units map[int64]int64
+	since int64 // when its first unit was taken
+}
+
+func (b *buckets) clone() *buckets { return &buckets{maps.Clone(b.units), b.since} }
+
+func (b *buckets) end(now int64, level *Level) int64 { return (now/level.width() + 1) * level.width() }
+
+func (b *buckets) load(now int64, level *Level) (ahead int64) {
+	for end, n := range b.units {
+		if by := end - now - level.width(); by > maxStep {
+			ahead = max(ahead, by)
+			delete(b.units, end)
+			b.units[b.end(now, level)] += n
+		}
+	}
+	return ahead
+}
+
+func (b *buckets) used(now int64, level *Level, w int) int64 {
+	var used int64
+	for end, n := range b.units {
+		if end > now-level.Windows[w].Per.Microseconds() {
+			used += n
+		}
+	}
+	return used
+}
+
+func (b *buckets) ends() []int64 {
+	ends := make([]int64, 0, len(b.units))
+	for end := range b.units {
+		ends = append(ends, end)
+	}
+	slices.Sort(ends)
+	return ends
+}
+
+func (b *buckets) fitsAt(now int64, level *Level, w int, units, _ int64) int64 {
+	per := level.Windows[w].Per.Microseconds()
+	over := b.used(now, level, w) + units - level.Windows[w].Limit
+	for _, end := range b.ends() {
+		if end <= now-per {
+			continue
+		}
+		if over -= b.units[end]; over <= 0 {
+			return end + per
+		}
+	}
+	return now + per
+}
+
+func (b *buckets) take(now int64, level *Level, t taken) {
+	if b.units == nil {
+		b.units = map[int64]int64{}
+	}
+	if b.since == 0 {
+		b.since = now
+	}
+	end := b.end(now, level)
+	for other := range b.units {
+		if other <= t.forget {
+			delete(b.units, other)
+		}
+		end = max(end, other)
+	}
+	b.units[end] += t.units
+}
+
+func (b *buckets) refund(_ int64, level *Level, at int64, t taken) bool {
+	if at == 0 || b.since == 0 || at < b.since {
+		return false
+	}
+	if end := b.end(at, level); b.units[end] > 0 {
+		b.units[end] = max(0, b.units[end]-t.units)
+	}
+	return true
+}
+
+// backlog counts the entries of the outbox that the level admitted and that still wait.
+type backlog struct{ *memstore.Backlog }
+
+func (*backlog) load(int64, *Level) int64 { return 0 }
+
+func (b *backlog) used(int64, *Level, int) int64 { return int64(len(b.Numbers)) }
+
+// backlogAgain is when to look at a full backlog again: nobody knows when it shrinks.
+const backlogAgain = 100_000
+
+func (*backlog) fitsAt(now int64, _ *Level, _ int, _, _ int64) int64 { return now + backlogAgain }
+
+func (b *backlog) take(_ int64, _ *Level, t taken) {
+	for range t.units {
+		b.Numbers = append(b.Numbers, t.number)
+	}
+}
+
+func (*backlog) refund(_ int64, _ *Level, at int64, _ taken) bool { return at != 0 }
+
+func (a *admissions) value() any { return a }
+
+func (b *buckets) value() any { return b }
+
+func (b *backlog) value() any { return b.Backlog }
+
+func (s *numbers) value() any { return s }

@@ -1,0 +1,128 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Usage is how full one window of a level is.
+type Usage struct {
+	Level      string
+	Window     Window
+	Used       int64
+	RetryAfter time.Duration // until one more unit fits the level; 0 = now, negative = never
+}
+
+// UsageOf reads how full levels are, window by window, in calls of at most [MaxBatch]. It spends nothing.
+func UsageOf(ctx context.Context, l Limiter, scope Scope, levels []Level) ([]Usage, error) {
+	var all []Usage
+	for len(levels) > 0 {
+		n := min(len(levels), MaxBatch)
+		requests := make([]Request, n)
+		for i, level := range levels[:n] {
+			requests[i] = Request{ID: "usage", Levels: []Level{level}}
+		}
+		decisions, err := l.Peek(ctx, scope, requests)
+		if err != nil {
+			return nil, fmt.Errorf("read usage: %w", err)
+		}
+		for _, d := range decisions {
+			all = append(all, d.usage()...)
+		}
+		levels = levels[n:]
+	}
+	return all, nil
+}
+
+func (d Decision) usage() []Usage {
+	usage := make([]Usage, len(d.Remaining))
+	for i, r := range d.Remaining {
+		usage[i] = Usage{Level: r.Level, Window: r.Window, Used: r.Used}
+		if r.Units == 0 {
+			usage[i].RetryAfter = d.RetryAfter
+		}
+	}
+	return usage
+}
+
+// limited is the refusal as an error.
+func (d Decision) limited(request *Request) *LimitedError {
+	e := &LimitedError{Level: d.Level, RetryAfter: d.RetryAfter}
+	for _, r := range d.Remaining {
+		if r.Level == d.Level && (e.Window == Window{} || r.Units < request.units()) {
+			e.Window = r.Window
+		}
+	}
+	for _, level := range request.Levels {
+		if level.Name == d.Level && e.Window == (Window{}) {
+			e.Window = level.Windows[0]
+		}
+	}
+	return e
+}
+
+// maxWait bounds one sleep of Wait, so that a reset or a raised limit is noticed.
+const maxWait = time.Minute
+
+// Wait blocks until the request is admitted, or was admitted before. It looks (see [Limiter.Peek]) until the
+// request would fit and asks only then, so that waiting counts no drops. Sleeps are jittered, so that those
+// who wait for the same slot do not come all at once. It ends with the context's error, or with a
+// [LimitedError] where the request can never fit.
+func Wait(ctx context.Context, l Limiter, scope Scope, request Request) error {
+	for {
+		decisions, err := l.Peek(ctx, scope, []Request{request})
+		if err == nil && decisions[0].Outcome != Dropped && decisions[0].Outcome != Never {
+			decisions, err = l.Admit(ctx, scope, []Request{request})
+		}
+		if err != nil {
+			return fmt.Errorf("wait: %w", err)
+		}
+		d := decisions[0]
+		switch d.Outcome {
+		case Admitted, Duplicate:
+			return nil
+		case Never:
+			return d.limited(&request)
+		case Dropped:
+		}
+		if err := sleep(ctx, jittered(d.RetryAfter)); err != nil {
+			return fmt.Errorf("wait: %w: %w", err, d.limited(&request))
+		}
+	}
+}
+
+// Do runs f if and only if the request is admitted; otherwise it returns a [LimitedError]. A duplicate is not
+// run again, and is no error.
+func Do(ctx context.Context, l Limiter, scope Scope, request Request, f func(ctx context.Context) error) error {
+	decisions, err := l.Admit(ctx, scope, []Request{request})
+	if err != nil {
+		return fmt.Errorf("do: %w", err)
+	}
+	switch d := decisions[0]; d.Outcome {
+	case Admitted:
+		return f(ctx)
+	case Duplicate:
+		return nil
+	default:
+		return d.limited(&request)
+	}
+}
+
+// jittered adds up to a tenth, and at least up to 10 ms.
+func jittered(d time.Duration) time.Duration {
+	d = min(d, maxWait)
+	return d + rand.N(max(d/10, 10*time.Millisecond)) //nolint:gosec // jitter is no secret
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
