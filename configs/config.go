@@ -19,6 +19,24 @@ type Config struct {
 	// RedisURL is redis://... or rediss://...; empty = in memory, one replica, not durable (empty).
 	RedisURL     Secret `yaml:"redis_url"      split_words:"true"`
 	RedisURLFile string `yaml:"redis_url_file" split_words:"true"`
+	// RedisAddrs are the nodes of a Redis Cluster, or the Sentinels, host:port, instead of redis_url (empty).
+	RedisAddrs []string `yaml:"redis_addrs" split_words:"true"`
+	// RedisMasterName is the name of the master that the Sentinels in redis_addrs watch (empty).
+	RedisMasterName string `yaml:"redis_master_name" split_words:"true"`
+	// RedisCluster says that redis_addrs are nodes of a Redis Cluster (false).
+	RedisCluster bool `yaml:"redis_cluster" split_words:"true"`
+	// RedisTls speaks TLS to redis_addrs; with redis_url, write rediss:// (false).
+	RedisTls bool `yaml:"redis_tls" split_words:"true"` //nolint:revive // envconfig makes REDIS_TLS of this spelling
+	// RedisUsername and RedisPassword are for redis_addrs, and win over those in redis_url (empty).
+	RedisUsername     string `yaml:"redis_username"      split_words:"true"`
+	RedisPassword     Secret `yaml:"redis_password"      split_words:"true"`
+	RedisPasswordFile string `yaml:"redis_password_file" split_words:"true"`
+	// RedisWaitReplicas is how many replicas of Redis must hold an admission before it is answered (0).
+	RedisWaitReplicas int64 `yaml:"redis_wait_replicas" split_words:"true"`
+	// RedisTimeout bounds one call of the limiter to Redis (1s).
+	RedisTimeout time.Duration `yaml:"redis_timeout" split_words:"true"`
+	// Replicas is how many relays are expected, for on_redis_down: local; 0 = only those that are heard (0).
+	Replicas int64 `yaml:"replicas" split_words:"true"`
 	// Drain is how long webhooks are still taken after SIGTERM, with /readyz already 503 (5s).
 	Drain time.Duration `yaml:"drain" split_words:"true"`
 	// Dedupe is how long the id of an admitted event is remembered (1h).
@@ -65,11 +83,22 @@ type Channel struct {
 	Pace time.Duration `yaml:"pace" split_words:"true"`
 	// Burst is how many messages may be sent at once (3).
 	Burst int64 `yaml:"burst" split_words:"true"`
-	// OnRedisDown says what happens while Redis is away: closed = webhooks answer 503, senders retry (closed).
+	// OnRedisDown says what happens while Redis is away: local = this replica's share of the limits, closed =
+	// webhooks answer 503 and senders retry, open = everything is admitted (local).
 	OnRedisDown string `yaml:"on_redis_down" split_words:"true"`
+	// LimitGroup names a group of channels that share the channel level; empty = the channel by itself (empty).
+	LimitGroup string `yaml:"limit_group" split_words:"true"`
 	// IngressToken is the bearer token that senders must present (empty).
 	IngressToken     Secret `yaml:"ingress_token"      split_words:"true"`
 	IngressTokenFile string `yaml:"ingress_token_file" split_words:"true"`
+	// Levels are tiers beyond channel and category, or in their place by name (none).
+	Levels []Level `yaml:"levels" ignored:"true"`
+	// FirstNotice keeps slots for categories of which nothing was heard lately (off).
+	FirstNotice FirstNotice `yaml:"first_notice" ignored:"true"`
+	// Reserves keep slots for named categories (none).
+	Reserves []Reserve `yaml:"reserves" ignored:"true"`
+	// Headroom limits the share of the channel that severities may use (none).
+	Headroom []Headroom `yaml:"headroom" ignored:"true"`
 }
 
 // Default is the configuration of a relay that nobody configured.
@@ -77,9 +106,11 @@ func Default() Config {
 	return Config{
 		Listen:       "127.0.0.1:8080",
 		OpsListen:    "127.0.0.1:9090",
+		RedisAddrs:   []string{},
 		Drain:        5 * time.Second,
 		Dedupe:       time.Hour,
 		Lease:        10 * time.Second,
+		RedisTimeout: time.Second,
 		SlackTimeout: 5 * time.Second,
 		LogLevel:     "info",
 		LogFormat:    "text",
@@ -96,7 +127,11 @@ func DefaultChannel(name string) Channel {
 		Window:        30 * time.Minute,
 		Pace:          time.Second,
 		Burst:         3,
-		OnRedisDown:   "closed",
+		OnRedisDown:   "local",
+		Levels:        []Level{},
+		FirstNotice:   FirstNotice{Mode: "off"},
+		Reserves:      []Reserve{},
+		Headroom:      []Headroom{},
 	}
 }
 
@@ -135,6 +170,7 @@ type secretSetting struct {
 func (c *Config) secrets() []secretSetting {
 	return []secretSetting{
 		{"redis_url", &c.RedisURL, &c.RedisURLFile},
+		{"redis_password", &c.RedisPassword, &c.RedisPasswordFile},
 		{"slack_token", &c.SlackToken, &c.SlackTokenFile},
 	}
 }

@@ -114,7 +114,9 @@ func TestLayers(t *testing.T) {
 
 // Every variable of the contract, by its name.
 func TestVariables(t *testing.T) {
-	cfg := good(t, "", "RELAY_LISTEN=127.0.0.1:1", "RELAY_OPS_LISTEN=127.0.0.1:2", "RELAY_REDIS_URL=redis://r:6379/1",
+	cfg := good(t, "", "RELAY_LISTEN=127.0.0.1:1", "RELAY_OPS_LISTEN=127.0.0.1:2", "RELAY_REDIS_ADDRS=r1:6379,r2:6379",
+		"RELAY_REDIS_MASTER_NAME=mymaster", "RELAY_REDIS_TLS=true", "RELAY_REDIS_USERNAME=relay", "RELAY_REDIS_PASSWORD=pw",
+		"RELAY_REDIS_WAIT_REPLICAS=1", "RELAY_REDIS_TIMEOUT=2s", "RELAY_REPLICAS=3", "RELAY_CHANNEL_ALERTS_DB_LIMIT_GROUP=team",
 		"RELAY_DRAIN=7s", "RELAY_DEDUPE=2h", "RELAY_LEASE=20s", "RELAY_SLACK_TIMEOUT=4s", "RELAY_SLACK_TOKEN=xoxb-1",
 		"RELAY_SLACK_API_URL=http://gw/api/", "RELAY_ALLOW_UNAUTHENTICATED=true", "RELAY_LOG_LEVEL=warn", "RELAY_LOG_FORMAT=json",
 		"RELAY_CHANNELS=alerts-db, hook",
@@ -125,12 +127,16 @@ func TestVariables(t *testing.T) {
 	hook := configs.DefaultChannel("hook")
 	hook.SlackWebhookURL = "https://hooks/services/x"
 	require.Equal(t, configs.Config{
-		Listen: "127.0.0.1:1", OpsListen: "127.0.0.1:2", RedisURL: "redis://r:6379/1", Drain: 7 * time.Second, Dedupe: 2 * time.Hour,
+		Listen: "127.0.0.1:1", OpsListen: "127.0.0.1:2", RedisAddrs: []string{"r1:6379", "r2:6379"}, RedisMasterName: "mymaster",
+		RedisTls: true, RedisUsername: "relay", RedisPassword: "pw", RedisWaitReplicas: 1, RedisTimeout: 2 * time.Second, Replicas: 3,
+		Drain: 7 * time.Second, Dedupe: 2 * time.Hour,
 		Lease: 20 * time.Second, SlackTimeout: 4 * time.Second, SlackToken: "xoxb-1", SlackApiURL: "http://gw/api/",
 		AllowUnauthenticated: true, LogLevel: "warn", LogFormat: "json",
 		Channels: []configs.Channel{{
 			Name: "alerts-db", SlackChannel: "C1", GlobalLimit: 200, CategoryLimit: 20, Window: time.Hour, GlobalWindow: 2 * time.Hour,
 			CategoryWindow: 3 * time.Hour, Pace: 2 * time.Second, Burst: 5, OnRedisDown: "closed", IngressToken: "in",
+			LimitGroup: "team", FirstNotice: configs.FirstNotice{Mode: "off"},
+			Levels: []configs.Level{}, Reserves: []configs.Reserve{}, Headroom: []configs.Headroom{},
 		}, hook},
 	}, cfg)
 }
@@ -141,8 +147,10 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		"drain": "3s", "dedupe": "3h", "lease": "30s", "slack_timeout": "3s", "allow_unauthenticated": "true", "log_level": "debug", "log_format": "json",
 		"global_limit": "33", "category_limit": "3", "window": "3m", "global_window": "3m", "category_window": "3m", "pace": "3s", "burst": "9",
 		"on_redis_down": "closed", "listen": "127.0.0.1:3", "ops_listen": "127.0.0.1:4", "redis_url": "redis://x", "slack_api_url": "http://x",
-		"slack_webhook_url": "http://x/y",
+		"slack_webhook_url": "http://x/y", "redis_addrs": "h:1", "redis_cluster": "true", "redis_tls": "true", "redis_timeout": "3s",
+		"redis_wait_replicas": "2", "replicas": "5",
 	}
+	ofAddrs := []string{"redis_cluster", "redis_tls", "redis_master_name"}
 	var settings struct {
 		Channels []map[string]any `yaml:"channels"`
 		Plain    map[string]any   `yaml:",inline"`
@@ -152,8 +160,12 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(effective, &settings))
 	delete(settings.Channels[0], "name")
 	check := func(prefix string, names map[string]any, more ...string) {
-		before := good(t, "", more...)
 		for name := range names {
+			more := more
+			if slices.Contains(ofAddrs, name) {
+				more = append(slices.Clone(more), "RELAY_REDIS_ADDRS=h:1")
+			}
+			before := good(t, "", more...)
 			value, ok := values[name]
 			if strings.HasSuffix(name, "_file") {
 				value, ok = write(t, "secret", "http://from/file"), true
@@ -169,7 +181,9 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		}
 	}
 	delete(settings.Plain, "channels")
-	delete(settings.Channels[0], "on_redis_down") // knows one value only, its default
+	for _, structured := range []string{"levels", "first_notice", "reserves", "headroom"} { // live in the file only
+		delete(settings.Channels[0], structured)
+	}
 	check("RELAY_", settings.Plain, "RELAY_CHANNEL_DEFAULT_SLACK_CHANNEL=C")
 	check("RELAY_CHANNEL_DEFAULT_", settings.Channels[0])
 }
@@ -243,7 +257,7 @@ slack_token: x
 log_level: loud
 log_format: xml
 channels:
-  - {name: Bad_Name, slack_channel: C1, ingress_token: t, global_limit: 0, category_limit: -1, window: 0s, pace: -1s, burst: 0, on_redis_down: open}
+  - {name: Bad_Name, slack_channel: C1, ingress_token: t, global_limit: 0, category_limit: -1, window: 0s, pace: -1s, burst: 0, on_redis_down: maybe}
   - {name: a, ingress_token: t, slack_channel: C1, slack_webhook_url: "https://x/services/y", global_window: 1000h, category_window: -1s}
   - {name: a, ingress_token: t, slack_webhook_url: "https://hooks.example.com/workflows/T/A/1"}
   - {name: b, slack_webhook_url: "nonsense"}
@@ -254,7 +268,7 @@ channels:
 		"slack_api_url must be an http", `log_level is "loud"; it must be debug, info, warn, error`, `log_format is "xml"`,
 		"channels[0] (Bad_Name).name must be", "channels[0] (Bad_Name).global_limit is 0; it must be between 1 and 1000000",
 		"channels[0] (Bad_Name).category_limit is -1", "channels[0] (Bad_Name).window is 0s", "channels[0] (Bad_Name).pace is -1s",
-		"channels[0] (Bad_Name).burst is 0", `channels[0] (Bad_Name).on_redis_down is "open"; it must be closed`,
+		"channels[0] (Bad_Name).burst is 0", `channels[0] (Bad_Name).on_redis_down is "maybe"; it must be local, closed, open`,
 		"channels[1] (a).slack_webhook_url and slack_channel are both set", "channels[1] (a).global_window is 1000h0m0s", "channels[1] (a).category_window is -1s",
 		"channels[2] (a) has the name of another channel", "channels[2] (a).slack_webhook_url is a workflow trigger",
 		"channels[3] (b).slack_webhook_url must be", "channels[3] (b).ingress_token is needed",

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func (c Channel) prefix() string {
 func contested(channels []Channel) []error {
 	owners := map[string][]string{}
 	for _, c := range channels {
-		for _, key := range keysOf(&Channel{}) {
+		for _, key := range plainKeysOf(&Channel{}) {
 			name := c.prefix() + strings.ToUpper(key)
 			if !slices.Contains(owners[name], c.Name) {
 				owners[name] = append(owners[name], c.Name)
@@ -118,10 +119,8 @@ func unknownVariables(cfg Config) []string {
 		known = append(known, prefix+strings.ToUpper(key))
 	}
 	for _, c := range cfg.Channels {
-		for _, key := range keysOf(&c) {
-			if key != "name" {
-				known = append(known, c.prefix()+strings.ToUpper(key))
-			}
+		for _, key := range plainKeysOf(&c) {
+			known = append(known, c.prefix()+strings.ToUpper(key))
 		}
 	}
 	var unknown []string
@@ -159,4 +158,15 @@ func variable(prefix string) func(string) string {
 
 func isVariable(prefix string) func(string) bool {
 	return func(name string) bool { return os.Getenv(prefix+strings.ToUpper(name)) != "" }
+}
+
+// plainKeysOf are the names of a struct's settings that have a variable. Structured ones live in the file only.
+func plainKeysOf(target any) []string {
+	var keys []string
+	for field := range reflect.TypeOf(target).Elem().Fields() {
+		if field.Tag.Get("ignored") != "true" {
+			keys = append(keys, field.Tag.Get("yaml"))
+		}
+	}
+	return keys
 }

@@ -80,7 +80,13 @@ func decode(settings map[string]any, target any, where string) []error {
 	}
 	known := keysOf(target)
 	for _, key := range meta.Unused {
-		faults = append(faults, faultf(where+key, "is not a setting%s", didYouMean(key, known)))
+		last, own := key, known
+		if i := strings.LastIndexByte(key, '.'); i >= 0 {
+			if nested := nestedKeys(target, key[:i]); nested != nil {
+				last, own = key[i+1:], nested
+			}
+		}
+		faults = append(faults, faultf(where+key, "is not a setting%s", didYouMean(last, own)))
 	}
 	return faults
 }
@@ -147,14 +153,45 @@ func kindName(t reflect.Type) string {
 		return "text (put it in quotes)"
 	case reflect.Bool:
 		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct:
+		return "an object"
+	case reflect.Float64:
+		return "a number"
 	default:
 		return "a whole number"
 	}
 }
 
-// keysOf are the names of a struct's settings in the file.
-func keysOf(target any) []string {
+// nestedKeys are the names of the settings at a path like levels[0].windows[1]; nil where that is none.
+func nestedKeys(target any, path string) []string {
 	t := reflect.TypeOf(target).Elem()
+	for step := range strings.SplitSeq(path, ".") {
+		name, _, _ := strings.Cut(step, "[")
+		var found reflect.Type
+		for field := range t.Fields() {
+			if field.Tag.Get("yaml") == name {
+				found = field.Type
+			}
+		}
+		if found == nil {
+			return nil
+		}
+		if t = found; t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return nil
+		}
+	}
+	return keysOfType(t)
+}
+
+// keysOf are the names of a struct's settings in the file.
+func keysOf(target any) []string { return keysOfType(reflect.TypeOf(target).Elem()) }
+
+func keysOfType(t reflect.Type) []string {
 	keys := make([]string, 0, t.NumField())
 	for field := range t.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")

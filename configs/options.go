@@ -3,6 +3,7 @@ package configs
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
 	"slackrelay/pipeline"
@@ -25,14 +27,23 @@ const (
 
 // Redis are the options of the client; nil where no Redis is configured. The client never retries by
 // itself: a script that was cut off may have run, and the limiter must be the one to know.
-func (c *Config) Redis() (*redis.Options, error) {
-	if c.RedisURL == "" {
+func (c *Config) Redis() (*redis.UniversalOptions, error) {
+	opts := &redis.UniversalOptions{Addrs: c.RedisAddrs, MasterName: c.RedisMasterName, IsClusterMode: c.RedisCluster}
+	switch {
+	case c.RedisURL != "":
+		single, err := redis.ParseURL(string(c.RedisURL))
+		if err != nil {
+			return nil, faultf("redis_url", "is not of the form redis://user:password@host:6379/0 or rediss://...")
+		}
+		opts.Addrs, opts.DB, opts.TLSConfig = []string{single.Addr}, single.DB, single.TLSConfig
+		opts.Username, opts.Password = single.Username, single.Password
+		opts.DialTimeout, opts.PoolSize = single.DialTimeout, single.PoolSize
+	case len(c.RedisAddrs) == 0:
 		return nil, nil //nolint:nilnil // documented: nothing is configured and nothing is wrong
+	case c.RedisTls:
+		opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	opts, err := redis.ParseURL(string(c.RedisURL))
-	if err != nil {
-		return nil, faultf("redis_url", "is not of the form redis://user:password@host:6379/0 or rediss://...")
-	}
+	opts.Username, opts.Password = cmp.Or(c.RedisUsername, opts.Username), cmp.Or(string(c.RedisPassword), opts.Password)
 	opts.Protocol = 2 // RESP3's push messages are not needed, and looking for them costs a read a call
 	opts.MaxRetries = -1
 	opts.DialerRetries = 1
@@ -44,19 +55,47 @@ func (c *Config) Redis() (*redis.Options, error) {
 	return opts, nil
 }
 
+// Policies are what the channels do while Redis is away.
+func (c *Config) Policies() map[string]ratelimit.Policy {
+	policies := map[string]ratelimit.Policy{}
+	for _, ch := range c.Channels {
+		policies[ch.Name] = ratelimit.Policy(ch.OnRedisDown)
+	}
+	return policies
+}
+
 // PipelineChannels are the channels for the pipeline; sender makes where each one's messages go.
 func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
 	channels := make([]pipeline.Channel, len(c.Channels))
 	for i, ch := range c.Channels {
 		channels[i] = pipeline.Channel{
-			Name:     ch.Name,
-			Global:   ratelimit.Window{Limit: ch.GlobalLimit, Per: cmp.Or(ch.GlobalWindow, ch.Window)},
-			Category: ratelimit.Window{Limit: ch.CategoryLimit, Per: cmp.Or(ch.CategoryWindow, ch.Window)},
-			Pace:     outbox.Pace{Every: ch.Pace, Burst: ch.Burst},
-			Sender:   sender(ch),
+			Name:        ch.Name,
+			Group:       ch.LimitGroup,
+			Tiers:       ch.Tiers(),
+			FirstNotice: ch.firstNotice(),
+			Headroom:    map[events.Severity]float64{},
+			Pace:        outbox.Pace{Every: ch.Pace, Burst: ch.Burst},
+			Sender:      sender(ch),
+		}
+		for _, reserve := range ch.Reserves {
+			channels[i].Reserves = append(channels[i].Reserves, pipeline.Reserve(reserve))
+		}
+		for _, h := range ch.Headroom {
+			channels[i].Headroom[events.Severity(h.Severity)] = h.Share
 		}
 	}
 	return channels
+}
+
+func (c Channel) firstNotice() ratelimit.FirstNotice {
+	switch f := c.FirstNotice; f.Mode {
+	case "fixed":
+		return ratelimit.FirstNotice{Slots: f.Slots, PerCategory: f.PerCategory}
+	case "auto":
+		return ratelimit.FirstNotice{Auto: true, Floor: f.Floor}
+	default:
+		return ratelimit.FirstNotice{}
+	}
 }
 
 // ServerChannels are the channels for the public listener.

@@ -1,9 +1,11 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +20,8 @@ const (
 	minWindow = time.Millisecond
 	maxWindow = 31 * 24 * time.Hour
 	maxDrain  = 10 * time.Minute
+
+	maxReplicas = 10_000
 )
 
 var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
@@ -30,11 +34,7 @@ func (c *Config) Validate() []error {
 	if c.Listen == c.OpsListen && !strings.HasSuffix(c.Listen, ":0") {
 		v.fault("ops_listen", "must differ from listen: it serves what senders must not reach")
 	}
-	if c.RedisURL != "" {
-		if _, err := redis.ParseURL(string(c.RedisURL)); err != nil { // the error may hold the password
-			v.fault("redis_url", "is not of the form redis://user:password@host:6379/0 or rediss://...")
-		}
-	}
+	c.validateRedis(v)
 	v.between("drain", c.Drain, 0, maxDrain)
 	v.between("dedupe", c.Dedupe, time.Second, maxWindow)
 	v.between("slack_timeout", c.SlackTimeout, 10*time.Millisecond, time.Minute)
@@ -48,6 +48,35 @@ func (c *Config) Validate() []error {
 	v.oneOf("log_format", c.LogFormat, "text", "json")
 	c.validateChannels(v)
 	return v.faults
+}
+
+func (c *Config) validateRedis(v *validator) {
+	if c.RedisURL != "" {
+		if _, err := redis.ParseURL(string(c.RedisURL)); err != nil { // the error may hold the password
+			v.fault("redis_url", "is not of the form redis://user:password@host:6379/0 or rediss://...")
+		}
+	}
+	if c.RedisURL != "" && len(c.RedisAddrs) > 0 {
+		v.fault("redis_addrs", "and redis_url are both set; keep one")
+	}
+	for i, addr := range c.RedisAddrs {
+		v.address(fmt.Sprintf("redis_addrs[%d]", i), addr)
+	}
+	switch {
+	case len(c.RedisAddrs) == 0 && (c.RedisCluster || c.RedisMasterName != "" || c.RedisTls):
+		v.fault("redis_addrs", "is needed with redis_cluster, redis_master_name or redis_tls")
+	case c.RedisCluster && c.RedisMasterName != "":
+		v.fault("redis_master_name", "and redis_cluster are both set; the addresses are Sentinels or nodes of a Cluster, keep one")
+	case len(c.RedisAddrs) > 1 && !c.RedisCluster && c.RedisMasterName == "":
+		v.fault("redis_addrs", "names several servers; set redis_cluster, or redis_master_name for Sentinels")
+	}
+	if c.RedisWaitReplicas < 0 || c.RedisWaitReplicas > maxReplicas {
+		v.fault("redis_wait_replicas", "is %d; it must be between 0 and %d", c.RedisWaitReplicas, maxReplicas)
+	}
+	if c.Replicas < 0 || c.Replicas > maxReplicas {
+		v.fault("replicas", "is %d; it must be between 0 and %d", c.Replicas, maxReplicas)
+	}
+	v.between("redis_timeout", c.RedisTimeout, 10*time.Millisecond, 30*time.Second)
 }
 
 func (c *Config) validateChannels(v *validator) {
@@ -71,6 +100,24 @@ func (c *Config) validateChannels(v *validator) {
 		}
 		v.faults = append(v.faults, in.faults...)
 	}
+	c.validateGroups(v)
+}
+
+// validateGroups finds channels that share a limit and do not agree what it is.
+func (c *Config) validateGroups(v *validator) {
+	first := map[string]Channel{}
+	for i, ch := range c.Channels {
+		group := cmp.Or(ch.LimitGroup, ch.Name)
+		other, known := first[group]
+		if !known {
+			first[group] = ch
+			continue
+		}
+		if other.Name != ch.Name && !reflect.DeepEqual(other.Tiers()[0], ch.Tiers()[0]) {
+			v.fault(fmt.Sprintf("channels[%d] (%s).limit_group", i, ch.Name),
+				"is %s, as that of %s, but their channel levels differ: they share one, so give both the same", group, other.Name)
+		}
+	}
 }
 
 func (c Channel) validate(v *validator) {
@@ -88,7 +135,11 @@ func (c Channel) validate(v *validator) {
 	}
 	v.between("pace", c.Pace, 0, time.Hour)
 	v.limit("burst", c.Burst)
-	v.oneOf("on_redis_down", c.OnRedisDown, "closed")
+	v.oneOf("on_redis_down", c.OnRedisDown, "local", "closed", "open")
+	if c.LimitGroup != "" && !channelName.MatchString(c.LimitGroup) {
+		v.fault("limit_group", "must be 1 to 63 of a-z, 0-9 and -, not beginning with -")
+	}
+	c.validateLevels(v)
 	switch {
 	case c.SlackWebhookURL == "":
 	case !isWebURL(string(c.SlackWebhookURL)):
@@ -103,7 +154,7 @@ func (c Channel) validate(v *validator) {
 // warnings are settings that work but are likely not meant.
 func (c *Config) warnings() []string {
 	var all []string
-	if c.RedisURL == "" {
+	if c.RedisURL == "" && len(c.RedisAddrs) == 0 {
 		all = append(all, "redis_url is not set: limits hold for this process only, and what is pending ends with it")
 	}
 	for _, ch := range c.Channels {
@@ -113,6 +164,7 @@ func (c *Config) warnings() []string {
 		case ch.SlackChannel == "" && ch.SlackWebhookURL == "":
 			all = append(all, "channel "+ch.Name+" has no Slack destination: its messages are only shown on the console")
 		}
+		all = append(all, ch.fairnessWarnings()...)
 		if ch.CategoryLimit > ch.GlobalLimit {
 			all = append(all, fmt.Sprintf("channel %s: category_limit %d is above global_limit %d and never reached", ch.Name, ch.CategoryLimit, ch.GlobalLimit))
 		}

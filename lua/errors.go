@@ -17,8 +17,7 @@ var refusals = []string{
 // NotSent tells whether a call that failed with err certainly was not carried out: no connection was made, or
 // the server refused it.
 func NotSent(err error) bool {
-	var answered redis.Error
-	if errors.As(err, &answered) {
+	if answered, ok := errors.AsType[redis.Error](err); ok {
 		for _, prefix := range refusals {
 			if strings.HasPrefix(answered.Error(), prefix) {
 				return true

@@ -23,8 +23,10 @@ func NewMemory(store *memstore.Store, opts Options) *Memory {
 }
 
 type lease struct {
-	owner string
-	until int64
+	owner   string
+	until   int64
+	inHand  int64 // the entry that was claimed and not settled yet
+	stopped bool  // nothing is claimed: see TakeBack
 }
 
 // pacing is when the bucket of the channel's pace is empty again.
@@ -60,6 +62,9 @@ func (m *Memory) claim(tx *memstore.Tx, channel Channel, pace Pace) Claim {
 		m.giveUp(held)
 		return Claim{State: Empty}
 	}
+	if held.stopped {
+		return Claim{State: Held, Wait: stoppedFor}
+	}
 	if held.owner != "" && held.owner != m.opts.Owner && held.until > tx.Now {
 		return Claim{State: Held, Wait: micros(held.until - tx.Now)}
 	}
@@ -67,13 +72,13 @@ func (m *Memory) claim(tx *memstore.Tx, channel Channel, pace Pace) Claim {
 		m.giveUp(held)
 		return Claim{State: Paused, Wait: micros(pause.Until - tx.Now)}
 	}
-	bucket, every := memstore.Value[pacing](tx, k.Pace()), pace.Every.Microseconds()
+	bucket, every := memstore.Value[pacing](tx, k.Pace()), pace.Every.Microseconds()*m.opts.paceFactor()
 	emptyAt := max(tx.Now, bucket.emptyAt)
 	if allowedAt := emptyAt - (pace.Burst-1)*every; allowedAt > tx.Now {
 		return Claim{State: Paced, Wait: micros(allowedAt - tx.Now)}
 	}
 	bucket.emptyAt = emptyAt + every
-	held.owner, held.until = m.opts.Owner, tx.Now+m.opts.Lease.Microseconds()
+	held.owner, held.until, held.inHand = m.opts.Owner, tx.Now+m.opts.Lease.Microseconds(), head.Number
 	head.Attempts++
 	return Claim{State: Claimed, Entry: Entry{
 		Number: head.Number, Kind: head.Kind, Payload: head.Payload,
@@ -141,6 +146,7 @@ func (m *Memory) settle(verb string, channel Channel, f func(tx *memstore.Tx, he
 		if lost = held.owner != "" && held.owner != m.opts.Owner && held.until > tx.Now; lost {
 			return
 		}
+		held.inHand = 0
 		f(tx, held)
 	})
 	if lost {
@@ -151,8 +157,60 @@ func (m *Memory) settle(verb string, channel Channel, f func(tx *memstore.Tx, he
 
 func (m *Memory) giveUp(held *lease) {
 	if held.owner == m.opts.Owner {
-		*held = lease{}
+		*held = lease{stopped: held.stopped}
 	}
+}
+
+// How long claims and TakeBack wait before they look again.
+const (
+	stoppedFor = 50 * time.Millisecond
+	inHandFor  = 5 * time.Millisecond
+)
+
+// TakeBack stops claims from a channel, waits until what was claimed is settled, and removes what is left,
+// dead letters included. It returns their numbers. Resume lets claims go on.
+func (m *Memory) TakeBack(ctx context.Context, channel Channel) ([]int64, error) {
+	for {
+		numbers, done := m.takeBack(channel)
+		if done {
+			return numbers, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for what is being sent from channel %s: %w", channel.Name, ctx.Err())
+		case <-time.After(inHandFor):
+		}
+	}
+}
+
+func (m *Memory) takeBack(channel Channel) (numbers []int64, done bool) {
+	k := channel.keys()
+	m.store.Do(func(tx *memstore.Tx) {
+		held := memstore.Value[lease](tx, k.Lease())
+		held.stopped = true
+		if held.inHand != 0 && held.until > tx.Now {
+			return
+		}
+		done = true
+		if dead := memstore.Look[deadLetters](tx, k.Dead()); dead != nil {
+			for _, letter := range dead.letters {
+				numbers = append(numbers, letter.entry.Number)
+			}
+			dead.letters = nil
+		}
+		if box := memstore.Look[memstore.Outbox](tx, k.Outbox()); box != nil {
+			for _, entry := range box.Entries {
+				numbers = append(numbers, entry.Number)
+			}
+			box.Entries = nil
+		}
+	})
+	return numbers, done
+}
+
+// Resume lets claims from a channel go on after TakeBack.
+func (m *Memory) Resume(channel Channel) {
+	m.store.Do(func(tx *memstore.Tx) { memstore.Value[lease](tx, channel.keys().Lease()).stopped = false })
 }
 
 func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

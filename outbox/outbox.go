@@ -116,6 +116,16 @@ type Options struct {
 	Lease time.Duration
 	// DeadLetters is how many a channel keeps. Default 1,000; the oldest go first.
 	DeadLetters int64
+	// PaceFactor slows the pace down, where several senders each keep to it by themselves; of the engine
+	// Memory only. Default 1.
+	PaceFactor func() int64
+}
+
+func (o Options) paceFactor() int64 {
+	if o.PaceFactor == nil {
+		return 1
+	}
+	return max(1, o.PaceFactor())
 }
 
 // WithDefaults fills in what is not set.

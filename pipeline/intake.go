@@ -83,7 +83,8 @@ func (in *Intake) Take(ctx context.Context, channel, sender string, all []events
 		return Receipt{}, err
 	}
 	decisions, err := in.admit(ctx, ch, requests)
-	receipt := newReceipt(all[:len(decisions)], decisions, in.opts.Limiter.Durable())
+	receipt := newReceipt(all[:len(decisions)], decisions)
+	receipt.Durable = receipt.Durable && in.opts.Limiter.Durable()
 	if receipt.Admitted > 0 {
 		in.opts.Admitted(channel)
 	}
@@ -100,7 +101,7 @@ func address(all []events.Event, channel, sender string) {
 
 // requests ask for one slot at every level for each event.
 func (c Channel) requests(all []events.Event) ([]ratelimit.Request, error) {
-	requests, outer := make([]ratelimit.Request, len(all)), c.channelLevel()
+	requests, fairness := make([]ratelimit.Request, len(all)), c.fairness()
 	for i, e := range all {
 		payload, err := json.Marshal(e)
 		if err != nil {
@@ -108,8 +109,10 @@ func (c Channel) requests(all []events.Event) ([]ratelimit.Request, error) {
 		}
 		requests[i] = ratelimit.Request{
 			ID:       dedupeID(e),
-			Levels:   []ratelimit.Level{outer, c.categoryLevel(e.Category)},
+			Levels:   c.levels(e),
 			Category: e.Category,
+			Headroom: c.headroom(e),
+			Fairness: fairness,
 			Enqueue:  &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload},
 		}
 	}
@@ -149,9 +152,10 @@ func (in *Intake) admitOnce(ctx context.Context, ch Channel, requests []ratelimi
 	return decisions, nil
 }
 
-func newReceipt(all []events.Event, decisions []ratelimit.Decision, durable bool) Receipt {
-	receipt := Receipt{Received: len(decisions), Durable: durable, Events: make([]EventReceipt, len(decisions))}
+func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
+	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, len(decisions))}
 	for i, d := range decisions {
+		receipt.Durable = receipt.Durable && d.DecidedBy != ratelimit.ByFallback
 		er := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
 		switch d.Outcome {
 		case ratelimit.Admitted:

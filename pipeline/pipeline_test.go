@@ -64,7 +64,7 @@ type bundle struct {
 func setup(box func(*memstore.Store) outbox.Outbox, channels ...pipeline.Channel) bundle {
 	store := memstore.New(memstore.Options{})
 	limiter := ratelimit.NewMemory(store, 0)
-	b := bundle{store: store, registry: prometheus.NewRegistry(), log: &bytes.Buffer{}, status: pipeline.NewStatus(limiter, channels)}
+	b := bundle{store: store, registry: prometheus.NewRegistry(), log: &bytes.Buffer{}, status: pipeline.NewStatus(limiter, channels, nil)}
 	metrics := pipeline.NewMetrics(b.registry)
 	if box == nil {
 		box = func(store *memstore.Store) outbox.Outbox { return outbox.NewMemory(store, outbox.Options{Owner: "me"}) }
@@ -78,7 +78,7 @@ func setup(box func(*memstore.Store) outbox.Outbox, channels ...pipeline.Channel
 
 func channel(name string, sender notifier.Sender) pipeline.Channel {
 	window := ratelimit.Window{Limit: 1000, Per: 30 * time.Minute}
-	return pipeline.Channel{Name: name, Global: window, Category: window, Pace: outbox.Pace{Burst: 1}, Sender: sender}
+	return pipeline.Channel{Name: name, Tiers: tiers(window, window), Pace: outbox.Pace{Burst: 1}, Sender: sender}
 }
 
 func (b bundle) take(t *testing.T, channel string, n int) pipeline.Receipt {
@@ -397,7 +397,7 @@ func TestAShortLeaseSendsNothing(t *testing.T) {
 			return outbox.NewMemory(store, outbox.Options{Owner: "me", Lease: 4 * time.Second})
 		}, pipeline.Channel{
 			Name: "a", Sender: to, Pace: outbox.Pace{Every: time.Second, Burst: 1},
-			Global: ratelimit.Window{Limit: 9, Per: time.Minute}, Category: ratelimit.Window{Limit: 9, Per: time.Minute},
+			Tiers: tiers(ratelimit.Window{Limit: 9, Per: time.Minute}, ratelimit.Window{Limit: 9, Per: time.Minute}),
 		})
 		b.take(t, "a", 1)
 		b.run(t, 3*time.Second)
@@ -448,4 +448,11 @@ func TestCategoryLabelsAreCapped(t *testing.T) {
 	n, err := testutil.GatherAndCount(b.registry, "relay_events_total")
 	require.NoError(t, err)
 	require.Equal(t, 1000+1, n, "1,000 by name, and other")
+}
+
+func tiers(channel, category ratelimit.Window) []ratelimit.Tier {
+	return []ratelimit.Tier{
+		{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{channel}},
+		{Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{category}},
+	}
 }

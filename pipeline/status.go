@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"slackrelay/events"
 	"slackrelay/ratelimit"
 )
 
@@ -12,11 +13,45 @@ import (
 type Status struct {
 	limiter  ratelimit.Limiter
 	channels []Channel
+	outages  Outages
 }
 
-// NewStatus makes a Status of the channels.
-func NewStatus(limiter ratelimit.Limiter, channels []Channel) *Status {
-	return &Status{limiter: limiter, channels: channels}
+// Outages tells how a limiter goes on while Redis is away.
+type Outages interface {
+	Health() ratelimit.Health
+	PolicyOf(scope ratelimit.Scope) ratelimit.Policy
+}
+
+// NewStatus makes a Status of the channels; outages may be nil, where there is no Redis that could be away.
+func NewStatus(limiter ratelimit.Limiter, channels []Channel, outages Outages) *Status {
+	return &Status{limiter: limiter, channels: channels, outages: outages}
+}
+
+// Health tells how the limiter stands.
+func (s *Status) Health() ratelimit.Health {
+	if s.outages == nil {
+		return ratelimit.Health{Up: true, Replicas: 1}
+	}
+	return s.outages.Health()
+}
+
+// Away lists the channels that are decided without Redis now, with the policy of each: those of which that is
+// known, or all when Redis does not answer.
+func (s *Status) Away(ctx context.Context) map[string]ratelimit.Policy {
+	away := map[string]ratelimit.Policy{}
+	for _, ch := range s.Health().Away {
+		away[ch.Channel] = ch.Policy
+	}
+	if s.Ping(ctx) == nil {
+		return away
+	}
+	for _, ch := range s.channels {
+		away[ch.Name] = ratelimit.PolicyClosed
+		if s.outages != nil {
+			away[ch.Name] = s.outages.PolicyOf(ch.scope())
+		}
+	}
+	return away
 }
 
 // ChannelStatus is how one channel stands. It is the answer of the API.
@@ -53,6 +88,8 @@ type CategoryStatus struct {
 type ChannelState struct {
 	PausedUntil *time.Time `json:"paused_until"` // nil = it sends
 	Reason      string     `json:"reason"`
+	// Fallback is the policy that decides while Redis is away: what is told then is this replica's alone.
+	Fallback ratelimit.Policy `json:"fallback,omitempty"`
 }
 
 // Channels are the names, in the order of the configuration.
@@ -106,7 +143,7 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	usage, err := ratelimit.UsageOf(ctx, s.limiter, ch.scope(), []ratelimit.Level{ch.channelLevel()})
+	usage, err := ratelimit.UsageOf(ctx, s.limiter, ch.scope(), []ratelimit.Level{ch.levels(events.Event{})[0]})
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
@@ -120,6 +157,11 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 		until := time.Now().Add(report.PausedFor).UTC()
 		status.State = ChannelState{PausedUntil: &until, Reason: report.PauseReason}
 	}
+	for _, away := range s.Health().Away {
+		if away.Channel == ch.Name {
+			status.State.Fallback = away.Policy
+		}
+	}
 	return status, nil
 }
 
@@ -130,16 +172,16 @@ func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, 
 	}
 	levels := make([]ratelimit.Level, len(counts))
 	for i, c := range counts {
-		levels[i] = ch.categoryLevel(c.Category)
+		levels[i] = ch.levels(events.Event{Category: c.Category})[1]
 	}
 	usage, err := ratelimit.UsageOf(ctx, s.limiter, ch.scope(), levels)
 	if err != nil {
 		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	all := make([]CategoryStatus, len(counts))
+	all, windows := make([]CategoryStatus, len(counts)), ch.Tiers[1].Windows
 	for i, c := range counts {
 		all[i] = CategoryStatus{
-			Category: c.Category, Used: usage[i].Used, Limit: ch.Category.Limit, Admitted: c.Admitted, Dropped: c.Dropped,
+			Category: c.Category, Used: usage[i*len(windows)].Used, Limit: windows[0].Limit, Admitted: c.Admitted, Dropped: c.Dropped,
 		}
 	}
 	return all, nil

@@ -16,8 +16,8 @@ import (
 
 // faults are the mistakes of other limiters. The oracle must catch each.
 var faults = map[string]func(f *faulty){
-	"an old entry counts a moment too long":    func(f *faulty) { f.edge = 1 },
-	"an old entry leaves a moment too soon":    func(f *faulty) { f.edge = -1 },
+	"an old entry counts a moment too long":    func(f *faulty) { f.edge = time.Microsecond },
+	"an old entry leaves a moment too soon":    func(f *faulty) { f.edge = -time.Microsecond },
 	"equal timestamps collide":                 func(f *faulty) { f.collide = true },
 	"refused attempts count":                   func(f *faulty) { f.countRefused = true },
 	"a refused sibling burns its parent":       func(f *faulty) { f.burn = true },
@@ -45,7 +45,7 @@ func TestTheOracleCatchesWrongAlgorithms(t *testing.T) {
 				f := &faulty{now: start, levels: map[string][]unit{}, seen: map[string]time.Time{}}
 				fault(f)
 				b := bundle{Limiter: f, advance: func(d time.Duration) { f.now = f.now.Add(d) }, clock: func() time.Time { return f.now }}
-				newHistory(rt, right, "group", b).run(rt, b)
+				newHistory(rt, right, "group", b).run(rt, b) //nolint:testifylint // it ends this goroutine, as rapid wants it
 			})
 		}()
 		<-done
@@ -65,7 +65,7 @@ type faulty struct {
 	levels map[string][]unit
 	seen   map[string]time.Time
 
-	edge                                                   time.Duration // microseconds by which a window is too long
+	edge                                                   time.Duration // by which a window is too long
 	collide, countRefused, burn, oneUnit, fixed, forgetful bool
 	lastWindow, firstRetry, oldestRetry, noNever, stale    bool
 	extra                                                  int64
@@ -138,7 +138,7 @@ func (f *faulty) decide(r ratelimit.Request, commit func(func())) ratelimit.Deci
 }
 
 func (f *faulty) since(level ratelimit.Level, w ratelimit.Window, at time.Time) []unit {
-	from := at.Add(-w.Per - f.edge*time.Microsecond)
+	from := at.Add(-w.Per - f.edge)
 	if f.fixed {
 		from = at.Truncate(w.Per).Add(-time.Microsecond)
 	}

@@ -83,6 +83,7 @@ func (m *Memory) batch(tx *memstore.Tx, mode mode, scope Scope, requests []Reque
 	b := &batch{plan: newPlan(mode, requests), tx: tx, now: tx.Now, scope: scope, dedupe: m.dedupe, by: m.by}
 	b.answer.now = tx.Now
 	b.answer.decisions = make([]Decision, len(requests))
+	b.answer.numbers = make([]int64, len(requests))
 	b.states = make([]state, len(b.levels))
 	for i := range b.levels {
 		b.states[i] = stateOf(tx, &b.levels[i])
@@ -108,7 +109,7 @@ func (b *batch) run(requests []Request) answer {
 		if seen.has(r.ID, b.now-b.dedupe) {
 			d.Outcome = Duplicate
 		} else {
-			b.decide(d, r, way, seen)
+			b.answer.numbers[i] = b.decide(d, r, way, seen)
 		}
 		if b.mode != modePeek {
 			b.count(r, d.Outcome)
@@ -120,9 +121,10 @@ func (b *batch) run(requests []Request) answer {
 	return b.answer
 }
 
-func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) {
+// decide decides one request, and returns the number of its entry where it was admitted.
+func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) (number int64) {
 	refused, shadow, retryAt, never := b.refusal(r, way)
-	if b.mode == modeRestore {
+	if b.mode == modeRestore || b.mode == modeOpen {
 		refused, shadow = 0, 0
 	}
 	switch {
@@ -134,12 +136,13 @@ func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) {
 	default:
 		d.Outcome = Admitted
 		if b.mode != modePeek {
-			b.commit(r, way, shadow)
+			number = b.commit(r, way, shadow)
 			seen.add(r.ID, b.now, b.now-b.dedupe)
 		}
 	}
 	d.refusedBy(r, refused, shadow)
 	d.Remaining = r.remaining(func(level int) []int64 { return b.used(way.levels[level] - 1) })
+	return number
 }
 
 func (b *batch) used(place int) []int64 {
@@ -235,7 +238,7 @@ func (b *batch) close(level *Level, until int64) {
 	}
 }
 
-func (b *batch) commit(r *Request, way route, shadow int64) {
+func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
 	box := memstore.Value[memstore.Outbox](b.tx, b.scope.keys().Outbox())
 	box.Seq++
 	for i, place := range way.levels {
@@ -251,6 +254,7 @@ func (b *batch) commit(r *Request, way route, shadow int64) {
 	if b.fair != nil {
 		b.fair.admit(way.category)
 	}
+	return box.Seq
 }
 
 func (b *batch) take(place int, r *Request, number int64) {
@@ -334,6 +338,34 @@ func (m *Memory) fold(_ context.Context, scope Scope, f fold, drops drops) error
 		}
 	})
 	return nil
+}
+
+// heartbeat implements [engine]: this process is alone, and its data ends with it.
+func (*Memory) heartbeat(context.Context, beat) (int64, string, error) { return 1, "memory", nil }
+
+// seed takes units of a level as of a time ago, whatever its limit says.
+func (m *Memory) seed(level Level, units int64, ago time.Duration) {
+	m.store.Do(func(tx *memstore.Tx) {
+		s := stateOf(tx, &level)
+		s.load(tx.Now, &level)
+		keep := longest(level.Windows)
+		s.take(tx.Now-ago.Microseconds(), &level, taken{units: units, forget: tx.Now - keep.Microseconds()})
+		tx.Put(level.Key, s.value())
+		tx.Expire(level.Key, 2*keep+time.Minute)
+	})
+}
+
+// forget ends what the engine knows of a channel, but for the ids that it admitted.
+func (m *Memory) forget(scope Scope, levels []string) {
+	m.store.Do(func(tx *memstore.Tx) {
+		for _, key := range levels {
+			tx.Delete(key)
+		}
+		tx.Delete(scope.keys().Ledger())
+		for i := range seriesHours {
+			tx.Delete(scope.keys().Series(tx.Time.Add(-time.Duration(i) * time.Hour)))
+		}
+	})
 }
 
 // Refund implements [Limiter]. It follows lua/refund.lua.

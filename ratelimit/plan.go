@@ -12,6 +12,7 @@ const (
 	modeAdmit   mode = "admit"
 	modePeek    mode = "peek"
 	modeRestore mode = "restore"
+	modeOpen    mode = "open" // admit whatever the limits say; of the engine Memory only
 )
 
 // fold identifies what a replica folds into the shared state, so that a repeat changes nothing.

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -187,6 +188,28 @@ func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) erro
 		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(err))
 	}
 	return nil
+}
+
+// heartbeat implements [engine].
+func (r *Redis) heartbeat(ctx context.Context, b beat) (alive int64, epoch string, err error) {
+	ended := 0
+	if b.ended {
+		ended = 1
+	}
+	reply, err := run(ctx, r.scripter, lua.Heartbeat, []string{lua.Alive, lua.Epoch},
+		[]any{b.replica, b.keep.Microseconds(), rand.Text(), ended})
+	if err != nil {
+		return 0, "", fmt.Errorf("heartbeat: %w", err)
+	}
+	if len(reply) != 3 {
+		return 0, "", fmt.Errorf("heartbeat: %w: reply of %d values", ErrUnavailable, len(reply))
+	}
+	numbers, err := integers(reply[:2])
+	if err != nil {
+		return 0, "", fmt.Errorf("heartbeat: %w: %w", ErrUnavailable, err)
+	}
+	epoch, _ = reply[2].(string)
+	return numbers[1], epoch, nil
 }
 
 // Report implements [Limiter].

@@ -17,6 +17,16 @@ type engine interface {
 	restore(ctx context.Context, scope Scope, requests []Request, f fold) error
 	// fold counts what was dropped elsewhere. A repeat of a fold changes nothing.
 	fold(ctx context.Context, scope Scope, f fold, drops drops) error
+	// heartbeat says that a replica lives, or ended, and returns how many do, and a text that changes only
+	// where the engine lost its data.
+	heartbeat(ctx context.Context, beat beat) (alive int64, epoch string, err error)
+}
+
+// beat is a sign of life.
+type beat struct {
+	replica string
+	keep    time.Duration // how long it counts
+	ended   bool
 }
 
 // drops are counts that a replica made by itself.
@@ -32,6 +42,7 @@ type answer struct {
 	stepped   int64 // how far its clock went back, microseconds; 0 = it did not
 	decisions []Decision
 	closed    []closure
+	numbers   []int64 // of the outbox entries of what was admitted; of the engine Memory only
 }
 
 // closure says how long one unit certainly cannot fit a level.

@@ -108,7 +108,7 @@ func (l Level) phase() int64 {
 		return -1
 	}
 	h := fnv.New64a()
-	h.Write([]byte(l.Key))                                                //nolint:errcheck // a hash never fails
+	h.Write([]byte(l.Key))
 	return int64(h.Sum64() % uint64(longest(l.Windows).Microseconds()+1)) //nolint:gosec // below a duration
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,17 +26,35 @@ type bundle struct {
 
 func (b bundle) now() time.Time { return b.clock() }
 
+// clock is moved by the test, and read by whatever runs beside it.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 var start = time.UnixMicro(1_795_156_875_342_811)
 
 // engines are what every behaviour is tried on.
 var engines = map[string]func(t testing.TB) bundle{
 	"memory": func(testing.TB) bundle {
-		now := start
-		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
+		c := &clock{now: start}
+		store := memstore.New(memstore.Options{Now: c.Now})
 		return bundle{
 			Limiter: ratelimit.NewMemory(store, time.Hour),
-			advance: func(d time.Duration) { now = now.Add(d) },
-			clock:   func() time.Time { return now },
+			advance: c.Advance,
+			clock:   c.Now,
 			leave: func(_ require.TestingT, key string, units int64) {
 				store.Do(func(tx *memstore.Tx) {
 					if b := memstore.Look[memstore.Backlog](tx, key); b != nil {
@@ -56,12 +75,12 @@ var engines = map[string]func(t testing.TB) bundle{
 			leave: func(t require.TestingT, key string, units int64) {
 				for range units {
 					if strings.Contains(key, "backlog-list") {
-						require.NoError(t, client.LPop(context.Background(), key).Err())
+						require.NoError(t, client.LPop(tb.Context(), key).Err())
 						continue
 					}
-					oldest, err := client.XRangeN(context.Background(), key, "-", "+", 1).Result()
+					oldest, err := client.XRangeN(tb.Context(), key, "-", "+", 1).Result()
 					require.NoError(t, err)
-					require.NoError(t, client.XDel(context.Background(), key, oldest[0].ID).Err())
+					require.NoError(t, client.XDel(tb.Context(), key, oldest[0].ID).Err())
 				}
 			},
 		}

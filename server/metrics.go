@@ -15,7 +15,7 @@ import (
 type gauges struct {
 	status *pipeline.Status
 
-	pending, oldest, used, imbalance, paused, up *prometheus.Desc
+	pending, oldest, used, imbalance, paused, up, fallback, replicas, lost *prometheus.Desc
 }
 
 // NewGauges is the collector of what all replicas share.
@@ -31,12 +31,15 @@ func NewGauges(status *pipeline.Status) prometheus.Collector {
 		imbalance: desc("relay_ledger_imbalance", "By how much the counts of the ledger do not add up; 0 when all is well.", "channel"),
 		paused:    desc("relay_channel_paused", "1 while a channel sends nothing.", "channel", "reason"),
 		up:        desc("relay_redis_up", "1 when the shared state can be read."),
+		fallback:  desc("relay_channel_fallback", "1 while a channel is decided without Redis; the counters and gauges are this replica's alone then.", "channel", "policy"),
+		replicas:  desc("relay_replicas", "Relays that share the limits, heard or expected."),
+		lost:      desc("relay_redis_state_lost_total", "How often Redis came back without its data."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.pending, g.oldest, g.used, g.imbalance, g.paused, g.up} {
+	for _, d := range []*prometheus.Desc{g.pending, g.oldest, g.used, g.imbalance, g.paused, g.up, g.fallback, g.replicas, g.lost} {
 		ch <- d
 	}
 }
@@ -48,12 +51,21 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
+	health := g.status.Health()
+	gauge(g.replicas, float64(health.Replicas))
+	ch <- prometheus.MustNewConstMetric(g.lost, prometheus.CounterValue, float64(health.StateLost))
+	for _, away := range health.Away {
+		gauge(g.fallback, 1, away.Channel, string(away.Policy))
+	}
+	up := 1.0
+	if g.status.Ping(ctx) != nil || len(health.Away) > 0 {
+		up = 0
+	}
+	gauge(g.up, up)
 	all, err := g.status.All(ctx)
 	if err != nil {
-		gauge(g.up, 0)
 		return
 	}
-	gauge(g.up, 1)
 	for _, status := range all {
 		gauge(g.pending, float64(status.Ledger.Pending), status.Channel)
 		gauge(g.oldest, status.Oldest.Seconds(), status.Channel)

@@ -2,10 +2,13 @@ package server
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"slackrelay/notifier"
+	"slackrelay/ratelimit"
 )
 
 // readyTimeout bounds how long /readyz waits for the limiter.
@@ -35,10 +38,13 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusServiceUnavailable
 		ready.Reasons = append(ready.Reasons, "draining: this replica is about to stop")
 	}
-	if err := s.opts.Status.Ping(ctx); err != nil {
+	away := s.opts.Status.Away(ctx)
+	ready.Reasons = append(ready.Reasons, awayReasons(away)...)
+	if len(away) == len(s.opts.Status.Channels()) && !slices.ContainsFunc(slices.Collect(maps.Values(away)), takesIn) {
 		status = http.StatusServiceUnavailable
-		ready.Reasons = append(ready.Reasons, "Redis does not answer: no channel can take anything in")
-	} else {
+		ready.Reasons = append(ready.Reasons, "no channel can take anything in")
+	}
+	if len(away) == 0 {
 		ready.Reasons = append(ready.Reasons, s.stoppedChannels(ctx)...)
 	}
 	switch {
@@ -48,6 +54,22 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		ready.Status = "degraded"
 	}
 	s.writeJSON(w, r, status, ready)
+}
+
+func takesIn(policy ratelimit.Policy) bool { return policy != ratelimit.PolicyClosed }
+
+// awayReasons say which channels go on without Redis, and how.
+func awayReasons(away map[string]ratelimit.Policy) []string {
+	var reasons []string
+	for _, channel := range slices.Sorted(maps.Keys(away)) {
+		switch policy := away[channel]; policy {
+		case ratelimit.PolicyClosed:
+			reasons = append(reasons, "Redis is away: channel "+channel+" takes nothing in (closed)")
+		default:
+			reasons = append(reasons, "Redis is away: channel "+channel+" goes on without it ("+string(policy)+"), and what it admits is not durable")
+		}
+	}
+	return reasons
 }
 
 // stoppedChannels says which channels send nothing, and why. A channel that waits as Slack asked is well.

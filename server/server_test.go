@@ -43,11 +43,11 @@ func setup(tb testing.TB) bundle {
 	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0)
 	window := func(limit int64) ratelimit.Window { return ratelimit.Window{Limit: limit, Per: 30 * time.Minute} }
 	channels := []pipeline.Channel{
-		{Name: "open", Global: window(3), Category: window(2), Pace: outbox.Pace{Burst: 1}},
-		{Name: "guarded", Global: window(3), Category: window(2), Pace: outbox.Pace{Burst: 1}},
+		{Name: "open", Tiers: tiers(window(3), window(2)), Pace: outbox.Pace{Burst: 1}},
+		{Name: "guarded", Tiers: tiers(window(3), window(2)), Pace: outbox.Pace{Burst: 1}},
 	}
 	registry := prometheus.NewRegistry()
-	status := pipeline.NewStatus(limiter, channels)
+	status := pipeline.NewStatus(limiter, channels, nil)
 	registry.MustRegister(server.NewGauges(status))
 	log := &bytes.Buffer{}
 	return bundle{limiter: limiter, log: log, Server: server.New(server.Options{
@@ -392,4 +392,11 @@ func FuzzHook(f *testing.F) {
 		require.Contains(t, []int{202, 400, 401, 413, 415}, status, "%s", answer)
 		require.True(t, json.Valid(answer))
 	})
+}
+
+func tiers(channel, category ratelimit.Window) []ratelimit.Tier {
+	return []ratelimit.Tier{
+		{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{channel}},
+		{Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{category}},
+	}
 }

@@ -35,7 +35,8 @@ func TestRedisDownAtStartAndBack(t *testing.T) {
 	relay := startRelay(t, fast(redis.URL, slack)...)
 	status, answer := request(t, http.MethodGet, relay.ops+"/readyz", "", nil)
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.JSONEq(t, `{"status":"unavailable","reasons":["Redis does not answer: no channel can take anything in"]}`, string(answer))
+	require.JSONEq(t, `{"status":"unavailable","reasons":[
+		"Redis is away: channel alerts takes nothing in (closed)","no channel can take anything in"]}`, string(answer))
 	status, _ = request(t, http.MethodGet, relay.ops+"/healthz", "", nil)
 	require.Equal(t, http.StatusOK, status, "a restart would mend nothing")
 	require.Equal(t, "0", relay.metric(t, "relay_redis_up"))
@@ -57,7 +58,8 @@ func TestRedisDownAtStartAndBack(t *testing.T) {
 func TestRedisRestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_PACE=1s", "RELAY_CHANNEL_ALERTS_BURST=1")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_PACE=1s", "RELAY_CHANNEL_ALERTS_BURST=1",
+		"RELAY_CHANNEL_ALERTS_ON_REDIS_DOWN=closed")...)
 	receipt := relay.take(t, "alerts", []event{{Title: "a"}, {Title: "b"}, {Title: "c"}})
 	require.Equal(t, 3, receipt.Admitted)
 	redis.Kill()
@@ -252,7 +254,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	const token, ingress, hook, password = "xoxb-very-secret", "ingress-very-secret", "hook-very-secret", "redis-very-secret"
 	slack, redis := startSlack(t), redistest.Start(t, "--requirepass", password)
 	relay := startRelay(t, fast("redis://:"+password+"@"+redis.Addr, slack,
-		"RELAY_SLACK_TOKEN="+token, "RELAY_CHANNELS=alerts,hook,gone", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN="+ingress,
+		"RELAY_SLACK_TOKEN="+token, "RELAY_CHANNELS=alerts,hook,gone", "RELAY_CHANNEL_HOOK_ON_REDIS_DOWN=closed", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN="+ingress,
 		"RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL="+slack.WebhookURL("B0", hook),
 		"RELAY_CHANNEL_GONE_SLACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B1/"+hook)...)
 	slack.Script("C0ALERTS", fakeslack.Reply{Cut: true}, fakeslack.APIError("token_revoked"))

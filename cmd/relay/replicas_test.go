@@ -72,6 +72,9 @@ func twoReplicas(t *testing.T, batch int) {
 		}
 	}
 	posting.Wait()
+	require.Eventually(t, func() bool { // each replica counts by itself what it knew to be closed, and folds it in soon
+		return replicas[0].status(t, "alerts").Ledger.Received == 200
+	}, 5*time.Second, 20*time.Millisecond)
 	status := replicas[0].settled(t, "alerts", 30*time.Second)
 
 	require.Len(t, slack.Posts(), 100)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,8 +81,18 @@ func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 	takes := newTask(ctx, func(ctx context.Context) error {
 		return server.Serve(ctx, public, r.server.Public(), r.log, grace)
 	})
+	lives := newTask(ctx, func(ctx context.Context) error {
+		if r.shared != nil {
+			r.shared.Run(ctx)
+		}
+		return nil
+	})
 	delivers := newTask(ctx, func(ctx context.Context) error {
-		r.courier.Run(ctx)
+		var all sync.WaitGroup
+		for _, courier := range r.couriers {
+			all.Go(func() { courier.Run(ctx) })
+		}
+		all.Wait()
 		return nil
 	})
 	answers := newTask(ctx, func(ctx context.Context) error {
@@ -97,7 +108,12 @@ func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 	case failed = <-takes.done:
 	case failed = <-answers.done:
 	}
-	err := errors.Join(failed, takes.stop(), delivers.stop())
+	err := errors.Join(failed, takes.stop(), delivers.stop(), lives.stop())
+	if r.shared != nil {
+		if closeErr := r.shared.Close(ctx); closeErr != nil {
+			r.log.WarnContext(ctx, "the last drops were not counted in Redis", "error", closeErr)
+		}
+	}
 	r.sayWhatIsLost(ctx)
 	err = errors.Join(err, answers.stop())
 	r.log.InfoContext(ctx, "relay stopped")

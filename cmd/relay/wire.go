@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,9 +29,10 @@ type relay struct {
 	cfg      configs.Config
 	log      *slog.Logger
 	server   *server.Server
-	courier  *pipeline.Courier
+	couriers []*pipeline.Courier
 	status   *pipeline.Status
 	previews map[string]*notifier.Preview
+	shared   *ratelimit.Shared // nil without Redis
 	close    func() error
 }
 
@@ -44,8 +46,9 @@ type surroundings struct {
 // assemble puts the rooms together: the engines on Redis, or their twins in memory, then the way of an event
 // from the webhook to Slack.
 func assemble(cfg configs.Config, around surroundings) (*relay, error) {
-	r := &relay{cfg: cfg, log: around.log, previews: map[string]*notifier.Preview{}}
-	limiter, box, err := r.engines(around)
+	r := &relay{cfg: cfg, log: around.log, previews: map[string]*notifier.Preview{}, close: func() error { return nil }}
+	registry := prometheus.NewRegistry()
+	e, err := r.engines(around, registry)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +58,16 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 			return r.previews[name]
 		})
 	})
-	registry := prometheus.NewRegistry()
 	metrics := pipeline.NewMetrics(registry)
-	r.status = pipeline.NewStatus(limiter, channels)
+	r.status = pipeline.NewStatus(e.limiter, channels, e.outages)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), server.NewGauges(r.status))
-	r.courier = pipeline.NewCourier(pipeline.CourierOptions{
-		Outbox: box, Channels: channels, Metrics: metrics, Logger: around.log, SendTimeout: cfg.SlackTimeout,
-	})
+	for _, box := range e.boxes {
+		r.couriers = append(r.couriers, pipeline.NewCourier(pipeline.CourierOptions{
+			Outbox: box, Channels: channels, Metrics: metrics, Logger: around.log, SendTimeout: cfg.SlackTimeout,
+		}))
+	}
 	intake := pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: limiter, Channels: channels, Metrics: metrics, Admitted: r.courier.Wake,
+		Limiter: e.limiter, Channels: channels, Metrics: metrics, Admitted: r.wake,
 	})
 	r.server = server.New(server.Options{
 		Channels: cfg.ServerChannels(), Intake: intake, Status: r.status, Registry: registry, Logger: around.log,
@@ -71,25 +75,72 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 	return r, nil
 }
 
-// engines are the limiter and the outbox, on Redis or in memory.
-func (r *relay) engines(around surroundings) (ratelimit.Limiter, outbox.Outbox, error) {
+// wake has every courier look at a channel's outbox.
+func (r *relay) wake(channel string) {
+	for _, courier := range r.couriers {
+		courier.Wake(channel)
+	}
+}
+
+// engines are a limiter and where it queues what it admits: on Redis, with a fallback in memory for when that
+// is away; or in memory alone.
+type engines struct {
+	limiter ratelimit.Limiter
+	boxes   []outbox.Outbox
+	outages pipeline.Outages
+}
+
+func (r *relay) engines(around surroundings, registry prometheus.Registerer) (engines, error) {
 	opts := outbox.Options{Owner: owner(), Lease: r.cfg.Lease}
 	redisOptions, err := r.cfg.Redis()
 	if err != nil {
-		return nil, nil, err
+		return engines{}, err
 	}
 	if redisOptions == nil {
-		r.close = func() error { return nil }
 		if around.speed > 1 { // store time runs ahead; the lease is meant in wall time
 			opts.Lease = time.Duration(float64(opts.Lease) * around.speed)
 		}
 		store := memstore.New(memstore.Options{Speed: around.speed})
-		return ratelimit.NewMemory(store, r.cfg.Dedupe), outbox.NewMemory(store, opts), nil
+		return engines{
+			limiter: ratelimit.NewMemory(store, r.cfg.Dedupe), boxes: []outbox.Outbox{outbox.NewMemory(store, opts)},
+		}, nil
 	}
 	configs.RedisLog(around.log)
-	client := redis.NewClient(redisOptions)
+	client := redis.NewUniversalClient(redisOptions)
 	r.close = client.Close
-	return ratelimit.NewRedis(client, ratelimit.RedisOptions{Dedupe: r.cfg.Dedupe}), outbox.NewRedis(client, opts), nil
+	return r.onRedis(client, opts, registry), nil
+}
+
+func (r *relay) onRedis(client redis.UniversalClient, opts outbox.Options, registry prometheus.Registerer) engines {
+	store := memstore.New(memstore.Options{})
+	opts.PaceFactor = func() int64 { return r.shared.Health().Replicas }
+	unsent := &unsent{box: outbox.NewMemory(store, opts)}
+	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "relay_redis_clock_steps_total", Help: "How often Redis's clock was found to have gone back.",
+	}, []string{"channel"})
+	registry.MustRegister(steps)
+	r.shared = ratelimit.NewShared(ratelimit.NewRedis(client, ratelimit.RedisOptions{
+		Dedupe: r.cfg.Dedupe,
+		Stepped: func(channel string, by time.Duration) {
+			steps.WithLabelValues(channel).Inc()
+			r.log.Error("the clock of Redis went back; what it had admitted \"later\" was moved to now", "channel", channel, "by", by)
+		},
+	}), ratelimit.SharedOptions{
+		Replica: opts.Owner, Policies: r.cfg.Policies(), Replicas: int(r.cfg.Replicas), Store: store, Unsent: unsent,
+		Dedupe: r.cfg.Dedupe, CallTimeout: r.cfg.RedisTimeout, Logger: r.log,
+	})
+	return engines{limiter: r.shared, boxes: []outbox.Outbox{outbox.NewRedis(client, opts), unsent.box}, outages: r.shared}
+}
+
+// unsent gives back what the fallback queued in memory, in the limiter's words.
+type unsent struct{ box *outbox.Memory }
+
+func (u *unsent) TakeBack(ctx context.Context, scope ratelimit.Scope) ([]int64, error) {
+	return u.box.TakeBack(ctx, outbox.Channel{Group: scope.Group, Name: scope.Channel})
+}
+
+func (u *unsent) Resume(scope ratelimit.Scope) {
+	u.box.Resume(outbox.Channel{Group: scope.Group, Name: scope.Channel})
 }
 
 // owner names this process among the replicas, and this start of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ const clockKey = "redistest:clock"
 type Clocked struct {
 	*redis.Client
 	t   testing.TB
+	mu  sync.Mutex
 	now time.Time
 }
 
@@ -29,11 +31,17 @@ func NewClocked(tb testing.TB, client *redis.Client, now time.Time) *Clocked {
 }
 
 // Now is the time that scripts see.
-func (c *Clocked) Now() time.Time { return c.now }
+func (c *Clocked) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
 
 // Advance moves the clock.
 func (c *Clocked) Advance(d time.Duration) {
 	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 	us := c.now.UnixMicro()
 	if err := c.HSet(context.Background(), clockKey, "s", us/1e6, "us", us%1e6).Err(); err != nil {

@@ -1,0 +1,96 @@
+package ratelimit
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Health is how a limiter stands, for people and probes.
+type Health struct {
+	Up        bool         // the shared state can be reached
+	Replicas  int64        // processes that share it, this one included
+	StateLost int64        // how often it came back without its data, since the start
+	Away      []AwayStatus // channels that are decided without it now
+}
+
+// AwayStatus is a channel that is decided without the shared state.
+type AwayStatus struct {
+	Channel string
+	Policy  Policy // the one in effect
+	Since   time.Time
+}
+
+// Health tells how the limiter stands.
+func (s *Shared) Health() Health {
+	h := Health{Up: s.reached.Load(), Replicas: s.replicas(), StateLost: s.stateLost.Load()}
+	for _, ch := range s.all() {
+		if !ch.outage.down() {
+			continue
+		}
+		ch.outage.mu.Lock()
+		h.Away = append(h.Away, AwayStatus{Channel: ch.scope.Channel, Policy: ch.effective(), Since: ch.outage.since})
+		ch.outage.mu.Unlock()
+		h.Up = false
+	}
+	return h
+}
+
+// PolicyOf is the policy that a channel follows while Redis is away, as far as this process can.
+func (s *Shared) PolicyOf(scope Scope) Policy { return s.channel(scope).effective() }
+
+// Run says that this process lives, until ctx ends.
+func (s *Shared) Run(ctx context.Context) {
+	for {
+		if err := s.beat(ctx); err != nil { // each channel has its own breaker, which says what it means
+			s.opts.Logger.DebugContext(ctx, "no heartbeat", "error", err)
+		}
+		if sleep(ctx, s.opts.Heartbeat-rand.N(s.opts.Heartbeat/4)) != nil { //nolint:gosec // jitter is no secret
+			return
+		}
+	}
+}
+
+// beat says that this process lives, and learns how many do.
+func (s *Shared) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	alive, epoch, err := s.engine.heartbeat(ctx, beat{replica: s.opts.Replica, keep: 3 * s.opts.Heartbeat})
+	if err != nil {
+		return err
+	}
+	s.alive.Store(alive)
+	s.reached.Store(true)
+	if before, _ := s.epoch.Swap(epoch).(string); before != "" && before != epoch {
+		s.stateLost.Add(1)
+		for _, ch := range s.all() {
+			ch.closed.clear()
+		}
+		s.opts.Logger.ErrorContext(ctx, "the data of Redis is lost: limits begin anew, and up to one more limit can be admitted within a window")
+	}
+	return nil
+}
+
+// farewell says that this process ends, so that the others need not wait for it to be forgotten.
+func (s *Shared) farewell(ctx context.Context) {
+	if _, _, err := s.engine.heartbeat(ctx, beat{replica: s.opts.Replica, keep: 3 * s.opts.Heartbeat, ended: true}); err != nil {
+		s.opts.Logger.DebugContext(ctx, "the other replicas notice a little later that this one ended", "error", err)
+	}
+}
+
+// lostAtClose says what ends with this process, because Redis is still away.
+func (s *Shared) lostAtClose(ctx context.Context) {
+	for _, ch := range s.all() {
+		if !ch.outage.down() {
+			continue
+		}
+		admitted, unsent, err := ch.takeBack(ctx)
+		s.opts.Logger.ErrorContext(ctx, "still without Redis at the end: what was decided without it is not in the shared ledger",
+			"channel", ch.scope.Channel, "admitted", admitted, "not_sent", unsent, "error", err)
+	}
+}
+
+func compareScopes(a, b Scope) int {
+	return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Group, b.Group))
+}

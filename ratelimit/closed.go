@@ -1,0 +1,226 @@
+package ratelimit
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// Why a refusal may be repeated without asking: while nothing is removed early, no limit is raised, no state is
+// lost and Redis's time is monotone, a level that was full stays so until its newest entries leave. What breaks
+// one of these is bounded by SharedOptions.MaxStale, and the cache is emptied when a call fails.
+
+// Safety margins of a deadline that is reckoned on this process's clock.
+const (
+	clockDrift  = 2000 // one part in so many: 500 ppm
+	clockMargin = 50 * time.Millisecond
+	// unsureFor bounds what a strategy promises whose refusal may end early.
+	unsureFor = 100 * time.Millisecond
+	// maxClosed is how many entries a channel keeps; above it, those that ended go.
+	maxClosed = 4096
+)
+
+// closedKey is what is closed: a level with its windows, or one way of a request through its levels.
+type closedKey struct {
+	key      string // of the level; "" = a way
+	category string
+	hash     uint64 // of windows and strategy, so that a changed configuration finds nothing
+}
+
+// closedEntry says until when something is closed.
+type closedEntry struct {
+	until   time.Time // refused without asking until then
+	reopens time.Time // when it could fit, as Redis reckoned
+	refresh time.Time // from when on a hit asks again in the background
+	request *Request  // what hit it last, to ask again with; nil = not hit since it was asked
+}
+
+type closedCache struct {
+	mu         sync.Mutex
+	entries    map[closedKey]*closedEntry
+	refreshing bool
+}
+
+var hashSeed = maphash.MakeSeed()
+
+func (c *closedCache) init() { c.entries = map[closedKey]*closedEntry{} }
+
+func (c *closedCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.entries)
+}
+
+func (l *Level) hash() uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(n uint64) { h = (h ^ n) * 1099511628211 }
+	for _, w := range l.Windows {
+		mix(uint64(w.Limit)) //nolint:gosec // any bits will do
+		mix(uint64(w.Per))   //nolint:gosec // any bits will do
+	}
+	mix(uint64(l.option())) //nolint:gosec // any bits will do
+	return h
+}
+
+func levelKey(l *Level) closedKey { return closedKey{key: l.Key, hash: l.hash()} }
+
+// wayKey is a request's way through its levels, with what is held back for others.
+func wayKey(r *Request) closedKey {
+	h := uint64(r.Headroom)*31 + 1 //nolint:gosec // any bits will do
+	for i := range r.Levels {
+		h = (h^maphash.String(hashSeed, r.Levels[i].Key))*1099511628211 + r.Levels[i].hash()
+	}
+	if f := r.Fairness; f.on() {
+		first := f.FirstNotice
+		h = (h ^ uint64(first.Slots<<32+first.PerCategory<<16+first.Floor)) * 1099511628211 //nolint:gosec // any bits will do
+		for _, reserve := range f.Reserves {
+			h = (h^maphash.String(hashSeed, reserve.Category))*1099511628211 + uint64(reserve.Slots) //nolint:gosec // any bits will do
+		}
+	}
+	return closedKey{category: r.Category, hash: h}
+}
+
+// held tells whether more than its levels can close a request.
+func (r *Request) held() bool { return r.Headroom > 0 || r.Fairness.on() }
+
+// knownClosed refuses a request for one unit at a level that is certainly full.
+func (ch *channel) knownClosed(r *Request) (Decision, bool) {
+	if ch.opts.MaxStale < 0 || r.units() > 1 || ch.outage.down() {
+		return Decision{}, false
+	}
+	now := ch.opts.Now()
+	d, due := ch.closed.look(r, now)
+	if d.Outcome != Dropped || ch.inDoubt(*r) {
+		return Decision{}, false
+	}
+	if due {
+		ch.inBackground(ch.refresh)
+	}
+	return d, true
+}
+
+// look answers Dropped where the request is refused, and whether it is time to ask again.
+func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.entries) == 0 {
+		return d, false
+	}
+	hit := func(key closedKey, level string) {
+		e := c.entries[key]
+		if e == nil || !now.Before(e.until) {
+			return
+		}
+		d.Outcome, d.DecidedBy, d.Durable = Dropped, ByClosedCache, true
+		d.Refused = append(d.Refused, level)
+		d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
+		if e.request == nil {
+			request := *r
+			request.Enqueue = nil
+			e.request = &request
+		}
+		due = due || !now.Before(e.refresh)
+	}
+	for i := range r.Levels {
+		if !r.Levels[i].Shadow {
+			hit(levelKey(&r.Levels[i]), r.Levels[i].Name)
+		}
+	}
+	if len(d.Refused) == 0 && r.held() {
+		hit(wayKey(r), r.Levels[0].Name)
+	}
+	if len(d.Refused) > 0 {
+		d.Level = d.Refused[0]
+	}
+	if due && c.refreshing {
+		due = false
+	}
+	c.refreshing = c.refreshing || due
+	return d, due
+}
+
+// learnClosed keeps what an answer says is closed. before is when it was asked for, on this process's clock.
+func (ch *channel) learnClosed(a answer, requests []Request, before time.Time) {
+	if ch.opts.MaxStale < 0 {
+		return
+	}
+	ch.closed.mu.Lock()
+	defer ch.closed.mu.Unlock()
+	if len(ch.closed.entries) > maxClosed {
+		for key, e := range ch.closed.entries {
+			if !before.Before(e.until) {
+				delete(ch.closed.entries, key)
+			}
+		}
+	}
+	for _, c := range a.closed {
+		ch.closed.put(levelKey(c.level), before, c.until, c.level.Strategy.monotone(), ch.stretch(ch.opts.MaxStale))
+	}
+	for i, d := range a.decisions {
+		if r := &requests[i]; d.Outcome == Dropped && r.held() && r.units() == 1 && d.Level == LevelChannel {
+			ch.closed.put(wayKey(r), before, d.RetryAfter, true, ch.stretch(ch.opts.MaxStale))
+		}
+	}
+}
+
+func (c *closedCache) put(key closedKey, before time.Time, closed time.Duration, sure bool, stale time.Duration) {
+	believed := closed - closed/clockDrift - clockMargin
+	if !sure {
+		believed = min(believed, unsureFor)
+	}
+	believed = min(believed, stale)
+	if believed <= 0 || len(c.entries) > 2*maxClosed {
+		delete(c.entries, key)
+		return
+	}
+	c.entries[key] = &closedEntry{
+		until: before.Add(believed), reopens: before.Add(closed), refresh: before.Add(believed * 3 / 4),
+	}
+}
+
+// refresh asks again, in one call, for all that was hit since it was asked for. What is open by now is
+// forgotten.
+func (ch *channel) refresh(ctx context.Context) {
+	requests, keys := ch.closed.hits()
+	before := ch.opts.Now()
+	if len(requests) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
+		defer cancel()
+		a, err := ch.engine.decide(ctx, modePeek, ch.scope, requests)
+		ch.closed.mu.Lock()
+		for _, key := range keys {
+			delete(ch.closed.entries, key)
+		}
+		ch.closed.mu.Unlock()
+		if err == nil {
+			ch.learnClosed(a, requests, before)
+			ch.learnUse(requests, a.decisions, before)
+		}
+	}
+	ch.closed.mu.Lock()
+	ch.closed.refreshing = false
+	ch.closed.mu.Unlock()
+}
+
+// hits are requests that ask for everything that was hit, each once, all with the same fairness.
+func (c *closedCache) hits() ([]Request, []closedKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var requests []Request
+	var keys []closedKey
+	asked := map[closedKey]bool{}
+	for key, e := range c.entries {
+		if e.request == nil || len(requests) == MaxBatch || len(requests) > 0 && !e.request.Fairness.same(requests[0].Fairness) {
+			continue
+		}
+		keys = append(keys, key)
+		if way := wayKey(e.request); !asked[way] {
+			asked[way] = true
+			r := *e.request
+			r.ID = "closed?" // no id of an event, so that it is no duplicate
+			requests = append(requests, r)
+		}
+	}
+	return requests, keys
+}

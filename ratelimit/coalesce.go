@@ -1,0 +1,107 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// coalescer makes one call of what arrives while another is under way. An idle channel waits for nothing.
+type coalescer struct {
+	mu      sync.Mutex
+	waiting []*caller
+	running bool
+}
+
+// caller is one Admit that waits for its part of a call.
+type caller struct {
+	requests []Request
+	done     chan outcome // buffered: the call never waits for a caller that left
+}
+
+type outcome struct {
+	decisions []Decision
+	err       error
+}
+
+// join has requests decided, together with those of others. Each caller waits on its own context; the call
+// has one of its own, so that nobody's leaving cuts it for the others.
+func (ch *channel) join(ctx context.Context, requests []Request) ([]Decision, error) {
+	if ch.outage.down() && ch.inDoubt(requests...) {
+		return nil, fmt.Errorf("%w: it is not known whether this was admitted before Redis went away", ErrUnavailable)
+	}
+	c := &caller{requests: requests, done: make(chan outcome, 1)}
+	ch.calls.mu.Lock()
+	ch.calls.waiting = append(ch.calls.waiting, c)
+	start := !ch.calls.running
+	ch.calls.running = true
+	ch.calls.mu.Unlock()
+	if start {
+		go ch.serve()
+	}
+	select {
+	case o := <-c.done:
+		if o.err == nil {
+			ch.settle(requests)
+		}
+		return o.decisions, o.err
+	case <-ctx.Done():
+		ch.doubt(requests)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+	}
+}
+
+// serve makes calls until nobody waits.
+func (ch *channel) serve() {
+	for {
+		callers, requests := ch.calls.take()
+		if len(callers) == 0 {
+			return
+		}
+		decisions, err := ch.decideAll(requests)
+		for _, c := range callers {
+			n := len(c.requests)
+			if err != nil {
+				c.done <- outcome{err: err}
+				continue
+			}
+			c.done <- outcome{decisions: decisions[:n:n]}
+			decisions = decisions[n:]
+		}
+	}
+}
+
+// take takes the callers of the next call, in order, whole.
+func (c *coalescer) take() (callers []*caller, requests []Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for ; n < len(c.waiting); n++ {
+		next := c.waiting[n].requests
+		if n > 0 && (len(requests)+len(next) > MaxBatch || !next[0].Fairness.same(requests[0].Fairness)) {
+			break
+		}
+		requests = append(requests, next...)
+	}
+	callers, c.waiting = c.waiting[:n:n], c.waiting[n:]
+	c.running = n > 0
+	return callers, requests
+}
+
+// decideAll asks Redis, or decides as the channel's policy says while Redis is away.
+func (ch *channel) decideAll(requests []Request) ([]Decision, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), ch.opts.CallTimeout)
+	defer cancel()
+	if ch.outage.down() {
+		return ch.fallback(ctx, requests)
+	}
+	before := ch.opts.Now()
+	a, err := ch.breaker.call(func() (answer, error) { return ch.engine.decide(ctx, modeAdmit, ch.scope, requests) })
+	if err != nil {
+		return ch.failed(ctx, requests, err)
+	}
+	ch.reached.Store(true)
+	ch.learnClosed(a, requests, before)
+	ch.learnUse(requests, a.decisions, before)
+	return a.decisions, nil
+}

@@ -1,0 +1,159 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// counts are what this process decided by itself and Redis does not know yet. They are folded into the shared
+// ledger in parcels with a sequence: one that was taken in before changes nothing, so that a parcel whose fate
+// is unknown is simply sent again. Parcels of a channel go one after the other.
+type counts struct {
+	mu         sync.Mutex
+	totals     map[string]int64
+	categories map[string]int64 // dropped
+	learn      bool
+	returning  []Request // admitted by the fallback, to be taken in
+	scheduled  bool
+
+	sending  sync.Mutex
+	sequence int64
+	parcel   *parcel // sent, but not known to have arrived
+}
+
+type parcel struct {
+	fold    fold
+	restore []Request
+	drops   drops
+}
+
+// otherCategory takes what exceeds the number of categories in one parcel.
+const otherCategory = "other"
+
+// count notes a decision of this process, and has it folded soon.
+func (ch *channel) count(r *Request, o Outcome) {
+	c := &ch.counts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.totals == nil {
+		c.totals, c.categories = map[string]int64{}, map[string]int64{}
+	}
+	c.totals["received"]++
+	if o == Duplicate {
+		c.totals["duplicate"]++
+	} else {
+		c.totals["dropped"]++
+		category := r.Category
+		if _, ok := c.categories[category]; !ok && len(c.categories) >= maxCategories {
+			category = otherCategory
+		}
+		c.categories[category]++
+	}
+	c.learn = c.learn || r.Fairness.on() && r.Fairness.FirstNotice.Auto
+	ch.schedule()
+}
+
+// schedule has the counts folded after a while. The caller holds the lock.
+func (ch *channel) schedule() {
+	if ch.counts.scheduled {
+		return
+	}
+	ch.counts.scheduled = true
+	ch.inBackground(func(ctx context.Context) {
+		sleepErr := sleep(ctx, ch.stretch(ch.opts.FoldEvery))
+		ch.counts.mu.Lock()
+		ch.counts.scheduled = false
+		ch.counts.mu.Unlock()
+		if sleepErr != nil || ch.outage.down() {
+			return // Close folds, or the return of Redis
+		}
+		if err := ch.fold(ctx); err != nil {
+			ch.opts.Logger.WarnContext(ctx, "drops are not counted in Redis yet; they are folded in later",
+				"channel", ch.scope.Channel, "error", err)
+			ch.counts.mu.Lock()
+			ch.schedule()
+			ch.counts.mu.Unlock()
+		}
+	})
+}
+
+// fold sends what was counted before, in order. What is counted meanwhile goes with the next fold: a storm
+// would keep this one busy for ever.
+func (ch *channel) fold(ctx context.Context) error {
+	ch.counts.sending.Lock()
+	defer ch.counts.sending.Unlock()
+	for last := false; !last; {
+		inDoubt := ch.counts.parcel != nil
+		p := ch.counts.next(ch.opts.Replica)
+		if p == nil {
+			return nil
+		}
+		if err := ch.send(ctx, p); err != nil {
+			return fmt.Errorf("fold %d: %w", p.fold.sequence, err)
+		}
+		ch.counts.parcel = nil
+		last = !inDoubt && len(p.restore) == 0
+	}
+	return nil
+}
+
+func (ch *channel) send(ctx context.Context, p *parcel) error {
+	ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
+	defer cancel()
+	if len(p.restore) > 0 {
+		return ch.engine.restore(ctx, ch.scope, p.restore, p.fold)
+	}
+	return ch.engine.fold(ctx, ch.scope, p.fold, p.drops)
+}
+
+// next is the parcel to send now: the one in doubt, else what came back from an outage, else the drops.
+func (c *counts) next(replica string) *parcel {
+	if c.parcel != nil {
+		return c.parcel
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch n := len(c.returning); {
+	case n > 0:
+		c.parcel = &parcel{restore: c.returning[:min(n, MaxBatch)]}
+		c.returning = c.returning[min(n, MaxBatch):]
+	case len(c.totals) > 0:
+		c.parcel = &parcel{drops: drops{totals: c.totals, categories: c.categories, learn: c.learn}}
+		c.totals, c.categories, c.learn = nil, nil, false
+	default:
+		return nil
+	}
+	c.sequence++
+	c.parcel.fold = fold{replica: replica, sequence: c.sequence}
+	return c.parcel
+}
+
+// Flush folds everything that this process decided by itself into Redis.
+func (s *Shared) Flush(ctx context.Context) error {
+	for _, ch := range s.all() {
+		if ch.outage.down() {
+			continue
+		}
+		if err := ch.fold(ctx); err != nil {
+			return fmt.Errorf("channel %s: %w", ch.scope.Channel, err)
+		}
+	}
+	return nil
+}
+
+// closeTimeout bounds the last fold.
+const closeTimeout = 5 * time.Second
+
+// Close stops what runs in the background, and folds what is left.
+func (s *Shared) Close(ctx context.Context) error {
+	s.cancel()
+	s.background.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	err := s.Flush(ctx)
+	s.lostAtClose(ctx)
+	s.farewell(ctx)
+	return err
+}

@@ -1,0 +1,310 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"slackrelay/lua/memstore"
+)
+
+// SharedOptions configure a Shared limiter.
+type SharedOptions struct {
+	// Replica names this process among those that share the limits; it must be unique to each start.
+	Replica string
+	// Policies say what happens to a channel while Redis is away. Default PolicyClosed.
+	Policies map[string]Policy
+	// Replicas is how many processes are expected; 0 = not known. The larger of this and those heard counts.
+	Replicas int
+	// Store is where the fallback keeps what it admits; the in-memory outbox sends from it.
+	Store *memstore.Store
+	// Unsent gives up what the fallback admitted and nobody sent yet. Default: all counts as sent.
+	Unsent Unsent
+	// Dedupe is how long an admitted id is remembered. Default 1 h.
+	Dedupe time.Duration
+	// CallTimeout bounds one call of Redis. Default 1 s.
+	CallTimeout time.Duration
+	// MaxStale is how long an answer "closed" is believed without asking again; it bounds the harm of a
+	// refund, a reset, a raised limit or a failover. Default 1 s; negative = every request is asked for.
+	MaxStale time.Duration
+	// FoldEvery is how long drops that were decided here wait to be counted in Redis. Default 250 ms.
+	FoldEvery time.Duration
+	// ProbeEvery is how often Redis is tried while it is away, less up to half. Default 500 ms.
+	ProbeEvery time.Duration
+	// Heartbeat is how often this process says that it lives; it counts as alive for three times that.
+	// Default 3 s.
+	Heartbeat time.Duration
+	// Now is a monotonic clock. Default time.Now.
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+func (o SharedOptions) withDefaults() SharedOptions {
+	orElse := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	orElse(&o.Dedupe, DefaultDedupe)
+	orElse(&o.CallTimeout, time.Second)
+	orElse(&o.MaxStale, time.Second)
+	orElse(&o.FoldEvery, 250*time.Millisecond)
+	orElse(&o.ProbeEvery, 500*time.Millisecond)
+	orElse(&o.Heartbeat, 3*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Store == nil {
+		o.Store = memstore.New(memstore.Options{})
+	}
+	return o
+}
+
+// Shared is what one of many processes puts in front of Redis, so that a storm costs Redis nearly nothing and
+// an outage stays bounded:
+//
+//   - what is known to be closed is refused here, exactly, and counted in Redis later;
+//   - requests of one channel that come at the same time share one call;
+//   - while Redis is away, each channel follows its [Policy], and what was decided here is folded back after.
+//
+// Run must run while it is used, and Close ends it.
+type Shared struct {
+	engine engine
+	opts   SharedOptions
+	local  *Memory
+
+	mu       sync.Mutex
+	channels map[Scope]*channel
+	unknown  map[string]time.Time // ids whose outcome nobody knows, and until when that matters
+
+	alive     atomic.Int64 // replicas heard, this one included
+	reached   atomic.Bool  // Redis was reached since the start
+	stateLost atomic.Int64 // how often Redis came back without its data
+	epoch     atomic.Value // string
+
+	background sync.WaitGroup
+	ctx        context.Context //nolint:containedctx // ends what runs in the background
+	cancel     context.CancelFunc
+}
+
+var _ Limiter = (*Shared)(nil)
+
+// NewShared puts a Shared in front of an engine, a [Redis] or a [Memory].
+func NewShared(e engine, opts SharedOptions) *Shared {
+	s := &Shared{opts: opts.withDefaults(), channels: map[Scope]*channel{}, unknown: map[string]time.Time{}}
+	s.engine = e
+	s.local = NewMemory(s.opts.Store, s.opts.Dedupe)
+	s.local.by = ByFallback
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.alive.Store(1)
+	s.epoch.Store("")
+	return s
+}
+
+// channel is what this process knows of one channel.
+type channel struct {
+	*Shared
+	scope   Scope
+	policy  Policy
+	closed  closedCache
+	calls   coalescer
+	counts  counts
+	outage  outage
+	breaker *breaker
+}
+
+func (s *Shared) channel(scope Scope) *channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch, ok := s.channels[scope]
+	if !ok {
+		ch = &channel{Shared: s, scope: scope, policy: s.opts.Policies[scope.Channel]}
+		ch.closed.init()
+		ch.outage.init()
+		ch.breaker = newBreaker(ch)
+		s.channels[scope] = ch
+	}
+	return ch
+}
+
+// all are the channels that were used, by name.
+func (s *Shared) all() []*channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.channels), func(a, b *channel) int {
+		return compareScopes(a.scope, b.scope)
+	})
+}
+
+// Admit implements [Limiter].
+func (s *Shared) Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	if err := check(requests); err != nil {
+		return nil, err
+	}
+	ch := s.channel(scope)
+	decisions := make([]Decision, len(requests))
+	var open []int // the places of those that Redis must decide
+	for i := range requests {
+		var known bool
+		if decisions[i], known = ch.knownClosed(&requests[i]); !known {
+			open = append(open, i)
+		}
+	}
+	if len(open) > 0 {
+		decided, err := ch.join(ctx, pick(requests, open))
+		if err != nil {
+			return nil, fmt.Errorf("channel %s: %w", scope.Channel, err)
+		}
+		for i, place := range open {
+			decisions[place] = decided[i]
+		}
+	}
+	// Only now are those that were refused here counted: of a call that fails, nothing is.
+	for i := range decisions {
+		if decisions[i].DecidedBy == ByClosedCache {
+			ch.count(&requests[i], Dropped)
+		}
+	}
+	return decisions, nil
+}
+
+func pick(requests []Request, places []int) []Request {
+	if len(places) == len(requests) {
+		return requests
+	}
+	picked := make([]Request, len(places))
+	for i, place := range places {
+		picked[i] = requests[place]
+	}
+	return picked
+}
+
+// Peek implements [Limiter].
+func (s *Shared) Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	if s.channel(scope).outage.down() {
+		return s.local.Peek(ctx, scope, requests)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	return s.engine.Peek(ctx, scope, requests)
+}
+
+// Refund implements [Limiter].
+func (s *Shared) Refund(ctx context.Context, scope Scope, request Request) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	err := s.engine.Refund(ctx, scope, request)
+	s.channel(scope).closed.clear()
+	return err
+}
+
+// Reset implements [Limiter]. Other processes notice within MaxStale.
+func (s *Shared) Reset(ctx context.Context, levels ...Level) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	err := s.engine.Reset(ctx, levels...)
+	for _, ch := range s.all() {
+		ch.closed.clear()
+	}
+	return err
+}
+
+// Report implements [Limiter]. What this process counted by itself is folded in first. While Redis is away, it
+// tells what this process alone counted since.
+func (s *Shared) Report(ctx context.Context, scope Scope) (Report, error) {
+	ch := s.channel(scope)
+	if ch.outage.down() {
+		return s.local.Report(ctx, scope)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	if err := ch.fold(ctx); err != nil {
+		return Report{}, err
+	}
+	return s.engine.Report(ctx, scope)
+}
+
+// Categories implements [Limiter], with the same exception as Report.
+func (s *Shared) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error) {
+	if s.channel(scope).outage.down() {
+		return s.local.Categories(ctx, scope)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	return s.engine.Categories(ctx, scope)
+}
+
+// Ping implements [Limiter].
+func (s *Shared) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	return s.engine.Ping(ctx)
+}
+
+// Durable implements [Limiter]. It is about the engine: a [Decision] says whether it was the fallback's.
+func (s *Shared) Durable() bool { return s.engine.Durable() }
+
+// inDoubt tells whether the outcome of an id is unknown: it must be asked of Redis, and nobody else.
+func (s *Shared) inDoubt(requests ...Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.unknown) == 0 {
+		return false
+	}
+	now := s.opts.Now()
+	for i := range requests {
+		if until, ok := s.unknown[requests[i].ID]; ok && now.Before(until) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxUnknown bounds the ids in doubt; the oldest are not told from others, so that all go at once.
+const maxUnknown = 100_000
+
+func (s *Shared) doubt(requests []Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.unknown) > maxUnknown {
+		clear(s.unknown)
+	}
+	until := s.opts.Now().Add(s.opts.Dedupe)
+	for i := range requests {
+		s.unknown[requests[i].ID] = until
+	}
+}
+
+func (s *Shared) settle(requests []Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.unknown) == 0 {
+		return
+	}
+	for i := range requests {
+		delete(s.unknown, requests[i].ID)
+	}
+}
+
+// stretch is by how much the intervals of refreshes and folds grow, so that a storming channel costs Redis at
+// most 20 calls a second however many replicas there are: 5 of each of four.
+func (s *Shared) stretch(d time.Duration) time.Duration {
+	return d * time.Duration(max(4, s.replicas())) / 4
+}
+
+func (s *Shared) replicas() int64 { return max(1, s.alive.Load(), int64(s.opts.Replicas)) }
+
+// inBackground runs f until it ends, or Close ends it.
+func (s *Shared) inBackground(f func(ctx context.Context)) {
+	if s.ctx.Err() == nil {
+		s.background.Go(func() { f(s.ctx) })
+	}
+}
