@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"slackrelay/configs"
+	"slackrelay/lua"
 	"slackrelay/lua/memstore"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
@@ -108,10 +109,10 @@ func (r *relay) engines(around surroundings, registry prometheus.Registerer) (en
 	configs.RedisLog(around.log)
 	client := redis.NewUniversalClient(redisOptions)
 	r.close = client.Close
-	return r.onRedis(client, opts, registry), nil
+	return r.onRedis(lua.NewConn(client, r.cfg.RedisWaitReplicas), opts, registry), nil
 }
 
-func (r *relay) onRedis(client redis.UniversalClient, opts outbox.Options, registry prometheus.Registerer) engines {
+func (r *relay) onRedis(client *lua.Conn, opts outbox.Options, registry prometheus.Registerer) engines {
 	store := memstore.New(memstore.Options{})
 	opts.PaceFactor = func() int64 { return r.shared.Health().Replicas }
 	unsent := &unsent{box: outbox.NewMemory(store, opts)}

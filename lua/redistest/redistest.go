@@ -27,10 +27,12 @@ type Server struct {
 	Addr string // host:port
 	URL  string // redis://host:port
 
-	t    testing.TB
-	dir  string
-	args []string
-	cmd  *exec.Cmd
+	t      testing.TB
+	dir    string
+	config string // of a Sentinel, which needs a file that it can write to
+	args   []string
+	cmd    *exec.Cmd
+	client *redis.Client
 }
 
 // Start starts a server without persistence, with further redis-server arguments, and stops it at the
@@ -47,20 +49,12 @@ func Start(tb testing.TB, args ...string) *Server {
 func StartClusterNode(tb testing.TB) *Server {
 	tb.Helper()
 	s := Start(tb, "--cluster-enabled", "yes")
-	client, ctx := s.Client(), tb.Context()
-	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
+	if err := s.Client().ClusterAddSlotsRange(tb.Context(), 0, 16383).Err(); err != nil {
 		tb.Fatalf("give the node all slots: %v", err)
 	}
-	deadline := time.After(startWithin)
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !strings.Contains(client.ClusterInfo(ctx).Val(), "cluster_state:ok") {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			tb.Fatalf("the cluster is not ready: %s", client.ClusterInfo(ctx).Val())
-		}
-	}
+	await(tb, "Cluster of one node", func(ctx context.Context) bool {
+		return strings.Contains(s.Client().ClusterInfo(ctx).Val(), "cluster_state:ok")
+	})
 	return s
 }
 
@@ -81,10 +75,13 @@ func (s *Server) Up() {
 		s.t.Fatal("redis-server is missing: install the Debian package redis-server, or run make test as root")
 	}
 	host, port, _ := net.SplitHostPort(s.Addr)
-	args := append([]string{
-		"--port", port, "--bind", host, "--dir", s.dir, "--save", "", "--appendonly", "no",
-		"--logfile", filepath.Join(s.dir, "redis.log"),
-	}, s.args...)
+	args := []string{"--port", port, "--bind", host, "--dir", s.dir, "--logfile", filepath.Join(s.dir, "redis.log")}
+	if s.config != "" {
+		args = append([]string{s.config}, args...)
+	} else {
+		args = append(args, "--save", "", "--appendonly", "no")
+	}
+	args = append(args, s.args...)
 	s.cmd = exec.Command(path, args...) //nolint:noctx // a test server that Kill ends
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("start redis-server: %v", err)
@@ -105,8 +102,12 @@ func (s *Server) Kill() {
 
 // Client connects to the server as the relay does: no retries, deadlines of the context kept.
 func (s *Server) Client() *redis.Client {
+	if s.client != nil {
+		return s.client
+	}
 	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1})
 	s.t.Cleanup(func() { _ = client.Close() })
+	s.client = client
 	return client
 }
 

@@ -1,0 +1,229 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// settleWithin is how long a topology may take to find itself.
+const settleWithin = 30 * time.Second
+
+// Stop suspends the server, as a machine that hangs would; Continue lets it go on.
+func (s *Server) Stop() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Continue lets a server go on after Stop.
+func (s *Server) Continue() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Sentinels are a master, two replicas of it, and three Sentinels that watch them.
+type Sentinels struct {
+	Name     string   // of the master
+	Addrs    []string // of the Sentinels
+	Master   *Server
+	Replicas []*Server
+}
+
+// StartSentinels starts them, and waits until every Sentinel knows all the others: the first failover would be
+// aborted otherwise.
+func StartSentinels(tb testing.TB) *Sentinels {
+	tb.Helper()
+	s := &Sentinels{Name: "mymaster", Master: Start(tb)}
+	host, port, _ := net.SplitHostPort(s.Master.Addr)
+	for range 2 {
+		s.Replicas = append(s.Replicas, Start(tb, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0"))
+	}
+	for _, replica := range s.Replicas {
+		await(tb, "a replica in step", func(ctx context.Context) bool {
+			return strings.Contains(replica.Client().Info(ctx, "replication").Val(), "master_link_status:up")
+		})
+	}
+	for range 3 {
+		s.Addrs = append(s.Addrs, startSentinel(tb, s.Name, host, port))
+	}
+	for _, addr := range s.Addrs {
+		client := redis.NewSentinelClient(&redis.Options{Addr: addr})
+		tb.Cleanup(func() { _ = client.Close() })
+		await(tb, "a Sentinel that knows the others", func(ctx context.Context) bool {
+			master := client.Master(ctx, s.Name).Val()
+			return master["num-slaves"] == "2" && master["num-other-sentinels"] == "2"
+		})
+	}
+	return s
+}
+
+func startSentinel(tb testing.TB, name, host, port string) string {
+	tb.Helper()
+	conf := filepath.Join(tb.TempDir(), "sentinel.conf")
+	lines := []string{
+		"sentinel monitor " + name + " " + host + " " + port + " 2",
+		"sentinel down-after-milliseconds " + name + " 500",
+		"sentinel failover-timeout " + name + " 3000",
+	}
+	if err := os.WriteFile(conf, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		tb.Fatalf("write %s: %v", conf, err)
+	}
+	s := Reserve(tb)
+	s.config, s.args = conf, []string{"--sentinel"}
+	s.Up()
+	return s.Addr
+}
+
+// CutReplication stops the replicas and drops what the master would still send them: what it admits from now
+// on is lost with it. Restore lets them go on.
+func (s *Sentinels) CutReplication(tb testing.TB) {
+	tb.Helper()
+	for _, replica := range s.Replicas {
+		replica.Stop()
+	}
+	if err := s.Master.Client().ClientKillByFilter(tb.Context(), "type", "replica").Err(); err != nil {
+		tb.Fatalf("cut the replication: %v", err)
+	}
+}
+
+// Restore lets the replicas go on after CutReplication.
+func (s *Sentinels) Restore() {
+	for _, replica := range s.Replicas {
+		replica.Continue()
+	}
+}
+
+// NewMaster waits until the Sentinels agreed on another master than the first one, and returns it.
+func (s *Sentinels) NewMaster(tb testing.TB) *Server {
+	tb.Helper()
+	client := redis.NewSentinelClient(&redis.Options{Addr: s.Addrs[0]})
+	defer client.Close()
+	var master *Server
+	await(tb, "a new master", func(ctx context.Context) bool {
+		addr := client.GetMasterAddrByName(ctx, s.Name).Val()
+		for _, replica := range s.Replicas {
+			if len(addr) == 2 && net.JoinHostPort(addr[0], addr[1]) == replica.Addr {
+				master = replica
+			}
+		}
+		return master != nil
+	})
+	return master
+}
+
+// Cluster is a Redis Cluster of masters, each with a replica where there are replicas.
+type Cluster struct {
+	Nodes []*Server
+	t     testing.TB
+}
+
+// StartCluster starts a Cluster of three masters, with this many replicas each.
+func StartCluster(tb testing.TB, replicas int) *Cluster {
+	tb.Helper()
+	c := &Cluster{t: tb}
+	for range 3 * (1 + replicas) {
+		c.Nodes = append(c.Nodes, Start(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0"))
+	}
+	first := c.Nodes[0].Client()
+	for _, node := range c.Nodes[1:] {
+		host, port, _ := net.SplitHostPort(node.Addr)
+		if err := first.ClusterMeet(tb.Context(), host, port).Err(); err != nil {
+			tb.Fatalf("meet: %v", err)
+		}
+	}
+	const slots = 16384
+	for i := range 3 {
+		if err := c.Nodes[i].Client().ClusterAddSlotsRange(tb.Context(), i*slots/3, (i+1)*slots/3-1).Err(); err != nil {
+			tb.Fatalf("give out slots: %v", err)
+		}
+	}
+	for i, node := range c.Nodes[3:] {
+		await(tb, "a replica of a master", func(ctx context.Context) bool {
+			return node.Client().ClusterReplicate(ctx, c.ID(c.Nodes[i%3])).Err() == nil
+		})
+	}
+	for _, node := range c.Nodes {
+		await(tb, "a Cluster that is whole", func(ctx context.Context) bool {
+			info := node.Client().ClusterInfo(ctx).Val()
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes))) &&
+				strings.Count(node.Client().ClusterNodes(ctx).Val(), "slave ") == 3*replicas
+		})
+	}
+	return c
+}
+
+// Addrs are the addresses of the nodes.
+func (c *Cluster) Addrs() []string {
+	addrs := make([]string, len(c.Nodes))
+	for i, node := range c.Nodes {
+		addrs[i] = node.Addr
+	}
+	return addrs
+}
+
+// ID is how the Cluster calls a node.
+func (c *Cluster) ID(node *Server) string {
+	return node.Client().ClusterMyID(context.Background()).Val()
+}
+
+// Owner is the master that has the slot of a key.
+func (c *Cluster) Owner(key string) (owner *Server, slot int) {
+	c.t.Helper()
+	ctx := c.t.Context()
+	slot = int(c.Nodes[0].Client().ClusterKeySlot(ctx, key).Val())
+	for _, node := range c.Nodes {
+		id := c.ID(node)
+		for _, r := range c.Nodes[0].Client().ClusterSlots(ctx).Val() {
+			if slot >= r.Start && slot <= r.End && r.Nodes[0].ID == id {
+				return node, slot
+			}
+		}
+	}
+	c.t.Fatalf("nobody has slot %d", slot)
+	return nil, 0
+}
+
+// Move moves the slot of a key to another master, key by key, as a resharding does.
+func (c *Cluster) Move(key string, to *Server) {
+	c.t.Helper()
+	ctx := c.t.Context()
+	from, slot := c.Owner(key)
+	source, target := from.Client(), to.Client()
+	do := func(client *redis.Client, args ...any) {
+		if err := client.Do(ctx, args...).Err(); err != nil {
+			c.t.Fatalf("%v: %v", args, err)
+		}
+	}
+	do(target, "cluster", "setslot", slot, "importing", c.ID(from))
+	do(source, "cluster", "setslot", slot, "migrating", c.ID(to))
+	host, port, _ := net.SplitHostPort(to.Addr)
+	for {
+		keys := source.ClusterGetKeysInSlot(ctx, slot, 1).Val()
+		if len(keys) == 0 {
+			break
+		}
+		do(source, "migrate", host, port, keys[0], 0, 5000)
+	}
+	for _, node := range append([]*Server{to, from}, c.Nodes...) {
+		if strings.Contains(node.Client().Info(ctx, "replication").Val(), "role:master") {
+			do(node.Client(), "cluster", "setslot", slot, "node", c.ID(to))
+		}
+	}
+}
+
+func await(tb testing.TB, what string, done func(ctx context.Context) bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), settleWithin)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for !done(ctx) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			tb.Fatalf("no sign of %s within %s", what, settleWithin)
+		}
+	}
+}
