@@ -25,6 +25,9 @@ var refundSource string
 //go:embed reset.lua
 var resetSource string
 
+//go:embed probe.lua
+var probeSource string
+
 //go:embed heartbeat.lua
 var heartbeatSource string
 
@@ -55,6 +58,7 @@ var (
 	Fold      = redis.NewScript(foldSource)
 	Refund    = redis.NewScript(refundSource)
 	Reset     = redis.NewScript(resetSource)
+	Probe     = redis.NewScript(probeSource)
 	Heartbeat = redis.NewScript(heartbeatSource)
 	Report    = redis.NewScript(reportSource)
 	Series    = redis.NewScript(seriesSource)

@@ -78,6 +78,13 @@ const (
 	Epoch = "relay:{replicas}:epoch" // string that changes only where the data was lost
 )
 
+// ProbeKeys are the keys of the start-up probe: a sorted set, a hash, a string, a stream and a list.
+func ProbeKeys() []string {
+	return []string{
+		"relay:{probe}:zset", "relay:{probe}:hash", "relay:{probe}:string", "relay:{probe}:stream", "relay:{probe}:list",
+	}
+}
+
 func escape(name string) string {
 	if !strings.ContainsFunc(name, unsafe) {
 		return name

@@ -50,7 +50,9 @@ func TestScripts(t *testing.T) {
 	client := redistest.Start(t).Client()
 	files, err := os.ReadDir(".")
 	require.NoError(t, err)
-	command := regexp.MustCompile(`call\('([A-Z]+)'`)
+	command := regexp.MustCompile(`(?:call\(|backlog\()'([A-Z]+)'`)
+	probe, err := os.ReadFile("probe.lua")
+	require.NoError(t, err)
 	for _, file := range files {
 		if !strings.HasSuffix(file.Name(), ".lua") {
 			continue
@@ -64,6 +66,7 @@ func TestScripts(t *testing.T) {
 		}
 		require.NoError(t, client.ScriptLoad(t.Context(), text).Err(), file.Name())
 		for _, found := range command.FindAllStringSubmatch(text, -1) {
+			require.Contains(t, string(probe), "call('"+found[1]+"'", "the probe tries every command")
 			require.LessOrEqual(t, since(t, client.Do(t.Context(), "COMMAND", "DOCS", found[1]).Val()), 6.2, "%s in %s", found[1], file.Name())
 		}
 		for _, option := range []string{"'NX'", "'XX'", "'GT'", "'LT'", "'KEEPTTL'"} { // of EXPIRE since 7.0

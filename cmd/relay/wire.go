@@ -33,7 +33,8 @@ type relay struct {
 	couriers []*pipeline.Courier
 	status   *pipeline.Status
 	previews map[string]*notifier.Preview
-	shared   *ratelimit.Shared // nil without Redis
+	redis    redis.UniversalClient // nil where none is configured
+	shared   *ratelimit.Shared     // on it
 	close    func() error
 }
 
@@ -108,7 +109,7 @@ func (r *relay) engines(around surroundings, registry prometheus.Registerer) (en
 	}
 	configs.RedisLog(around.log)
 	client := redis.NewUniversalClient(redisOptions)
-	r.close = client.Close
+	r.redis, r.close = client, client.Close
 	return r.onRedis(lua.NewConn(client, r.cfg.RedisWaitReplicas), opts, registry), nil
 }
 

@@ -31,6 +31,7 @@ type Server struct {
 	dir    string
 	config string // of a Sentinel, which needs a file that it can write to
 	args   []string
+	tls    bool
 	cmd    *exec.Cmd
 	client *redis.Client
 }
@@ -75,11 +76,14 @@ func (s *Server) Up() {
 		s.t.Fatal("redis-server is missing: install the Debian package redis-server, or run make test as root")
 	}
 	host, port, _ := net.SplitHostPort(s.Addr)
-	args := []string{"--port", port, "--bind", host, "--dir", s.dir, "--logfile", filepath.Join(s.dir, "redis.log")}
+	args := []string{map[bool]string{false: "--port", true: "--tls-port"}[s.tls], port, "--bind", host, "--dir", s.dir, "--logfile", filepath.Join(s.dir, "redis.log")}
 	if s.config != "" {
 		args = append([]string{s.config}, args...)
 	} else {
 		args = append(args, "--save", "", "--appendonly", "no")
+	}
+	if s.tls {
+		args = append(args, "--port", "0")
 	}
 	args = append(args, s.args...)
 	s.cmd = exec.Command(path, args...) //nolint:noctx // a test server that Kill ends
@@ -133,6 +137,9 @@ func (s *Server) ping() bool {
 		return false
 	}
 	defer conn.Close()
+	if s.tls {
+		return true // it listens once it can answer
+	}
 	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
 		return false
 	}

@@ -1,0 +1,141 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua/redistest"
+	"slackrelay/notifier/fakeslack"
+	"slackrelay/pipeline"
+)
+
+// outageRun is what two replicas did while Redis was killed and came back under load.
+type outageRun struct {
+	before, during, after tally
+	posts                 int
+	lost                  string // relay_redis_state_lost_total
+	replicas              []*process
+}
+
+// tally counts answers.
+type tally struct{ admitted, dropped, duplicate, refused int }
+
+func (t *tally) add(status int, answer []byte) {
+	var receipt pipeline.Receipt
+	if status != http.StatusAccepted || json.Unmarshal(answer, &receipt) != nil {
+		t.refused++
+		return
+	}
+	t.admitted, t.dropped, t.duplicate = t.admitted+receipt.Admitted, t.dropped+receipt.Dropped, t.duplicate+receipt.Duplicate
+}
+
+// post sends n events to each replica, from two senders each.
+func post(tb testing.TB, replicas []*process, prefix string, n int) tally {
+	tb.Helper()
+	var mu sync.Mutex
+	var all tally
+	var senders sync.WaitGroup
+	for r, replica := range replicas {
+		for s := range 2 {
+			senders.Go(func() {
+				for i := range n / 2 {
+					body, _ := json.Marshal(event{ID: fmt.Sprint(prefix, r, s, i), Category: "disk", Title: prefix})
+					status, answer := request(tb, http.MethodPost, replica.public+"/hooks/alerts", "", body)
+					mu.Lock()
+					all.add(status, answer)
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	senders.Wait()
+	return all
+}
+
+const outageLimit = 40
+
+func runOutage(t *testing.T, policy string, slack *fakeslack.Server, redisArgs ...string) outageRun {
+	t.Helper()
+	redis := redistest.Start(t, redisArgs...)
+	env := fast(redis.URL, slack, "RELAY_REPLICAS=2", "RELAY_CHANNEL_ALERTS_ON_REDIS_DOWN="+policy,
+		fmt.Sprint("RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=", outageLimit), "RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=1000",
+		"RELAY_CHANNEL_ALERTS_WINDOW=1h")
+	run := outageRun{replicas: []*process{startRelay(t, env...), startRelay(t, env...)}}
+	run.before = post(t, run.replicas, "before", 10)
+	redis.Kill()
+	run.during = post(t, run.replicas, "during", 60)
+	for _, replica := range run.replicas {
+		status, answer := request(t, http.MethodGet, replica.ops+"/readyz", "", nil)
+		require.Equal(t, policy == "closed", status == http.StatusServiceUnavailable, "%s", answer)
+		require.Contains(t, string(answer), "Redis is away: channel alerts")
+		require.Equal(t, "0", replica.metric(t, "relay_redis_up"))
+		require.Equal(t, "1", replica.metric(t, `relay_channel_fallback{channel="alerts",policy="`+policy+`"}`))
+		require.EqualValues(t, policy, replica.status(t, "alerts").State.Fallback)
+	}
+	redis.Up()
+	for _, replica := range run.replicas {
+		require.Eventually(t, func() bool {
+			_, answer := request(t, http.MethodGet, replica.ops+"/readyz", "", nil)
+			return string(answer) == `{"status":"ok","reasons":[]}`+"\n"
+		}, 20*time.Second, 10*time.Millisecond)
+		require.Contains(t, replica.output.String(), "going on without Redis")
+		require.Contains(t, replica.output.String(), "back on Redis")
+	}
+	run.after = post(t, run.replicas, "after", 60)
+	status := run.replicas[0].settled(t, "alerts", 20*time.Second)
+	run.posts, run.lost = len(slack.Posts()), run.replicas[0].metric(t, "relay_redis_state_lost_total")
+	for _, replica := range run.replicas {
+		require.Equal(t, "0", replica.metric(t, `relay_ledger_imbalance{channel="alerts"}`))
+	}
+	t.Logf("%s: before %+v, during %+v, after %+v; %d posts, ledger %+v", policy, run.before, run.during, run.after, run.posts, status.Ledger)
+	return run
+}
+
+var always = []string{"--appendonly", "yes", "--appendfsync", "always"}
+
+// Redis is killed under load and comes back with what it had. Whatever was admitted is sent once, and no
+// limit is exceeded by more than its policy says.
+func TestOutagePolicies(t *testing.T) {
+	t.Parallel()
+	t.Run("local", func(t *testing.T) {
+		t.Parallel()
+		run := runOutage(t, "local", startSlack(t), always...)
+		total := run.before.admitted + run.during.admitted + run.after.admitted
+		require.Equal(t, 20, run.before.admitted)
+		require.Positive(t, run.during.admitted)
+		require.LessOrEqual(t, run.during.admitted, outageLimit, "in a window inside the outage")
+		require.LessOrEqual(t, total, 2*outageLimit-outageLimit/2, "in one that spans its start")
+		require.GreaterOrEqual(t, total, outageLimit)
+		require.Equal(t, total, run.posts)
+		require.Equal(t, "0", run.lost)
+	})
+	t.Run("closed", func(t *testing.T) {
+		t.Parallel()
+		run := runOutage(t, "closed", startSlack(t), always...)
+		require.Equal(t, 120, run.during.refused)
+		require.Equal(t, outageLimit, run.before.admitted+run.after.admitted)
+		require.Equal(t, outageLimit, run.posts)
+	})
+	t.Run("open", func(t *testing.T) {
+		t.Parallel()
+		run := runOutage(t, "open", startSlack(t), always...)
+		require.Equal(t, 120, run.during.admitted+run.during.refused)
+		require.Zero(t, run.after.admitted, "what was admitted meanwhile counts")
+		require.Equal(t, run.before.admitted+run.during.admitted, run.posts)
+	})
+	t.Run("local, and Redis comes back empty", func(t *testing.T) {
+		t.Parallel()
+		run := runOutage(t, "local", startSlack(t))
+		total := run.before.admitted + run.during.admitted + run.after.admitted
+		require.Equal(t, "1", run.lost, "it is reported")
+		require.Greater(t, total, outageLimit)
+		require.LessOrEqual(t, total, 2*outageLimit-outageLimit/2+outageLimit, "one limit more")
+		require.Contains(t, run.replicas[0].output.String(), "the data of Redis is lost")
+	})
+}
