@@ -72,6 +72,7 @@ local max_step = 5000000 -- how far entries may lie ahead of now before they are
 local backlog_us = 100000 -- nobody knows when a backlog shrinks: look again then
 local max_args = 1000 -- unpack fails above some thousand
 local first = 4 -- where a level's windows begin in the plan, and a route's levels
+local outcomes = { 'admitted', 'dropped' }
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 local function int(x) return string.format('%.0f', x) end
@@ -81,57 +82,42 @@ local good, plan = pcall(cjson.decode, ARGV[1] or '')
 if not good or type(plan) ~= 'table' or #KEYS < before_levels then
   return redis.error_reply('ARG five keys and a plan in JSON are needed')
 end
-local mode, dedupe, levels, routes, fair = plan[1], plan[2], plan[3], plan[4], plan[5]
+local mode, dedupe, specs, routes, fair = plan[1], plan[2], plan[3], plan[4], plan[5]
 local peeking, restoring = mode == 'peek', mode == 'restore'
 if mode ~= 'admit' and not peeking and not restoring or type(dedupe) ~= 'number' or dedupe <= 0
-  or not levels or not routes then
+  or not specs or not routes then
   return redis.error_reply('ARG the plan needs a mode, a dedupe time above 0, levels and routes')
 end
 if fair and next(fair) == nil then fair = nil end
-local learning, after_levels = fair and fair.floor, before_levels + #levels
-local folds = restoring and KEYS[#KEYS]
+local learning, after_levels = fair and fair.floor, before_levels + #specs
 if #KEYS ~= after_levels + (learning and 2 or 0) + (restoring and 1 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
 if #ARGV < 5 or #ARGV % 4 ~= 1 then
   return redis.error_reply('ARG each event needs an id, units, a route and an entry')
 end
-
 if restoring then
   if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
-  if tonumber(call('HGET', folds, plan[6]) or 0) >= plan[7] then return { 0, 0, {}, {} } end
+  if tonumber(call('HGET', KEYS[#KEYS], plan[6]) or 0) >= plan[7] then return { 0, 0, {}, {} } end
 end
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now_text = int(now)
-local outer_per = fair and levels[1][first + 1]
+local outer_per = fair and specs[1][first + 1]
 local stepped = 0
 
--- A strategy reads a level (load, which sets level.used for each window), says when units that are too many
--- would fit if nobody else commits (fits_at), takes units in this batch's view of the level (take), and
--- writes what was taken (store).
-local log = {}
-
 -- ago is the text of the time that is per before now.
-local agos = {}
+local last_per, last_ago
 local function ago(per)
-  local text = agos[per]
-  if not text then
-    text = int(now - per)
-    agos[per] = text
-  end
-  return text
+  if per ~= last_per then last_per, last_ago = per, int(now - per) end
+  return last_ago
 end
 
 -- within counts what a log holds of the last per, whatever lies ahead of now included.
 local function within(key, per)
   local all = call('ZCARD', key)
   return all == 0 and 0 or all - call('ZCOUNT', key, '-inf', ago(per))
-end
-
-function log.load(level)
-  for w = first, #level, 2 do level.used[w] = within(level.key, level[w + 1]) + level.pending end
 end
 
 -- edge is the score of the rank-th newest entry of a log, from 0; what this batch took is the newest.
@@ -144,49 +130,13 @@ local function edge(level, rank)
   return level.edge
 end
 
--- settle_clock moves what lies ahead of now to now.
-local function settle_clock(level)
-  stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
-  level.edge_rank = nil
-  if peeking then return end
-  local args = {}
-  for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
-    args[#args + 1], args[#args + 2] = now_text, member
-  end
-  for from = 1, #args, max_args do call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args))) end
-end
-
-function log.fits_at(level, w, units, held)
-  local at = edge(level, level[w] - units - held)
-  if at > now + max_step then
-    settle_clock(level)
-    at = min(now, edge(level, level[w] - units - held))
-  end
-  return at + level[w + 1]
-end
-
-function log.take(level, units, id, number)
-  local members = level.members or {}
-  for unit = 1, units do
-    members[#members + 1], members[#members + 2] = now_text, id .. ':' .. number .. ':' .. unit
-  end
-  level.members = members
-  for w = first, #level, 2 do level.used[w] = level.used[w] + units end
-end
-
-function log.store(level)
-  local members = level.members
-  call('ZREMRANGEBYSCORE', level.key, '-inf', ago(level.keep))
-  for from = 1, #members, max_args do
-    call('ZADD', level.key, unpack(members, from, min(from + max_args - 1, #members)))
-  end
-  call('PEXPIRE', level.key, int(ceil(level.keep / 1000) + grace_ms))
-end
-
-local strategies = { ['sliding-log'] = log }
-
+-- The sliding log is decided in place; every other strategy is a table of functions: load reads a level and
+-- sets level.used for each window, fits_at says when units that are too many would fit if nobody else commits,
+-- take takes units in this batch's view of the level, and store writes what was taken.
 -- The other strategies are made only where a level uses one.
+local strategies
 local function make_strategies()
+  strategies = {}
   local function fields(key)
     local flat, map = call('HGETALL', key), {}
     for i = 1, #flat, 2 do map[flat[i]] = tonumber(flat[i + 1]) end
@@ -200,8 +150,8 @@ local function make_strategies()
       load = function(level)
         local state = fields(level.key)
         level.windows, level.since = {}, state.since or now
-        for w = first, #level, 2 do
-          local name, window = int(level[w + 1]), {}
+        for w = first, #level.spec, 2 do
+          local name, window = int(level.spec[w + 1]), {}
           for _, field in ipairs({ 'at', 'n', 'p', 'tat' }) do window[field] = state[name .. ':' .. field] or 0 end
           level.windows[w] = window
           level.used[w] = load_window(level, w, window)
@@ -209,13 +159,13 @@ local function make_strategies()
       end,
       fits_at = function(level, w, units) return fits_at(level, w, level.windows[w], units) end,
       take = function(level, units)
-        for w = first, #level, 2 do level.used[w] = take_window(level, w, level.windows[w], units) end
+        for w = first, #level.spec, 2 do level.used[w] = take_window(level, w, level.windows[w], units) end
       end,
       store = function(level)
         local args = { 'since', int(level.since) }
         for w, window in pairs(level.windows) do
           for field, value in pairs(window) do
-            if value ~= 0 then args[#args + 1], args[#args + 2] = int(level[w + 1]) .. ':' .. field, int(value) end
+            if value ~= 0 then args[#args + 1], args[#args + 2] = int(level.spec[w + 1]) .. ':' .. field, int(value) end
           end
         end
         call('DEL', level.key)
@@ -239,20 +189,20 @@ local function make_strategies()
 
   strategies['fixed-window'] = few_numbers(
     function(level, w, window)
-      local per, phase = level[w + 1], level[2]
+      local per, phase = level.spec[w + 1], level.spec[2]
       local start = phase < 0 and now or floor((now + phase) / per) * per - phase
       if ahead(level, window.at - now) then window.at = start end
       if window.at + per <= now then window.at, window.n = start, 0 end
       return window.n
     end,
     count_units,
-    function(level, w, window) return window.at + level[w + 1] end,
+    function(level, w, window) return window.at + level.spec[w + 1] end,
     1)
 
   -- share is the part of the window before that is still inside the rolling one, rounded up.
   strategies['sliding-counter'] = few_numbers(
     function(level, w, window)
-      local per = level[w + 1]
+      local per = level.spec[w + 1]
       local start = floor(now / per) * per
       if ahead(level, window.at - now) then window.at = start end
       if window.at < start then
@@ -266,7 +216,7 @@ local function make_strategies()
     end,
     count_units,
     function(level, w, window, units)
-      local limit, per = level[w], level[w + 1]
+      local limit, per = level.spec[w], level.spec[w + 1]
       local room = limit - units - window.n
       if room >= 0 then return window.at + per - floor(room * per / window.p) end
       return window.at + 2 * per - floor((limit - units) * per / window.n)
@@ -274,19 +224,19 @@ local function make_strategies()
     2)
 
   -- One unit drains in per / limit; tat is when all has drained.
-  local function drain(level, w) return ceil(level[w + 1] / level[w]) end
+  local function drain(level, w) return ceil(level.spec[w + 1] / level.spec[w]) end
   local function filled(level, w, window)
     return window.tat > now and ceil((window.tat - now) / drain(level, w)) or 0
   end
   local gcra = few_numbers(
     function(level, w, window)
-      if level[w] == 0 then return 0 end
+      if level.spec[w] == 0 then return 0 end
       local fullest = now + level.most(w) * drain(level, w)
       if ahead(level, window.tat - fullest) then window.tat = fullest end
       return filled(level, w, window)
     end,
     function(level, w, window, units)
-      if level[w] == 0 then return 0 end
+      if level.spec[w] == 0 then return 0 end
       window.tat = max(now, window.tat) + units * drain(level, w)
       return filled(level, w, window)
     end,
@@ -294,14 +244,14 @@ local function make_strategies()
     1)
   strategies['gcra'], strategies['gate'] = gcra, gcra
 
-  local function bucket_end(level) return (floor(now / level[2]) + 1) * level[2] end
+  local function bucket_end(level) return (floor(now / level.spec[2]) + 1) * level.spec[2] end
   strategies['sliding-buckets'] = {
     load = function(level)
       local units, order, state = {}, {}, fields(level.key)
       level.since, state.since = state.since or now, nil
       for field, n in pairs(state) do
         local ends = tonumber(field)
-        if ahead(level, ends - now - level[2]) then ends = bucket_end(level) end
+        if ahead(level, ends - now - level.spec[2]) then ends = bucket_end(level) end
         if ends > now - level.keep then
           if not units[ends] then order[#order + 1] = ends end
           units[ends] = (units[ends] or 0) + n
@@ -309,15 +259,15 @@ local function make_strategies()
       end
       table.sort(order)
       level.units, level.order = units, order
-      for w = first, #level, 2 do
+      for w = first, #level.spec, 2 do
         level.used[w] = 0
         for _, ends in ipairs(order) do
-          if ends > now - level[w + 1] then level.used[w] = level.used[w] + units[ends] end
+          if ends > now - level.spec[w + 1] then level.used[w] = level.used[w] + units[ends] end
         end
       end
     end,
     fits_at = function(level, w, units)
-      local over, per = level.used[w] + units - level[w], level[w + 1]
+      local over, per = level.used[w] + units - level.spec[w], level.spec[w + 1]
       for _, ends in ipairs(level.order) do
         if ends > now - per then over = over - level.units[ends] end
         if over <= 0 then return ends + per end
@@ -329,7 +279,7 @@ local function make_strategies()
       if last and last > ends then ends = last end
       if last ~= ends then order[#order + 1] = ends end
       level.units[ends] = (level.units[ends] or 0) + units
-      for w = first, #level, 2 do level.used[w] = level.used[w] + units end
+      for w = first, #level.spec, 2 do level.used[w] = level.used[w] + units end
     end,
     store = function(level)
       local args = { 'since', int(level.since) }
@@ -346,7 +296,7 @@ local function make_strategies()
     return {
       load = function(level) level.used[first] = call(length, level.key) end,
       fits_at = function() return now + backlog_us end,
-      take = function(level, units, _, number)
+      take = function(level, units, number)
         level.members = level.members or {}
         for _ = 1, units do table.insert(level.members, number) end
         level.used[first] = level.used[first] + units
@@ -362,43 +312,78 @@ local function make_strategies()
   strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
 end
 
--- Check the levels and find their strategies.
-for i = 1, #levels do
-  local level = levels[i]
-  if level[1] ~= 'sliding-log' and not strategies['gcra'] then make_strategies() end
-  level.strategy, level.key = strategies[level[1]], KEYS[before_levels + i]
-  level.keep, level.pending, level.closed = 0, 0, 0
-  if not level.strategy or #level < first + 1 or #level % 2 == 0 then
-    return redis.error_reply('ARG level ' .. i .. ' needs a known strategy, an option, shadow, and its windows')
+-- Check the levels.
+local levels = {}
+for i = 1, #specs do
+  local spec = specs[i]
+  local level = {
+    spec = spec, key = KEYS[before_levels + i], keep = 0, pending = 0, closed = 0, used = false, edge_rank = false,
+    edge = 0, members = false,
+  }
+  if spec[1] ~= 'sliding-log' then
+    if not strategies then make_strategies() end
+    level.strategy = strategies[spec[1]]
+    if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
   end
-  for w = first, #level, 2 do
-    local limit, per = tonumber(level[w]), tonumber(level[w + 1])
+  if #spec < first + 1 or #spec % 2 == 0 then
+    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')
+  end
+  for w = first, #spec, 2 do
+    local limit, per = tonumber(spec[w]), tonumber(spec[w + 1])
     if not limit or not per or limit < 0 or per <= 0 then
       return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
     end
     if per > level.keep then level.keep = per end
   end
-  if level[1] == 'gcra' or level[1] == 'gate' then
-    level.most = function(w) return min(level[w], 1) * (level[1] == 'gate' and 1 or level[2]) end
+  if spec[1] == 'gcra' or spec[1] == 'gate' then
+    level.most = function(w) return min(spec[w], 1) * (spec[1] == 'gate' and 1 or spec[2]) end
   end
+  levels[i] = level
+end
+
+-- log_fits_at is when units fit into a window of a log. Entries that lie too far ahead of now are moved to now.
+local function log_fits_at(level, w, units, held)
+  local at = edge(level, level.spec[w] - units - held)
+  if at > now + max_step then
+    stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
+    level.edge_rank, at = false, now
+    if not peeking then
+      local args = {}
+      for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+        args[#args + 1], args[#args + 2] = now_text, member
+      end
+      for from = 1, #args, max_args do
+        call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+      end
+    end
+  end
+  return at + level.spec[w + 1]
 end
 
 -- check tells when units fit into a level (0 = now), and whether they never can. held units of the first
 -- window must stay free.
 local function check(level, units, held)
-  local strategy, at, never = level.strategy, 0, false
-  if not level.used then
-    level.used = {}
-    strategy.load(level)
+  local spec, used, strategy, at, never = level.spec, level.used, level.strategy, 0, false
+  if not used then
+    used = {}
+    level.used = used
+    if strategy then
+      strategy.load(level)
+    else
+      for w = first, #spec, 2 do used[w] = within(level.key, spec[w + 1]) end
+    end
   end
-  for w = first, #level, 2 do
-    local used, most, hold = level.used[w], level.most and level.most(w) or level[w], w == first and held or 0
+  for w = first, #spec, 2 do
+    local most, hold = level.most and level.most(w) or spec[w], w == first and held or 0
     if units > most then
       never = true
-    elseif used + units + hold > most then
-      at = max(at, strategy.fits_at(level, w, units, hold))
-      if units == 1 and used >= most then
-        level.closed = max(level.closed, hold == 0 and at or strategy.fits_at(level, w, 1, 0))
+    elseif used[w] + units + hold > most then
+      local fits_at = strategy and strategy.fits_at or log_fits_at
+      local fits = fits_at(level, w, units, hold)
+      if fits > at then at = fits end
+      if units == 1 and used[w] >= most then
+        if hold > 0 then fits = fits_at(level, w, 1, 0) end
+        if fits > level.closed then level.closed = fits end
       end
     end
   end
@@ -483,132 +468,149 @@ local function make_fairness()
 end
 local fairness = fair and make_fairness()
 
--- refusal asks all levels of an event: the bits of those that refuse, and of the shadow levels that would,
--- from when on all would pass, and whether they ever can.
-local function refusal(units, route)
-  local bits, shadow, retry_at, never = 0, 0, now, false
-  local ordinary, least, first_again = route[2], route[2], now
-  if fairness then ordinary, least, first_again = fairness.holds(route) end
-  for i = first, #route do
-    local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
-    local at, cannot = check(level, units, held)
-    if held > least and at > now then -- sooner, where the category becomes a first notice before
-      at = min(at, max(check(level, units, least), first_again))
-    end
-    if held > 0 and units + route[2] > level[first] then cannot = true end
-    if at > now or cannot then
-      if level[3] == 1 then
-        shadow = shadow + 2 ^ (i - first)
-      else
-        bits, never, retry_at = bits + 2 ^ (i - first), never or cannot, max(retry_at, at)
-      end
-    end
-  end
-  return bits, shadow, retry_at, never
-end
-
--- Decide every event.
+-- Decide every event: ask all its levels, and take its units where all pass.
 local number, taken, remembered, waiting, places
-local function commit(id, units, entry, route, shadow)
-  if not number then
-    number = tonumber(call('HGET', entries, 'seq') or 0)
-    taken, remembered, waiting, places = {}, {}, {}, {}
-  end
-  number = number + 1
-  local text = int(number)
-  for i = first, #route do
-    local level = levels[route[i]]
-    if level[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
-      level.strategy.take(level, units, id, text)
-      level.pending = level.pending + units
-    end
-  end
-  taken[id] = true
-  remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-  if entry ~= '' then
-    waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
-    places[#places + 1], places[#places + 2] = text, text
-  end
-  if fairness then fairness.admit(route[1]) end
-end
-
 local received, duplicates, delivered, decisions = 0, 0, 0, {}
 for at = 2, #ARGV, 4 do
-  local id, units, route = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])]
+  local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
   received = received + 1
-  local outcome, bits, shadow, retry_us = 3, 0, 0, 0
+  local outcome, bits, shadow, retry_at, never = 3, 0, 0, now, false
   if taken and taken[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     duplicates = duplicates + 1
   else
-    local retry_at, never
-    bits, shadow, retry_at, never = refusal(units, route)
+    local ordinary, least, first_again = route[2], route[2], now
+    if fairness then ordinary, least, first_again = fairness.holds(route) end
+    for i = first, #route do
+      local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
+      local fits_at, cannot = check(level, units, held)
+      if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
+        fits_at = min(fits_at, max(check(level, units, least), first_again))
+      end
+      if held > 0 and units + route[2] > level.spec[first] then cannot = true end
+      if fits_at > now or cannot then
+        if level.spec[3] == 1 then
+          shadow = shadow + 2 ^ (i - first)
+        else
+          bits, never = bits + 2 ^ (i - first), never or cannot
+          if fits_at > retry_at then retry_at = fits_at end
+        end
+      end
+    end
     if restoring then bits, shadow = 0, 0 end
     if bits > 0 then
-      outcome, retry_us = never and 4 or 2, never and 0 or retry_at - now
+      outcome = never and 4 or 2
       route.dropped = (route.dropped or 0) + 1
     else
       outcome = 1
-      if not peeking then commit(id, units, ARGV[at + 3], route, shadow) end
-      if ARGV[at + 3] == '' then delivered = delivered + 1 end
       route.admitted = (route.admitted or 0) + 1
+      if entry == '' then delivered = delivered + 1 end
     end
   end
+  if outcome == 1 and not peeking then
+    if not number then
+      number = tonumber(call('HGET', entries, 'seq') or 0)
+      taken, remembered, waiting, places = {}, {}, {}, {}
+    end
+    number = number + 1
+    local text = int(number)
+    for i = first, #route do
+      local level = levels[route[i]]
+      if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
+        level.pending = level.pending + units
+        if level.strategy then
+          level.strategy.take(level, units, text)
+        else
+          local members, used = level.members or {}, level.used
+          level.members = members
+          for unit = 1, units do
+            members[#members + 1], members[#members + 2] = now_text, id .. ':' .. text .. ':' .. unit
+          end
+          for w = first, #level.spec, 2 do used[w] = used[w] + units end
+        end
+      end
+    end
+    taken[id] = true
+    remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+    if entry ~= '' then
+      waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
+      places[#places + 1], places[#places + 2] = text, text
+    end
+    if fairness then fairness.admit(route[1]) end
+  end
   local n = #decisions
-  decisions[n + 1], decisions[n + 2], decisions[n + 3], decisions[n + 4] = outcome, bits, shadow, retry_us
+  decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, bits, shadow
+  decisions[n + 4] = outcome == 2 and retry_at - now or 0
 end
 
-local states = {}
+local states, n = {}, 0
 for i = 1, #levels do
   local level = levels[i]
-  states[#states + 1] = level[3] == 0 and max(0, level.closed - now) or 0
-  for w = first, #level, 2 do states[#states + 1] = level.used and level.used[w] or -1 end
+  n = n + 1
+  states[n] = level.spec[3] == 0 and level.closed > now and level.closed - now or 0
+  for w = first, #level.spec, 2 do
+    n = n + 1
+    states[n] = level.used and level.used[w] or -1
+  end
 end
 local reply = { now, stepped, decisions, states }
 if peeking then return reply end
 
 -- Write.
-local function add_all(command, key, args)
-  for from = 1, #args, max_args do call(command, key, unpack(args, from, min(from + max_args - 1, #args))) end
-end
-for i = 1, #levels do
-  local level = levels[i]
-  if level.pending > 0 or level.moved then
+if number or stepped > 0 then
+  for i = 1, #levels do
+    local level = levels[i]
     if fair and level.keep < outer_per then level.keep = outer_per end
-    level.strategy.store(level)
+    if level.strategy and (level.pending > 0 or level.moved) then
+      level.strategy.store(level)
+    elseif level.members then
+      local members = level.members
+      call('ZREMRANGEBYSCORE', level.key, '-inf', ago(level.keep))
+      for from = 1, #members, max_args do
+        call('ZADD', level.key, unpack(members, from, min(from + max_args - 1, #members)))
+      end
+      call('PEXPIRE', level.key, int(ceil(level.keep / 1000) + grace_ms))
+    end
   end
 end
 if number then
-  call('HSET', entries, 'seq', int(number))
-  add_all('HSET', entries, waiting)
-  add_all('ZADD', outbox, places)
-  add_all('ZADD', seen, remembered)
+  if #places > 0 then
+    call('ZADD', outbox, unpack(places))
+    call('HSET', entries, 'seq', int(number), unpack(waiting))
+  else
+    call('HSET', entries, 'seq', int(number))
+  end
+  call('ZADD', seen, unpack(remembered))
   call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
 end
 if fairness then fairness.store() end
 
--- A category that is new in this hour gets both its fields, or is counted into "other" when there are too many.
-local function count_in_series(category, name, total)
-  if not total then return end
-  local field = category .. ':' .. name
-  if call('HINCRBY', series, field, total) ~= total then return end
-  local sibling = category .. (name == 'admitted' and ':dropped' or ':admitted')
-  if call('HSETNX', series, sibling, 0) == 0 then return end
-  call('PEXPIRE', series, series_ms)
-  if category ~= 'other' and call('HLEN', series) > 2 * max_categories then
-    call('HDEL', series, field, sibling)
-    count_in_series('other', name, total)
-  end
-end
+-- Count. A category that is new in this hour gets both its fields, or is counted into "other" when there are
+-- too many.
 local admitted, dropped = 0, 0
 for i = 1, #routes do
   local route = routes[i]
+  for _, name in ipairs(outcomes) do
+    local total = route[name]
+    if total then
+      local field = route[1] .. ':' .. name
+      if call('HINCRBY', series, field, total) == total then
+        local sibling = route[1] .. (name == 'admitted' and ':dropped' or ':admitted')
+        if call('HSETNX', series, sibling, 0) == 1 then
+          call('PEXPIRE', series, series_ms)
+          if route[1] ~= 'other' and call('HLEN', series) > 2 * max_categories then
+            call('HDEL', series, field, sibling)
+            call('HINCRBY', series, 'other:' .. name, total)
+            call('HSETNX', series, name == 'admitted' and 'other:dropped' or 'other:admitted', 0)
+          end
+        end
+      end
+    end
+  end
   admitted, dropped = admitted + (route.admitted or 0), dropped + (route.dropped or 0)
-  count_in_series(route[1], 'admitted', route.admitted)
-  count_in_series(route[1], 'dropped', route.dropped)
 end
 call('HINCRBY', ledger, 'received', received)
 if admitted > 0 then call('HINCRBY', ledger, 'admitted', admitted) end
@@ -616,7 +618,7 @@ if dropped > 0 then call('HINCRBY', ledger, 'dropped', dropped) end
 if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end
 if restoring then
   if delivered > 0 then call('HINCRBY', ledger, 'delivered', delivered) end
-  call('HSET', folds, plan[6], int(plan[7]))
-  call('PEXPIRE', folds, series_ms)
+  call('HSET', KEYS[#KEYS], plan[6], int(plan[7]))
+  call('PEXPIRE', KEYS[#KEYS], series_ms)
 end
 return reply

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"slackrelay/events"
@@ -30,7 +31,7 @@ type IntakeOptions struct {
 // Intake takes the events of webhooks in.
 type Intake struct {
 	opts     IntakeOptions
-	channels map[string]Channel
+	channels map[string]*intakeChannel
 }
 
 // NewIntake makes an Intake.
@@ -38,9 +39,9 @@ func NewIntake(opts IntakeOptions) *Intake {
 	if opts.Timeout == 0 {
 		opts.Timeout = 2 * time.Second
 	}
-	in := &Intake{opts: opts, channels: map[string]Channel{}}
+	in := &Intake{opts: opts, channels: map[string]*intakeChannel{}}
 	for _, c := range opts.Channels {
-		in.channels[c.Name] = c
+		in.channels[c.Name] = &intakeChannel{Channel: c, fair: c.fairness(), levels: map[string][]ratelimit.Level{}}
 	}
 	return in
 }
@@ -78,11 +79,7 @@ func (in *Intake) Take(ctx context.Context, channel, sender string, all []events
 		return Receipt{}, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
 	}
 	address(all, channel, sender)
-	requests, err := ch.requests(all)
-	if err != nil {
-		return Receipt{}, err
-	}
-	decisions, err := in.admit(ctx, ch, requests)
+	decisions, err := in.admit(ctx, ch.Channel, in.requests(ch, all))
 	receipt := newReceipt(all[:len(decisions)], decisions)
 	receipt.Durable = receipt.Durable && in.opts.Limiter.Durable()
 	if receipt.Admitted > 0 {
@@ -99,24 +96,60 @@ func address(all []events.Event, channel, sender string) {
 	}
 }
 
-// requests ask for one slot at every level for each event.
-func (c Channel) requests(all []events.Event) ([]ratelimit.Request, error) {
-	requests, fairness := make([]ratelimit.Request, len(all)), c.fairness()
-	for i, e := range all {
-		payload, err := json.Marshal(e)
-		if err != nil {
-			return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
-		}
+// requests ask for one slot at every level for each event. What only an admission needs is made when it is
+// needed: a storm is refused before.
+func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Request {
+	requests := make([]ratelimit.Request, len(all))
+	for i := range all {
+		e := &all[i]
 		requests[i] = ratelimit.Request{
-			ID:       dedupeID(e),
-			Levels:   c.levels(e),
+			Levels:   ch.levelsOf(e),
 			Category: e.Category,
-			Headroom: c.headroom(e),
-			Fairness: fairness,
-			Enqueue:  &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload},
+			Headroom: ch.headroom(*e),
+			Fairness: ch.fair,
+			Complete: func(r *ratelimit.Request) error {
+				payload, err := json.Marshal(e)
+				if err != nil {
+					return fmt.Errorf("encode event %s: %w", e.ID, err)
+				}
+				r.ID, r.Enqueue = dedupeID(*e), &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload}
+				return nil
+			},
 		}
 	}
-	return requests, nil
+	return requests
+}
+
+// intakeChannel is a channel with what is the same for all its events.
+type intakeChannel struct {
+	Channel
+	fair *ratelimit.Fairness
+
+	mu     sync.RWMutex
+	levels map[string][]ratelimit.Level // by category, where nothing else decides
+}
+
+// maxLevels bounds the categories whose levels are kept.
+const maxLevels = 1000
+
+// levelsOf are the levels that limit an event.
+func (ch *intakeChannel) levelsOf(e *events.Event) []ratelimit.Level {
+	if len(ch.Tiers) > 2 { // the sender or a label decides too
+		return ch.Channel.levels(*e)
+	}
+	ch.mu.RLock()
+	levels, ok := ch.levels[e.Category]
+	ch.mu.RUnlock()
+	if ok {
+		return levels
+	}
+	levels = ch.Channel.levels(*e)
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if len(ch.levels) < maxLevels {
+		ch.levels[e.Category] = levels
+	}
+	return levels
 }
 
 // dedupeID is an event's id within channel and source, of a length that keeps Redis's sets compact.

@@ -13,8 +13,12 @@ const maxIDLength = 40 // leaves room for the entry number in members of at most
 // maxLevels is how many levels a request may have: their refusals are told as bits of an exact number.
 const maxLevels = 32
 
-// check finds the request that makes no sense before anything is sent, and names the fault.
+// check finds the request that makes no sense before anything is sent, and names the fault. It completes them
+// first.
 func check(requests []Request) error {
+	if err := complete(requests); err != nil {
+		return err
+	}
 	if len(requests) == 0 || len(requests) > MaxBatch {
 		return fmt.Errorf("%w: %d requests in one call, want 1 to %d", ErrRequest, len(requests), MaxBatch)
 	}

@@ -91,7 +91,7 @@ func (ch *channel) knownClosed(r *Request) (Decision, bool) {
 	}
 	now := ch.opts.Now()
 	d, due := ch.closed.look(r, now)
-	if d.Outcome != Dropped || ch.inDoubt(*r) {
+	if d.Outcome != Dropped || ch.doubts.Load() && ch.inDoubt(*r) {
 		return Decision{}, false
 	}
 	if due {
@@ -117,7 +117,7 @@ func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
 		d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
 		if e.request == nil {
 			request := *r
-			request.Enqueue = nil
+			request.Enqueue, request.Complete = nil, nil
 			e.request = &request
 		}
 		due = due || !now.Before(e.refresh)

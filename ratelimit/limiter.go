@@ -110,6 +110,22 @@ type Request struct {
 	Headroom int64
 	Fairness *Fairness // nil = none; the same for all requests of a call
 	Enqueue  *Enqueue
+	// Complete fills in ID and Enqueue once they are needed: a request that is known to be refused is never
+	// completed. nil = they are there. It is called at most once, on the caller's request.
+	Complete func(r *Request) error
+}
+
+// complete has requests filled in.
+func complete(requests []Request) error {
+	for i := range requests {
+		if f := requests[i].Complete; f != nil {
+			requests[i].Complete = nil
+			if err := f(&requests[i]); err != nil {
+				return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Outcome says what became of a request.

@@ -83,6 +83,7 @@ type Shared struct {
 
 	mu       sync.Mutex
 	channels map[Scope]*channel
+	doubts   atomic.Bool          // there are any
 	unknown  map[string]time.Time // ids whose outcome nobody knows, and until when that matters
 
 	alive     atomic.Int64 // replicas heard, this one included
@@ -146,8 +147,8 @@ func (s *Shared) all() []*channel {
 
 // Admit implements [Limiter].
 func (s *Shared) Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
-	if err := check(requests); err != nil {
-		return nil, err
+	if len(requests) == 0 || len(requests) > MaxBatch {
+		return nil, check(requests)
 	}
 	ch := s.channel(scope)
 	decisions := make([]Decision, len(requests))
@@ -158,8 +159,12 @@ func (s *Shared) Admit(ctx context.Context, scope Scope, requests []Request) ([]
 			open = append(open, i)
 		}
 	}
-	if len(open) > 0 {
-		decided, err := ch.join(ctx, pick(requests, open))
+	if len(open) > 0 { // the others are what it refused before, and need no check
+		asked := pick(requests, open)
+		if err := check(asked); err != nil {
+			return nil, err
+		}
+		decided, err := ch.join(ctx, asked)
 		if err != nil {
 			return nil, fmt.Errorf("channel %s: %w", scope.Channel, err)
 		}
@@ -254,11 +259,14 @@ func (s *Shared) Durable() bool { return s.engine.Durable() }
 
 // inDoubt tells whether the outcome of an id is unknown: it must be asked of Redis, and nobody else.
 func (s *Shared) inDoubt(requests ...Request) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.unknown) == 0 {
+	if !s.doubts.Load() {
 		return false
 	}
+	if complete(requests) != nil {
+		return true // whoever asks on finds the same
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := s.opts.Now()
 	for i := range requests {
 		if until, ok := s.unknown[requests[i].ID]; ok && now.Before(until) {
@@ -277,6 +285,7 @@ func (s *Shared) doubt(requests []Request) {
 	if len(s.unknown) > maxUnknown {
 		clear(s.unknown)
 	}
+	s.doubts.Store(true)
 	until := s.opts.Now().Add(s.opts.Dedupe)
 	for i := range requests {
 		s.unknown[requests[i].ID] = until
@@ -284,14 +293,15 @@ func (s *Shared) doubt(requests []Request) {
 }
 
 func (s *Shared) settle(requests []Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.unknown) == 0 {
+	if !s.doubts.Load() {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range requests {
 		delete(s.unknown, requests[i].ID)
 	}
+	s.doubts.Store(len(s.unknown) > 0)
 }
 
 // stretch is by how much the intervals of refreshes and folds grow, so that a storming channel costs Redis at

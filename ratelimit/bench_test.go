@@ -1,0 +1,110 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+
+	"slackrelay/lua"
+	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
+)
+
+// seedScript is the yardstick: the plain way to throttle by two sorted sets.
+const seedScript = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now - ARGV[3])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], now, now)
+redis.call('ZADD', KEYS[2], now, now)
+return 1`
+
+var payload = []byte(`{"title":"` + strings.Repeat("x", 390) + `"}`)
+
+// BenchmarkScript compares the time that Redis itself spends on a decision, from its own statistics: x_seed is
+// the rate as a ratio to the seed-style script, x_redis_rate to go-redis/redis_rate, in the same run.
+func BenchmarkScript(b *testing.B) {
+	client := redistest.Start(b).Client()
+	engine := ratelimit.NewRedis(lua.NewConn(client, 0), ratelimit.RedisOptions{})
+	seed := redis.NewScript(seedScript) //nolint:forbidigo // the rival, not one of ours
+	rate := redis_rate.NewLimiter(client)
+	const long, short = 30 * time.Minute, time.Millisecond
+	for _, outcome := range []struct {
+		name string
+		l    limits
+	}{
+		{"refused", limits{ratelimit.Window{Limit: 100, Per: long}, ratelimit.Window{Limit: 10, Per: long}}},
+		{"admitted", limits{ratelimit.Window{Limit: 1_000_000, Per: short}, ratelimit.Window{Limit: 1_000_000, Per: short}}},
+	} {
+		perSeed := micros(b, client, outcome.name+"/seed", 1, func(int) error {
+			return seed.Run(b.Context(), client, []string{outcome.name + ":channel", outcome.name + ":category"},
+				outcome.l.channel.Limit, outcome.l.category.Limit, outcome.l.channel.Per.Microseconds()).Err()
+		}, 0)
+		for _, batch := range []int{1, 20} {
+			micros(b, client, fmt.Sprintf("%s/batch=%d", outcome.name, batch), batch, func(i int) error {
+				requests := make([]ratelimit.Request, batch)
+				for j := range requests {
+					requests[j] = outcome.l.request(fmt.Sprintf("%s%d-%020d", outcome.name, batch, i*batch+j), outcome.name)
+					requests[j].Enqueue.Payload = payload
+				}
+				_, err := engine.Admit(b.Context(), scope, requests)
+				return err
+			}, perSeed)
+		}
+	}
+	perRate := micros(b, client, "one level refused/redis_rate", 1, func(int) error {
+		_, err := rate.Allow(b.Context(), "key", redis_rate.Limit{Rate: 10, Burst: 10, Period: long})
+		return err
+	}, 0)
+	for _, strategy := range []ratelimit.Strategy{{}, {Kind: ratelimit.GCRA}} {
+		tier := ratelimit.Tier{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{{Limit: 10, Per: long}}}
+		micros(b, client, "one level refused/"+string(strategy.Kind)+"relay", 1, func(i int) error {
+			_, err := engine.Admit(b.Context(), ratelimit.Scope{Group: "one", Channel: "one"},
+				[]ratelimit.Request{{ID: fmt.Sprint(strategy.Kind, i), Levels: []ratelimit.Level{tier.Outer("one")}}})
+			return err
+		}, perRate)
+	}
+}
+
+var evalsha = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+),usec=(\d+)`)
+
+// micros runs a call and returns the microseconds that Redis spent on one event, by its own account.
+func micros(b *testing.B, client *redis.Client, name string, batch int, call func(i int) error, rival float64) (each float64) {
+	b.Helper()
+	b.Run(name, func(b *testing.B) {
+		for i := range 12 { // fill what is to be full
+			if err := call(-i - 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := client.ConfigResetStat(b.Context()).Err(); err != nil {
+			b.Fatal(err)
+		}
+		for i := 0; b.Loop(); i++ {
+			if err := call(i); err != nil {
+				b.Fatal(err)
+			}
+		}
+		stats := evalsha.FindStringSubmatch(client.Info(b.Context(), "commandstats").Val())
+		if stats == nil {
+			b.Fatal("no statistics")
+		}
+		calls, _ := strconv.ParseFloat(stats[1], 64)
+		total, _ := strconv.ParseFloat(stats[2], 64)
+		each = total / calls / float64(batch)
+		b.ReportMetric(each, "server_us/event")
+		if rival > 0 {
+			b.ReportMetric(rival/each, "x_rival")
+		}
+	})
+	return each
+}
