@@ -3,8 +3,10 @@ package ratelimit_test
 import (
 	"fmt"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +74,59 @@ func BenchmarkScript(b *testing.B) {
 				[]ratelimit.Request{{ID: fmt.Sprint(strategy.Kind, i), Levels: []ratelimit.Level{tier.Outer("one")}}})
 			return err
 		}, perRate)
+	}
+}
+
+// BenchmarkSenders has 64 senders ask at once, one event each, while the limits are open. In the same run:
+// x_seed is the rate as a ratio to one call of the seed-style script an event, which only counts; x_script to one
+// call of the relay's own script an event, which also remembers the id, keeps the ledger, and queues a payload
+// of 400 bytes, as the coalesced calls do.
+func BenchmarkSenders(b *testing.B) {
+	server := redistest.Start(b)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, PoolSize: 64, Protocol: 2})
+	b.Cleanup(func() { _ = client.Close() })
+	seed := redis.NewScript(seedScript) //nolint:forbidigo // the rival, not one of ours
+	engine := ratelimit.NewRedis(lua.NewConn(client, 0), ratelimit.RedisOptions{Dedupe: time.Second})
+	shared := share(b, engine, ratelimit.SharedOptions{})
+	window := ratelimit.Window{Limit: 1_000_000, Per: time.Second}
+	l := limits{window, window}
+	rates := map[string]float64{}
+	var id atomic.Int64
+	admit := func(limiter ratelimit.Limiter) func() error {
+		return func() error {
+			r := l.request(fmt.Sprintf("%032d", id.Add(1)), "errors")
+			r.Enqueue.Payload = payload
+			_, err := limiter.Admit(b.Context(), scope, []ratelimit.Request{r})
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name string
+		ask  func() error
+	}{
+		{"a-seed-script-an-event", func() error {
+			return seed.Run(b.Context(), client, []string{"channel", "category"}, window.Limit, window.Limit, window.Per.Microseconds()).Err()
+		}},
+		{"b-one-script-an-event", admit(engine)},
+		{"c-relay", admit(shared)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetParallelism(max(1, 64/runtime.GOMAXPROCS(0)))
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := c.ask(); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+			rates[c.name] = float64(b.N) / b.Elapsed().Seconds()
+			b.ReportMetric(rates[c.name], "events/s")
+			b.ReportMetric(rates[c.name]/rates["a-seed-script-an-event"], "x_seed")
+			if script := rates["b-one-script-an-event"]; script > 0 {
+				b.ReportMetric(rates[c.name]/script, "x_script")
+			}
+		})
 	}
 }
 

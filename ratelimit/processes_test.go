@@ -44,7 +44,7 @@ func TestManyProcesses(t *testing.T) {
 	server := redistest.Start(t)
 	var workers sync.WaitGroup
 	for p := range processes {
-		worker := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestWorker$") //nolint:gosec // this binary
+		worker := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestWorker$")
 		worker.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", workerVariable, server.Addr, p, run))
 		workers.Go(func() {
 			out, err := worker.CombinedOutput()

@@ -194,7 +194,7 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 				require.Positive(t, lost, "the test does lose something where nobody waits")
 			} else {
 				require.Zero(t, lost)
-				require.Equal(t, limit, len(load.admitted))
+				require.Len(t, load.admitted, limit)
 			}
 		})
 	}

@@ -175,7 +175,7 @@ func (c *Cluster) Owner(key string) (owner *Server, slot int) {
 	slot = int(c.Nodes[0].Client().ClusterKeySlot(ctx, key).Val())
 	for _, node := range c.Nodes {
 		id := c.ID(node)
-		for _, r := range c.Nodes[0].Client().ClusterSlots(ctx).Val() {
+		for _, r := range c.Nodes[0].Client().ClusterSlots(ctx).Val() { //nolint:staticcheck // Redis 6.2 has no other
 			if slot >= r.Start && slot <= r.End && r.Nodes[0].ID == id {
 				return node, slot
 			}
@@ -215,7 +215,7 @@ func (c *Cluster) Move(key string, to *Server) {
 
 func await(tb testing.TB, what string, done func(ctx context.Context) bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), settleWithin)
+	ctx, cancel := context.WithTimeout(tb.Context(), settleWithin)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
