@@ -135,7 +135,7 @@ func TestVariables(t *testing.T) {
 		Channels: []configs.Channel{{
 			Name: "alerts-db", SlackChannel: "C1", GlobalLimit: 200, CategoryLimit: 20, Window: time.Hour, GlobalWindow: 2 * time.Hour,
 			CategoryWindow: 3 * time.Hour, Pace: 2 * time.Second, Burst: 5, OnRedisDown: "closed", IngressToken: "in",
-			LimitGroup: "team", FirstNotice: configs.FirstNotice{Mode: "off"},
+			LimitGroup: "team", Engine: "script", FirstNotice: configs.FirstNotice{Mode: "off"},
 			Levels: []configs.Level{}, Reserves: []configs.Reserve{}, Headroom: []configs.Headroom{},
 		}, hook},
 	}, cfg)
@@ -148,7 +148,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		"global_limit": "33", "category_limit": "3", "window": "3m", "global_window": "3m", "category_window": "3m", "pace": "3s", "burst": "9",
 		"on_redis_down": "closed", "listen": "127.0.0.1:3", "ops_listen": "127.0.0.1:4", "redis_url": "redis://x", "slack_api_url": "http://x",
 		"slack_webhook_url": "http://x/y", "redis_addrs": "h:1", "redis_cluster": "true", "redis_tls": "true", "redis_timeout": "3s",
-		"redis_wait_replicas": "2", "replicas": "5",
+		"redis_wait_replicas": "2", "replicas": "5", "engine": "multi",
 	}
 	ofAddrs := []string{"redis_cluster", "redis_tls", "redis_master_name"}
 	var settings struct {
@@ -164,6 +164,9 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 			more := more
 			if slices.Contains(ofAddrs, name) {
 				more = append(slices.Clone(more), "RELAY_REDIS_ADDRS=h:1")
+			}
+			if name == "engine" {
+				more = append(slices.Clone(more), prefix+"ON_REDIS_DOWN=closed")
 			}
 			before := good(t, "", more...)
 			value, ok := values[name]

@@ -22,6 +22,10 @@ type oracle struct {
 	now      int64
 	admitted []admission
 	attempts []attempt
+	// tried is every request, with its units where it was admitted: on the engine multi, windows begin with the
+	// first attempt.
+	tried         []admission
+	beginsOnTries bool
 }
 
 type admission struct {
@@ -40,9 +44,11 @@ type attempt struct {
 }
 
 // of lists what a level admitted, in order, what was refunded included.
-func (o *oracle) of(key string) []admission {
+func (o *oracle) of(key string) []admission { return onKey(o.admitted, key) }
+
+func onKey(admissions []admission, key string) []admission {
 	var all []admission
-	for _, a := range o.admitted {
+	for _, a := range admissions {
 		for _, k := range a.keys {
 			if k == key {
 				all = append(all, a)
@@ -85,6 +91,9 @@ func (o *oracle) left(level ratelimit.Level, w ratelimit.Window, at int64) int64
 		return o.tokens(level.Key, w, level.Strategy.Burst, at)
 	case ratelimit.Gate:
 		return o.tokens(level.Key, w, 1, at)
+	case ratelimit.PerSecond:
+		start := at / 1e6 * 1e6
+		return w.Limit - o.between(level.Key, start, start+1e6)
 	case ratelimit.Backlog:
 		waiting := int64(0)
 		for _, a := range o.of(level.Key) {
@@ -105,8 +114,11 @@ func (o *oracle) inFixedWindow(level ratelimit.Level, per, at int64) int64 {
 		start := (at+phase)/per*per - phase
 		return o.between(level.Key, start, start+per)
 	}
-	start, n := int64(-1), int64(0)
-	for _, a := range o.of(level.Key) {
+	start, n, all := int64(-1), int64(0), o.of(level.Key)
+	if o.beginsOnTries {
+		all = onKey(o.tried, level.Key)
+	}
+	for _, a := range all {
 		if start < 0 || a.at >= start+per {
 			start, n = a.at, 0
 		}
@@ -204,6 +216,19 @@ func (o *oracle) held(r ratelimit.Request, at int64) int64 {
 }
 
 func (o *oracle) decide(r ratelimit.Request) ratelimit.Outcome {
+	outcome := o.outcome(r)
+	try := admission{at: o.now}
+	for _, level := range r.Levels {
+		try.keys = append(try.keys, level.Key)
+	}
+	if outcome == ratelimit.Admitted {
+		try.units = r.N
+	}
+	o.tried = append(o.tried, try)
+	return outcome
+}
+
+func (o *oracle) outcome(r ratelimit.Request) ratelimit.Outcome {
 	for _, a := range o.admitted {
 		if a.id == r.ID && a.at > o.now-time.Hour.Microseconds() {
 			return ratelimit.Duplicate
@@ -245,10 +270,12 @@ func (o *oracle) refund(id string) {
 }
 
 func (o *oracle) reset(key string) {
-	for i := range o.admitted {
-		for k := range o.admitted[i].keys {
-			if o.admitted[i].keys[k] == key {
-				o.admitted[i].keys[k] = ""
+	for _, all := range [][]admission{o.admitted, o.tried} {
+		for i := range all {
+			for k := range all[i].keys {
+				if all[i].keys[k] == key {
+					all[i].keys[k] = ""
+				}
 			}
 		}
 	}
@@ -271,6 +298,7 @@ type world struct {
 	refunds    bool
 	retry      bool // a drop's retry time is exact
 	shadow     bool
+	multi      bool // on the engine multi: time goes by in milliseconds
 }
 
 // The worlds, one for each strategy, and what else has rules of its own.
@@ -305,20 +333,24 @@ func TestAgainstTheOracle(t *testing.T) {
 		for kind, w := range worlds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
-				want := decisions(t, standard[name])
-				var done tally
-				b, histories := engine(t), 0
-				for done.decisions < want {
-					rapid.Check(t, func(rt *rapid.T) {
-						histories++ // each has a limit group of its own
-						done.add(newHistory(rt, w, fmt.Sprint("group-", histories), b).run(rt, b))
-					})
-				}
-				require.Positive(t, done.refused)
-				t.Logf("%d decisions, %d of them refusals, %d with an exact retry time", done.decisions, done.refused, done.retries)
+				againstTheOracle(t, engine(t), w, decisions(t, standard[name]))
 			})
 		}
 	}
+}
+
+func againstTheOracle(t *testing.T, b bundle, w world, want int) {
+	t.Helper()
+	var done tally
+	histories := 0
+	for done.decisions < want {
+		rapid.Check(t, func(rt *rapid.T) {
+			histories++ // each has a limit group of its own
+			done.add(newHistory(rt, w, fmt.Sprint("group-", histories), b).run(rt, b))
+		})
+	}
+	require.Positive(t, done.refused)
+	t.Logf("%d decisions, %d of them refusals, %d with an exact retry time", done.decisions, done.refused, done.retries)
 }
 
 type tally struct{ decisions, refused, retries int }
@@ -342,12 +374,15 @@ type history struct {
 }
 
 func newHistory(rt *rapid.T, w world, group string, clock interface{ now() time.Time }) *history {
-	h := &history{world: w, o: &oracle{now: clock.now().UnixMicro()}, scope: ratelimit.Scope{Group: group, Channel: "ch"}}
+	h := &history{world: w, o: &oracle{now: clock.now().UnixMicro(), beginsOnTries: w.multi}, scope: ratelimit.Scope{Group: group, Channel: "ch"}}
 	tier := func(name string, most int64) ratelimit.Tier {
 		tier := ratelimit.Tier{Name: name, Strategy: rapid.SampledFrom(w.strategies).Draw(rt, name+" strategy")}
 		lengths := []int64{1, 2, 3, 4}
 		for i := range rapid.IntRange(1, 2).Draw(rt, name+" windows") {
 			if i > 0 && tier.Strategy.Kind == ratelimit.Backlog {
+				break
+			}
+			if tier.Strategy.Kind == ratelimit.PerSecond && i > 0 {
 				break
 			}
 			per := lengths[rapid.IntRange(0, len(lengths)-1-i).Draw(rt, name+" length")]
@@ -356,6 +391,9 @@ func newHistory(rt *rapid.T, w world, group string, clock interface{ now() time.
 				if per == int64(tier.Windows[0].Per/(500*time.Millisecond)) {
 					break
 				}
+			}
+			if tier.Strategy.Kind == ratelimit.PerSecond {
+				per = 2
 			}
 			tier.Windows = append(tier.Windows, ratelimit.Window{
 				Limit: rapid.Int64Range(0, most).Draw(rt, name+" limit"), Per: time.Duration(per) * 500 * time.Millisecond,
@@ -433,6 +471,9 @@ func (h *history) advance(rt *rapid.T, b bundle) {
 		0, 0, time.Microsecond, 137 * time.Millisecond, 500 * time.Millisecond, 499_999 * time.Microsecond,
 		time.Second, 30 * time.Minute,
 	}).Draw(rt, "pause")
+	if h.multi {
+		pause = pause.Truncate(time.Millisecond)
+	}
 	b.advance(pause)
 	h.o.now += pause.Microseconds()
 }
@@ -477,6 +518,10 @@ func (h *history) checkRetry(rt *rapid.T, r ratelimit.Request, d ratelimit.Decis
 	}
 	at := h.o.now + d.RetryAfter.Microseconds()
 	require.True(rt, h.o.fits(r, at), "it fits at the retry time")
+	if h.multi { // a counter ends at a whole millisecond
+		require.False(rt, h.o.fits(r, at-1000), "and not a millisecond before")
+		return 1
+	}
 	require.False(rt, h.o.fits(r, at-1), "and not a microsecond before")
 	return 1
 }
@@ -528,12 +573,13 @@ func (h *history) leave(rt *rapid.T, b bundle) {
 }
 
 func (h *history) resetOne(rt *rapid.T, b bundle) {
-	if h.world.fairness || h.strategies[0].Kind == ratelimit.Backlog {
+	if h.world.fairness || h.strategies[0].Kind == ratelimit.Backlog || h.strategies[0].Kind == ratelimit.PerSecond {
 		return
 	}
 	level := h.inner.Of(h.scope, "a")
 	require.NoError(rt, b.Reset(rt.Context(), level))
 	h.o.reset(level.Key)
-	b.advance(time.Microsecond) // an admission at the same instant would be on either side of the reset
-	h.o.now++
+	tick := time.Millisecond // an admission at the same instant would be on either side of the reset
+	b.advance(tick)
+	h.o.now += tick.Microseconds()
 }

@@ -222,3 +222,14 @@ func fields(reply []any) (map[string]int64, error) {
 	}
 	return counts, nil
 }
+
+// parsed reads the counts of a hash; what is no number is left out.
+func parsed(hash map[string]string) map[string]int64 {
+	counts := make(map[string]int64, len(hash))
+	for name, value := range hash {
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			counts[name] = n
+		}
+	}
+	return counts
+}

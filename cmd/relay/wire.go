@@ -103,9 +103,10 @@ func (r *relay) engines(around surroundings, registry prometheus.Registerer) (en
 			opts.Lease = time.Duration(float64(opts.Lease) * around.speed)
 		}
 		store := memstore.New(memstore.Options{Speed: around.speed})
-		return engines{
-			limiter: ratelimit.NewMemory(store, r.cfg.Dedupe), boxes: []outbox.Outbox{outbox.NewMemory(store, opts)},
-		}, nil
+		limiter := r.byChannel(ratelimit.NewMemory(store, r.cfg.Dedupe), func() ratelimit.Limiter {
+			return ratelimit.NewMultiMemory(store, ratelimit.MultiOptions{Dedupe: r.cfg.Dedupe})
+		})
+		return engines{limiter: limiter, boxes: []outbox.Outbox{outbox.NewMemory(store, opts)}}, nil
 	}
 	configs.RedisLog(around.log)
 	client := redis.NewUniversalClient(redisOptions)
@@ -131,7 +132,24 @@ func (r *relay) onRedis(client *lua.Conn, opts outbox.Options, registry promethe
 		Replica: opts.Owner, Policies: r.cfg.Policies(), Replicas: int(r.cfg.Replicas), Store: store, Unsent: unsent,
 		Dedupe: r.cfg.Dedupe, CallTimeout: r.cfg.RedisTimeout, Logger: r.log,
 	})
-	return engines{limiter: r.shared, boxes: []outbox.Outbox{outbox.NewRedis(client, opts), unsent.box}, outages: r.shared}
+	limiter := r.byChannel(r.shared, func() ratelimit.Limiter {
+		return ratelimit.NewMulti(client, ratelimit.MultiOptions{Dedupe: r.cfg.Dedupe})
+	})
+	return engines{limiter: limiter, boxes: []outbox.Outbox{outbox.NewRedis(client, opts), unsent.box}, outages: r.shared}
+}
+
+// byChannel sends the channels that are decided without scripts to an engine of their own.
+func (r *relay) byChannel(limiter ratelimit.Limiter, multi func() ratelimit.Limiter) ratelimit.Limiter {
+	apart := map[string]ratelimit.Limiter{}
+	for _, ch := range r.cfg.Channels {
+		if ch.Multi() {
+			apart[ch.Name] = multi()
+		}
+	}
+	if len(apart) == 0 {
+		return limiter
+	}
+	return ratelimit.ByChannel{Limiter: limiter, Engines: apart}
 }
 
 // unsent gives back what the fallback queued in memory, in the limiter's words.

@@ -1,0 +1,310 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// MultiOptions configure a Multi engine.
+type MultiOptions struct {
+	// Dedupe is how long an admitted id is remembered. Default 1 h.
+	Dedupe time.Duration
+	// Overshot is told of refused units that stay counted, because their window ended before they could be
+	// taken back safely. Default: nobody is told.
+	Overshot func(level string, units int64)
+	// UndoMargin is how much longer a window must last for refused units to be taken back from it: the next one
+	// must not get them. Default 100 ms.
+	UndoMargin time.Duration
+}
+
+// Multi is the engine for servers without scripting: counters by INCRBY in a MULTI, decided here. Two round
+// trips a call: the first counts, the second writes what became of it.
+//
+// It is weaker than [Redis] in ways that cannot be helped without scripts. A request is counted at all its
+// levels before it is decided, so that for a moment refused units take slots from others; they are taken
+// back unless their window is about to end. A process that dies between the two steps leaves its units
+// counted until their window ends, and queues nothing; a repeat of an id within pendingFor is told to come
+// again. It knows the strategies [FixedWindow] (anchored at the first unit, at most 2L - 1 in any W) and
+// [PerSecond] (at most 2L in a rolling second), and neither fairness nor shadow levels.
+type Multi struct {
+	counters counters
+	opts     MultiOptions
+}
+
+var _ Limiter = (*Multi)(nil)
+
+// pendingFor is how long an id is kept from others while its call is between its two steps.
+const pendingFor = 10 * time.Second
+
+// counters are what a Multi needs of its store; each call is one atomic step.
+type counters interface {
+	Limiter // for what decides nothing
+	now(ctx context.Context) (time.Time, error)
+	// count adds units to windows, and claims ids; look does the same without adding or claiming.
+	count(ctx context.Context, scope Scope, all []counted) ([]count, error)
+	look(ctx context.Context, scope Scope, all []counted) ([]count, error)
+	// conclude writes the outcomes: what was admitted is remembered and queued, the rest is taken back.
+	conclude(ctx context.Context, scope Scope, all []concluded, dedupe time.Duration) error
+}
+
+// counted is a request with the counters of its windows, in the order of its levels.
+type counted struct {
+	*Request
+	windows []counter
+}
+
+type counter struct {
+	key   string
+	level *Level
+	Window
+	next time.Duration // PerSecond: until the next second; the key of this one is kept a little longer
+}
+
+// count is what a request found: its id, and each window after its units were added.
+type count struct {
+	id      idState
+	number  int64 // of its entry, should it be admitted
+	totals  []int64
+	endings []time.Duration // until each window ends; 0 = it has not begun
+}
+
+type idState int
+
+const (
+	idNew idState = iota
+	idPending
+	idAdmitted
+)
+
+// concluded is a request with its outcome.
+type concluded struct {
+	counted
+	outcome Outcome
+	number  int64
+	undo    []bool // for each window: take the units back
+}
+
+func newMulti(c counters, opts MultiOptions) *Multi {
+	if opts.Dedupe == 0 {
+		opts.Dedupe = DefaultDedupe
+	}
+	if opts.UndoMargin == 0 {
+		opts.UndoMargin = 100 * time.Millisecond
+	}
+	if opts.Overshot == nil {
+		opts.Overshot = func(string, int64) {}
+	}
+	return &Multi{counters: c, opts: opts}
+}
+
+// Admit implements [Limiter].
+func (m *Multi) Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	all, err := m.prepare(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := m.counters.count(ctx, scope, all)
+	if err != nil {
+		return nil, fmt.Errorf("count in channel %s: %w", scope.Channel, err)
+	}
+	decisions, ends := make([]Decision, len(all)), make([]concluded, len(all))
+	outcomes, refused := map[string]Outcome{}, map[string]int64{} // of ids, and units of counters, in this call
+	for i := range all {
+		switch before, repeated := outcomes[all[i].ID]; {
+		case repeated && before != Admitted:
+			counts[i].id = idNew // the claim is this call's own
+		case repeated:
+			counts[i].id = idAdmitted
+		case counts[i].id == idPending:
+			err = fmt.Errorf("%w: id %s is being decided by another call", ErrUnavailable, all[i].ID)
+		}
+		for w, counter := range all[i].windows {
+			counts[i].totals[w] -= refused[counter.key] // what this call itself takes back
+		}
+		decisions[i] = decideCounts(all[i], counts[i])
+		decisions[i].Durable = m.Durable()
+		if decisions[i].Outcome != Duplicate {
+			outcomes[all[i].ID] = decisions[i].Outcome
+		}
+		for _, counter := range all[i].windows {
+			if decisions[i].Outcome != Admitted {
+				refused[counter.key] += all[i].units()
+			}
+		}
+		ends[i] = concluded{counted: all[i], outcome: decisions[i].Outcome, number: counts[i].number}
+		ends[i].undo = m.undo(all[i], counts[i], decisions[i].Outcome)
+	}
+	if err != nil { // nothing is concluded; what was counted runs out with its windows
+		return nil, err
+	}
+	if err := m.counters.conclude(ctx, scope, ends, m.opts.Dedupe); err != nil {
+		return nil, fmt.Errorf("conclude in channel %s: %w", scope.Channel, err)
+	}
+	return decisions, nil
+}
+
+// undo says which windows to take the units of a refused request back from.
+func (m *Multi) undo(c counted, n count, o Outcome) []bool {
+	undo := make([]bool, len(c.windows))
+	for w := range c.windows {
+		switch {
+		case o == Admitted:
+		case n.endings[w] > m.opts.UndoMargin:
+			undo[w] = true
+		default:
+			m.opts.Overshot(c.windows[w].level.Name, c.units())
+		}
+	}
+	return undo
+}
+
+// Peek implements [Limiter].
+func (m *Multi) Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	all, err := m.prepare(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := m.counters.look(ctx, scope, all)
+	if err != nil {
+		return nil, fmt.Errorf("look in channel %s: %w", scope.Channel, err)
+	}
+	decisions := make([]Decision, len(all))
+	for i := range all {
+		decisions[i] = decideCounts(all[i], counts[i])
+	}
+	return decisions, nil
+}
+
+// prepare names the counters of requests, by the server's time where their names hold it.
+func (m *Multi) prepare(ctx context.Context, requests []Request) ([]counted, error) {
+	if err := check(requests); err != nil {
+		return nil, err
+	}
+	var second time.Time
+	all := make([]counted, len(requests))
+	for i := range requests {
+		all[i].Request = &requests[i]
+		if requests[i].Fairness.on() || requests[i].Headroom > 0 {
+			return nil, fmt.Errorf("%w: request %d: the engine multi knows no fairness", ErrRequest, i)
+		}
+		for l := range requests[i].Levels {
+			level := &requests[i].Levels[l]
+			if err := level.checkMulti(); err != nil {
+				return nil, fmt.Errorf("%w: request %d: level %q: %w", ErrRequest, i, level.Name, err)
+			}
+			for _, w := range level.Windows {
+				c := counter{key: level.Key + ":" + strconv.FormatInt(w.Per.Milliseconds(), 10), level: level, Window: w}
+				if level.Strategy.kind() == PerSecond {
+					if second.IsZero() {
+						var err error
+						if second, err = m.counters.now(ctx); err != nil {
+							return nil, err
+						}
+					}
+					c.key = level.Key + ":" + strconv.FormatInt(second.Unix(), 10)
+					c.next = second.Truncate(time.Second).Add(time.Second).Sub(second)
+				}
+				all[i].windows = append(all[i].windows, c)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (l *Level) checkMulti() error {
+	switch {
+	case l.Shadow:
+		return fmt.Errorf("the engine multi knows no shadow levels")
+	case l.Strategy.kind() == PerSecond:
+		for _, w := range l.Windows {
+			if w.Per != time.Second {
+				return fmt.Errorf("a window of per-second is 1 s long, not %s", w.Per)
+			}
+		}
+		return nil
+	case l.Strategy.kind() == FixedWindow && l.Strategy.Anchor != Aligned:
+		for _, w := range l.Windows {
+			if w.Per < time.Millisecond {
+				return fmt.Errorf("a window of the engine multi is 1 ms or longer")
+			}
+		}
+		return nil
+	default:
+		return fmt.Errorf("the engine multi knows the strategies fixed-window (anchor first) and per-second, not %s", l.Strategy.kind())
+	}
+}
+
+// decideCounts decides one request by what its units made of the counters.
+func decideCounts(c counted, n count) Decision {
+	if n.id == idAdmitted {
+		return Decision{Outcome: Duplicate, DecidedBy: ByRedis}
+	}
+	d := Decision{Outcome: Admitted, DecidedBy: ByRedis}
+	for w, counter := range c.windows {
+		over := n.totals[w] > counter.Limit
+		if over {
+			if len(d.Refused) == 0 || d.Refused[len(d.Refused)-1] != counter.level.Name {
+				d.Refused = append(d.Refused, counter.level.Name)
+			}
+			if d.Outcome == Admitted {
+				d.Outcome, d.Level = Dropped, counter.level.Name
+			}
+			ending := n.endings[w]
+			if counter.next > 0 {
+				ending = counter.next
+			}
+			d.RetryAfter = max(d.RetryAfter, ending)
+		}
+		if c.units() > counter.Limit {
+			d.Outcome = Never
+		}
+	}
+	if d.Outcome == Never {
+		d.RetryAfter = -1
+	}
+	for w, counter := range c.windows {
+		used := n.totals[w]
+		if d.Outcome != Admitted {
+			used -= c.units() // they are taken back
+		}
+		d.Remaining = append(d.Remaining, Remaining{
+			Level: counter.level.Name, Window: counter.Window, Used: used, Units: max(0, counter.Limit-used),
+		})
+	}
+	return d
+}
+
+// Refund implements [Limiter]. Without scripts it cannot be known whether a window is still the one that the
+// request was counted in, nor whether it was given back before: it gives nothing back.
+func (*Multi) Refund(context.Context, Scope, Request) error { return nil }
+
+// Reset implements [Limiter]. The counters of the running second are left to end by themselves.
+func (m *Multi) Reset(ctx context.Context, levels ...Level) error {
+	var plain []Level
+	for _, level := range levels {
+		for _, w := range level.Windows {
+			window := level
+			window.Key += ":" + strconv.FormatInt(w.Per.Milliseconds(), 10)
+			plain = append(plain, window)
+		}
+	}
+	return m.counters.Reset(ctx, plain...)
+}
+
+// Report implements [Limiter].
+func (m *Multi) Report(ctx context.Context, scope Scope) (Report, error) {
+	return m.counters.Report(ctx, scope)
+}
+
+// Categories implements [Limiter].
+func (m *Multi) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error) {
+	return m.counters.Categories(ctx, scope)
+}
+
+// Ping implements [Limiter].
+func (m *Multi) Ping(ctx context.Context) error { return m.counters.Ping(ctx) }
+
+// Durable implements [Limiter].
+func (m *Multi) Durable() bool { return m.counters.Durable() }
