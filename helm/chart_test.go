@@ -137,6 +137,40 @@ env: {RELAY_DEDUPE: 2h}
 	}
 }
 
+// What has no variable is a file, which the relay reads with the variables over it.
+func TestTheConfigFile(t *testing.T) {
+	values := t.TempDir() + "/values.yaml"
+	require.NoError(t, os.WriteFile(values, []byte(`
+replicaCount: 3
+redisURL: ""
+redisPassword: pw
+redis: {addrs: ["r1:6379", "r2:6379"], cluster: true, waitReplicas: 1, username: relay}
+channels: [{name: alerts, ingressToken: in, onRedisDown: open, limitGroup: team}]
+config: |
+  channels:
+    - name: alerts
+      window: 1h
+      first_notice: {mode: auto}
+      levels: [{name: sender, strategy: gate, windows: [{limit: 5, per: 5s}]}]
+`), 0o600))
+	objects := render(t, "--values", values)
+	file := t.TempDir() + "/relay.yaml"
+	content := at[string](t, objects["ConfigMap/my-relay"], "data", "relay.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+	mount := at[object](t, objects["Deployment/my-relay"], "spec", "template", "spec", "containers", 0, "volumeMounts", 0)
+	require.Equal(t, "/etc/relay", mount["mountPath"])
+	env := environment(t, objects)
+	require.Contains(t, env, "RELAY_CONFIG=/etc/relay/relay.yaml")
+	stdout, stderr, err := check(t, append(env, "RELAY_CONFIG="+file))
+	require.NoError(t, err, stderr)
+	for _, line := range []string{
+		"replicas: 3", "- r1:6379", "redis_cluster: true", "redis_username: relay", "redis_password: '********'", "redis_wait_replicas: 1",
+		"on_redis_down: open", "limit_group: team", "window: 1h\n", "mode: auto", "strategy: gate",
+	} {
+		require.Contains(t, stdout, line)
+	}
+}
+
 func TestAnExistingSecret(t *testing.T) {
 	objects := render(t, "--set", "existingSecret=mine")
 	require.NotContains(t, objects, "Secret/my-relay")
