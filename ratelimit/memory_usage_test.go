@@ -1,0 +1,77 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
+)
+
+// documentedBytes are the figures of docs/redis.md, by what they are about.
+func documentedBytes(t *testing.T) map[string]int64 {
+	t.Helper()
+	text, err := os.ReadFile("../docs/redis.md")
+	require.NoError(t, err)
+	bytes := map[string]int64{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*?) \| ([\d,]+) \|`).FindAllStringSubmatch(string(text), -1) {
+		n, err := strconv.ParseInt(strings.ReplaceAll(row[2], ",", ""), 10, 64)
+		require.NoError(t, err)
+		bytes[row[1]] = n
+	}
+	return bytes
+}
+
+// What a channel and its categories keep in Redis is what the documentation says, or less.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	b := bundle{Limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
+	half := 30 * time.Minute
+	l := limits{ratelimit.Window{Limit: 100, Per: half}, ratelimit.Window{Limit: 10, Per: half}}
+	for i := range 110 {
+		r := l.request(fmt.Sprintf("%032d", i), fmt.Sprintf("category-%02d", i%10))
+		r.Enqueue.Payload = payload
+		b.one(t, r)
+	}
+	used := map[string]int64{}
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		used[key] = client.MemoryUsage(t.Context(), key, 0).Val()
+	}
+	for _, s := range strategies[1:7] {
+		tier := ratelimit.Tier{Name: "category", Strategy: s.strategy, Windows: []ratelimit.Window{{Limit: 10, Per: half}}}
+		for i := range 10 {
+			b.one(t, ratelimit.Request{ID: fmt.Sprintf("%s-%d", tier.Strategy.Kind, i), Levels: []ratelimit.Level{tier.Of(scope, s.name)}})
+		}
+	}
+	for _, key := range client.Keys(t.Context(), "*:limit:*").Val() {
+		used[key] = client.MemoryUsage(t.Context(), key, 0).Val()
+	}
+	documented := documentedBytes(t)
+	for what, key := range map[string]string{
+		"the level of a channel, 100 units, `sliding-log`":     "relay:{alerts}:limit:sliding-log:channel",
+		"the level of a category, 10 units, `sliding-log`":     "relay:{alerts}:limit:sliding-log:category:alerts:category-00",
+		"the same, `sliding-buckets`":                          "relay:{alerts}:limit:sliding-buckets:category:alerts:sliding-buckets of 1 s",
+		"the same, `fixed-window`":                             "relay:{alerts}:limit:fixed-window:category:alerts:fixed-window, first",
+		"the same, `sliding-counter`":                          "relay:{alerts}:limit:sliding-counter:category:alerts:sliding-counter",
+		"the same, `gcra` or `gate`":                           "relay:{alerts}:limit:gcra:category:alerts:gcra, burst 2",
+		"the ids of an hour, 100 of them":                      "relay:{alerts}:seen:alerts",
+		"100 messages of 400 bytes that wait, and their order": "relay:{alerts}:entries:alerts",
+	} {
+		n := used[key]
+		if strings.HasSuffix(key, "entries:alerts") {
+			n += used["relay:{alerts}:outbox:alerts"]
+		}
+		t.Logf("%-55s %d", what, n)
+		require.Positive(t, n, key)
+		require.LessOrEqual(t, n, documented[what]*11/10, what)
+		require.GreaterOrEqual(t, n, documented[what]*5/10, "%s: the figure is out of date", what)
+	}
+}
