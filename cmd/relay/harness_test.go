@@ -195,6 +195,12 @@ func (p *process) settled(tb testing.TB, channel string, within time.Duration) p
 	return p.status(tb, channel)
 }
 
+// says waits until the log holds a text.
+func (p *process) says(tb testing.TB, text string) {
+	tb.Helper()
+	require.Eventually(tb, func() bool { return strings.Contains(p.output.String(), text) }, 10*time.Second, 5*time.Millisecond, text)
+}
+
 func startSlack(tb testing.TB) *fakeslack.Server {
 	tb.Helper()
 	slack, err := fakeslack.Start()

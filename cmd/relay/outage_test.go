@@ -84,8 +84,8 @@ func runOutage(t *testing.T, policy string, slack *fakeslack.Server, redisArgs .
 			_, answer := request(t, http.MethodGet, replica.ops+"/readyz", "", nil)
 			return string(answer) == `{"status":"ok","reasons":[]}`+"\n"
 		}, 20*time.Second, 10*time.Millisecond)
-		require.Contains(t, replica.output.String(), "going on without Redis")
-		require.Contains(t, replica.output.String(), "back on Redis")
+		replica.says(t, "going on without Redis")
+		replica.says(t, "back on Redis")
 	}
 	run.after = post(t, run.replicas, "after", 60)
 	status := run.replicas[0].settled(t, "alerts", 20*time.Second)
@@ -136,6 +136,6 @@ func TestOutagePolicies(t *testing.T) {
 		require.Equal(t, "1", run.lost, "it is reported")
 		require.Greater(t, total, outageLimit)
 		require.LessOrEqual(t, total, 2*outageLimit-outageLimit/2+outageLimit, "one limit more")
-		require.Contains(t, run.replicas[0].output.String(), "the data of Redis is lost")
+		run.replicas[0].says(t, "the data of Redis is lost")
 	})
 }
