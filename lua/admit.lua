@@ -90,6 +90,7 @@ if mode ~= 'admit' and not peeking and not restoring or type(dedupe) ~= 'number'
 end
 if fair and next(fair) == nil then fair = nil end
 local learning, after_levels = fair and fair.floor, before_levels + #specs
+local known, heard, folds = KEYS[after_levels + 1], KEYS[after_levels + 2], KEYS[#KEYS] -- where they are used
 if #KEYS ~= after_levels + (learning and 2 or 0) + (restoring and 1 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
@@ -98,7 +99,7 @@ if #ARGV < 5 or #ARGV % 4 ~= 1 then
 end
 if restoring then
   if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
-  if tonumber(call('HGET', KEYS[#KEYS], plan[6]) or 0) >= plan[7] then return { 0, 0, {}, {} } end
+  if tonumber(call('HGET', folds, plan[6]) or 0) >= plan[7] then return { 0, 0, {}, {} } end
 end
 
 local time = redis.call('TIME')
@@ -394,7 +395,6 @@ end
 -- the channel, what a first notice must, and from when on the next event of the category would be one.
 local function make_fairness()
   local attempted, admitted, known_count, heard_count = {}, {}, nil, nil
-  local known, heard = KEYS[after_levels + 1], KEYS[after_levels + 2]
   local known_for = max(known_us, outer_per)
 
   -- in_outer_window is how many units a category has used within the channel's window.
@@ -558,7 +558,8 @@ end
 local reply = { now, stepped, decisions, states }
 if peeking then return reply end
 
--- Write.
+-- Write. The first write needs memory: where there is none, it is refused, and nothing was written yet.
+if number then call('HSET', entries, 'seq', int(number)) end
 if number or stepped > 0 then
   for i = 1, #levels do
     local level = levels[i]
@@ -578,9 +579,7 @@ end
 if number then
   if #places > 0 then
     call('ZADD', outbox, unpack(places))
-    call('HSET', entries, 'seq', int(number), unpack(waiting))
-  else
-    call('HSET', entries, 'seq', int(number))
+    call('HSET', entries, unpack(waiting))
   end
   call('ZADD', seen, unpack(remembered))
   call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
@@ -618,7 +617,7 @@ if dropped > 0 then call('HINCRBY', ledger, 'dropped', dropped) end
 if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end
 if restoring then
   if delivered > 0 then call('HINCRBY', ledger, 'delivered', delivered) end
-  call('HSET', KEYS[#KEYS], plan[6], int(plan[7]))
-  call('PEXPIRE', KEYS[#KEYS], series_ms)
+  call('HSET', folds, plan[6], int(plan[7]))
+  call('PEXPIRE', folds, series_ms)
 end
 return reply

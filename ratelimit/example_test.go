@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,4 +35,87 @@ func Example() {
 	// admitted  0s
 	// admitted  0s
 	// dropped category 30m0s
+}
+
+// A client is limited twice, 3 per 5 s and 10 per 5 min, and the service it calls once a second: both must pass.
+func ExampleTier() {
+	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0)
+	scope := ratelimit.Scope{Group: "api", Channel: "api"}
+	service := ratelimit.Tier{
+		Name: "service", Strategy: ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 5}, Windows: []ratelimit.Window{{Limit: 60, Per: time.Minute}},
+	}
+	client := ratelimit.Tier{
+		Name: "client", Windows: []ratelimit.Window{{Limit: 3, Per: 5 * time.Second}, {Limit: 10, Per: 5 * time.Minute}},
+	}
+	request := ratelimit.Request{ID: "call-1", Levels: []ratelimit.Level{service.Outer("api"), client.Of(scope, "10.0.0.7")}}
+	decisions, err := limiter.Admit(context.Background(), scope, []ratelimit.Request{request})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range decisions[0].Remaining {
+		fmt.Println(r.Level, r.Window.Per, "left:", r.Units)
+	}
+	// Output:
+	// service 1m0s left: 4
+	// client 5s left: 2
+	// client 5m0s left: 9
+}
+
+// Do runs something only if it fits, and says by how much it came too early. The error is the limiter's own,
+// apart from any that the service answers.
+func ExampleDo() {
+	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0)
+	scope := ratelimit.Scope{Group: "api", Channel: "api"}
+	levels := []ratelimit.Level{ratelimit.Outer("api", ratelimit.Window{Limit: 1, Per: time.Hour})}
+	for _, id := range []string{"first", "second"} {
+		err := ratelimit.Do(context.Background(), limiter, scope, ratelimit.Request{ID: id, Levels: levels}, func(context.Context) error {
+			fmt.Println(id, "runs")
+			return nil
+		})
+		if limited, ok := errors.AsType[*ratelimit.LimitedError](err); ok {
+			fmt.Println(id, "is limited by the", limited.Level, "for", limited.RetryAfter.Round(time.Minute))
+		}
+	}
+	// Output:
+	// first runs
+	// second is limited by the channel for 1h0m0s
+}
+
+// Wait blocks until there is a slot.
+func ExampleWait() {
+	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0)
+	scope := ratelimit.Scope{Group: "api", Channel: "api"}
+	levels := []ratelimit.Level{ratelimit.Outer("api", ratelimit.Window{Limit: 1, Per: 50 * time.Millisecond})}
+	begin := time.Now()
+	for _, id := range []string{"first", "second"} {
+		if err := ratelimit.Wait(context.Background(), limiter, scope, ratelimit.Request{ID: id, Levels: levels}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println("waited:", time.Since(begin) >= 50*time.Millisecond)
+	// Output: waited: true
+}
+
+// Shared refuses what is known to be closed without asking, and goes on alone while Redis is away.
+func ExampleNewShared() {
+	engine := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0) // in earnest: NewRedis
+	limiter := ratelimit.NewShared(engine, ratelimit.SharedOptions{
+		Replica: "replica-1", Replicas: 2, Policies: map[string]ratelimit.Policy{"alerts": ratelimit.PolicyLocal},
+	})
+	defer limiter.Close(context.Background())
+	scope := ratelimit.Scope{Group: "alerts", Channel: "alerts"}
+	levels := []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
+	for _, id := range []string{"1", "2", "3"} {
+		decisions, err := limiter.Admit(context.Background(), scope, []ratelimit.Request{{ID: id, Levels: levels}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(decisions[0].Outcome, decisions[0].DecidedBy)
+	}
+	// Output:
+	// admitted memory
+	// dropped memory
+	// dropped closed_cache
 }

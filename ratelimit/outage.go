@@ -1,11 +1,9 @@
 package ratelimit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,15 +150,6 @@ func (ch *channel) goDown() {
 	ch.inBackground(ch.recover)
 }
 
-// effective is the policy that can be followed: a process that never reached Redis knows neither the use nor
-// the replicas, unless it was told.
-func (ch *channel) effective() Policy {
-	if ch.policy == PolicyLocal && !ch.reached.Load() && ch.opts.Replicas == 0 {
-		return PolicyClosed
-	}
-	return cmp.Or(ch.policy, PolicyClosed)
-}
-
 // failed says what becomes of requests whose call failed: the fallback decides those that Redis certainly does
 // not have; of the others nobody knows.
 func (ch *channel) failed(ctx context.Context, requests []Request, err error) ([]Decision, error) {
@@ -179,172 +168,4 @@ func (ch *channel) failed(ctx context.Context, requests []Request, err error) ([
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return nil, err
-}
-
-// fallback decides as the channel's policy says.
-func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision, error) {
-	ch.outage.deciding.RLock()
-	if !ch.outage.down() { // it came back while this waited
-		ch.outage.deciding.RUnlock()
-		return ch.decideAll(requests)
-	}
-	defer ch.outage.deciding.RUnlock()
-	var a answer
-	var err error
-	switch ch.effective() {
-	case PolicyLocal:
-		a, err = ch.local.decide(ctx, modeAdmit, ch.scope, ch.shares(requests))
-	case PolicyOpen:
-		a, err = ch.local.decide(ctx, modeOpen, ch.scope, requests)
-	default:
-		return nil, fmt.Errorf("%w: %w: Redis is away, and the channel is closed meanwhile", ErrUnavailable, errNotSent)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i := range a.decisions {
-		ch.keep(&requests[i], &a.decisions[i], a.numbers[i])
-	}
-	return a.decisions, nil
-}
-
-// keep notes a decision of the fallback, to be folded back.
-func (ch *channel) keep(r *Request, d *Decision, number int64) {
-	if d.Outcome != Admitted {
-		if d.Outcome == Never && !r.never() {
-			d.Outcome, d.RetryAfter = Dropped, 0 // it cannot fit this replica's share, but Redis may come back any time
-		}
-		ch.count(r, d.Outcome)
-		return
-	}
-	ch.outage.mu.Lock()
-	defer ch.outage.mu.Unlock()
-	ch.outage.journal = append(ch.outage.journal, journaled{*r, number})
-	for _, level := range r.Levels {
-		ch.outage.seeded[level.Key] = true
-	}
-}
-
-// never tells whether the request can never fit its levels.
-func (r *Request) never() bool {
-	for i := range r.Levels {
-		for _, w := range r.Levels[i].Windows {
-			if r.units() > r.Levels[i].most(w) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// shares are the requests with this replica's share of each limit. A level begins with this replica's share of
-// its last known use.
-func (ch *channel) shares(requests []Request) []Request {
-	o := &ch.outage
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	shared := make([]Request, len(requests))
-	for i, r := range requests {
-		shared[i] = r
-		shared[i].Fairness, shared[i].Headroom = nil, r.Headroom/o.share
-		shared[i].Levels = make([]Level, len(r.Levels))
-		for l, level := range r.Levels {
-			share := level
-			share.Windows = make([]Window, len(level.Windows))
-			for w, window := range level.Windows {
-				share.Windows[w] = Window{Limit: window.Limit / o.share, Per: window.Per}
-			}
-			share.Strategy.Burst /= o.share
-			shared[i].Levels[l] = share
-			if !o.seeded[level.Key] {
-				o.seeded[level.Key] = true
-				ch.seedUse(share, o.use[level.Key], o.share)
-			}
-		}
-	}
-	return shared
-}
-
-func (ch *channel) seedUse(share Level, last use, replicas int64) {
-	ago := ch.opts.Now().Sub(last.at)
-	units := (last.units + replicas - 1) / replicas
-	if units > 0 && ago < longest(share.Windows) && share.Windows[0].Limit > 0 {
-		ch.local.seed(share, units, ago)
-	}
-}
-
-// recover tries Redis until it is back.
-func (ch *channel) recover(ctx context.Context) {
-	for sleep(ctx, ch.opts.ProbeEvery-rand.N(ch.opts.ProbeEvery/2)) == nil { //nolint:gosec // jitter is no secret
-		if ch.breaker.probe(func() error { return ch.comeBack(ctx) }) == nil {
-			return
-		}
-	}
-}
-
-// comeBack ends an outage: what was decided here is folded back, with Redis's time and the ids it had. New
-// requests wait meanwhile, so that none is decided here any more.
-func (ch *channel) comeBack(ctx context.Context) error {
-	if err := ch.beat(ctx); err != nil { // it can be written to
-		return err
-	}
-	readable, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
-	defer cancel()
-	if _, err := ch.engine.Report(readable, ch.scope); err != nil { // and so can be the shard of the channel
-		return err
-	}
-	ch.outage.deciding.Lock()
-	defer ch.outage.deciding.Unlock()
-	if ch.opts.Unsent != nil {
-		defer ch.opts.Unsent.Resume(ch.scope)
-	}
-	admitted, unsent, err := ch.takeBack(ctx)
-	if err != nil {
-		return err
-	}
-	if err := ch.fold(ctx); err != nil {
-		return err
-	}
-	ch.outage.mu.Lock()
-	levels := make([]string, 0, len(ch.outage.seeded))
-	for key := range ch.outage.seeded {
-		levels = append(levels, key)
-	}
-	since := ch.outage.since
-	ch.outage.mu.Unlock()
-	ch.local.forget(ch.scope, levels)
-	ch.outage.notSent.Store(false)
-	ch.outage.away.Store(false)
-	ch.opts.Logger.WarnContext(ctx, "back on Redis", "channel", ch.scope.Channel, "policy", ch.effective(),
-		"away_for", ch.opts.Now().Sub(since).Round(time.Millisecond), "admitted_meanwhile", admitted, "still_to_send", unsent)
-	return nil
-}
-
-// takeBack makes parcels of what the fallback admitted: what was not sent yet goes into the shared outbox.
-func (ch *channel) takeBack(ctx context.Context) (admitted, unsent int, err error) {
-	waiting := map[int64]bool{}
-	if ch.opts.Unsent != nil {
-		numbers, err := ch.opts.Unsent.TakeBack(ctx, ch.scope)
-		if err != nil {
-			return 0, 0, fmt.Errorf("take back what was not sent: %w", err)
-		}
-		for _, number := range numbers {
-			waiting[number] = true
-		}
-	}
-	ch.outage.mu.Lock()
-	journal := ch.outage.journal
-	ch.outage.journal = nil
-	ch.outage.mu.Unlock()
-	ch.counts.mu.Lock()
-	defer ch.counts.mu.Unlock()
-	for _, j := range journal {
-		if !waiting[j.number] {
-			j.request.Enqueue = nil
-		} else {
-			unsent++
-		}
-		ch.counts.returning = append(ch.counts.returning, j.request)
-	}
-	return len(journal), unsent, nil
 }

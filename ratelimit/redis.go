@@ -2,7 +2,6 @@ package ratelimit
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,15 +79,6 @@ func (r *Redis) decide(ctx context.Context, m mode, scope Scope, requests []Requ
 		return answer{}, err
 	}
 	return r.call(ctx, newPlan(m, requests), scope, requests, fold{})
-}
-
-// restore implements [engine].
-func (r *Redis) restore(ctx context.Context, scope Scope, requests []Request, f fold) error {
-	if err := check(requests); err != nil {
-		return err
-	}
-	_, err := r.call(ctx, newPlan(modeRestore, requests), scope, requests, f)
-	return err
 }
 
 func (r *Redis) call(ctx context.Context, p *plan, scope Scope, requests []Request, f fold) (answer, error) {
@@ -170,49 +160,6 @@ func (r *Redis) Reset(ctx context.Context, levels ...Level) error {
 		}
 	}
 	return nil
-}
-
-// fold implements [engine].
-func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) error {
-	names := scope.keys()
-	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds()}
-	if drops.learn {
-		keys = append(keys, names.Known())
-	}
-	args := []any{f.replica, f.sequence}
-	for name, n := range drops.totals {
-		args = append(args, name, n)
-	}
-	args = append(args, "")
-	for category, n := range drops.categories {
-		args = append(args, category, n)
-	}
-	if err := lua.Fold.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
-		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(err))
-	}
-	return nil
-}
-
-// heartbeat implements [engine].
-func (r *Redis) heartbeat(ctx context.Context, b beat) (alive int64, epoch string, err error) {
-	ended := 0
-	if b.ended {
-		ended = 1
-	}
-	reply, err := run(ctx, r.scripter, lua.Heartbeat, []string{lua.Alive, lua.Epoch},
-		[]any{b.replica, b.keep.Microseconds(), rand.Text(), ended})
-	if err != nil {
-		return 0, "", fmt.Errorf("heartbeat: %w", err)
-	}
-	if len(reply) != 3 {
-		return 0, "", fmt.Errorf("heartbeat: %w: reply of %d values", ErrUnavailable, len(reply))
-	}
-	numbers, err := integers(reply[:2])
-	if err != nil {
-		return 0, "", fmt.Errorf("heartbeat: %w: %w", ErrUnavailable, err)
-	}
-	epoch, _ = reply[2].(string)
-	return numbers[1], epoch, nil
 }
 
 // Report implements [Limiter].

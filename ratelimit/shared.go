@@ -257,53 +257,6 @@ func (s *Shared) Ping(ctx context.Context) error {
 // Durable implements [Limiter]. It is about the engine: a [Decision] says whether it was the fallback's.
 func (s *Shared) Durable() bool { return s.engine.Durable() }
 
-// inDoubt tells whether the outcome of an id is unknown: it must be asked of Redis, and nobody else.
-func (s *Shared) inDoubt(requests ...Request) bool {
-	if !s.doubts.Load() {
-		return false
-	}
-	if complete(requests) != nil {
-		return true // whoever asks on finds the same
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.opts.Now()
-	for i := range requests {
-		if until, ok := s.unknown[requests[i].ID]; ok && now.Before(until) {
-			return true
-		}
-	}
-	return false
-}
-
-// maxUnknown bounds the ids in doubt; the oldest are not told from others, so that all go at once.
-const maxUnknown = 100_000
-
-func (s *Shared) doubt(requests []Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.unknown) > maxUnknown {
-		clear(s.unknown)
-	}
-	s.doubts.Store(true)
-	until := s.opts.Now().Add(s.opts.Dedupe)
-	for i := range requests {
-		s.unknown[requests[i].ID] = until
-	}
-}
-
-func (s *Shared) settle(requests []Request) {
-	if !s.doubts.Load() {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range requests {
-		delete(s.unknown, requests[i].ID)
-	}
-	s.doubts.Store(len(s.unknown) > 0)
-}
-
 // stretch is by how much the intervals of refreshes and folds grow, so that a storming channel costs Redis at
 // most 20 calls a second however many replicas there are: 5 of each of four.
 func (s *Shared) stretch(d time.Duration) time.Duration {

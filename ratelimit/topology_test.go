@@ -35,6 +35,7 @@ type load struct {
 	mu       sync.Mutex
 	admitted map[string]bool // acknowledged
 	failed   int
+	failure  error     // the last
 	last     time.Time // when something was decided last
 	longest  time.Duration
 }
@@ -63,7 +64,7 @@ func (l *load) once(ctx context.Context, id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		l.failed++
+		l.failed, l.failure = l.failed+1, err
 		return false
 	}
 	if pause := time.Since(l.last); pause > l.longest {
@@ -80,6 +81,20 @@ func (l *load) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.admitted)
+}
+
+// await waits until so many were admitted.
+func (l *load) await(t *testing.T, n int) {
+	t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for l.count() < n {
+		if time.Now().After(deadline) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			require.Failf(t, "stuck", "%d of %d admitted, %d calls failed, the last with %v", len(l.admitted), n, l.failed, l.failure)
+		}
+		<-time.After(time.Millisecond)
+	}
 }
 
 func (l *load) end() {
@@ -121,7 +136,7 @@ func TestClusterReshardingUnderLoad(t *testing.T) {
 			key := "relay:{alerts}:seen:alerts"
 			var moving time.Duration
 			for moves := range 6 {
-				require.Eventually(t, func() bool { return load.count() > 50*(moves+1) }, 30*time.Second, time.Millisecond)
+				load.await(t, 50*(moves+1))
 				from, _ := cluster.Owner(key)
 				to := cluster.Nodes[0]
 				if from == to {
@@ -131,7 +146,7 @@ func TestClusterReshardingUnderLoad(t *testing.T) {
 				cluster.Move(key, to)
 				moving += time.Since(begin)
 			}
-			require.Eventually(t, func() bool { return load.count() == limit }, 60*time.Second, 5*time.Millisecond)
+			load.await(t, limit)
 			load.end()
 			ids := queued(t, client)
 			t.Logf("6 moves took %s; %d calls failed, the longest pause between two answers was %s", moving, load.failed, load.longest)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,7 +34,8 @@ type Server struct {
 	args   []string
 	tls    bool
 	cmd    *exec.Cmd
-	client *redis.Client
+	mu     sync.Mutex
+	client *redis.Client // made at its first use
 }
 
 // Start starts a server without persistence, with further redis-server arguments, and stops it at the
@@ -106,6 +108,8 @@ func (s *Server) Kill() {
 
 // Client connects to the server as the relay does: no retries, deadlines of the context kept.
 func (s *Server) Client() *redis.Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.client != nil {
 		return s.client
 	}

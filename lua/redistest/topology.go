@@ -124,7 +124,7 @@ func StartCluster(tb testing.TB, replicas int) *Cluster {
 	tb.Helper()
 	c := &Cluster{t: tb}
 	for range 3 * (1 + replicas) {
-		c.Nodes = append(c.Nodes, Start(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0"))
+		c.Nodes = append(c.Nodes, Start(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000", "--repl-diskless-sync-delay", "0"))
 	}
 	first := c.Nodes[0].Client()
 	for _, node := range c.Nodes[1:] {

@@ -1,0 +1,108 @@
+package ratelimit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// effective is the policy that can be followed: a process that never reached Redis knows neither the use nor
+// the replicas, unless it was told.
+func (ch *channel) effective() Policy {
+	if ch.policy == PolicyLocal && !ch.reached.Load() && ch.opts.Replicas == 0 {
+		return PolicyClosed
+	}
+	return cmp.Or(ch.policy, PolicyClosed)
+}
+
+// fallback decides as the channel's policy says.
+func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision, error) {
+	ch.outage.deciding.RLock()
+	if !ch.outage.down() { // it came back while this waited
+		ch.outage.deciding.RUnlock()
+		return ch.decideAll(requests)
+	}
+	defer ch.outage.deciding.RUnlock()
+	var a answer
+	var err error
+	switch ch.effective() {
+	case PolicyLocal:
+		a, err = ch.local.decide(ctx, modeAdmit, ch.scope, ch.shares(requests))
+	case PolicyOpen:
+		a, err = ch.local.decide(ctx, modeOpen, ch.scope, requests)
+	default:
+		return nil, fmt.Errorf("%w: %w: Redis is away, and the channel is closed meanwhile", ErrUnavailable, errNotSent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range a.decisions {
+		ch.keep(&requests[i], &a.decisions[i], a.numbers[i])
+	}
+	return a.decisions, nil
+}
+
+// keep notes a decision of the fallback, to be folded back.
+func (ch *channel) keep(r *Request, d *Decision, number int64) {
+	if d.Outcome != Admitted {
+		if d.Outcome == Never && !r.never() {
+			d.Outcome, d.RetryAfter = Dropped, 0 // it cannot fit this replica's share, but Redis may come back any time
+		}
+		ch.count(r, d.Outcome)
+		return
+	}
+	ch.outage.mu.Lock()
+	defer ch.outage.mu.Unlock()
+	ch.outage.journal = append(ch.outage.journal, journaled{*r, number})
+	for _, level := range r.Levels {
+		ch.outage.seeded[level.Key] = true
+	}
+}
+
+// never tells whether the request can never fit its levels.
+func (r *Request) never() bool {
+	for i := range r.Levels {
+		for _, w := range r.Levels[i].Windows {
+			if r.units() > r.Levels[i].most(w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shares are the requests with this replica's share of each limit. A level begins with this replica's share of
+// its last known use.
+func (ch *channel) shares(requests []Request) []Request {
+	o := &ch.outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	shared := make([]Request, len(requests))
+	for i, r := range requests {
+		shared[i] = r
+		shared[i].Fairness, shared[i].Headroom = nil, r.Headroom/o.share
+		shared[i].Levels = make([]Level, len(r.Levels))
+		for l, level := range r.Levels {
+			share := level
+			share.Windows = make([]Window, len(level.Windows))
+			for w, window := range level.Windows {
+				share.Windows[w] = Window{Limit: window.Limit / o.share, Per: window.Per}
+			}
+			share.Strategy.Burst /= o.share
+			shared[i].Levels[l] = share
+			if !o.seeded[level.Key] {
+				o.seeded[level.Key] = true
+				ch.seedUse(share, o.use[level.Key], o.share)
+			}
+		}
+	}
+	return shared
+}
+
+func (ch *channel) seedUse(share Level, last use, replicas int64) {
+	ago := ch.opts.Now().Sub(last.at)
+	units := (last.units + replicas - 1) / replicas
+	if units > 0 && ago < longest(share.Windows) && share.Windows[0].Limit > 0 {
+		ch.local.seed(share, units, ago)
+	}
+}

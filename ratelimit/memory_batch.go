@@ -1,0 +1,244 @@
+package ratelimit
+
+import (
+	"time"
+
+	"slackrelay/lua/memstore"
+)
+
+// batch is one call, step by step as in lua/admit.lua.
+type batch struct {
+	*plan
+	tx     *memstore.Tx
+	now    int64 // microseconds
+	scope  Scope
+	dedupe int64
+	by     DecidedBy
+	states []state // of the plan's levels
+	fair   *holder
+	answer answer
+}
+
+func (m *Memory) batch(tx *memstore.Tx, mode mode, scope Scope, requests []Request) *batch {
+	b := &batch{plan: newPlan(mode, requests), tx: tx, now: tx.Now, scope: scope, dedupe: m.dedupe, by: m.by}
+	b.answer.now = tx.Now
+	b.answer.decisions = make([]Decision, len(requests))
+	b.answer.numbers = make([]int64, len(requests))
+	b.states = make([]state, len(b.levels))
+	for i := range b.levels {
+		b.states[i] = stateOf(tx, &b.levels[i])
+		ahead := b.states[i].load(tx.Now, &b.levels[i])
+		b.answer.stepped = max(b.answer.stepped, ahead)
+		if ahead > 0 && mode != modePeek {
+			tx.Replace(b.levels[i].Key, b.states[i].value())
+		}
+	}
+	if b.fairness != nil {
+		b.fair = newHolder(b)
+	}
+	return b
+}
+
+func (b *batch) run(requests []Request) answer {
+	seen := memstore.Value[seenIDs](b.tx, b.scope.keys().Seen())
+	for i := range requests {
+		r := &requests[i]
+		way := b.routes[b.routeOf[i]-1]
+		d := &b.answer.decisions[i]
+		d.DecidedBy = b.by
+		if seen.has(r.ID, b.now-b.dedupe) {
+			d.Outcome = Duplicate
+		} else {
+			b.answer.numbers[i] = b.decide(d, r, way, seen)
+		}
+		if b.mode != modePeek {
+			b.count(r, d.Outcome)
+		}
+	}
+	if b.fair != nil && b.mode != modePeek {
+		b.fair.store()
+	}
+	return b.answer
+}
+
+// decide decides one request, and returns the number of its entry where it was admitted.
+func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) (number int64) {
+	refused, shadow, retryAt, never := b.refusal(r, way)
+	if b.mode == modeRestore || b.mode == modeOpen {
+		refused, shadow = 0, 0
+	}
+	switch {
+	case refused != 0 && never:
+		d.Outcome = Never
+	case refused != 0:
+		d.Outcome = Dropped
+		d.RetryAfter = micros(retryAt - b.now)
+	default:
+		d.Outcome = Admitted
+		if b.mode != modePeek {
+			number = b.commit(r, way, shadow)
+			seen.add(r.ID, b.now, b.now-b.dedupe)
+		}
+	}
+	d.refusedBy(r, refused, shadow)
+	d.Remaining = r.remaining(func(level int) []int64 { return b.used(way.levels[level] - 1) })
+	return number
+}
+
+func (b *batch) used(place int) []int64 {
+	level := &b.levels[place]
+	used := make([]int64, len(level.Windows))
+	for w := range level.Windows {
+		used[w] = b.states[place].used(b.now, level, w)
+	}
+	return used
+}
+
+// refusal asks all levels of a request: the bits of those that refuse, and of the shadow levels that would,
+// from when on all would pass, and whether they ever can.
+func (b *batch) refusal(r *Request, way route) (refused, shadow, retryAt int64, never bool) {
+	retryAt = b.now
+	hold := holds{ordinary: r.Headroom, least: r.Headroom, firstAgain: b.now}
+	if b.fair != nil {
+		hold = b.fair.holds(way)
+	}
+	for i, place := range way.levels {
+		var held int64
+		if place == 1 {
+			held = hold.ordinary
+		}
+		at, cannot := b.check(place-1, r.units(), held)
+		if held > hold.least && at > b.now { // sooner, where the category becomes a first notice before
+			first, _ := b.check(place-1, r.units(), hold.least)
+			at = min(at, max(first, hold.firstAgain))
+		}
+		if held > 0 && r.units()+r.Headroom > b.levels[place-1].Windows[0].Limit {
+			cannot = true
+		}
+		switch {
+		case at <= b.now && !cannot:
+		case b.levels[place-1].Shadow:
+			shadow |= 1 << i
+		default:
+			refused |= 1 << i
+			never = never || cannot
+			retryAt = max(retryAt, at)
+		}
+	}
+	return refused, shadow, retryAt, never
+}
+
+// check tells when units fit into a level (0 = now), and whether they never can. held units of the first
+// window must stay free.
+func (b *batch) check(place int, units, held int64) (at int64, never bool) {
+	level, s := &b.levels[place], b.states[place]
+	for w, window := range level.Windows {
+		if w > 0 {
+			held = 0
+		}
+		used, most := s.used(b.now, level, w), level.most(window)
+		switch {
+		case units > most:
+			never = true
+		case used+units+held > most:
+			at = max(at, b.fitsAt(place, w, units, held))
+			if units == 1 && used >= most && !level.Shadow {
+				b.close(level, b.fitsAt(place, w, 1, 0))
+			}
+		}
+	}
+	return at, never
+}
+
+func (b *batch) fitsAt(place, w int, units, held int64) int64 {
+	level, s := &b.levels[place], b.states[place]
+	log, ok := s.(*admissions)
+	if ok {
+		if ahead := log.edge(level.Windows[w].Limit-units-held) - b.now; ahead > maxStep {
+			b.answer.stepped = max(b.answer.stepped, log.edge(0)-b.now)
+			if b.mode == modePeek {
+				return b.now + level.Windows[w].Per.Microseconds()
+			}
+			log.settle(b.now)
+		}
+	}
+	return s.fitsAt(b.now, level, w, units, held)
+}
+
+// close notes that one unit cannot fit a level until then.
+func (b *batch) close(level *Level, until int64) {
+	for i := range b.answer.closed {
+		if c := &b.answer.closed[i]; c.level == level {
+			c.until = max(c.until, micros(until-b.now))
+			return
+		}
+	}
+	if until > b.now {
+		b.answer.closed = append(b.answer.closed, closure{level, micros(until - b.now)})
+	}
+}
+
+func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
+	box := memstore.Value[memstore.Outbox](b.tx, b.scope.keys().Outbox())
+	box.Seq++
+	for i, place := range way.levels {
+		if shadow&(1<<i) == 0 {
+			b.take(place-1, r, box.Seq)
+		}
+	}
+	if r.Enqueue != nil {
+		box.Entries = append(box.Entries, memstore.Entry{
+			Number: box.Seq, At: b.now, Kind: string(r.Enqueue.Kind), Payload: r.Enqueue.Payload,
+		})
+	}
+	if b.fair != nil {
+		b.fair.admit(way.category)
+	}
+	return box.Seq
+}
+
+func (b *batch) take(place int, r *Request, number int64) {
+	level, keep := &b.levels[place], longest(b.levels[place].Windows)
+	if b.fairness != nil {
+		keep = max(keep, b.levels[0].Windows[0].Per)
+	}
+	b.states[place].take(b.now, level, taken{id: r.ID, units: r.units(), number: number, forget: b.now - keep.Microseconds()})
+	b.tx.Put(level.Key, b.states[place].value())
+	if level.Strategy.kind() != Backlog {
+		b.tx.Expire(level.Key, 2*keep+time.Minute)
+	}
+}
+
+const (
+	maxCategories = 1000
+	seriesFor     = 25 * time.Hour
+)
+
+func (b *batch) count(r *Request, outcome Outcome) {
+	ledger := memstore.Value[memstore.Counts](b.tx, b.scope.keys().Ledger())
+	ledger.Add("received", 1)
+	if outcome == Never {
+		outcome = Dropped
+	}
+	ledger.Add(outcome.String(), 1)
+	if outcome != Duplicate {
+		countInSeries(b.tx, b.scope, r.Category, outcome, 1)
+	}
+	if b.mode == modeRestore && outcome == Admitted && r.Enqueue == nil {
+		ledger.Add("delivered", 1)
+	}
+}
+
+func countInSeries(tx *memstore.Tx, scope Scope, category string, outcome Outcome, n int64) {
+	key := scope.keys().Series(tx.Time)
+	series := memstore.Value[memstore.Counts](tx, key)
+	if !series.Has(category + ":admitted") {
+		if series.Len() >= 2*maxCategories {
+			category = "other"
+		}
+		series.Add(category+":admitted", 0)
+		series.Add(category+":dropped", 0)
+		tx.Expire(key, seriesFor)
+	}
+	series.Add(category+":"+outcome.String(), n)
+}
