@@ -28,6 +28,9 @@ var resetSource string
 //go:embed probe.lua
 var probeSource string
 
+//go:embed warming.lua
+var warmingSource string
+
 //go:embed heartbeat.lua
 var heartbeatSource string
 
@@ -59,6 +62,7 @@ var (
 	Refund    = redis.NewScript(refundSource)
 	Reset     = redis.NewScript(resetSource)
 	Probe     = redis.NewScript(probeSource)
+	Warming   = redis.NewScript(warmingSource)
 	Heartbeat = redis.NewScript(heartbeatSource)
 	Report    = redis.NewScript(reportSource)
 	Series    = redis.NewScript(seriesSource)

@@ -41,6 +41,9 @@ func (k Keys) Known() string { return k.of("known") }
 // Heard is the sorted set of the channel's categories by their last admission.
 func (k Keys) Heard() string { return k.of("heard") }
 
+// Windows is the hash of how long the channel's levels look back.
+func (k Keys) Windows() string { return k.of("windows") }
+
 // Folds is the hash of the last fold of each replica.
 func (k Keys) Folds() string { return k.of("folds") }
 

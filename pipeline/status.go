@@ -73,6 +73,8 @@ type LevelStatus struct {
 	Per        float64 `json:"per"`
 	Used       int64   `json:"used"`
 	RetryAfter float64 `json:"retry_after"`
+	// Warming is for how long the level still counts too little, because its window was lengthened; absent = not.
+	Warming float64 `json:"warming,omitempty"`
 }
 
 // CategoryStatus is how full a category is, and what became of its events within 24 hours.
@@ -147,10 +149,15 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
+	warming, err := s.limiter.Warming(ctx, ch.scope(), ch.Tiers)
+	if err != nil {
+		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
+	}
 	status := ChannelStatus{Channel: ch.Name, Ledger: report.Ledger, Oldest: report.Oldest}
 	for _, u := range usage {
 		status.Levels = append(status.Levels, LevelStatus{
 			Level: u.Level, Limit: u.Window.Limit, Per: u.Window.Per.Seconds(), Used: u.Used, RetryAfter: u.RetryAfter.Seconds(),
+			Warming: warming[0].Seconds(),
 		})
 	}
 	if report.PausedFor > 0 {

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // ByChannel sends some channels to engines of their own; what is about none, and every other channel, goes to
@@ -53,4 +54,9 @@ func (b ByChannel) Report(ctx context.Context, scope Scope) (Report, error) {
 // Categories implements [Limiter].
 func (b ByChannel) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error) {
 	return b.of(scope).Categories(ctx, scope)
+}
+
+// Warming implements [Limiter].
+func (b ByChannel) Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
+	return b.of(scope).Warming(ctx, scope, tiers)
 }

@@ -219,6 +219,9 @@ type Limiter interface {
 	Report(ctx context.Context, scope Scope) (Report, error)
 	// Categories reads the counts of the last 24 hours, in the order of the names.
 	Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error)
+	// Warming remembers how long the tiers of a channel look back, and tells for how long each still counts too
+	// little, because its longest window was lengthened; 0 = not at all.
+	Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error)
 	// Ping tells whether decisions can be made now.
 	Ping(ctx context.Context) error
 	// Durable tells whether an admission survives the death of this process.

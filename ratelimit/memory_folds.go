@@ -110,3 +110,36 @@ func (s *seenIDs) add(id string, now, forget int64) {
 	s.at[id] = now
 	s.order = append(s.order, id)
 }
+
+// lookBack is how long the levels of a channel look back, by name, and since when.
+type lookBack struct{ levels map[string]lengthened }
+
+type lengthened struct{ longest, since int64 }
+
+// Warming implements [Limiter].
+func (m *Memory) Warming(_ context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
+	warming := make([]time.Duration, len(tiers))
+	m.store.Do(func(tx *memstore.Tx) {
+		known := memstore.Value[lookBack](tx, scope.keys().Windows())
+		if known.levels == nil {
+			known.levels = map[string]lengthened{}
+		}
+		for i, tier := range tiers {
+			now := lengthened{longest: longest(tier.Windows).Microseconds()}
+			if before, ok := known.levels[tier.Name]; ok {
+				now.since = before.since
+				if now.longest > before.longest {
+					now.since = tx.Now
+				}
+			}
+			if now.since+now.longest <= tx.Now {
+				now.since = 0
+			}
+			if now.since > 0 {
+				warming[i] = micros(now.since + now.longest - tx.Now)
+			}
+			known.levels[tier.Name] = now
+		}
+	})
+	return warming, nil
+}

@@ -189,6 +189,11 @@ func (m *Multi) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, 
 	return m.counters.Categories(ctx, scope)
 }
 
+// Warming implements [Limiter]: a counter of a fixed window has nothing to fill first.
+func (*Multi) Warming(_ context.Context, _ Scope, tiers []Tier) ([]time.Duration, error) {
+	return make([]time.Duration, len(tiers)), nil
+}
+
 // Ping implements [Limiter].
 func (m *Multi) Ping(ctx context.Context) error { return m.counters.Ping(ctx) }
 

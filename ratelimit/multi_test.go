@@ -35,6 +35,7 @@ var multiEngines = map[string]func(tb testing.TB) bundle{
 		return bundle{
 			Limiter: ratelimit.NewMulti(client, alwaysUndo),
 			clock:   c.Now,
+			forget:  server.FlushAll,
 			advance: func(d time.Duration) {
 				c.Advance(d)
 				server.FastForward(d)

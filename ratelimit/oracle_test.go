@@ -311,6 +311,9 @@ func againstTheOracle(t *testing.T, b bundle, w world, want int) {
 	for done.decisions < want {
 		rapid.Check(t, func(rt *rapid.T) {
 			histories++ // each has a limit group of its own
+			if b.forget != nil {
+				b.forget()
+			}
 			done.add(newHistory(rt, w, fmt.Sprint("group-", histories), b).run(rt, b))
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"slackrelay/lua"
 )
@@ -58,4 +59,25 @@ func (r *Redis) heartbeat(ctx context.Context, b beat) (alive int64, epoch strin
 	}
 	epoch, _ = reply[2].(string)
 	return numbers[1], epoch, nil
+}
+
+// Warming implements [Limiter].
+func (r *Redis) Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
+	args := make([]any, 0, 2*len(tiers))
+	for _, tier := range tiers {
+		args = append(args, tier.Name, longest(tier.Windows).Microseconds())
+	}
+	reply, err := run(ctx, r.scripter, lua.Warming, []string{scope.keys().Windows()}, args)
+	if err != nil {
+		return nil, fmt.Errorf("warming of channel %s: %w", scope.Channel, err)
+	}
+	numbers, err := integers(reply)
+	if err != nil || len(numbers) != len(tiers) {
+		return nil, fmt.Errorf("warming of channel %s: %w: reply of %d values: %w", scope.Channel, ErrUnavailable, len(reply), err)
+	}
+	warming := make([]time.Duration, len(tiers))
+	for i, us := range numbers {
+		warming[i] = micros(us)
+	}
+	return warming, nil
 }

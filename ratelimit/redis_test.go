@@ -43,8 +43,22 @@ func TestRefusalsWriteNothingToTheLevels(t *testing.T) {
 func TestEveryKeyButTheTotalsAndTheOutboxExpires(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := bundle{Limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
-	b.admit(t, small.request("1", "a"))
+	shared := share(t, ratelimit.NewRedis(client, ratelimit.RedisOptions{}), ratelimit.SharedOptions{})
+	b := bundle{Limiter: shared}
+	fair := small.request("1", "a")
+	fair.Fairness = &ratelimit.Fairness{FirstNotice: ratelimit.FirstNotice{Auto: true}}
+	b.admit(t, fair)
+	require.NoError(t, b.Refund(t.Context(), scope, fair))
+	for i := range 9 { // until the cache knows the category to be closed
+		fair.ID = fmt.Sprint("more", i)
+		b.admit(t, fair)
+	}
+	require.NoError(t, shared.Flush(t.Context()))
+	_, err := b.Warming(t.Context(), scope, []ratelimit.Tier{{Name: "channel", Windows: fair.Levels[0].Windows}})
+	require.NoError(t, err)
+	beating, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	shared.Run(beating)
 	want := map[string]time.Duration{
 		"relay:{alerts}:limit:sliding-log:channel":           2 * time.Minute,
 		"relay:{alerts}:limit:sliding-log:category:alerts:a": 2 * time.Minute,
@@ -52,6 +66,13 @@ func TestEveryKeyButTheTotalsAndTheOutboxExpires(t *testing.T) {
 		"relay:{alerts}:ledger:alerts":                       -1,
 		"relay:{alerts}:outbox:alerts":                       -1,
 		"relay:{alerts}:entries:alerts":                      -1,
+		"relay:{alerts}:known:alerts":                        24*time.Hour + time.Minute,
+		"relay:{alerts}:heard:alerts":                        2 * time.Minute,
+		"relay:{alerts}:folds:alerts":                        25 * time.Hour,
+		"relay:{alerts}:refunds:alerts":                      time.Hour,
+		"relay:{alerts}:windows:alerts":                      62 * 24 * time.Hour,
+		"relay:{replicas}:alive":                             9 * time.Second,
+		"relay:{replicas}:epoch":                             30 * 24 * time.Hour,
 	}
 	keys, err := client.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)

@@ -247,6 +247,16 @@ func (s *Shared) Categories(ctx context.Context, scope Scope) ([]CategoryCounts,
 	return s.engine.Categories(ctx, scope)
 }
 
+// Warming implements [Limiter]. While Redis is away, nothing is known of it.
+func (s *Shared) Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
+	if s.channel(scope).outage.down() {
+		return make([]time.Duration, len(tiers)), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	return s.engine.Warming(ctx, scope, tiers)
+}
+
 // Ping implements [Limiter].
 func (s *Shared) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)

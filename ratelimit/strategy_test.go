@@ -271,3 +271,27 @@ func TestWait(t *testing.T) {
 	require.ErrorAs(t, ratelimit.Wait(t.Context(), b, scope, never), &limited)
 	require.Negative(t, limited.RetryAfter)
 }
+
+// A window that was lengthened counts too little until it has filled once.
+func TestWarming(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		warming := func(minutes time.Duration) []time.Duration {
+			tiers := []ratelimit.Tier{
+				{Name: "channel", Windows: []ratelimit.Window{{Limit: 1, Per: minutes * time.Minute}, {Limit: 1, Per: time.Second}}},
+				{Name: "category", Windows: []ratelimit.Window{{Limit: 1, Per: time.Minute}}},
+			}
+			w, err := b.Warming(t.Context(), scope, tiers)
+			require.NoError(t, err)
+			return w
+		}
+		require.Equal(t, []time.Duration{0, 0}, warming(5), "there is nothing that it could miss")
+		require.Equal(t, []time.Duration{0, 0}, warming(3), "a shorter one has all it needs")
+		b.advance(time.Hour)
+		require.Equal(t, []time.Duration{10 * time.Minute, 0}, warming(10))
+		b.advance(4 * time.Minute)
+		require.Equal(t, []time.Duration{6 * time.Minute, 0}, warming(10))
+		b.advance(6 * time.Minute)
+		require.Equal(t, []time.Duration{0, 0}, warming(10))
+	})
+}

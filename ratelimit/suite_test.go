@@ -22,6 +22,8 @@ type bundle struct {
 	clock   func() time.Time
 	// leave takes the oldest units out of a backlog, as settling their entries would.
 	leave func(t require.TestingT, key string, units int64)
+	// forget empties the engine, where what is left of other histories would slow it down; nil = it does not.
+	forget func()
 }
 
 func (b bundle) now() time.Time { return b.clock() }
