@@ -295,6 +295,7 @@ local function make_strategies()
 
   local function backlog(length, add)
     return {
+      waits = true,
       load = function(level) level.used[first] = call(length, level.key) end,
       fits_at = function() return now + backlog_us end,
       take = function(level, units, number)
@@ -303,7 +304,7 @@ local function make_strategies()
         level.used[first] = level.used[first] + units
       end,
       store = function(level)
-        for i, number in ipairs(level.members) do add(level.key, number, i) end
+        for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
       end,
     }
   end
@@ -521,7 +522,9 @@ for at = 2, #ARGV, 4 do
       if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
         level.pending = level.pending + units
         if level.strategy then
-          level.strategy.take(level, units, text)
+          if not (restoring and entry == '' and level.strategy.waits) then -- what was sent waits no more
+            level.strategy.take(level, units, text)
+          end
         else
           local members, used = level.members or {}, level.used
           level.members = members

@@ -85,7 +85,8 @@ func (s *Shared) lostAtClose(ctx context.Context) {
 		if !ch.outage.down() {
 			continue
 		}
-		admitted, unsent, err := ch.takeBack(ctx)
+		err := ch.takeBack(ctx)
+		admitted, unsent := ch.packJournal()
 		s.opts.Logger.ErrorContext(ctx, "still without Redis at the end: what was decided without it is not in the shared ledger",
 			"channel", ch.scope.Channel, "admitted", admitted, "not_sent", unsent, "error", err)
 	}

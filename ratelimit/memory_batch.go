@@ -199,6 +199,9 @@ func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
 
 func (b *batch) take(place int, r *Request, number int64) {
 	level, keep := &b.levels[place], longest(b.levels[place].Windows)
+	if b.mode == modeRestore && r.Enqueue == nil && level.Strategy.kind() == Backlog {
+		return // what was sent waits no more
+	}
 	if b.fairness != nil {
 		keep = max(keep, b.levels[0].Windows[0].Per)
 	}

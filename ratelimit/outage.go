@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"slackrelay/lua"
 )
 
 // Policy says what happens to a channel while Redis is away.
@@ -55,6 +57,7 @@ type outage struct {
 	use     map[string]use
 	seeded  map[string]bool
 	journal []journaled
+	unsent  map[int64]bool // numbers of the journal's entries that were taken back and not sent
 }
 
 // use is how full a level was when it was last seen.
@@ -69,7 +72,9 @@ type journaled struct {
 	number  int64
 }
 
-func (o *outage) init() { o.use, o.seeded = map[string]use{}, map[string]bool{} }
+func (o *outage) init() {
+	o.use, o.seeded, o.unsent = map[string]use{}, map[string]bool{}, map[int64]bool{}
+}
 
 func (o *outage) down() bool { return o.away.Load() }
 
@@ -109,7 +114,8 @@ func newBreaker(ch *channel) *breaker {
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
 			return counts.ConsecutiveFailures >= tripAfter || ch.outage.notSent.Load()
 		},
-		IsExcluded: func(err error) bool { return errors.Is(err, ErrRequest) },
+		// Too few replicas is a Redis that is there: its callers are told to come again, and nobody else decides.
+		IsExcluded: func(err error) bool { return errors.Is(err, ErrRequest) || errors.Is(err, lua.ErrNotReplicated) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if from == gobreaker.StateClosed && to == gobreaker.StateOpen {
 				ch.goDown()

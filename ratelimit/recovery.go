@@ -27,15 +27,18 @@ func (ch *channel) comeBack(ctx context.Context) error {
 	if _, err := ch.engine.Report(readable, ch.scope); err != nil { // and so can be the shard of the channel
 		return err
 	}
-	ch.outage.deciding.Lock()
-	defer ch.outage.deciding.Unlock()
 	if ch.opts.Unsent != nil {
 		defer ch.opts.Unsent.Resume(ch.scope)
 	}
-	admitted, unsent, err := ch.takeBack(ctx)
-	if err != nil {
+	if err := ch.takeBack(ctx); err != nil { // waits for what is being sent, while requests are still decided here
 		return err
 	}
+	ch.outage.deciding.Lock()
+	defer ch.outage.deciding.Unlock()
+	if err := ch.takeBack(ctx); err != nil { // what came since; nothing is being sent any more
+		return err
+	}
+	admitted, unsent := ch.packJournal()
 	if err := ch.fold(ctx); err != nil {
 		return err
 	}
@@ -54,31 +57,39 @@ func (ch *channel) comeBack(ctx context.Context) error {
 	return nil
 }
 
-// takeBack makes parcels of what the fallback admitted: what was not sent yet goes into the shared outbox.
-func (ch *channel) takeBack(ctx context.Context) (admitted, unsent int, err error) {
-	waiting := map[int64]bool{}
-	if ch.opts.Unsent != nil {
-		numbers, err := ch.opts.Unsent.TakeBack(ctx, ch.scope)
-		if err != nil {
-			return 0, 0, fmt.Errorf("take back what was not sent: %w", err)
-		}
-		for _, number := range numbers {
-			waiting[number] = true
-		}
+// takeBack stops sending what the fallback admitted, and notes what was not sent.
+func (ch *channel) takeBack(ctx context.Context) error {
+	if ch.opts.Unsent == nil {
+		return nil
+	}
+	numbers, err := ch.opts.Unsent.TakeBack(ctx, ch.scope)
+	if err != nil {
+		return fmt.Errorf("take back what was not sent: %w", err)
 	}
 	ch.outage.mu.Lock()
-	journal := ch.outage.journal
-	ch.outage.journal = nil
-	ch.outage.mu.Unlock()
+	defer ch.outage.mu.Unlock()
+	for _, number := range numbers {
+		ch.outage.unsent[number] = true
+	}
+	return nil
+}
+
+// packJournal makes parcels of what the fallback admitted: what was not sent yet goes into the shared outbox.
+func (ch *channel) packJournal() (admitted, unsent int) {
+	ch.outage.mu.Lock()
+	defer ch.outage.mu.Unlock()
 	ch.counts.mu.Lock()
 	defer ch.counts.mu.Unlock()
-	for _, j := range journal {
-		if !waiting[j.number] {
-			j.request.Enqueue = nil
-		} else {
+	for _, j := range ch.outage.journal {
+		admitted++
+		if ch.outage.unsent[j.number] {
 			unsent++
+		} else {
+			j.request.Enqueue = nil
 		}
 		ch.counts.returning = append(ch.counts.returning, j.request)
 	}
-	return len(journal), unsent, nil
+	ch.outage.journal = nil
+	clear(ch.outage.unsent)
+	return admitted, unsent
 }

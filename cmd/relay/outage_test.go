@@ -139,3 +139,43 @@ func TestOutagePolicies(t *testing.T) {
 		run.replicas[0].says(t, "the data of Redis is lost")
 	})
 }
+
+// What was admitted without Redis and is still to be sent when it comes back goes on through Redis: each message
+// is sent once.
+func TestWhatIsUnsentGoesBackToRedis(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t, always...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_REPLICAS=1", "RELAY_CHANNEL_ALERTS_PACE=300ms", "RELAY_CHANNEL_ALERTS_BURST=1")...)
+	require.True(t, relay.take(t, "alerts", event{ID: "0", Title: "with Redis"}).Durable)
+	redis.Kill()
+	for i := range 6 {
+		receipt := relay.take(t, "alerts", event{ID: fmt.Sprint("without", i), Title: fmt.Sprint("without ", i)})
+		require.Equal(t, []any{1, false}, []any{receipt.Admitted, receipt.Durable})
+	}
+	redis.Up()
+	relay.says(t, "back on Redis")
+	require.NotContains(t, relay.output.String(), `"still_to_send":0`)
+	status := relay.settled(t, "alerts", 20*time.Second)
+	require.EqualValues(t, 7, status.Ledger.Delivered)
+	require.Zero(t, status.Ledger.Imbalance())
+	titles := map[string]int{}
+	for _, post := range slack.Posts() {
+		titles[post.Text]++
+	}
+	require.Len(t, titles, 7)
+	require.Len(t, slack.Posts(), 7, "each once")
+	require.Equal(t, 1, relay.take(t, "alerts", event{ID: "without3", Title: "again"}).Duplicate, "its id is known to Redis")
+}
+
+// Who is stopped while Redis is away says what ends with it.
+func TestStoppedWithoutRedis(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_REPLICAS=1", "RELAY_CHANNEL_ALERTS_PACE=1h", "RELAY_CHANNEL_ALERTS_BURST=1")...)
+	redis.Kill()
+	relay.take(t, "alerts", []event{{Title: "sent"}, {Title: "not sent"}})
+	require.Eventually(t, func() bool { return len(slack.Posts()) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, 0, relay.stop())
+	require.Contains(t, relay.output.String(), "still without Redis at the end")
+	require.Contains(t, relay.output.String(), `"admitted":2,"not_sent":1`)
+}
