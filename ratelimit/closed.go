@@ -17,6 +17,9 @@ const (
 	clockMargin = 50 * time.Millisecond
 	// unsureFor bounds what a strategy promises whose refusal may end early.
 	unsureFor = 100 * time.Millisecond
+	// refreshAt is when to ask again, in hundredths of the time that an answer is believed: late, so that it is
+	// asked once in that time, and early enough for the answer.
+	refreshAt = 95
 	// maxClosed is how many entries a channel keeps; above it, those that ended go.
 	maxClosed = 4096
 )
@@ -140,13 +143,17 @@ func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
 	return d, due
 }
 
-// learnClosed keeps what an answer says is closed. before is when it was asked for, on this process's clock.
-func (ch *channel) learnClosed(a answer, requests []Request, before time.Time) {
+// learnClosed keeps what an answer says is closed, in place of what was asked about. before is when it was asked
+// for, on this process's clock.
+func (ch *channel) learnClosed(a answer, requests []Request, before time.Time, about ...closedKey) {
 	if ch.opts.MaxStale < 0 {
 		return
 	}
 	ch.closed.mu.Lock()
 	defer ch.closed.mu.Unlock()
+	for _, key := range about {
+		delete(ch.closed.entries, key)
+	}
 	if len(ch.closed.entries) > maxClosed {
 		for key, e := range ch.closed.entries {
 			if !before.Before(e.until) {
@@ -175,7 +182,7 @@ func (c *closedCache) put(key closedKey, before time.Time, closed time.Duration,
 		return
 	}
 	c.entries[key] = &closedEntry{
-		until: before.Add(believed), reopens: before.Add(closed), refresh: before.Add(believed * 3 / 4),
+		until: before.Add(believed), reopens: before.Add(closed), refresh: before.Add(believed * refreshAt / 100),
 	}
 }
 
@@ -187,14 +194,10 @@ func (ch *channel) refresh(ctx context.Context) {
 	if len(requests) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
 		defer cancel()
-		a, err := ch.engine.decide(ctx, modePeek, ch.scope, requests)
-		ch.closed.mu.Lock()
-		for _, key := range keys {
-			delete(ch.closed.entries, key)
-		}
-		ch.closed.mu.Unlock()
-		if err == nil {
-			ch.learnClosed(a, requests, before)
+		if a, err := ch.engine.decide(ctx, modePeek, ch.scope, requests); err != nil {
+			ch.closed.clear() // the connection broke, or the server changed
+		} else {
+			ch.learnClosed(a, requests, before, keys...)
 			ch.learnUse(requests, a.decisions, before)
 		}
 	}
