@@ -276,9 +276,9 @@ func TestWait(t *testing.T) {
 func TestWarming(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
-		warming := func(minutes time.Duration) []time.Duration {
+		warming := func(minutes int) []time.Duration {
 			tiers := []ratelimit.Tier{
-				{Name: "channel", Windows: []ratelimit.Window{{Limit: 1, Per: minutes * time.Minute}, {Limit: 1, Per: time.Second}}},
+				{Name: "channel", Windows: []ratelimit.Window{{Limit: 1, Per: time.Duration(minutes) * time.Minute}, {Limit: 1, Per: time.Second}}},
 				{Name: "category", Windows: []ratelimit.Window{{Limit: 1, Per: time.Minute}}},
 			}
 			w, err := b.Warming(t.Context(), scope, tiers)
