@@ -113,6 +113,9 @@ func defaultPer(l Level) time.Duration {
 // levelName is what a level, and so a label, may be called: it becomes a value of metrics and a part of keys.
 var levelName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,62}$`)
 
+// category is how events have it: lower case, and what is no letter or digit as a dash.
+var category = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
+
 var severities = []events.Severity{events.Critical, events.Error, events.Warning, events.Info}
 
 var strategies = []string{
@@ -230,8 +233,8 @@ func (c Channel) validateFairness(v *validator) {
 	}
 	var reserved int64
 	for i, reserve := range c.Reserves {
-		if reserve.Category == "" || reserve.Slots < 1 {
-			v.fault(fmt.Sprintf("reserves[%d]", i), "needs a category and slots of 1 or more")
+		if !category.MatchString(reserve.Category) || reserve.Slots < 1 {
+			v.fault(fmt.Sprintf("reserves[%d]", i), "needs a category, of a-z, 0-9 and ._- as events have it, and slots of 1 or more")
 		}
 		reserved += max(0, reserve.Slots)
 	}
@@ -244,6 +247,9 @@ func (c Channel) validateFairness(v *validator) {
 		}
 	}
 	fair := first.Mode != "off" && first.Mode != "" || len(c.Reserves) > 0
+	if kind := c.Tiers()[0].Strategy.Kind; len(c.Headroom) > 0 && kind != "" && kind != ratelimit.SlidingLog {
+		v.fault("headroom", "needs the strategy sliding-log at the level channel")
+	}
 	for _, tier := range c.Tiers()[:2] {
 		if fair && tier.Strategy.Kind != "" && tier.Strategy.Kind != ratelimit.SlidingLog {
 			v.fault("first_notice", "and reserves need the strategy sliding-log at the levels channel and category")

@@ -64,11 +64,13 @@ channels:
 		`channels[0] (a).levels[4] (z).windows[2].per is 0s`,
 		`channels[0] (a).levels[5] (w).anchor is "last"; it must be first, aligned`,
 		`channels[0] (a).first_notice in mode fixed needs slots of 1 to 100`,
-		`channels[0] (a).reserves[0] needs a category and slots of 1 or more`,
+		`channels[0] (a).reserves[0] needs a category`,
 		`channels[0] (a).reserves add up to 101, above 100`,
 		`channels[0] (a).headroom[0] needs a severity`, `channels[0] (a).headroom[1] needs a severity`)
 	bad(t, "channels: [{name: a, first_notice: {mode: auto}, levels: [{name: channel, strategy: gate, windows: [{limit: 1, per: 1s}]}]}]", nil,
 		"channels[0] (a).first_notice and reserves need the strategy sliding-log")
+	bad(t, "channels: [{name: a, headroom: [{severity: info, share: 0.5}], levels: [{name: channel, strategy: gate, windows: [{limit: 1, per: 1s}]}]}]", nil,
+		"channels[0] (a).headroom needs the strategy sliding-log")
 	bad(t, "channels: [{name: a, levels: [{name: x, windws: [], windows: [{limit: 1, per: 1s, pr: 1s}]}]}]", nil,
 		"channels[0].levels[0].windws is not a setting; did you mean windows?", "channels[0].levels[0].windows[0].pr is not a setting; did you mean per?")
 	bad(t, "channels: [{name: a, limit_group: g}, {name: b, limit_group: g, global_limit: 7}]", nil,

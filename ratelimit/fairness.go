@@ -58,6 +58,9 @@ func (r Request) checkFairness() error {
 	if r.Headroom < 0 {
 		return fmt.Errorf("headroom of %d, want 0 or more", r.Headroom)
 	}
+	if r.Headroom > 0 && r.Levels[0].Strategy.kind() != SlidingLog {
+		return fmt.Errorf("headroom needs a sliding log at the first level")
+	}
 	if !r.Fairness.on() {
 		return nil
 	}

@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestFlushesUnderLoad(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
-		for i, name := range []string{"", "{}", "a:b", "\"quoted\" \\ \n", "ünïcode ☃", "%00", string([]byte{0xff, 0xfe})} {
+		for i, name := range []string{"", "{}", "a:b", "\"quoted\" \\ \n", "ünïcode ☃", "%00", string([]byte{0xff, 0xfe}), strings.Repeat("long", 1000)} {
 			r := limits{channel: perMinute(100), category: perMinute(1)}.request(fmt.Sprint(i), name)
 			require.Equal(t, "+", outcomes(b.admit(t, r)), "%q", name)
 			r.ID += "again"

@@ -14,6 +14,8 @@ package ratelimit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -44,8 +46,15 @@ func (t Tier) Outer(group string) Level {
 	return t.level(lua.KeysOf(group, "").OuterLimit(t.Strategy.tag()))
 }
 
+// maxValue is how long a level's value may be in its key; a label can be of any length.
+const maxValue = 128
+
 // Of is the tier as the level of one of its values (a category's name, a sender's) within a channel.
 func (t Tier) Of(scope Scope, value string) Level {
+	if len(value) > maxValue {
+		sum := sha256.Sum256([]byte(value))
+		value = value[:maxValue/2] + "-" + hex.EncodeToString(sum[:8])
+	}
 	return t.level(scope.keys().InnerLimit(t.Strategy.tag(), t.Name, value))
 }
 

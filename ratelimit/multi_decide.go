@@ -31,9 +31,6 @@ func (m *Multi) prepare(ctx context.Context, requests []Request) ([]counted, err
 	all := make([]counted, len(requests))
 	for i := range requests {
 		all[i].Request = &requests[i]
-		if requests[i].Fairness.on() || requests[i].Headroom > 0 {
-			return nil, fmt.Errorf("%w: request %d: the engine multi knows no fairness", ErrRequest, i)
-		}
 		for l := range requests[i].Levels {
 			level := &requests[i].Levels[l]
 			if err := level.checkMulti(); err != nil {

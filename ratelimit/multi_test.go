@@ -168,18 +168,16 @@ func TestWhatMultiDoesNotKnow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := engine(t)
-			ask := func(level ratelimit.Level, fairness *ratelimit.Fairness) error {
-				_, err := b.Admit(t.Context(), scope, []ratelimit.Request{
-					{ID: "1", Levels: []ratelimit.Level{level}, Headroom: map[bool]int64{true: 1}[fairness != nil]},
-				})
+			ask := func(level ratelimit.Level, headroom int64) error {
+				_, err := b.Admit(t.Context(), scope, []ratelimit.Request{{ID: "1", Levels: []ratelimit.Level{level}, Headroom: headroom}})
 				return err
 			}
 			shadow := multiLevel(ratelimit.FixedWindow, perMinute(1))
 			shadow.Shadow = true
-			require.ErrorContains(t, ask(multiLevel(ratelimit.SlidingLog, perMinute(1)), nil), "knows the strategies fixed-window (anchor first) and per-second, not sliding-log")
-			require.ErrorContains(t, ask(multiLevel(ratelimit.PerSecond, perMinute(1)), nil), "is 1 s long")
-			require.ErrorContains(t, ask(shadow, nil), "no shadow levels")
-			require.ErrorContains(t, ask(multiLevel(ratelimit.FixedWindow, perMinute(1)), &ratelimit.Fairness{}), "no fairness")
+			require.ErrorContains(t, ask(multiLevel(ratelimit.SlidingLog, perMinute(1)), 0), "knows the strategies fixed-window (anchor first) and per-second, not sliding-log")
+			require.ErrorContains(t, ask(multiLevel(ratelimit.PerSecond, perMinute(1)), 0), "is 1 s long")
+			require.ErrorContains(t, ask(shadow, 0), "no shadow levels")
+			require.ErrorContains(t, ask(multiLevel(ratelimit.FixedWindow, perMinute(1)), 1), "headroom needs a sliding log")
 			require.Equal(t, ratelimit.Report{}, b.report(t), "nothing was written")
 		})
 	}

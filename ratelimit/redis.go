@@ -51,10 +51,11 @@ func NewRedis(scripter redis.Scripter, opts RedisOptions) *Redis {
 // Durable is true: Redis outlives the process.
 func (*Redis) Durable() bool { return true }
 
-// Ping asks Redis for a script it need not have; any answer will do.
+// Ping tells whether the server that knows the replicas can be written to. On a Cluster, the shard of a channel
+// may be away all the same.
 func (r *Redis) Ping(ctx context.Context) error {
-	if err := r.scripter.ScriptExists(ctx, lua.Admit.Hash()).Err(); err != nil {
-		return fmt.Errorf("ping: %w", unavailable(err))
+	if _, _, err := r.heartbeat(ctx, beat{keep: time.Hour}); err != nil {
+		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
 }
