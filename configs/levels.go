@@ -128,7 +128,7 @@ func (l Level) validate(v *validator) {
 		v.fault("name", "is %q; it must be channel, category, sender, or the name of a label", l.Name)
 	}
 	if !slices.Contains(strategies, l.Strategy) {
-		v.fault("strategy", "is %q; known are sliding-log, sliding-buckets, fixed-window, sliding-counter, gcra, gate, backlog, and per-second on engine: multi", l.Strategy)
+		v.fault("strategy", "is %q, which is unknown%s", l.Strategy, didYouMean(l.Strategy, strategies[1:]))
 		return
 	}
 	backlog := l.Strategy == string(ratelimit.Backlog)

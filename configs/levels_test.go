@@ -55,7 +55,7 @@ channels:
 `, nil,
 		`channels[0] (a).levels[0] (no good).name is "no good"; it must be channel, category, sender, or the name of a label`,
 		`channels[0] (a).levels[0] (no good).windows[0].limit is 0`,
-		`channels[0] (a).levels[1] (x).strategy is "guess"; known are sliding-log`,
+		`channels[0] (a).levels[1] (x).strategy is "guess", which is unknown; known are backlog, fixed-window, gate`,
 		`channels[0] (a).levels[2] (y).windows needs one or more of {limit, per}`,
 		`channels[0] (a).levels[2] (y).burst is an option of the strategy gcra`,
 		`channels[0] (a).levels[3] (y).name is that of another level`,
