@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"slackrelay/lua"
+	"slackrelay/lua/memstore"
 	"slackrelay/lua/redistest"
 	"slackrelay/ratelimit"
 )
@@ -162,4 +163,20 @@ func micros(b *testing.B, client *redis.Client, name string, batch int, call fun
 		}
 	})
 	return each
+}
+
+// BenchmarkClosed is a refusal that a replica knows by itself.
+func BenchmarkClosed(b *testing.B) {
+	shared := share(b, ratelimit.NewMemory(memstore.New(memstore.Options{}), 0), ratelimit.SharedOptions{MaxStale: time.Hour})
+	l := limits{channel: ratelimit.Window{Limit: 1, Per: time.Hour}, category: ratelimit.Window{Limit: 1, Per: time.Hour}}
+	requests := make([]ratelimit.Request, 20)
+	for i := range requests {
+		requests[i] = l.request(fmt.Sprint(i), "errors")
+	}
+	for b.Loop() {
+		if _, err := shared.Admit(b.Context(), scope, requests); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(requests)), "ns/event")
 }

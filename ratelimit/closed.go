@@ -87,29 +87,49 @@ func wayKey(r *Request) closedKey {
 // held tells whether more than its levels can close a request.
 func (r *Request) held() bool { return r.Headroom > 0 || r.Fairness.on() }
 
-// knownClosed refuses a request for one unit at a level that is certainly full.
-func (ch *channel) knownClosed(r *Request) (Decision, bool) {
-	if ch.opts.MaxStale < 0 || r.units() > 1 || ch.outage.down() {
-		return Decision{}, false
-	}
+// refuseClosed decides the requests for one unit at a level that is certainly full, and returns the places of the
+// others.
+func (ch *channel) refuseClosed(requests []Request, decisions []Decision) (open []int) {
+	c := &ch.closed
 	now := ch.opts.Now()
-	d, due := ch.closed.look(r, now)
-	if d.Outcome != Dropped || ch.doubts.Load() && ch.inDoubt(*r) {
-		return Decision{}, false
+	c.mu.Lock()
+	sleeping := ch.opts.MaxStale < 0 || ch.outage.down() || len(c.entries) == 0
+	due, last := false, -1 // the place of the last one that was looked up
+	for i := range requests {
+		r := &requests[i]
+		switch {
+		case sleeping || r.units() > 1:
+		case last >= 0 && requests[last].sameWay(r):
+			decisions[i] = decisions[last]
+		default:
+			var again bool
+			decisions[i], again = c.look(r, now)
+			due, last = due || again, i
+		}
+		if decisions[i].Outcome != Dropped || ch.doubts.Load() && ch.inDoubt(*r) {
+			decisions[i] = Decision{}
+			open = append(open, i)
+			last = -1
+		}
 	}
+	due = due && !c.refreshing
+	c.refreshing = c.refreshing || due
+	c.mu.Unlock()
 	if due {
 		ch.inBackground(ch.refresh)
 	}
-	return d, true
+	return open
 }
 
-// look answers Dropped where the request is refused, and whether it is time to ask again.
+// sameWay tells whether two requests go through the very same levels with the same held back.
+func (r *Request) sameWay(other *Request) bool {
+	return len(r.Levels) > 0 && len(r.Levels) == len(other.Levels) && &r.Levels[0] == &other.Levels[0] &&
+		r.Category == other.Category && r.Headroom == other.Headroom && r.Fairness == other.Fairness
+}
+
+// look answers Dropped where the request is refused, and whether it is time to ask again. The caller holds the
+// lock.
 func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.entries) == 0 {
-		return d, false
-	}
 	hit := func(key closedKey, level string) {
 		e := c.entries[key]
 		if e == nil || !now.Before(e.until) {
@@ -136,10 +156,6 @@ func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
 	if len(d.Refused) > 0 {
 		d.Level = d.Refused[0]
 	}
-	if due && c.refreshing {
-		due = false
-	}
-	c.refreshing = c.refreshing || due
 	return d, due
 }
 

@@ -34,25 +34,45 @@ const otherCategory = "other"
 
 // count notes a decision of this process, and has it folded soon.
 func (ch *channel) count(r *Request, o Outcome) {
-	c := &ch.counts
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	ch.counts.mu.Lock()
+	defer ch.counts.mu.Unlock()
+	ch.counts.add(r, o, 1)
+	ch.schedule()
+}
+
+// countClosed notes what the closed-until cache refused.
+func (ch *channel) countClosed(requests []Request, decisions []Decision) {
+	ch.counts.mu.Lock()
+	defer ch.counts.mu.Unlock()
+	for i := 0; i < len(requests); {
+		n := i
+		for i++; i < len(requests) && requests[i].Category == requests[n].Category && decisions[i].DecidedBy == decisions[n].DecidedBy; i++ {
+			continue
+		}
+		if decisions[n].DecidedBy == ByClosedCache {
+			ch.counts.add(&requests[n], Dropped, int64(i-n))
+		}
+	}
+	ch.schedule()
+}
+
+// add counts requests of one category. The caller holds the lock.
+func (c *counts) add(r *Request, o Outcome, n int64) {
 	if c.totals == nil {
 		c.totals, c.categories = map[string]int64{}, map[string]int64{}
 	}
-	c.totals["received"]++
-	if o == Duplicate {
-		c.totals["duplicate"]++
-	} else {
-		c.totals["dropped"]++
-		category := r.Category
-		if _, ok := c.categories[category]; !ok && len(c.categories) >= maxCategories {
-			category = otherCategory
-		}
-		c.categories[category]++
-	}
+	c.totals["received"] += n
 	c.learn = c.learn || r.Fairness.on() && r.Fairness.FirstNotice.Auto
-	ch.schedule()
+	if o == Duplicate {
+		c.totals["duplicate"] += n
+		return
+	}
+	c.totals["dropped"] += n
+	category := r.Category
+	if _, ok := c.categories[category]; !ok && len(c.categories) >= maxCategories {
+		category = otherCategory
+	}
+	c.categories[category] += n
 }
 
 // schedule has the counts folded after a while. The caller holds the lock.

@@ -152,13 +152,7 @@ func (s *Shared) Admit(ctx context.Context, scope Scope, requests []Request) ([]
 	}
 	ch := s.channel(scope)
 	decisions := make([]Decision, len(requests))
-	var open []int // the places of those that Redis must decide
-	for i := range requests {
-		var known bool
-		if decisions[i], known = ch.knownClosed(&requests[i]); !known {
-			open = append(open, i)
-		}
-	}
+	open := ch.refuseClosed(requests, decisions)
 	if len(open) > 0 { // the others are what it refused before, and need no check
 		asked := pick(requests, open)
 		if err := check(asked); err != nil {
@@ -173,10 +167,8 @@ func (s *Shared) Admit(ctx context.Context, scope Scope, requests []Request) ([]
 		}
 	}
 	// Only now are those that were refused here counted: of a call that fails, nothing is.
-	for i := range decisions {
-		if decisions[i].DecidedBy == ByClosedCache {
-			ch.count(&requests[i], Dropped)
-		}
+	if len(open) < len(requests) {
+		ch.countClosed(requests, decisions)
 	}
 	return decisions, nil
 }
