@@ -97,3 +97,21 @@ func TestHostileNames(t *testing.T) {
 		}
 	})
 }
+
+// A request for more units than one command of Redis takes arguments.
+func TestManyUnits(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		r := limits{channel: perMinute(20_000), category: perMinute(15_000)}.request("1", "a")
+		r.N = 10_000
+		d := b.one(t, r)
+		require.Equal(t, ratelimit.Admitted, d.Outcome)
+		require.Equal(t, []int64{10_000, 5_000}, []int64{d.Remaining[0].Units, d.Remaining[1].Units})
+		r.ID = "2"
+		d = b.one(t, r)
+		require.Equal(t, "category", d.Level)
+		require.Equal(t, time.Minute, d.RetryAfter)
+		require.NoError(t, b.Refund(t.Context(), scope, with(limits{channel: perMinute(20_000), category: perMinute(15_000)}.request("1", "a"), 10_000)))
+		require.Zero(t, b.used(t, r.Levels[0]))
+	})
+}

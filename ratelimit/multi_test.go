@@ -55,15 +55,7 @@ var multiWorlds = map[string]world{
 
 func TestMultiAgainstTheOracle(t *testing.T) {
 	t.Parallel()
-	standard := map[string]int{"memory": 5_000, "miniredis": 1_500}
-	for name, engine := range multiEngines {
-		for kind, w := range multiWorlds {
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				t.Parallel()
-				againstTheOracle(t, engine(t), w, decisions(t, standard[name]))
-			})
-		}
-	}
+	onEveryWorld(t, multiEngines, multiWorlds)
 }
 
 // multiLevel is a level of the engine multi.
