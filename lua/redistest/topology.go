@@ -126,6 +126,11 @@ func StartCluster(tb testing.TB, replicas int) *Cluster {
 	for range 3 * (1 + replicas) {
 		c.Nodes = append(c.Nodes, Start(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000", "--repl-diskless-sync-delay", "0"))
 	}
+	for i, node := range c.Nodes { // different epochs, or two nodes could both claim a slot that is moved
+		if err := node.Client().Do(tb.Context(), "cluster", "set-config-epoch", i+1).Err(); err != nil {
+			tb.Fatalf("set the epoch: %v", err)
+		}
+	}
 	first := c.Nodes[0].Client()
 	for _, node := range c.Nodes[1:] {
 		host, port, _ := net.SplitHostPort(node.Addr)
@@ -173,12 +178,10 @@ func (c *Cluster) Owner(key string) (owner *Server, slot int) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	slot = int(c.Nodes[0].Client().ClusterKeySlot(ctx, key).Val())
+	id := ownerOf(ctx, c.Nodes[0], slot)
 	for _, node := range c.Nodes {
-		id := c.ID(node)
-		for _, r := range c.Nodes[0].Client().ClusterSlots(ctx).Val() { //nolint:staticcheck // Redis 6.2 has no other
-			if slot >= r.Start && slot <= r.End && r.Nodes[0].ID == id {
-				return node, slot
-			}
+		if c.ID(node) == id {
+			return node, slot
 		}
 	}
 	c.t.Fatalf("nobody has slot %d", slot)
@@ -211,6 +214,37 @@ func (c *Cluster) Move(key string, to *Server) {
 			do(node.Client(), "cluster", "setslot", slot, "node", c.ID(to))
 		}
 	}
+	// Until everybody has heard of the owner's new epoch: a node that had not could take the same one for the next
+	// move, and both would claim the slot.
+	await(c.t, "all nodes that know the new owner", func(ctx context.Context) bool {
+		epoch := epochOf(ctx, to, c.ID(to))
+		for _, node := range c.Nodes {
+			if ownerOf(ctx, node, slot) != c.ID(to) || epochOf(ctx, node, c.ID(to)) != epoch {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// epochOf is the epoch of a master as a node knows it.
+func epochOf(ctx context.Context, node *Server, id string) string {
+	for line := range strings.Lines(node.Client().ClusterNodes(ctx).Val()) {
+		if fields := strings.Fields(line); len(fields) > 6 && fields[0] == id {
+			return fields[6]
+		}
+	}
+	return ""
+}
+
+// ownerOf is the id of the master that a node believes to have a slot.
+func ownerOf(ctx context.Context, node *Server, slot int) string {
+	for _, r := range node.Client().ClusterSlots(ctx).Val() { //nolint:staticcheck // Redis 6.2 has no other
+		if slot >= r.Start && slot <= r.End {
+			return r.Nodes[0].ID
+		}
+	}
+	return ""
 }
 
 func await(tb testing.TB, what string, done func(ctx context.Context) bool) {
