@@ -517,6 +517,8 @@ for at = 2, #ARGV, 4 do
     end
     number = number + 1
     local text = int(number)
+    local member = id .. ':' .. text .. ':' -- and the unit
+    local only = member .. '1'
     for i = first, #route do
       local level = levels[route[i]]
       if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
@@ -528,8 +530,9 @@ for at = 2, #ARGV, 4 do
         else
           local members, used = level.members or {}, level.used
           level.members = members
-          for unit = 1, units do
-            members[#members + 1], members[#members + 2] = now_text, id .. ':' .. text .. ':' .. unit
+          members[#members + 1], members[#members + 2] = now_text, only
+          for unit = 2, units do
+            members[#members + 1], members[#members + 2] = now_text, member .. unit
           end
           for w = first, #level.spec, 2 do used[w] = used[w] + units end
         end
