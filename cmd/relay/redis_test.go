@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/lua"
 	"slackrelay/lua/redistest"
 )
 
@@ -84,4 +86,33 @@ func TestTheEngineMulti(t *testing.T) {
 			require.Equal(t, int64(2), status.Categories[0].Used)
 		})
 	}
+}
+
+// A webhook of Alertmanager with 20 alerts takes one call of the limiter.
+func TestTwentyAlertsTakeOneCall(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--slowlog-log-slower-than", "0", "--slowlog-max-len", "10000")
+	relay := startRelay(t, fast(server.URL, startSlack(t))...)
+	relay.take(t, "alerts", event{Title: "so that the script is known"})
+	admissions := func() (n int) {
+		for _, entry := range server.Client().SlowLogGet(t.Context(), 10_000).Val() {
+			if len(entry.Args) > 1 && entry.Args[0] == "evalsha" && entry.Args[1] == lua.Admit.Hash() {
+				n++
+			}
+		}
+		return n
+	}
+	before := admissions()
+	var alerts []map[string]any
+	for i := range 20 {
+		alerts = append(alerts, map[string]any{
+			"status": "firing", "fingerprint": fmt.Sprintf("%016x", i), "startsAt": "2026-11-20T08:00:00Z",
+			"labels": map[string]string{"alertname": fmt.Sprint("Alert", i%4), "severity": "warning"},
+		})
+	}
+	receipt := relay.take(t, "alerts/alertmanager", map[string]any{
+		"version": "4", "groupKey": "{}", "receiver": "relay", "status": "firing", "alerts": alerts,
+	})
+	require.Equal(t, 20, receipt.Received)
+	require.Equal(t, 1, admissions()-before)
 }
