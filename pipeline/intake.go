@@ -81,7 +81,6 @@ func (in *Intake) Take(ctx context.Context, channel, sender string, all []events
 	address(all, channel, sender)
 	decisions, err := in.admit(ctx, ch.Channel, in.requests(ch, all))
 	receipt := newReceipt(all[:len(decisions)], decisions)
-	receipt.Durable = receipt.Durable && in.opts.Limiter.Durable()
 	if receipt.Admitted > 0 {
 		in.opts.Admitted(channel)
 	}
@@ -188,7 +187,7 @@ func (in *Intake) admitOnce(ctx context.Context, ch Channel, requests []ratelimi
 func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
 	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, len(decisions))}
 	for i, d := range decisions {
-		receipt.Durable = receipt.Durable && d.DecidedBy != ratelimit.ByFallback
+		receipt.Durable = receipt.Durable && d.Durable
 		er := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
 		switch d.Outcome {
 		case ratelimit.Admitted:

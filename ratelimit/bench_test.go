@@ -19,18 +19,6 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// seedScript is the yardstick: the plain way to throttle by two sorted sets.
-const seedScript = `
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now - ARGV[3])
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], now, now)
-redis.call('ZADD', KEYS[2], now, now)
-return 1`
-
 var payload = []byte(`{"title":"` + strings.Repeat("x", 390) + `"}`)
 
 // BenchmarkScript compares the time that Redis itself spends on a decision, from its own statistics: x_seed is
@@ -38,7 +26,7 @@ var payload = []byte(`{"title":"` + strings.Repeat("x", 390) + `"}`)
 func BenchmarkScript(b *testing.B) {
 	client := redistest.Start(b).Client()
 	engine := ratelimit.NewRedis(lua.NewConn(client, 0), ratelimit.RedisOptions{})
-	seed := redis.NewScript(seedScript) //nolint:forbidigo // the rival, not one of ours
+	seed := redis.NewScript(redistest.Yardstick) //nolint:forbidigo // the rival, not one of ours
 	rate := redis_rate.NewLimiter(client)
 	const long, short = 30 * time.Minute, time.Millisecond
 	for _, outcome := range []struct {
@@ -86,7 +74,7 @@ func BenchmarkSenders(b *testing.B) {
 	server := redistest.Start(b)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, PoolSize: 64, Protocol: 2})
 	b.Cleanup(func() { _ = client.Close() })
-	seed := redis.NewScript(seedScript) //nolint:forbidigo // the rival, not one of ours
+	seed := redis.NewScript(redistest.Yardstick) //nolint:forbidigo // the rival, not one of ours
 	engine := ratelimit.NewRedis(lua.NewConn(client, 0), ratelimit.RedisOptions{Dedupe: time.Second})
 	shared := share(b, engine, ratelimit.SharedOptions{})
 	window := ratelimit.Window{Limit: 1_000_000, Per: time.Second}

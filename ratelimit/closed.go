@@ -77,6 +77,9 @@ func wayKey(r *Request) closedKey {
 	if f := r.Fairness; f.on() {
 		first := f.FirstNotice
 		h = (h ^ uint64(first.Slots<<32+first.PerCategory<<16+first.Floor)) * 1099511628211 //nolint:gosec // any bits will do
+		if first.Auto {
+			h++
+		}
 		for _, reserve := range f.Reserves {
 			h = (h^maphash.String(hashSeed, reserve.Category))*1099511628211 + uint64(reserve.Slots) //nolint:gosec // any bits will do
 		}

@@ -184,7 +184,7 @@ type Decision struct {
 	RetryAfter time.Duration // earliest time it could fit if nobody else commits; negative for Never
 	Remaining  []Remaining   // per level and window, after a commit, or as it stands on a refusal
 	DecidedBy  DecidedBy
-	// Durable is false for an admission that ends with this process.
+	// Durable is false where what was decided ends with this process.
 	Durable bool
 }
 

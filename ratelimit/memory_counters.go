@@ -40,6 +40,14 @@ func (s *numbers) began(now int64) {
 	}
 }
 
+// take counts units in every window that runs.
+func (s *numbers) take(now int64, level *Level, t taken) {
+	s.began(now)
+	for w := range level.Windows {
+		s.of(level, w).n += t.units
+	}
+}
+
 // knows tells whether what was taken at a time is in these numbers.
 func (s *numbers) knows(at int64) bool { return at != 0 && s.since != 0 && at >= s.since }
 
@@ -77,13 +85,6 @@ func (s *fixedWindow) used(_ int64, level *Level, w int) int64 { return s.of(lev
 
 func (s *fixedWindow) fitsAt(_ int64, level *Level, w int, _, _ int64) int64 {
 	return s.of(level, w).at + level.Windows[w].Per.Microseconds()
-}
-
-func (s *fixedWindow) take(now int64, level *Level, t taken) {
-	s.began(now)
-	for w := range level.Windows {
-		s.of(level, w).n += t.units
-	}
 }
 
 func (s *fixedWindow) refund(_ int64, level *Level, at int64, t taken) bool {
@@ -133,13 +134,6 @@ func (s *slidingCounter) fitsAt(_ int64, level *Level, w int, units, _ int64) in
 		return window.at + per - floorDiv(room, per, window.p)
 	}
 	return window.at + 2*per - floorDiv(limit-units, per, window.n)
-}
-
-func (s *slidingCounter) take(now int64, level *Level, t taken) {
-	s.began(now)
-	for w := range level.Windows {
-		s.of(level, w).n += t.units
-	}
 }
 
 func (s *slidingCounter) refund(_ int64, level *Level, at int64, t taken) bool {

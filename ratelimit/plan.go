@@ -21,7 +21,8 @@ type fold struct {
 	sequence int64
 }
 
-// plan is what the requests of a call have in common: each level once, and each way through them once.
+// plan is what the requests of a call have in common: each level once, and each category's way through them once,
+// where its requests go the same way.
 type plan struct {
 	mode     mode
 	levels   []Level
@@ -50,14 +51,16 @@ func newPlan(m mode, requests []Request) *plan {
 		}
 		return n
 	}
-	var last *Request
+	made := make(map[string]int, len(requests)) // the request that made a category's last route
 	for i := range requests {
 		r := &requests[i]
-		if last == nil || !last.sameRoute(r) {
-			p.routes = append(p.routes, r.route(place))
-			last = r
+		if before, ok := made[r.Category]; ok && requests[before].sameRoute(r) {
+			p.routeOf[i] = p.routeOf[before]
+			continue
 		}
+		p.routes = append(p.routes, r.route(place))
 		p.routeOf[i] = len(p.routes)
+		made[r.Category] = i
 	}
 	if f := requests[0].Fairness; f.on() {
 		p.fairness = f

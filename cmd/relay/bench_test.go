@@ -28,18 +28,6 @@ import (
 	"slackrelay/server"
 )
 
-// seedScript is the yardstick: the plain way to throttle by two sorted sets, one call an event.
-const seedScript = `
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now - ARGV[3])
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], now, now)
-redis.call('ZADD', KEYS[2], now, now)
-return 1`
-
 // The benchmarks post webhooks over loopback from 64 senders. The contenders differ in the limiter only: the
 // handler, from the socket to the receipt, is the relay's own.
 //
@@ -152,9 +140,9 @@ func (l plainLimiter) Durable() bool { return true }
 func (l plainLimiter) Admit(ctx context.Context, _ ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
 	decisions := make([]ratelimit.Decision, len(requests))
 	for i := range decisions {
-		decisions[i] = ratelimit.Decision{Outcome: ratelimit.Dropped, Level: "category", RetryAfter: time.Minute, DecidedBy: ratelimit.ByRedis}
+		decisions[i] = ratelimit.Decision{Durable: true, Outcome: ratelimit.Dropped, Level: "category", RetryAfter: time.Minute, DecidedBy: ratelimit.ByRedis}
 		if l.admits(ctx, 1) {
-			decisions[i] = ratelimit.Decision{Outcome: ratelimit.Admitted, DecidedBy: ratelimit.ByRedis}
+			decisions[i] = ratelimit.Decision{Durable: true, Outcome: ratelimit.Admitted, DecidedBy: ratelimit.ByRedis}
 		}
 	}
 	return decisions, nil
@@ -216,7 +204,7 @@ func benchHandler(b *testing.B, reply []byte) string {
 }
 
 func askSeedScript(client *redis.Client, channel, category int64) func(ctx context.Context, events int) bool {
-	script := redis.NewScript(seedScript) //nolint:forbidigo // the rival, not one of ours
+	script := redis.NewScript(redistest.Yardstick) //nolint:forbidigo // the rival, not one of ours
 	return func(ctx context.Context, _ int) bool {
 		n, err := script.Run(ctx, client, []string{"seed:channel", "seed:category"}, channel, category, 1_000_000).Int()
 		if err != nil {

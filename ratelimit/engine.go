@@ -1,0 +1,50 @@
+package ratelimit
+
+import (
+	"context"
+	"time"
+)
+
+// engine decides, and takes in what a replica decided by itself. It is what [Shared] puts its cache and its
+// fallback in front of.
+type engine interface {
+	Limiter
+	decide(ctx context.Context, m mode, scope Scope, requests []Request) (answer, error)
+	// restore takes in what was admitted while the engine was away, whatever the limits say now. A request
+	// without Enqueue is counted as delivered. A repeat of a fold changes nothing.
+	restore(ctx context.Context, scope Scope, requests []Request, f fold) error
+	// fold counts what was dropped elsewhere. A repeat of a fold changes nothing.
+	fold(ctx context.Context, scope Scope, f fold, drops drops) error
+	// heartbeat says that a replica lives, or ended, and returns how many do, and a text that changes only
+	// where the engine lost its data.
+	heartbeat(ctx context.Context, beat beat) (alive int64, epoch string, err error)
+}
+
+// beat is a sign of life.
+type beat struct {
+	replica string
+	keep    time.Duration // how long it counts
+	ended   bool
+}
+
+// drops are counts that a replica made by itself.
+type drops struct {
+	totals     map[string]int64 // of the ledger
+	categories map[string]int64 // dropped, by category
+	learn      bool             // the categories count as attempted (first notices, auto)
+}
+
+// answer is what an engine says to a batch.
+type answer struct {
+	now       int64 // the engine's time, microseconds
+	stepped   int64 // how far its clock went back, microseconds; 0 = it did not
+	decisions []Decision
+	closed    []closure
+	numbers   []int64 // of the outbox entries of what was admitted; of the engine Memory only
+}
+
+// closure says how long one unit certainly cannot fit a level.
+type closure struct {
+	level *Level
+	until time.Duration // from now on
+}
