@@ -8,6 +8,8 @@ package configs
 import (
 	"log/slog"
 	"time"
+
+	"slackrelay/ratelimit"
 )
 
 // Config is everything that can be set. Each field's comment ends with its default.
@@ -37,6 +39,10 @@ type Config struct {
 	RedisTimeout time.Duration `yaml:"redis_timeout" split_words:"true"`
 	// Replicas is how many relays are expected, for on_redis_down: local; 0 = only those that are heard (0).
 	Replicas int64 `yaml:"replicas" split_words:"true"`
+	// AdminToken is needed by every call of the ops listener that changes state, and to read events where that is not
+	// a loopback address; empty = such calls are refused (empty).
+	AdminToken     Secret `yaml:"admin_token"      split_words:"true"`
+	AdminTokenFile string `yaml:"admin_token_file" split_words:"true"`
 	// Drain is how long webhooks are still taken after SIGTERM, with /readyz already 503 (5s).
 	Drain time.Duration `yaml:"drain" split_words:"true"`
 	// Dedupe is how long the id of an admitted event is remembered (1h).
@@ -50,6 +56,23 @@ type Config struct {
 	SlackApiURL string `yaml:"slack_api_url" split_words:"true"` //nolint:revive // envconfig makes SLACK_API_URL of this spelling; a tag would also read the bare name
 	// SlackTimeout bounds one request to Slack; it must be shorter than the lease (5s).
 	SlackTimeout time.Duration `yaml:"slack_timeout" split_words:"true"`
+	// SlackSettle is how long after an attempt of which nobody knows whether it arrived Slack is asked, and again
+	// after twice that; it needs channels:history; 0s = never (10s).
+	SlackSettle time.Duration `yaml:"slack_settle" split_words:"true"`
+	// SlackPostsPerMinute, SlackEditsPerMinute and SlackLookupsPerMinute are what one bot token may do in a minute,
+	// over all channels and replicas, and half of it at once. 0 = what Slack allows, 300, 50 and 50; where
+	// slack_api_url names another server, that one says itself what it allows (0, 0 and 0).
+	SlackPostsPerMinute   int64 `yaml:"slack_posts_per_minute"   split_words:"true"`
+	SlackEditsPerMinute   int64 `yaml:"slack_edits_per_minute"   split_words:"true"`
+	SlackLookupsPerMinute int64 `yaml:"slack_lookups_per_minute" split_words:"true"`
+	// OperationsSlackChannel is where the relay tells its operators that a channel waits, a token is refused or dead
+	// letters grow, by the bot token (empty).
+	OperationsSlackChannel string `yaml:"operations_slack_channel" split_words:"true"`
+	// OperationsWebhookURL is any URL that takes {"text": "..."} instead, in Slack or not (empty).
+	OperationsWebhookURL     Secret `yaml:"operations_webhook_url"      split_words:"true"`
+	OperationsWebhookURLFile string `yaml:"operations_webhook_url_file" split_words:"true"`
+	// DeadLetters is how many messages that Slack refused for good a channel keeps (1000).
+	DeadLetters int64 `yaml:"dead_letters" split_words:"true"`
 	// AllowUnauthenticated lets channels without an ingress token be reached from other machines (false).
 	AllowUnauthenticated bool `yaml:"allow_unauthenticated" split_words:"true"`
 	// LogLevel is debug, info, warn or error (info).
@@ -83,6 +106,50 @@ type Channel struct {
 	Pace time.Duration `yaml:"pace" split_words:"true"`
 	// Burst is how many messages may be sent at once (3).
 	Burst int64 `yaml:"burst" split_words:"true"`
+	// TTL is how old a message may be when it is sent; older ones expire, and the digest names them; 0s = any age (1h).
+	TTL time.Duration `yaml:"ttl" split_words:"true"`
+	// Overflow says what becomes of what does not fit: drop, delay (it waits for a slot), or merge (it is counted on
+	// its category's last message, by the bot token) (drop).
+	Overflow string `yaml:"overflow" split_words:"true"`
+	// MaxDelayed is how many events may wait for a slot, and MaxDelay for how long, with overflow: delay (1000, 1h).
+	MaxDelayed int64         `yaml:"max_delayed" split_words:"true"`
+	MaxDelay   time.Duration `yaml:"max_delay"   split_words:"true"`
+	// Bundle is off or webhook: the events of one webhook with the same category become one message for one slot
+	// (off).
+	Bundle string `yaml:"bundle" split_words:"true"`
+	// Resolves says what becomes of a resolve whose firing was posted: post, reply (in its thread), or edit (of its
+	// message, for no slot); reply and edit need the bot token (post).
+	Resolves string `yaml:"resolves" split_words:"true"`
+	// Repeats says what becomes of a firing that was posted before: post, or merge (it is counted on its message, by
+	// the bot token) (post).
+	Repeats string `yaml:"repeats" split_words:"true"`
+	// RememberPosted is how long a message can be found by its resolve or repeat (72h).
+	RememberPosted time.Duration `yaml:"remember_posted" split_words:"true"`
+	// Digest posts what was dropped or expired, at most once per interval (true).
+	Digest bool `yaml:"digest" split_words:"true"`
+	// DigestInterval is the time of one digest (0s = window).
+	DigestInterval time.Duration `yaml:"digest_interval" split_words:"true"`
+	// DigestMinimum is how much a digest must have to tell (1).
+	DigestMinimum int64 `yaml:"digest_minimum" split_words:"true"`
+	// DropRecord is how many dropped events are kept, to be listed and sent again (10000).
+	DropRecord int64 `yaml:"drop_record" split_words:"true"`
+	// OnUnknown says what becomes of a message that may have been posted, where Slack cannot be asked: retry (it may
+	// appear twice) or drop (it goes to the dead letters) (retry).
+	OnUnknown string `yaml:"on_unknown" split_words:"true"`
+	// Unknown is the same for single severities (none).
+	Unknown []Unknown `yaml:"unknown" ignored:"true"`
+	// Mentions call people by severity (none).
+	Mentions []Mention `yaml:"mentions" ignored:"true"`
+	// AllowMentions lets a sender's text call people (false).
+	AllowMentions bool `yaml:"allow_mentions" split_words:"true"`
+	// TemplateTitle and TemplateText say events in your own words, as Go templates (empty).
+	TemplateTitle string `yaml:"template_title" split_words:"true"`
+	TemplateText  string `yaml:"template_text"  split_words:"true"`
+	// FallbackSlackChannel gets what this channel's destination refuses for good, by the bot token (empty).
+	FallbackSlackChannel string `yaml:"fallback_slack_channel" split_words:"true"`
+	// FallbackWebhookURL is an incoming webhook instead (empty).
+	FallbackWebhookURL     Secret `yaml:"fallback_webhook_url"      split_words:"true"`
+	FallbackWebhookURLFile string `yaml:"fallback_webhook_url_file" split_words:"true"`
 	// OnRedisDown says what happens while Redis is away: local = this replica's share of the limits, closed =
 	// webhooks answer 503 and senders retry, open = everything is admitted (local).
 	OnRedisDown string `yaml:"on_redis_down" split_words:"true"`
@@ -115,6 +182,8 @@ func Default() Config {
 		Lease:        10 * time.Second,
 		RedisTimeout: time.Second,
 		SlackTimeout: 5 * time.Second,
+		SlackSettle:  10 * time.Second,
+		DeadLetters:  1000,
 		LogLevel:     "info",
 		LogFormat:    "text",
 		Channels:     []Channel{DefaultChannel("default")},
@@ -130,12 +199,28 @@ func DefaultChannel(name string) Channel {
 		Window:        30 * time.Minute,
 		Pace:          time.Second,
 		Burst:         3,
+		TTL:           time.Hour,
+		Overflow:      "drop",
+		MaxDelayed:    1000,
+		MaxDelay:      time.Hour,
+		Bundle:        "off",
+		Resolves:      "post",
+		Repeats:       "post",
+		Digest:        true,
+		DigestMinimum: 1,
+		DropRecord:    10_000,
+		OnUnknown:     "retry",
+		Unknown:       []Unknown{},
+		Mentions:      []Mention{},
 		OnRedisDown:   "local",
-		Engine:        "script",
-		Levels:        []Level{},
-		FirstNotice:   FirstNotice{Mode: "off"},
-		Reserves:      []Reserve{},
-		Headroom:      []Headroom{},
+
+		RememberPosted: ratelimit.DefaultPostedFor,
+
+		Engine:      "script",
+		Levels:      []Level{},
+		FirstNotice: FirstNotice{Mode: "off"},
+		Reserves:    []Reserve{},
+		Headroom:    []Headroom{},
 	}
 }
 
@@ -175,7 +260,9 @@ func (c *Config) secrets() []secretSetting {
 	return []secretSetting{
 		{"redis_url", &c.RedisURL, &c.RedisURLFile},
 		{"redis_password", &c.RedisPassword, &c.RedisPasswordFile},
+		{"admin_token", &c.AdminToken, &c.AdminTokenFile},
 		{"slack_token", &c.SlackToken, &c.SlackTokenFile},
+		{"operations_webhook_url", &c.OperationsWebhookURL, &c.OperationsWebhookURLFile},
 	}
 }
 
@@ -183,5 +270,6 @@ func (c *Channel) secrets() []secretSetting {
 	return []secretSetting{
 		{"slack_webhook_url", &c.SlackWebhookURL, &c.SlackWebhookURLFile},
 		{"ingress_token", &c.IngressToken, &c.IngressTokenFile},
+		{"fallback_webhook_url", &c.FallbackWebhookURL, &c.FallbackWebhookURLFile},
 	}
 }

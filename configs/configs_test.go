@@ -119,26 +119,26 @@ func TestVariables(t *testing.T) {
 		"RELAY_REDIS_WAIT_REPLICAS=1", "RELAY_REDIS_TIMEOUT=2s", "RELAY_REPLICAS=3", "RELAY_CHANNEL_ALERTS_DB_LIMIT_GROUP=team",
 		"RELAY_DRAIN=7s", "RELAY_DEDUPE=2h", "RELAY_LEASE=20s", "RELAY_SLACK_TIMEOUT=4s", "RELAY_SLACK_TOKEN=xoxb-1",
 		"RELAY_SLACK_API_URL=http://gw/api/", "RELAY_ALLOW_UNAUTHENTICATED=true", "RELAY_LOG_LEVEL=warn", "RELAY_LOG_FORMAT=json",
-		"RELAY_CHANNELS=alerts-db, hook",
+		"RELAY_CHANNELS=alerts-db, hook", "RELAY_ADMIN_TOKEN=admin",
 		"RELAY_CHANNEL_ALERTS_DB_SLACK_CHANNEL=C1", "RELAY_CHANNEL_ALERTS_DB_GLOBAL_LIMIT=200", "RELAY_CHANNEL_ALERTS_DB_CATEGORY_LIMIT=20",
 		"RELAY_CHANNEL_ALERTS_DB_WINDOW=1h", "RELAY_CHANNEL_ALERTS_DB_GLOBAL_WINDOW=2h", "RELAY_CHANNEL_ALERTS_DB_CATEGORY_WINDOW=3h",
 		"RELAY_CHANNEL_ALERTS_DB_PACE=2s", "RELAY_CHANNEL_ALERTS_DB_BURST=5", "RELAY_CHANNEL_ALERTS_DB_ON_REDIS_DOWN=closed",
 		"RELAY_CHANNEL_ALERTS_DB_INGRESS_TOKEN=in", "RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL=https://hooks/services/x")
 	hook := configs.DefaultChannel("hook")
 	hook.SlackWebhookURL = "https://hooks/services/x"
-	require.Equal(t, configs.Config{
-		Listen: "127.0.0.1:1", OpsListen: "127.0.0.1:2", RedisAddrs: []string{"r1:6379", "r2:6379"}, RedisMasterName: "mymaster",
-		RedisTls: true, RedisUsername: "relay", RedisPassword: "pw", RedisWaitReplicas: 1, RedisTimeout: 2 * time.Second, Replicas: 3,
-		Drain: 7 * time.Second, Dedupe: 2 * time.Hour,
-		Lease: 20 * time.Second, SlackTimeout: 4 * time.Second, SlackToken: "xoxb-1", SlackApiURL: "http://gw/api/",
-		AllowUnauthenticated: true, LogLevel: "warn", LogFormat: "json",
-		Channels: []configs.Channel{{
-			Name: "alerts-db", SlackChannel: "C1", GlobalLimit: 200, CategoryLimit: 20, Window: time.Hour, GlobalWindow: 2 * time.Hour,
-			CategoryWindow: 3 * time.Hour, Pace: 2 * time.Second, Burst: 5, OnRedisDown: "closed", IngressToken: "in",
-			LimitGroup: "team", Engine: "script", FirstNotice: configs.FirstNotice{Mode: "off"},
-			Levels: []configs.Level{}, Reserves: []configs.Reserve{}, Headroom: []configs.Headroom{},
-		}, hook},
-	}, cfg)
+	want := configs.Default()
+	want.Listen, want.OpsListen, want.RedisAddrs = "127.0.0.1:1", "127.0.0.1:2", []string{"r1:6379", "r2:6379"}
+	want.RedisMasterName, want.RedisTls, want.RedisUsername, want.RedisPassword = "mymaster", true, "relay", "pw"
+	want.RedisWaitReplicas, want.RedisTimeout, want.Replicas = 1, 2*time.Second, 3
+	want.Drain, want.Dedupe, want.Lease, want.SlackTimeout = 7*time.Second, 2*time.Hour, 20*time.Second, 4*time.Second
+	want.SlackToken, want.SlackApiURL, want.AllowUnauthenticated = "xoxb-1", "http://gw/api/", true
+	want.LogLevel, want.LogFormat, want.AdminToken = "warn", "json", "admin"
+	alerts := configs.DefaultChannel("alerts-db")
+	alerts.SlackChannel, alerts.GlobalLimit, alerts.CategoryLimit, alerts.Window = "C1", 200, 20, time.Hour
+	alerts.GlobalWindow, alerts.CategoryWindow, alerts.Pace, alerts.Burst = 2*time.Hour, 3*time.Hour, 2*time.Second, 5
+	alerts.OnRedisDown, alerts.IngressToken, alerts.LimitGroup = "closed", "in", "team"
+	want.Channels = []configs.Channel{alerts, hook}
+	require.Equal(t, want, cfg)
 }
 
 // Every plain setting of the file has a variable of its name: envconfig's spelling and ours agree.
@@ -148,8 +148,13 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		"global_limit": "33", "category_limit": "3", "window": "3m", "global_window": "3m", "category_window": "3m", "pace": "3s", "burst": "9",
 		"on_redis_down": "closed", "listen": "127.0.0.1:3", "ops_listen": "127.0.0.1:4", "redis_url": "redis://x", "slack_api_url": "http://x",
 		"slack_webhook_url": "http://x/y", "redis_addrs": "h:1", "redis_cluster": "true", "redis_tls": "true", "redis_timeout": "3s",
-		"redis_wait_replicas": "2", "replicas": "5", "engine": "multi",
+		"redis_wait_replicas": "2", "replicas": "5", "engine": "multi", "slack_settle": "3s", "slack_posts_per_minute": "3",
+		"slack_edits_per_minute": "3", "slack_lookups_per_minute": "3", "operations_webhook_url": "http://x/y", "dead_letters": "3",
+		"ttl": "3m", "overflow": "delay", "max_delayed": "3", "max_delay": "3m", "bundle": "webhook", "resolves": "edit", "repeats": "merge",
+		"remember_posted": "3h", "digest": "false", "digest_interval": "3m", "digest_minimum": "3", "drop_record": "3", "on_unknown": "drop",
+		"allow_mentions": "true", "fallback_webhook_url": "http://x/y",
 	}
+	byToken := []string{"operations_slack_channel", "fallback_slack_channel"}
 	ofAddrs := []string{"redis_cluster", "redis_tls", "redis_master_name"}
 	var settings struct {
 		Channels []map[string]any `yaml:"channels"`
@@ -164,6 +169,9 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 			more := more
 			if slices.Contains(ofAddrs, name) {
 				more = append(slices.Clone(more), "RELAY_REDIS_ADDRS=h:1")
+			}
+			if slices.Contains(byToken, name) {
+				more = append(slices.Clone(more), "RELAY_SLACK_TOKEN=x", "RELAY_CHANNEL_DEFAULT_SLACK_CHANNEL=C")
 			}
 			if name == "engine" {
 				more = append(slices.Clone(more), prefix+"ON_REDIS_DOWN=closed")
@@ -184,7 +192,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		}
 	}
 	delete(settings.Plain, "channels")
-	for _, structured := range []string{"levels", "first_notice", "reserves", "headroom"} { // live in the file only
+	for _, structured := range []string{"levels", "first_notice", "reserves", "headroom", "unknown", "mentions"} { // live in the file only
 		delete(settings.Channels[0], structured)
 	}
 	check("RELAY_", settings.Plain, "RELAY_CHANNEL_DEFAULT_SLACK_CHANNEL=C")
@@ -342,7 +350,7 @@ func TestContestedVariables(t *testing.T) {
 }
 
 func TestUnknownVariables(t *testing.T) {
-	loaded, err := load(t, "", "RELAY_LISTN=x", "RELAY_ADMIN_TOKEN=x", "RELAY_CHANNEL_DEFAULT_GLOBAL_LIMT=5", "RELAY_CHANNEL_OTHER_WINDOW=5m",
+	loaded, err := load(t, "", "RELAY_LISTN=x", "RELAY_ADMINTOKEN=x", "RELAY_CHANNEL_DEFAULT_GLOBAL_LIMT=5", "RELAY_CHANNEL_OTHER_WINDOW=5m",
 		// what Kubernetes makes for Services
 		"RELAY_SERVICE_HOST=10.0.0.1", "RELAY_SERVICE_PORT=80", "RELAY_SERVICE_PORT_HTTP=80", "RELAY_PORT=tcp://10.0.0.1:80",
 		"RELAY_PORT_80_TCP=tcp://10.0.0.1:80", "RELAY_PORT_80_TCP_ADDR=10.0.0.1", "RELAY_REDIS_SERVICE_HOST=10.0.0.2",

@@ -74,8 +74,15 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			Tiers:       ch.Tiers(),
 			FirstNotice: ch.firstNotice(),
 			Headroom:    map[events.Severity]float64{},
+			Handling:    ch.handling(),
+			Bundle:      ch.Bundle == "webhook",
 			Pace:        outbox.Pace{Every: ch.Pace, Burst: ch.Burst},
+			TTL:         ch.TTL,
+			Digest:      ch.digestTerms(),
 			Sender:      sender(ch),
+			Renderer:    ch.renderer(),
+			Fallback:    c.fallback(ch),
+			DropUnknown: ch.dropUnknown(),
 		}
 		for _, reserve := range ch.Reserves {
 			channels[i].Reserves = append(channels[i].Reserves, pipeline.Reserve(reserve))
@@ -107,15 +114,16 @@ func (c *Config) ServerChannels() []server.Channel {
 	return channels
 }
 
+// OpsIsLocal tells whether only this machine reaches the ops listener.
+func (c *Config) OpsIsLocal() bool { return isLoopback(c.OpsListen) }
+
 // Sender makes where a channel's messages go; preview is used where no Slack is configured.
 func (c *Config) Sender(ch Channel, preview func(channel string) notifier.Sender) notifier.Sender {
 	switch {
 	case ch.SlackWebhookURL != "":
 		return notifier.NewWebhook(notifier.WebhookOptions{URL: string(ch.SlackWebhookURL), Timeout: c.SlackTimeout})
 	case c.SlackToken != "" && ch.SlackChannel != "":
-		return notifier.NewBot(notifier.BotOptions{
-			Token: string(c.SlackToken), Channel: ch.SlackChannel, APIURL: c.SlackApiURL, Timeout: c.SlackTimeout,
-		})
+		return c.botFor(ch.SlackChannel)
 	default:
 		return preview(ch.Name)
 	}

@@ -47,6 +47,7 @@ func (c *Config) Validate() []error {
 	v.oneOf("log_level", c.LogLevel, "debug", "info", "warn", "error")
 	v.oneOf("log_format", c.LogFormat, "text", "json")
 	c.validateChannels(v)
+	c.validateOperations(v)
 	return v.faults
 }
 
@@ -140,6 +141,7 @@ func (c Channel) validate(v *validator) {
 		v.fault("limit_group", "must be 1 to 63 of a-z, 0-9 and -, not beginning with -")
 	}
 	c.validateLevels(v)
+	c.validateDelivery(v)
 	switch {
 	case c.SlackWebhookURL == "":
 	case !isWebURL(string(c.SlackWebhookURL)):

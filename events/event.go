@@ -28,6 +28,7 @@ type Event struct {
 	Note        string            `json:"note,omitempty"`        // what the relay's decoder has to add
 	Fingerprint string            `json:"fingerprint,omitempty"` // the same for all events of one alert
 	StartedAt   time.Time         `json:"started_at,omitzero"`   // when it began; zero when not known
+	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that a person sent again
 }
 
 // Link is a place to look at.

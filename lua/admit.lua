@@ -2,9 +2,13 @@
 --
 -- For every event, in order, each event seeing the ones before it:
 --   1. an id that was admitted within the dedupe time is a duplicate: only its count is written;
---   2. every window of every level is checked, by the level's strategy;
---   3. when all fit, the units are taken at every level, the id is remembered, and the payload is appended
---      to the outbox; when one does not fit, no level is touched. Shadow levels report and never refuse.
+--   2. with options, it may be folded into a message that exists: a resolve takes the place of its firing that
+--      still waits, or marks it resolved; a repeat is counted on it; companions join the first of their bundle;
+--   3. every window of every level is checked, by the level's strategy;
+--   4. when all fit, the units are taken at every level, the id is remembered, and the payload is appended
+--      to the outbox; when one does not fit, no level is touched. Shadow levels report and never refuse;
+--   5. with options, what does not fit may wait for a slot, or be counted on its category's last message; what is
+--      dropped is recorded, and noted for the digest.
 -- All is decided first and written last, once for the whole batch: an error leaves nothing half done.
 -- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" goes
 -- on counting, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
@@ -27,11 +31,20 @@
 -- then, only with first_notice auto: known and heard, sorted sets of the channel's categories by their last
 --   attempt, and by their last admission
 -- then, only in mode "restore": folds, hash: replica = sequence of its last fold
+-- then, only with options:
+--   extras   sorted set of the numbers of edits, score = when due; they are entries too
+--   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number
+--   aged     sorted set of the numbers of records, score = when touched
+--   drops    stream of what was dropped: event, category, level, used, limit, retry_us
+--   digest   hash of what the next digest will say (digest.lua)
+--   told     sorted set of categories by their last admission
+--   delayed  sorted set of "<number> <category>": what waits for a slot, in order; they are entries too
 --
--- ARGV[1] the plan, JSON: [mode, dedupe, levels, routes, fairness, replica, sequence]
+-- ARGV[1] the plan, JSON: [mode, dedupe, levels, routes, fairness, replica, sequence, options]
 --   mode     "admit"; "peek": decide each event by itself and write nothing; "restore": take in what a replica
 --            admitted by itself while it could not reach this server, whatever the limits say now: its units
---            are taken, and an event without an entry is counted as delivered
+--            are taken, and an event without an entry is counted as delivered; "promote": ask again for what is
+--            delayed: it is admitted, or goes on waiting, or is dropped because it waited too long
 --   dedupe   how long an admitted id is remembered, microseconds
 --   levels   for each: [strategy, option, shadow, limit, per, limit, per, ...]; per in microseconds;
 --            option: bucket width (sliding-buckets), phase or -1 = from the first unit (fixed-window),
@@ -41,12 +54,20 @@
 --   fairness {} or, about the first window of level 1, the channel: {"slots", "per_category"} are kept for
 --            first notices; {"floor"} learns the reserve (auto); {"reserves": [[category, slots, level], ...]}
 --   replica, sequence  only in mode "restore": a fold that was taken in before changes nothing
+--   options  absent, or {"overflow": "drop", "delay" or "merge", "most": how many may be delayed, "age": for how long,
+--            "resolves": "post", "reply" or "edit", "repeats": true = counted on the message, "digest": true,
+--            "drops": how many are recorded, "posted": how long a record is kept, "every": the time between two edits
+--            of a count, "names": of the levels}; times in microseconds
 -- then for each event: id (at most 40 bytes), units, route, entry ("" = nothing to enqueue, else "<kind> <payload>")
+--   and with options: bundle (events with the same one become one message; "" = none), status (firing, resolved or
+--   ""), fingerprint ("" = none), severity, title, delayed (only in mode "promote": its number)
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far time went back, where entries had to be moved; else 0
 --   events   flat, for each: outcome, refused, shadow, retry_us
---     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit)
+--     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit), 5 merged, 6 delayed,
+--              7 suppressed (dropped: it resolves what was never told), 8 full (dropped: nothing more may wait),
+--              9 admitted in the place and for the slot of its firing
 --     refused  bit i-1 is set when the event's i-th level refused; shadow the same, for shadow levels
 --     retry_us how long until it could fit, microseconds (0 unless dropped)
 --   levels   flat, for each: closed_us, and for each window the units used after the batch (-1 = not looked at)
@@ -83,19 +104,22 @@ if not good or type(plan) ~= 'table' or #KEYS < before_levels then
   return redis.error_reply('ARG five keys and a plan in JSON are needed')
 end
 local mode, dedupe, specs, routes, fair = plan[1], plan[2], plan[3], plan[4], plan[5]
-local peeking, restoring = mode == 'peek', mode == 'restore'
-if mode ~= 'admit' and not peeking and not restoring or type(dedupe) ~= 'number' or dedupe <= 0
+local options = plan[8]
+local peeking, restoring, promoting = mode == 'peek', mode == 'restore', mode == 'promote' and options
+if mode ~= 'admit' and not peeking and not restoring and not promoting or type(dedupe) ~= 'number' or dedupe <= 0
   or not specs or not routes then
   return redis.error_reply('ARG the plan needs a mode, a dedupe time above 0, levels and routes')
 end
 if fair and next(fair) == nil then fair = nil end
 local learning, after_levels = fair and fair.floor, before_levels + #specs
-local known, heard, folds = KEYS[after_levels + 1], KEYS[after_levels + 2], KEYS[#KEYS] -- where they are used
-if #KEYS ~= after_levels + (learning and 2 or 0) + (restoring and 1 or 0) then
+local known, heard = KEYS[after_levels + 1], KEYS[after_levels + 2] -- where they are used
+local after_all = after_levels + (learning and 2 or 0) + (restoring and 1 or 0)
+local folds, width = KEYS[after_all], options and 10 or 4
+if #KEYS ~= after_all + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-if #ARGV < 5 or #ARGV % 4 ~= 1 then
-  return redis.error_reply('ARG each event needs an id, units, a route and an entry')
+if #ARGV <= width or #ARGV % width ~= 1 then
+  return redis.error_reply('ARG each event needs an id, units, a route and an entry, and with options six more')
 end
 if restoring then
   if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
@@ -469,85 +493,414 @@ local function make_fairness()
 end
 local fairness = fair and make_fairness()
 
+-- What was posted and what waits is made only with options. Everything is read here, and written at the end.
+local number, taken, remembered
+local entered, messages, edits, bundles = {}, {}, {}, {} -- entries by number; numbers; numbers and when due; leads
+local merged_total, delayed_total, superseded = 0, 0, 0
+local function begin()
+  if number then return end
+  number = tonumber(call('HGET', entries, 'seq') or 0)
+  taken, remembered = {}, {}
+end
+local function next_number()
+  begin()
+  number = number + 1
+  return int(number)
+end
+local function remember(id)
+  begin()
+  taken[id] = true
+  remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+end
+
+local function make_told()
+  local extras, posted, aged, drops, digest, told, delayed = unpack(KEYS, after_all + 1, after_all + 7)
+  local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
+  local waiting, left, noted, noted_count, kept, admitted = nil, {}, {}, 0, {}, {}
+  local max_events, max_noted = 10, 600
+  local t = { joined = {} }
+
+  -- find is the number and the record that a name stands for, if it was not forgotten.
+  local function find(name)
+    local n = newest[name]
+    if n == nil then
+      n = call('HGET', posted, name) or false
+      newest[name] = n
+    end
+    if not n then return end
+    if records[n] == nil then
+      local text = call('HGET', posted, n)
+      records[n] = text and cjson.decode(text) or false
+    end
+    if records[n] then return n, records[n] end
+  end
+  local function point(name, n) newest[name], renamed[name] = n or false, n or false end
+  local function change(n, record) records[n], touched[n] = record, true end
+
+  -- edit has a message said anew, at a time; an edit that nobody began to send will do.
+  local function edit(n, record, at)
+    change(n, record)
+    local last = record.edit
+    local unsent = last and (edits[last]
+      or call('HEXISTS', entries, last) == 1 and call('HEXISTS', entries, last .. ':sent') == 0)
+    if unsent and tonumber(record.due) <= at then return end
+    if not unsent then
+      last = next_number()
+      entered[last] = now_text .. ' edit ' .. n
+    end
+    record.edit, record.due, edits[last] = last, int(at), int(at)
+  end
+  local function later(record) return max(now, tonumber(record.due or 0) + options.every) end
+
+  -- waits tells whether a message is in the outbox and nobody began to send it.
+  local function waits(n)
+    return messages[n] or call('ZSCORE', outbox, n) and call('HEXISTS', entries, n .. ':sent') == 0
+  end
+  local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
+
+  -- shown is for a message that is to be told of later.
+  function t.shown(n, route, status, fingerprint, entry)
+    admitted[route[1]] = true
+    if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
+    local record = { category = route[1], at = now_text, events = { { p = payload_of(entry) } } }
+    if fingerprint ~= '' then
+      record.events[1].f = fingerprint
+      point('f:' .. fingerprint, n)
+    end
+    if options.overflow == 'merge' then point('c:' .. route[1], n) end
+    change(n, record)
+  end
+
+  -- before is what becomes of an event because of what was posted before; nil = it is asked of the levels.
+  function t.before(id, status, fingerprint, entry)
+    if fingerprint == '' or status == '' then return end
+    local n, record = find('f:' .. fingerprint)
+    if status == 'firing' then
+      if not n or not options.repeats then return end
+      record.repeats, record.last = (record.repeats or 0) + 1, now_text
+      edit(n, record, later(record))
+      remember(id)
+      return 5
+    end
+    if not n then return (options.overflow == 'delay' and t.queue() > 0 and not promoting) and 6 or 7 end
+    if #record.events == 1 and not record.more and waits(n) then
+      superseded = superseded + 1
+      (entered[n] and entered or rewritten)[n] = now_text .. ' ' .. entry
+      records[n], touched[n] = false, nil
+      point('f:' .. fingerprint)
+      cleared[#cleared + 1] = n
+      remember(id)
+      return 1
+    end
+    if options.resolves ~= 'edit' then return nil, n end
+    for _, event in ipairs(record.events) do
+      if event.f == fingerprint then event.r = now_text end
+    end
+    edit(n, record, now)
+    point('f:' .. fingerprint)
+    remember(id)
+    return 5
+  end
+  function t.answered(fingerprint) point('f:' .. fingerprint) end
+
+  -- join folds an event into the message of its bundle.
+  function t.join(lead, id, status, fingerprint, entry)
+    local payload = payload_of(entry)
+    lead.count = lead.count + 1
+    if lead.count <= max_events then
+      entered[lead.number] = entered[lead.number] .. '\n' .. payload
+    end
+    t.joined[lead.number] = lead.count
+    if status ~= 'resolved' and fingerprint ~= '' and not lead.delayed then
+      local record = records[lead.number] or { category = lead.category, at = now_text, events = {} }
+      if #record.events < max_events then
+        record.events[#record.events + 1] = { p = payload, f = fingerprint }
+      else
+        record.more = (record.more or 0) + 1
+      end
+      point('f:' .. fingerprint, lead.number)
+      change(lead.number, record)
+    end
+    remember(id)
+  end
+
+  -- hold counts an event on the last message of its category; nil where there is none.
+  function t.hold(id, category, title)
+    local n, record = find('c:' .. category)
+    if not n then return end
+    record.held, record.held_at, record.held_title = (record.held or 0) + 1, now_text, title
+    edit(n, record, later(record))
+    remember(id)
+    return 5
+  end
+
+  function t.queue()
+    waiting = waiting or call('ZCARD', delayed)
+    return waiting
+  end
+
+  -- delay lets an event wait for a slot; nil where the queue is full.
+  function t.delay(id, category, entry)
+    if t.queue() >= options.most then return end
+    local n = next_number()
+    waiting = waiting + 1
+    entered[n] = now_text .. ' ' .. entry
+    left[#left + 1] = { n, category }
+    remember(id)
+    return 6, n
+  end
+
+  -- Of what is asked for again: whether it still waits, and whether it has waited too long.
+  function t.still(n, category) return call('ZSCORE', delayed, n .. ' ' .. category) end
+  function t.overdue(n)
+    local at = tonumber(string.match(call('HGET', entries, n) or '', '^%d+') or 0)
+    return now - at > options.age
+  end
+  function t.leave(n, category) left[#left + 1] = { n, category, true } end
+
+  -- drop records what was dropped; what resolves something untold is no loss that a digest would tell of.
+  function t.drop(category, severity, title, entry, level, retry)
+    kept[#kept + 1] = { category, payload_of(entry), level, retry }
+    if not options.digest or level == 'suppressed' then return end
+    for _, field in ipairs({ 'd:' .. category .. ':' .. severity, 't:' .. title }) do
+      noted[field] = (noted[field] or 0) + 1
+    end
+    noted_count = noted_count + 1
+  end
+
+  local function store_drops()
+    for _, drop in ipairs(options.drops > 0 and kept or {}) do
+      local level, used, limit, name = type(drop[3]) == 'number' and levels[drop[3]], -1, -1, drop[3]
+      if level then
+        used, limit, name = level.used and level.used[first] or -1, level.spec[first], options.names[drop[3]]
+      end
+      call('XADD', drops, 'MAXLEN', '=', options.drops, '*', 'event', drop[2], 'category', drop[1], 'level', name,
+        'used', int(used), 'limit', int(limit), 'retry_us', int(drop[4]))
+    end
+    if noted_count == 0 then return end
+    call('HINCRBY', digest, 'noted', noted_count)
+    for field, n in pairs(noted) do
+      if call('HLEN', digest) < max_noted or call('HEXISTS', digest, field) == 1 then
+        call('HINCRBY', digest, field, n)
+      elseif string.sub(field, 1, 2) ~= 't:' then
+        call('HINCRBY', digest, 'd:other:warning', n)
+      end
+    end
+    call('HSETNX', digest, 'since', now_text)
+    call('HSET', digest, 'last', now_text)
+  end
+
+  local function store_records()
+    for n in pairs(touched) do
+      local record = records[n]
+      if #record.events == 0 then record.events = nil end
+      call('HSET', posted, n, cjson.encode(record))
+      call('ZADD', aged, now_text, n)
+    end
+    for name, n in pairs(renamed) do
+      if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
+    end
+    for _, n in ipairs(cleared) do
+      call('HDEL', posted, n)
+      call('ZREM', aged, n)
+      call('HDEL', entries, n .. ':attempts', n .. ':faults')
+    end
+    for _, n in ipairs(call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)) do
+      local text = call('HGET', posted, n)
+      local record = text and cjson.decode(text) or {}
+      for _, event in ipairs(record.events or {}) do
+        if event.f and call('HGET', posted, 'f:' .. event.f) == n then call('HDEL', posted, 'f:' .. event.f) end
+      end
+      if record.category and call('HGET', posted, 'c:' .. record.category) == n then
+        call('HDEL', posted, 'c:' .. record.category)
+      end
+      call('HDEL', posted, n)
+      call('ZREM', aged, n)
+    end
+  end
+
+  function t.store()
+    for n, entry in pairs(rewritten) do call('HSET', entries, n, entry) end
+    for n, due in pairs(edits) do call('ZADD', extras, due, n) end
+    for _, item in ipairs(left) do
+      if item[3] then
+        call('ZREM', delayed, item[1] .. ' ' .. item[2])
+        call('HDEL', entries, item[1])
+      else
+        call('ZADD', delayed, item[1], item[1] .. ' ' .. item[2])
+      end
+    end
+    store_drops()
+    store_records()
+    if not options.digest or next(admitted) == nil then return end
+    for category in pairs(admitted) do call('ZADD', told, now_text, category) end
+    if call('ZCARD', told) > max_categories then call('ZREMRANGEBYRANK', told, 0, -max_categories - 1) end
+    call('PEXPIRE', told, 2 * series_ms)
+  end
+
+  return t
+end
+local told = options and make_told()
+
 -- Decide every event: ask all its levels, and take its units where all pass.
-local number, taken, remembered, waiting, places
 local received, duplicates, delivered, decisions = 0, 0, 0, {}
-for at = 2, #ARGV, 4 do
+
+-- refused asks the levels of a route for units.
+local function refused_by(route, units)
+  local ordinary, least, first_again = route[2], route[2], now
+  if fairness then ordinary, least, first_again = fairness.holds(route) end
+  local bits, shadow, retry_at, never = 0, 0, now, false
+  for i = first, #route do
+    local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
+    local fits_at, cannot = check(level, units, held)
+    if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
+      fits_at = min(fits_at, max(check(level, units, least), first_again))
+    end
+    if held > 0 and units + route[2] > level.spec[first] then cannot = true end
+    if fits_at > now or cannot then
+      if level.spec[3] == 1 then
+        shadow = shadow + 2 ^ (i - first)
+      else
+        bits, never = bits + 2 ^ (i - first), never or cannot
+        if fits_at > retry_at then retry_at = fits_at end
+      end
+    end
+  end
+  return bits, shadow, retry_at, never
+end
+
+-- take spends the units of an event at every level but the shadow levels that would have refused.
+local function take(id, text, units, route, entry, shadow)
+  local member = id .. ':' .. text .. ':' -- and the unit
+  local only = member .. '1'
+  for i = first, #route do
+    local level = levels[route[i]]
+    if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
+      level.pending = level.pending + units
+      if level.strategy then
+        if not (restoring and entry == '' and level.strategy.waits) then -- what was sent waits no more
+          level.strategy.take(level, units, text)
+        end
+      else
+        local members, used = level.members or {}, level.used
+        level.members = members
+        members[#members + 1], members[#members + 2] = now_text, only
+        for unit = 2, units do
+          members[#members + 1], members[#members + 2] = now_text, member .. unit
+        end
+        for w = first, #level.spec, 2 do used[w] = used[w] + units end
+      end
+    end
+  end
+end
+
+-- overflow is what becomes of an event that no level takes: delayed, merged, or dropped.
+local function overflow(outcome, bits, id, route, entry, title)
+  if outcome ~= 2 or options.overflow == 'drop' then return outcome end
+  if options.overflow == 'delay' then
+    local delayed, n = told.delay(id, route[1], entry)
+    return delayed or 8, n
+  end
+  for i = first, #route do
+    if route[i] == route[3] and floor(bits / 2 ^ (i - first)) % 2 == 1 then
+      return told.hold(id, route[1], title) or 2
+    end
+  end
+  return 2
+end
+
+for at = 2, #ARGV, width do
   local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  received = received + 1
-  local outcome, bits, shadow, retry_at, never = 3, 0, 0, now, false
-  if taken and taken[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
-    duplicates = duplicates + 1
+  local bundle, status, fingerprint, severity, title, waited = unpack(ARGV, at + 4, at + width - 1)
+  local outcome, bits, shadow, retry_at = nil, 0, 0, now
+  local thread, lead, place -- the message that it answers; that of its bundle; its own number
+  if promoting then
+    if not told.still(waited, route[1]) then outcome = 3 end
   else
-    local ordinary, least, first_again = route[2], route[2], now
-    if fairness then ordinary, least, first_again = fairness.holds(route) end
-    for i = first, #route do
-      local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
-      local fits_at, cannot = check(level, units, held)
-      if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
-        fits_at = min(fits_at, max(check(level, units, least), first_again))
-      end
-      if held > 0 and units + route[2] > level.spec[first] then cannot = true end
-      if fits_at > now or cannot then
-        if level.spec[3] == 1 then
-          shadow = shadow + 2 ^ (i - first)
-        else
-          bits, never = bits + 2 ^ (i - first), never or cannot
-          if fits_at > retry_at then retry_at = fits_at end
-        end
-      end
-    end
-    if restoring then bits, shadow = 0, 0 end
-    if bits > 0 then
-      outcome = never and 4 or 2
-      route.dropped = (route.dropped or 0) + 1
-    else
-      outcome = 1
-      route.admitted = (route.admitted or 0) + 1
-      if entry == '' then delivered = delivered + 1 end
+    received = received + 1
+    if taken and taken[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+      outcome, duplicates = 3, duplicates + 1
     end
   end
-  if outcome == 1 and not peeking then
-    if not number then
-      number = tonumber(call('HGET', entries, 'seq') or 0)
-      taken, remembered, waiting, places = {}, {}, {}, {}
-    end
-    number = number + 1
-    local text = int(number)
-    local member = id .. ':' .. text .. ':' -- and the unit
-    local only = member .. '1'
-    for i = first, #route do
-      local level = levels[route[i]]
-      if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
-        level.pending = level.pending + units
-        if level.strategy then
-          if not (restoring and entry == '' and level.strategy.waits) then -- what was sent waits no more
-            level.strategy.take(level, units, text)
-          end
-        else
-          local members, used = level.members or {}, level.used
-          level.members = members
-          members[#members + 1], members[#members + 2] = now_text, only
-          for unit = 2, units do
-            members[#members + 1], members[#members + 2] = now_text, member .. unit
-          end
-          for w = first, #level.spec, 2 do used[w] = used[w] + units end
-        end
+  local duplicate, folded = outcome == 3, false
+  if told and not peeking and not duplicate then
+    outcome, thread = told.before(id, status, fingerprint, entry)
+    lead, folded = bundles[bundle .. ' ' .. route[1]], outcome ~= nil
+    if folded then
+      if outcome == 6 then outcome, place = overflow(2, 0, id, route, entry, title) end
+    elseif lead then
+      outcome, bits, retry_at = lead.outcome, lead.bits, lead.retry_at
+      if lead.number then
+        told.join(lead, id, status, fingerprint, entry)
+        outcome = 5
+      elseif outcome == 5 then
+        outcome = told.hold(id, route[1], title) or 2
       end
+    elseif options.overflow == 'delay' and not promoting and told.queue() > 0 then
+      outcome, place = overflow(2, 0, id, route, entry, title)
     end
-    taken[id] = true
-    remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+  end
+  if not outcome then
+    local never
+    bits, shadow, retry_at, never = refused_by(route, units)
+    if restoring then bits, shadow = 0, 0 end
+    outcome = bits == 0 and 1 or never and 4 or 2
+    if told and promoting and outcome == 2 then
+      outcome = told.overdue(waited) and 8 or 6
+    elseif told and not peeking then
+      outcome, place = overflow(outcome, bits, id, route, entry, title)
+    end
+    if outcome == 1 and entry == '' then delivered = delivered + 1 end
+  end
+  if outcome == 1 then
+    route.admitted = (route.admitted or 0) + 1
+  elseif outcome == 2 or outcome == 4 or outcome >= 7 then
+    route.dropped = (route.dropped or 0) + 1
+  elseif outcome == 5 then
+    merged_total = merged_total + 1
+  elseif outcome == 6 and not promoting then
+    delayed_total = delayed_total + 1
+  end
+  if outcome == 1 and not folded and not peeking then
+    local text = next_number()
+    take(id, text, units, route, entry, shadow)
+    remember(id)
     if entry ~= '' then
-      waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
-      places[#places + 1], places[#places + 2] = text, text
+      entered[text], messages[text] = now_text .. ' ' .. entry, true
     end
     if fairness then fairness.admit(route[1]) end
+    place = text
+    if told then told.shown(text, route, status, fingerprint, entry) end
+    if thread then
+      told.answered(fingerprint)
+      if options.resolves == 'reply' then entered[text .. ':thread'] = thread end
+    end
+  end
+  if told and not peeking and not duplicate then
+    if bundle ~= '' and not lead and not folded then
+      bundles[bundle .. ' ' .. route[1]] = {
+        outcome = outcome, bits = bits, retry_at = retry_at, number = place, count = 1, category = route[1],
+        delayed = outcome == 6,
+      }
+    end
+    if outcome == 2 or outcome == 4 or outcome >= 7 then
+      local level = outcome == 7 and 'suppressed' or outcome == 8 and 'full' or outcome == 4 and 'never' or nil
+      for i = first, #route do
+        if not level and floor(bits / 2 ^ (i - first)) % 2 == 1 then level = route[i] end
+      end
+      told.drop(route[1], severity, title, entry, level or 'full', outcome == 2 and retry_at - now or 0)
+    end
+    if promoting and outcome ~= 6 then
+      told.leave(waited, route[1])
+      delayed_total = delayed_total - 1
+    end
   end
   local n = #decisions
-  decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, bits, shadow
+  decisions[n + 1] = folded and outcome == 1 and 9 or outcome
+  decisions[n + 2], decisions[n + 3] = bits, shadow
   decisions[n + 4] = outcome == 2 and retry_at - now or 0
 end
 
@@ -583,14 +936,21 @@ if number or stepped > 0 then
   end
 end
 if number then
-  if #places > 0 then
-    call('ZADD', outbox, unpack(places))
-    call('HSET', entries, unpack(waiting))
+  local args = {}
+  for name in pairs(messages) do args[#args + 1], args[#args + 2] = name, name end
+  for from = 1, #args, max_args do call('ZADD', outbox, unpack(args, from, min(from + max_args - 1, #args))) end
+  args = {}
+  for name, entry in pairs(entered) do
+    local joined = told and told.joined[name]
+    if joined and joined > 10 then entry = entry .. '\n+' .. int(joined - 10) end
+    args[#args + 1], args[#args + 2] = name, entry
   end
-  call('ZADD', seen, unpack(remembered))
+  for from = 1, #args, max_args do call('HSET', entries, unpack(args, from, min(from + max_args - 1, #args))) end
+  if #remembered > 0 then call('ZADD', seen, unpack(remembered)) end
   call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
 end
+if told then told.store() end
 if fairness then fairness.store() end
 
 -- Count. A category that is new in this hour gets both its fields, or is counted into "other" when there are
@@ -617,10 +977,13 @@ for i = 1, #routes do
   end
   admitted, dropped = admitted + (route.admitted or 0), dropped + (route.dropped or 0)
 end
-call('HINCRBY', ledger, 'received', received)
+if received > 0 then call('HINCRBY', ledger, 'received', received) end
 if admitted > 0 then call('HINCRBY', ledger, 'admitted', admitted) end
 if dropped > 0 then call('HINCRBY', ledger, 'dropped', dropped) end
 if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end
+if merged_total > 0 then call('HINCRBY', ledger, 'merged', merged_total) end
+if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', delayed_total) end
+if superseded > 0 then call('HINCRBY', ledger, 'superseded', superseded) end
 if restoring then
   if delivered > 0 then call('HINCRBY', ledger, 'delivered', delivered) end
   call('HSET', folds, plan[6], int(plan[7]))

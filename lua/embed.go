@@ -40,35 +40,63 @@ var reportSource string
 //go:embed series.lua
 var seriesSource string
 
+//go:embed page.lua
+var pageSource string
+
+//go:embed remove.lua
+var removeSource string
+
+//go:embed record.lua
+var recordSource string
+
 //go:embed claim.lua
 var claimSource string
 
-//go:embed ack.lua
-var ackSource string
+//go:embed settle.lua
+var settleSource string
 
 //go:embed retry.lua
 var retrySource string
 
-//go:embed bury.lua
-var burySource string
+//go:embed renew.lua
+var renewSource string
 
 //go:embed release.lua
 var releaseSource string
 
+//go:embed put.lua
+var putSource string
+
+//go:embed digest.lua
+var digestSource string
+
+//go:embed delayed.lua
+var delayedSource string
+
+//go:embed budget.lua
+var budgetSource string
+
 // The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
 var (
-	Admit     = redis.NewScript(admitSource)
-	Fold      = redis.NewScript(foldSource)
-	Refund    = redis.NewScript(refundSource)
-	Reset     = redis.NewScript(resetSource)
-	Probe     = redis.NewScript(probeSource)
-	Warming   = redis.NewScript(warmingSource)
-	Heartbeat = redis.NewScript(heartbeatSource)
-	Report    = redis.NewScript(reportSource)
-	Series    = redis.NewScript(seriesSource)
-	Claim     = redis.NewScript(claimSource)
-	Ack       = redis.NewScript(ackSource)
-	Retry     = redis.NewScript(retrySource)
-	Bury      = redis.NewScript(burySource)
-	Release   = redis.NewScript(releaseSource)
+	Admit      = redis.NewScript(admitSource)
+	Fold       = redis.NewScript(foldSource)
+	Refund     = redis.NewScript(refundSource)
+	Reset      = redis.NewScript(resetSource)
+	Probe      = redis.NewScript(probeSource)
+	Warming    = redis.NewScript(warmingSource)
+	Heartbeat  = redis.NewScript(heartbeatSource)
+	Report     = redis.NewScript(reportSource)
+	Series     = redis.NewScript(seriesSource)
+	Page       = redis.NewScript(pageSource)
+	Remove     = redis.NewScript(removeSource)
+	ReadRecord = redis.NewScript(recordSource)
+	Claim      = redis.NewScript(claimSource)
+	Settle     = redis.NewScript(settleSource)
+	Retry      = redis.NewScript(retrySource)
+	Renew      = redis.NewScript(renewSource)
+	Release    = redis.NewScript(releaseSource)
+	Put        = redis.NewScript(putSource)
+	Digester   = redis.NewScript(digestSource)
+	Delayed    = redis.NewScript(delayedSource)
+	Budget     = redis.NewScript(budgetSource)
 )

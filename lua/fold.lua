@@ -4,34 +4,40 @@
 -- KEYS[1] ledger   hash of totals of the channel
 -- KEYS[2] series   hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
 -- KEYS[3] folds    hash: replica = sequence of its last fold
--- KEYS[4] known    sorted set of the channel's categories by their last attempt; written only where it is
+-- KEYS[4] drops    stream that records what was dropped
+-- KEYS[5] digest   hash of what the next digest will say (digest.lua)
+-- KEYS[6] known    sorted set of the channel's categories by their last attempt; written only where it is
 --                  named (first_notice auto)
 --
 -- ARGV[1] replica  who counted; unique to one process
 -- ARGV[2] sequence of this fold, rising by one
--- then pairs: total, by how much it rises
--- then '', and pairs: category, how many of it were dropped
+-- ARGV[3] what was counted, JSON, each optional:
+--   totals      by how much each total rises
+--   categories  how many of each were dropped
+--   noted       what the next digest will say: {"d:<category>:<severity>": n, "t:<title>": n}
+--   drops       for the record: [[event, category, level, used, limit, retry_us], ...], oldest first
+--   keep        how many records the channel keeps
 --
 -- Reply: 1 taken in, 0 taken in before
 --
 -- By hand:
---   redis-cli --eval lua/fold.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' \
---     'relay:{demo}:folds:demo' , replica-1 1 received 3 dropped 3 '' errors 2 disk 1
+--   redis-cli --eval lua/fold.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' 'relay:{demo}:folds:demo' \
+--     'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' , replica-1 1 \
+--     '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
 
-local ledger, series, folds, known = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local ledger, series, folds, drops, digest, known = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
-local max_categories = 1000
+local max_categories, max_noted = 1000, 600
 local call = redis.call
 
-local totals = 3
-while ARGV[totals] and ARGV[totals] ~= '' do totals = totals + 2 end
-if not sequence or not ARGV[totals] or (#ARGV - totals) % 2 ~= 0 then
-  return redis.error_reply('ARG a sequence, pairs of totals, an empty argument and pairs of categories are needed')
+local good, counted = pcall(cjson.decode, ARGV[3] or '')
+if not sequence or not good or type(counted) ~= 'table' then
+  return redis.error_reply('ARG a replica, a sequence and JSON are needed')
 end
-for i = 4, #ARGV do
-  if (i < totals and i % 2 == 0 or i > totals and (i - totals) % 2 == 0) and not tonumber(ARGV[i]) then
-    return redis.error_reply('ARG argument ' .. i .. ' is not a number')
+for _, part in ipairs({ 'totals', 'categories', 'noted' }) do
+  for name, n in pairs(counted[part] or {}) do
+    if type(n) ~= 'number' then return redis.error_reply('ARG ' .. part .. ' ' .. name .. ' is not a number') end
   end
 end
 if tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
@@ -39,17 +45,37 @@ if tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
 local time = redis.call('TIME')
 local now_text = string.format('%.0f', tonumber(time[1]) * 1000000 + tonumber(time[2]))
 
-for i = 3, totals - 1, 2 do call('HINCRBY', ledger, ARGV[i], ARGV[i + 1]) end
-for i = totals + 1, #ARGV, 2 do
-  local category, dropped = ARGV[i], ARGV[i + 1]
+for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end
+for name, dropped in pairs(counted.categories or {}) do
+  local category = name
   if call('HEXISTS', series, category .. ':dropped') == 0 and call('HLEN', series) >= 2 * max_categories then
     category = 'other'
   end
   call('HINCRBY', series, category .. ':dropped', dropped)
   call('HSETNX', series, category .. ':admitted', 0)
-  if known then call('ZADD', known, now_text, ARGV[i]) end
+  if known then call('ZADD', known, now_text, name) end
 end
 if call('PTTL', series) == -1 then call('PEXPIRE', series, series_ms) end
+
+for _, drop in ipairs(counted.drops or {}) do
+  call('XADD', drops, 'MAXLEN', '=', counted.keep, '*', 'event', drop[1], 'category', drop[2], 'level', drop[3],
+    'used', drop[4], 'limit', drop[5], 'retry_us', drop[6])
+end
+local noted = 0
+for field, n in pairs(counted.noted or {}) do
+  if string.sub(field, 1, 2) ~= 't:' then noted = noted + n end
+  if call('HLEN', digest) < max_noted or call('HEXISTS', digest, field) == 1 then
+    call('HINCRBY', digest, field, n)
+  elseif string.sub(field, 1, 2) ~= 't:' then
+    call('HINCRBY', digest, 'd:other:warning', n)
+  end
+end
+if noted > 0 then
+  call('HINCRBY', digest, 'noted', noted)
+  call('HSETNX', digest, 'since', now_text)
+  call('HSET', digest, 'last', now_text)
+end
+
 call('HSET', folds, replica, ARGV[2])
 call('PEXPIRE', folds, series_ms)
 return 1

@@ -64,6 +64,31 @@ func (k Keys) Entries() string { return k.of("entries") }
 // Dead is the stream of dead letters.
 func (k Keys) Dead() string { return k.of("dead") }
 
+// Extras is the sorted set of the entries that spend no slot (edits, digests, notices, copies), by when each is due.
+func (k Keys) Extras() string { return k.of("extras") }
+
+// Posted is the hash of what was admitted and may be referred to later: "<number>" = a record, "f:<fingerprint>"
+// and "c:<category>" = the number of the newest.
+func (k Keys) Posted() string { return k.of("posted") }
+
+// Aged is the sorted set of the records in Posted, by when they were last touched.
+func (k Keys) Aged() string { return k.of("aged") }
+
+// Drops is the stream that records what was dropped.
+func (k Keys) Drops() string { return k.of("drops") }
+
+// Digest is the hash of what the next digest will say.
+func (k Keys) Digest() string { return k.of("digest") }
+
+// Told is the sorted set of the categories by their last admission, for the digest.
+func (k Keys) Told() string { return k.of("told") }
+
+// Delayed is the sorted set of what waits for a slot: "<number> <category>".
+func (k Keys) Delayed() string { return k.of("delayed") }
+
+// Noted is the sorted set of the ids of what was put in without a slot.
+func (k Keys) Noted() string { return k.of("noted") }
+
 // Lease is the hash that names the one sender of the channel.
 func (k Keys) Lease() string { return k.of("lease") }
 
@@ -80,6 +105,18 @@ const (
 	Alive = "relay:{replicas}:alive" // sorted set of replicas, by their last heartbeat
 	Epoch = "relay:{replicas}:epoch" // string that changes only where the data was lost
 )
+
+// Workspace names what all channels with one Slack credential share.
+type Workspace struct{ tag string }
+
+// WorkspaceOf names the keys of a workspace by a hash of its credential.
+func WorkspaceOf(hash string) Workspace { return Workspace{"relay:{ws:" + escape(hash) + "}:"} }
+
+// Budget is the state of the workspace's budget for one method of Slack's.
+func (w Workspace) Budget(method string) string { return w.tag + "budget:" + escape(method) }
+
+// Pause is the hash that says until when the credential is not used, and why.
+func (w Workspace) Pause() string { return w.tag + "pause" }
 
 // ProbeKeys are the keys of the start-up probe: a sorted set, a hash, a string, a stream and a list.
 func ProbeKeys() []string {

@@ -2,9 +2,14 @@ package notifier
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -12,7 +17,7 @@ import (
 
 // BotOptions configure a Bot.
 type BotOptions struct {
-	Token   string        // a bot token with chat:write
+	Token   string        // a bot token with chat:write, and channels:history to look up what may have been posted
 	Channel string        // channel id, or the name of a public channel
 	APIURL  string        // base URL of the Web API. Default Slack's own.
 	Timeout time.Duration // bounds one request. Default 5 s.
@@ -20,11 +25,20 @@ type BotOptions struct {
 
 // Bot posts to one channel by chat.postMessage.
 type Bot struct {
-	client  *slack.Client
-	channel string
+	client    *slack.Client
+	channel   string
+	workspace string
+	id        atomic.Value // string: Slack's id of the channel, once it is known
 }
 
-var _ Sender = (*Bot)(nil)
+var (
+	_ Editor    = (*Bot)(nil)
+	_ Finder    = (*Bot)(nil)
+	_ Workspace = (*Bot)(nil)
+)
+
+// channelID is how Slack's ids of channels look.
+var channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{2,}$`)
 
 // NewBot makes a Bot. slack-go's own retries stay off: they would block the channel's sender and hide a 429
 // from the other replicas.
@@ -33,35 +47,115 @@ func NewBot(opts BotOptions) *Bot {
 	if opts.APIURL != "" {
 		options = append(options, slack.OptionAPIURL(strings.TrimSuffix(opts.APIURL, "/")+"/"))
 	}
-	return &Bot{client: slack.New(opts.Token, options...), channel: opts.Channel}
+	sum := sha256.Sum256([]byte(opts.Token))
+	b := &Bot{client: slack.New(opts.Token, options...), channel: opts.Channel, workspace: hex.EncodeToString(sum[:8])}
+	b.id.Store("")
+	if channelID.MatchString(opts.Channel) {
+		b.id.Store(opts.Channel)
+	}
+	return b
 }
+
+// Workspace implements [Workspace].
+func (b *Bot) Workspace() string { return b.workspace }
 
 // Send implements [Sender].
 func (b *Bot) Send(ctx context.Context, m Message) (Receipt, error) {
+	ctx, sent := traced(ctx)
 	channel, ts, err := b.client.PostMessageContext(ctx, b.channel, options(m)...)
 	if err != nil {
-		return Receipt{}, apiError(err)
+		return Receipt{}, apiError(err, sent)
 	}
 	if ts == "" { // slack-go takes {"ok":false} and {} for a success
-		return Receipt{}, &Error{Action: Retry, OwnFault: true, Reason: UnknownAnswer, Answer: "200 without a ts"}
+		return Receipt{}, &Error{Action: Retry, OwnFault: true, Doubt: true, Reason: UnknownAnswer, Answer: "200 without a ts"}
 	}
+	b.id.Store(channel)
 	return Receipt{Channel: channel, TS: ts}, nil
 }
 
-// options are the arguments of chat.postMessage: nothing in a relayed text comes alive by itself.
+// metadataType is the event_type of the metadata of every message.
+const metadataType = "relay_message"
+
+// options are the arguments of chat.postMessage and chat.update: nothing in a relayed text comes alive by itself.
 func options(m Message) []slack.MsgOption {
-	return []slack.MsgOption{
+	all := []slack.MsgOption{
 		slack.MsgOptionText(m.Text, false), // escaped already
-		slack.MsgOptionAttachments(m.attachment()),
 		slack.MsgOptionParse(false),
 		slack.MsgOptionLinkNames(false),
 		slack.MsgOptionDisableLinkUnfurl(),
 		slack.MsgOptionDisableMediaUnfurl(),
 	}
+	if len(m.Blocks) > 0 || m.Fallback != "" {
+		all = append(all, slack.MsgOptionAttachments(m.attachment()))
+	}
+	if m.Entry != "" {
+		payload := map[string]any{"id": m.ID, "entry": m.Entry}
+		all = append(all, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: metadataType, EventPayload: payload}))
+	}
+	if m.Thread != "" {
+		all = append(all, slack.MsgOptionTS(m.Thread))
+	}
+	return all
 }
 
-// apiError reads what slack-go made of Slack's answer.
-func apiError(err error) *Error {
+// Edit implements [Editor].
+func (b *Bot) Edit(ctx context.Context, at Receipt, m Message) error {
+	ctx, sent := traced(ctx)
+	m.Thread = ""
+	if _, _, _, err := b.client.UpdateMessageContext(ctx, at.Channel, at.TS, options(m)...); err != nil {
+		return apiError(err, sent)
+	}
+	return nil
+}
+
+// Findable implements [Finder].
+func (b *Bot) Findable() bool { return b.channelID() != "" }
+
+func (b *Bot) channelID() string {
+	id, _ := b.id.Load().(string)
+	return id
+}
+
+const (
+	historyPage = 200
+	// clockSkew is by how much Slack's clock may be behind Redis's.
+	clockSkew = time.Minute
+)
+
+// Find implements [Finder].
+func (b *Bot) Find(ctx context.Context, q Query) (Page, error) {
+	ctx, sent := traced(ctx)
+	oldest := fmt.Sprintf("%d.000000", q.Since.Add(-clockSkew).Unix())
+	var messages []slack.Message
+	var next string
+	var err error
+	if q.Thread == "" {
+		var history *slack.GetConversationHistoryResponse
+		history, err = b.client.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{
+			ChannelID: b.channelID(), Oldest: oldest, Cursor: q.Cursor, Limit: historyPage, IncludeAllMetadata: true,
+		})
+		if err == nil {
+			messages, next = history.Messages, history.ResponseMetaData.NextCursor
+		}
+	} else {
+		messages, _, next, err = b.client.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
+			ChannelID: b.channelID(), Timestamp: q.Thread, Oldest: oldest, Cursor: q.Cursor, Limit: historyPage, IncludeAllMetadata: true,
+		})
+	}
+	if err != nil {
+		return Page{}, apiError(err, sent)
+	}
+	for i := range messages {
+		m := &messages[i]
+		if m.Metadata.EventType == metadataType && m.Metadata.EventPayload["entry"] == q.Entry {
+			return Page{Found: true, At: Receipt{Channel: b.channelID(), TS: m.Timestamp}}, nil
+		}
+	}
+	return Page{Cursor: next}, nil
+}
+
+// apiError reads what slack-go made of Slack's answer; sent tells whether the request went out.
+func apiError(err error, sent *atomic.Bool) *Error {
 	var limit *slack.RateLimitedError
 	var refusal slack.SlackErrorResponse
 	var status slack.StatusCodeError
@@ -78,8 +172,8 @@ func apiError(err error) *Error {
 	case errors.As(err, &status):
 		return statusError(status.Code, "")
 	case errors.As(err, &syntax):
-		return &Error{Action: Retry, OwnFault: true, Reason: UnknownAnswer, Answer: "200 with a body that is not JSON"}
+		return &Error{Action: Retry, OwnFault: true, Doubt: true, Reason: UnknownAnswer, Answer: "200 with a body that is not JSON"}
 	default:
-		return transportError(err)
+		return transportError(err, sent.Load())
 	}
 }

@@ -11,6 +11,7 @@ type verdict struct {
 	action   Action
 	after    time.Duration
 	ownFault bool
+	doubt    bool // it may have been posted all the same
 }
 
 var (
@@ -18,22 +19,24 @@ var (
 	teamLimited = verdict{action: Wait, after: 5 * time.Minute} // the whole team sends too much
 	migrating   = verdict{action: Wait, after: 2 * time.Minute}
 	transient   = verdict{action: Retry}
+	partly      = verdict{action: Retry, doubt: true} // some of it may have succeeded
 	noSuchPlace = verdict{action: GiveUp}
-	badMessage  = verdict{action: GiveUp}
-	badToken    = verdict{action: StopChannel}
+	badMessage  = verdict{action: Degrade}
+	badToken    = verdict{action: StopToken}
+	noEdit      = verdict{action: Repost}
 	unknownCode = verdict{action: Retry, ownFault: true}
 )
 
-// codes are the errors of chat.postMessage and the bodies of incoming webhooks that Slack documents.
+// codes are the errors of chat.postMessage and chat.update and the bodies of incoming webhooks that Slack documents.
 var codes = map[string]verdict{
 	"ratelimited": limited, "rate_limited": limited, "message_limit_exceeded": teamLimited,
 
-	"internal_error": transient, "fatal_error": transient, "service_unavailable": transient,
-	"request_timeout": transient, "rollup_error": transient,
+	"internal_error": transient, "fatal_error": partly, "service_unavailable": transient,
+	"request_timeout": transient, "rollup_error": transient, "update_failed": transient,
 	"team_added_to_org": migrating, "org_login_required": migrating, "external_channel_migrating": migrating,
 
 	// the destination refuses for good
-	"channel_not_found": noSuchPlace, "not_in_channel": noSuchPlace, "is_archived": noSuchPlace,
+	"channel_not_found": noSuchPlace, "not_in_channel": noSuchPlace, "is_archived": noSuchPlace, "is_inactive": noSuchPlace,
 	"restricted_action": noSuchPlace, "restricted_action_read_only_channel": noSuchPlace,
 	"restricted_action_thread_only_channel": noSuchPlace, "restricted_action_non_threadable_channel": noSuchPlace,
 	"restricted_action_thread_locked": noSuchPlace, "cannot_reply_to_message": noSuchPlace,
@@ -55,14 +58,18 @@ var codes = map[string]verdict{
 	"missing_post_type": badMessage, "invalid_json": badMessage, "json_not_object": badMessage,
 	"too_many_contact_cards": badMessage, "invalid_payload": badMessage,
 	"missing_text_or_fallback_or_attachments": badMessage,
+	"block_mismatch": badMessage,
 
-	// the credential is refused: nothing gets through
+	// an edit is refused for good
+	"message_not_found": noEdit, "cant_update_message": noEdit, "edit_window_closed": noEdit,
+	"streaming_state_conflict": noEdit, "no_dual_broadcast_content_update": noEdit,
+
+	// the credential is refused everywhere
 	"invalid_auth": badToken, "not_authed": badToken, "token_revoked": badToken, "token_expired": badToken,
-	"account_inactive": badToken, "missing_scope": badToken, "no_permission": badToken,
-	"not_allowed_token_type": badToken, "access_denied": badToken, "accesslimited": badToken,
+	"account_inactive": badToken, "not_allowed_token_type": badToken, "two_factor_setup_required": badToken,
+	"deprecated_endpoint": badToken, "method_deprecated": badToken, "as_user_not_supported": badToken,
+	"missing_scope": badToken, "no_permission": badToken, "access_denied": badToken, "accesslimited": badToken,
 	"enterprise_is_restricted": badToken, "team_access_not_granted": badToken,
-	"two_factor_setup_required": badToken, "as_user_not_supported": badToken,
-	"deprecated_endpoint": badToken, "method_deprecated": badToken,
 }
 
 // codeError is the error of a code. An unknown one may be this message's own fault.
@@ -75,7 +82,7 @@ func codeError(code, answer string) *Error {
 	case v == limited:
 		reason = RateLimited
 	}
-	return &Error{Action: v.action, After: v.after, OwnFault: v.ownFault, Reason: reason, Answer: answer}
+	return &Error{Action: v.action, After: v.after, OwnFault: v.ownFault, Doubt: v.doubt, Reason: reason, Answer: answer}
 }
 
 // statusError is the error of an HTTP status whose body says nothing that is known.
@@ -84,8 +91,9 @@ func statusError(status int, answer string) *Error {
 	if answer != "" {
 		said += ": " + answer
 	}
-	if status >= http.StatusInternalServerError {
-		return &Error{Action: Retry, Reason: SlackUnavailable, Answer: said}
+	if status >= http.StatusInternalServerError { // of what stands before Slack, two may hide that it was posted
+		doubt := status == http.StatusBadGateway || status == http.StatusGatewayTimeout
+		return &Error{Action: Retry, Reason: SlackUnavailable, Doubt: doubt, Answer: said}
 	}
-	return &Error{Action: Retry, OwnFault: true, Reason: UnknownAnswer, Answer: said}
+	return &Error{Action: Retry, OwnFault: true, Doubt: status == http.StatusOK, Reason: UnknownAnswer, Answer: said}
 }

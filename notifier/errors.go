@@ -1,10 +1,13 @@
 package notifier
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,24 +22,24 @@ const (
 	Retry
 	// GiveUp on this message; it can never be posted.
 	GiveUp
-	// StopChannel until a person has mended the credential; no message would get through.
-	StopChannel
+	// Degrade: send it once more as plain text, else give up; Slack refuses how it is laid out.
+	Degrade
+	// StopToken until a person has replaced the credential; nothing gets through in any channel.
+	StopToken
+	// Repost says that an edit is refused: what it says must be posted instead.
+	Repost
 )
 
 // String is the action's name in logs.
 func (a Action) String() string {
-	switch a {
-	case Wait:
-		return "wait"
-	case Retry:
-		return "retry"
-	case GiveUp:
-		return "give up"
-	case StopChannel:
-		return "stop channel"
-	default:
-		return "unknown"
+	names := map[Action]string{
+		Wait: "wait", Retry: "retry", GiveUp: "give up", Degrade: "degrade to plain text",
+		StopToken: "stop token", Repost: "post instead",
 	}
+	if name, ok := names[a]; ok {
+		return name
+	}
+	return "unknown"
 }
 
 // Reason says why a send failed. It is one of the codes of the table in codes.go or of the reasons below:
@@ -51,6 +54,7 @@ const (
 	TimedOut         Reason = "timeout"           // no answer in time
 	UnknownAnswer    Reason = "unknown_answer"    // an answer that nothing here knows
 	Undecodable      Reason = "undecodable"       // the outbox held something that is no event
+	UnknownFate      Reason = "unknown"           // nobody knows whether it was posted, and it is not tried again
 )
 
 // Error is a failed send. It carries the decision.
@@ -60,6 +64,8 @@ type Error struct {
 	After  time.Duration // how long to wait; for Wait only
 	// OwnFault says that the message itself may be at fault: after a few attempts, give it up.
 	OwnFault bool
+	// Doubt says that the message may have been posted all the same.
+	Doubt bool
 	// Answer is what Slack said, without secrets.
 	Answer string
 }
@@ -69,9 +75,15 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("slack: %s (%s): %s", e.Reason, e.Action, e.Answer)
 }
 
+// traced notes whether a request of ctx begins to go out: until then, it was certainly not carried out.
+func traced(ctx context.Context) (context.Context, *atomic.Bool) {
+	sent := &atomic.Bool{}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}), sent
+}
+
 // transportError is a send without an answer. What is said of it must not hold the URL, which may be a
 // secret.
-func transportError(err error) *Error {
+func transportError(err error, sent bool) *Error {
 	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		err = withURL.Err
 	}
@@ -80,5 +92,5 @@ func transportError(err error) *Error {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		reason = TimedOut
 	}
-	return &Error{Action: Retry, Reason: reason, Answer: err.Error()}
+	return &Error{Action: Retry, Reason: reason, Doubt: sent, Answer: err.Error()}
 }

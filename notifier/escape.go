@@ -2,9 +2,11 @@ package notifier
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"slackrelay/events"
 )
@@ -16,6 +18,7 @@ const (
 	maxSection  = 3000
 	maxContext  = 2000
 	maxFallback = 3500
+	maxText     = 3900
 )
 
 // escaped makes untrusted text safe to stand in mrkdwn: the three characters that Slack reads are escaped,
@@ -52,6 +55,61 @@ func escapeRune(r rune) string {
 	default:
 		return string(r)
 	}
+}
+
+// cutMarkup cuts mrkdwn at limit characters, never inside an entity or inside <...>. What is cut ends in an
+// ellipsis.
+func cutMarkup(s string, limit int) string {
+	if characters(s) <= limit {
+		return s
+	}
+	size, fits := 0, 0 // fits: the length of s up to which an ellipsis still has room
+	for at := 0; at < len(s); {
+		n := pieceOf(s[at:])
+		size += characters(s[at : at+n])
+		if size > limit {
+			break
+		}
+		at += n
+		if size < limit {
+			fits = at
+		}
+	}
+	return s[:fits] + "…"
+}
+
+// pieceOf is the length of what must not be taken apart at the beginning of a text: an entity, <...>, or one
+// character.
+func pieceOf(s string) int {
+	const longestEntity = len("&quot;")
+	switch s[0] {
+	case '&':
+		if end := strings.IndexByte(s[:min(len(s), longestEntity)], ';'); end > 0 {
+			return end + 1
+		}
+	case '<':
+		if end := strings.IndexByte(s, '>'); end > 0 {
+			return end + 1
+		}
+	}
+	_, n := utf8.DecodeRuneInString(s)
+	return n
+}
+
+// live is what stands for a mention or a channel in a text that is mrkdwn already.
+var live = regexp.MustCompile(`<(?:!(?:here|channel|everyone)|!subteam\^[A-Z0-9]+|[@#][A-Z0-9]+)(?:\|[^<>|]*)?>`)
+
+// escapedBut is escaped, but what mentions people stays alive.
+func escapedBut(s string, limit int) string {
+	var b strings.Builder
+	last := 0
+	for _, found := range live.FindAllStringIndex(s, -1) {
+		b.WriteString(escaped(s[last:found[0]], limit))
+		b.WriteString(s[found[0]:found[1]])
+		last = found[1]
+	}
+	b.WriteString(escaped(s[last:], limit))
+	return cutMarkup(b.String(), limit)
 }
 
 // isDirection tells the characters that turn the reading direction of what follows, even outside the text.

@@ -12,6 +12,16 @@ import (
 	"slackrelay/events"
 )
 
+// Renderer says events as a channel wants them. The zero value says them as they come.
+type Renderer struct {
+	// Mentions are who is called by a severity, as [Mention] writes it.
+	Mentions map[events.Severity]string
+	// AllowMentions lets a sender's text call people; else nothing in it comes alive.
+	AllowMentions bool
+	// Template replaces the headline and the text of a single event; nil = none.
+	Template *Template
+}
+
 // look is how a severity is told at a glance.
 type look struct{ icon, color string }
 
@@ -31,22 +41,42 @@ const (
 
 // Render says an event as a message that reads well on a phone: severity and title with a link on the first
 // line; below it, in the severity's colour, the text, and small the category, labels, links and time.
-func Render(e events.Event) Message {
-	style := styleOf(e)
-	text := escaped(strings.TrimSpace(e.Text), maxSection)
-	about := escaped(details(e), maxContext)
-	places := strings.Join(places(e), " · ")
+func Render(e events.Event) Message { return Renderer{}.Render(e) }
 
-	m := Message{Color: style.color, Text: headline(e, style)}
+// Render says one event.
+func (r Renderer) Render(e events.Event) Message {
+	style := styleOf(e)
+	m := Message{Color: style.color, ID: e.ID}
+	title, text, ok := r.Template.run(e)
+	if !ok {
+		title, text = r.headline(e), r.untrusted(strings.TrimSpace(e.Text), maxSection)
+	}
+	m.Text = r.calling(style.icon+" "+title, e)
 	if text != "" {
 		m.Blocks = append(m.Blocks, slack.NewSectionBlock(mrkdwn(text), nil, nil))
 	}
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(about)))
-	if places != "" {
+	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(escaped(details(e), maxContext))))
+	if places := strings.Join(places(e), " · "); places != "" {
 		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(places)))
 	}
 	m.Fallback = escaped(strings.TrimSpace(strings.TrimSpace(e.Text)+"\n"+details(e)), maxFallback)
 	return m
+}
+
+// untrusted makes a sender's text safe.
+func (r Renderer) untrusted(s string, limit int) string {
+	if r.AllowMentions {
+		return escapedBut(s, limit)
+	}
+	return escaped(s, limit)
+}
+
+// calling adds who is called by the severity of an event. Nobody is called for what is over.
+func (r Renderer) calling(headline string, e events.Event) string {
+	if mention := r.Mentions[e.Severity]; mention != "" && e.Status != events.Resolved {
+		return headline + " " + mention
+	}
+	return headline
 }
 
 func styleOf(e events.Event) look {
@@ -59,20 +89,27 @@ func styleOf(e events.Event) look {
 	return looks[events.Warning]
 }
 
-// headline is the first line: what a phone's lock screen shows.
-func headline(e events.Event, style look) string {
+// titleOf is an event in one line.
+func titleOf(e events.Event) string {
 	title := oneLine(e.Title)
 	if title == "" {
-		title, _, _ = strings.Cut(strings.TrimSpace(e.Text), "\n")
+		first, _, _ := strings.Cut(strings.TrimSpace(e.Text), "\n")
+		title = oneLine(first)
 	}
+	return title
+}
+
+// headline is the first line, without the icon: what a phone's lock screen shows.
+func (r Renderer) headline(e events.Event) string {
+	title := titleOf(e)
 	if e.Status == events.Resolved {
 		title = "Resolved: " + title
 	}
 	title = strings.ReplaceAll(title, "*", "∗") // a star would end the bold type
 	if len(e.Links) == 0 {
-		return style.icon + " *" + escaped(oneLine(title), maxHeadline) + "*"
+		return "*" + r.untrusted(title, maxHeadline) + "*"
 	}
-	return style.icon + " *" + link(e.Links[0].URL, title, maxHeadline) + "*"
+	return "*" + link(e.Links[0].URL, title, maxHeadline) + "*"
 }
 
 // details are severity, category, source and labels, in one line of plain text.
@@ -103,10 +140,15 @@ func places(e events.Event) []string {
 		}
 	}
 	if !e.StartedAt.IsZero() {
-		at := e.StartedAt.UTC()
-		all = append(all, fmt.Sprintf("since <!date^%d^{date_short_pretty} {time_secs}|%s>", at.Unix(), at.Format(time.DateTime+" UTC")))
+		all = append(all, "since "+date(e.StartedAt, "{date_short_pretty} {time_secs}"))
 	}
 	return all
+}
+
+// date is a time as each reader's own clock has it.
+func date(at time.Time, format string) string {
+	at = at.UTC()
+	return fmt.Sprintf("<!date^%d^%s|%s>", at.Unix(), format, at.Format(time.DateTime+" UTC"))
 }
 
 func shorten(s string) string {
@@ -119,4 +161,19 @@ func shorten(s string) string {
 // mrkdwn is text that is escaped already. Verbatim: Slack must not make links or mentions of bare words.
 func mrkdwn(text string) *slack.TextBlockObject {
 	return &slack.TextBlockObject{Type: slack.MarkdownType, Text: text, Verbatim: true}
+}
+
+// Mention writes who is called: here, channel, everyone, or the id of a user (U...) or of a user group (S...);
+// "" when it is none of these.
+func Mention(who string) string {
+	switch {
+	case who == "here" || who == "channel" || who == "everyone":
+		return "<!" + who + ">"
+	case !slackID.MatchString(who):
+		return ""
+	case who[0] == 'S':
+		return "<!subteam^" + who + ">"
+	default:
+		return "<@" + who + ">"
+	}
 }

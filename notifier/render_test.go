@@ -24,10 +24,39 @@ var update = flag.Bool("update", false, "write the goldens anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// golden is an event and, beside it, the message that it becomes.
+// golden is what is said and, beside it, the message that it becomes.
 type golden struct {
-	Event   events.Event    `json:"event"`
+	Event    *events.Event    `json:"event,omitempty"`
+	Told     *notifier.Told   `json:"told,omitempty"`
+	Digest   *notifier.Digest `json:"digest,omitempty"`
+	Notice   *notifier.Notice `json:"notice,omitempty"`
+	Renderer *struct {
+		Mentions      map[events.Severity]string
+		AllowMentions bool
+		Title, Text   string // templates
+	} `json:"renderer,omitempty"`
 	Message json.RawMessage `json:"message"`
+	Plain   []string        `json:"plain"` // the same, as a terminal has it
+}
+
+func (g golden) render(t *testing.T) notifier.Message {
+	t.Helper()
+	var r notifier.Renderer
+	if g.Renderer != nil {
+		template, err := notifier.ParseTemplate(g.Renderer.Title, g.Renderer.Text)
+		require.NoError(t, err)
+		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template}
+	}
+	switch {
+	case g.Told != nil:
+		return r.Told(*g.Told)
+	case g.Digest != nil:
+		return r.Digest(*g.Digest)
+	case g.Notice != nil:
+		return r.Notice(*g.Notice)
+	default:
+		return r.Render(*g.Event)
+	}
 }
 
 func TestGoldens(t *testing.T) {
@@ -42,13 +71,17 @@ func TestGoldens(t *testing.T) {
 			require.NoError(t, err)
 			var want golden
 			require.NoError(t, json.Unmarshal(raw, &want))
-			got := encode(t, notifier.Render(want.Event))
+			message := want.render(t)
+			requireTaken(t, message)
+			got := encode(t, message)
+			plain := strings.Split(notifier.Plain(message), "\n")
 			if *update {
-				want.Message = got
+				want.Message, want.Plain = got, plain
 				require.NoError(t, os.WriteFile(file, encode(t, want), 0o600))
 				return
 			}
 			require.JSONEq(t, string(want.Message), string(got))
+			require.Equal(t, want.Plain, plain)
 		})
 	}
 }
@@ -79,6 +112,16 @@ func texts(m notifier.Message) []string {
 		}
 	}
 	return all
+}
+
+// requireTaken wants a message that Slack takes.
+func requireTaken(t *testing.T, m notifier.Message) {
+	t.Helper()
+	slack := fake(t)
+	_, err := senders(t, slack)["bot"].Send(t.Context(), m)
+	require.NoError(t, err)
+	_, err = senders(t, slack)["bot"].Send(t.Context(), m.PlainText())
+	require.NoError(t, err)
 }
 
 // ours is what this package itself writes: links, times and entities.

@@ -39,7 +39,7 @@ func NewWebhook(opts WebhookOptions) *Webhook {
 // webhookBody is the body of a post to an incoming webhook.
 type webhookBody struct {
 	Text        string              `json:"text"`
-	Attachments []webhookAttachment `json:"attachments"`
+	Attachments []webhookAttachment `json:"attachments,omitempty"`
 	UnfurlLinks bool                `json:"unfurl_links"`
 	UnfurlMedia bool                `json:"unfurl_media"`
 }
@@ -52,43 +52,61 @@ type webhookAttachment struct {
 
 // Send implements [Sender]. The receipt is empty: a webhook does not say where its message went.
 func (w *Webhook) Send(ctx context.Context, m Message) (Receipt, error) {
-	body, err := json.Marshal(webhookBody{
-		Text:        m.Text,
-		Attachments: []webhookAttachment{{Color: m.Color, Fallback: m.Fallback, Blocks: m.Blocks}},
-	})
+	content := webhookBody{Text: m.Text}
+	if len(m.Blocks) > 0 || m.Fallback != "" {
+		content.Attachments = []webhookAttachment{{Color: m.Color, Fallback: m.Fallback, Blocks: m.Blocks}}
+	}
+	body, err := json.Marshal(content)
 	if err != nil {
 		return Receipt{}, &Error{Action: GiveUp, Reason: Undecodable, Answer: err.Error()}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
+	said, err := post(ctx, w.client, w.url, body)
 	if err != nil {
-		return Receipt{}, transportError(err)
+		return Receipt{}, err
+	}
+	return Receipt{}, said.webhookError()
+}
+
+// reply is an answer over HTTP.
+type reply struct {
+	status     int
+	retryAfter string
+	body       string
+}
+
+// post posts JSON to a URL that is a secret, and reads the answer.
+func post(ctx context.Context, client *http.Client, url string, body []byte) (reply, error) {
+	ctx, sent := traced(ctx)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, transportError(err, false)
 	}
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
-	response, err := w.client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
-		return Receipt{}, transportError(err)
+		return reply{}, transportError(err, sent.Load())
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	said, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return Receipt{}, transportError(err)
+		return reply{}, transportError(err, true)
 	}
-	return Receipt{}, webhookError(response, strings.TrimSpace(string(answer)))
+	return reply{response.StatusCode, response.Header.Get("Retry-After"), strings.TrimSpace(string(said))}, nil
 }
 
 // webhookError reads an answer: by its body first, since Slack documents few of the statuses.
-func webhookError(response *http.Response, answer string) error {
-	if response.StatusCode == http.StatusOK && answer == "ok" {
+func (r reply) webhookError() error {
+	if r.status == http.StatusOK && r.body == "ok" {
 		return nil
 	}
-	if response.StatusCode == http.StatusTooManyRequests {
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // written by retryAfterTransport
+	if r.status == http.StatusTooManyRequests {
+		seconds, _ := strconv.Atoi(r.retryAfter) // written by retryAfterTransport
 		return &Error{Action: Wait, Reason: RateLimited, After: time.Duration(seconds) * time.Second, Answer: "429"}
 	}
-	if _, known := codes[answer]; known {
-		return codeError(answer, answer)
+	if _, known := codes[r.body]; known {
+		return codeError(r.body, r.body)
 	}
-	return statusError(response.StatusCode, brief(answer))
+	return statusError(r.status, brief(r.body))
 }
 
 // brief keeps the start of an answer that may be a whole page.

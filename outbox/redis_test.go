@@ -37,7 +37,7 @@ func TestNothingOfASettledEntryStays(t *testing.T) {
 	number := claimed(t, b.a).Number
 	require.NoError(t, b.a.Retry(t.Context(), channel, number, outbox.Pausing{Fault: true}))
 	claimed(t, b.a)
-	require.NoError(t, b.a.Ack(t.Context(), channel, number))
+	require.NoError(t, b.a.Ack(t.Context(), channel, number, outbox.Receipt{}))
 	require.Equal(t, map[string]string{"seq": "1"}, client.HGetAll(t.Context(), "relay:{alerts}:entries:alerts").Val())
 }
 
@@ -46,7 +46,7 @@ func TestLeaseAndPauseExpire(t *testing.T) {
 	client := redistest.Start(t).Client()
 	b := bundle{a: outbox.NewRedis(client, ownedByA), limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
 	b.fill(t, 1)
-	c := claim(t, b.a, outbox.Pace{Every: time.Second, Burst: 3})
+	c := claim(t, b.a, outbox.Terms{Pace: outbox.Pace{Every: time.Second, Burst: 3}})
 	lease := client.PTTL(t.Context(), "relay:{alerts}:lease:alerts").Val()
 	require.InDelta(t, 11*time.Second, lease, float64(2*time.Second))
 	require.Positive(t, client.PTTL(t.Context(), "relay:{alerts}:pace:alerts").Val())
@@ -75,7 +75,7 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	b := bundle{a: outbox.NewRedis(client, ownedByA), limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
 	b.fill(t, 3)
 	require.NoError(t, b.a.Retry(t.Context(), channel, claimed(t, b.a).Number, outbox.Pausing{}))
-	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number))
+	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number, outbox.Receipt{}))
 	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, outbox.Death{Reason: "x"}))
 	require.NoError(t, b.a.Release(t.Context(), channel))
 	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 1, Failed: 1, Pending: 1}, b.report(t).Ledger)
@@ -91,13 +91,13 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	o := outbox.NewRedis(redistest.Reserve(t).Client(), ownedByA)
-	_, err := o.Claim(t.Context(), channel, unpaced)
+	_, err := o.Claim(t.Context(), channel, unpaced, false)
 	require.ErrorContains(t, err, "claim from channel alerts")
 	for verb, err := range map[string]error{
-		"ack":     o.Ack(t.Context(), channel, 1),
-		"retry":   o.Retry(t.Context(), channel, 1, outbox.Pausing{}),
-		"bury":    o.Bury(t.Context(), channel, 1, outbox.Death{}),
-		"release": o.Release(t.Context(), channel),
+		"settle delivered": o.Ack(t.Context(), channel, 1, outbox.Receipt{}),
+		"retry":            o.Retry(t.Context(), channel, 1, outbox.Pausing{}),
+		"settle failed":    o.Bury(t.Context(), channel, 1, outbox.Death{}),
+		"release":          o.Release(t.Context(), channel),
 	} {
 		require.ErrorContains(t, err, verb+" in channel alerts")
 		require.NotErrorIs(t, err, outbox.ErrLeaseLost)

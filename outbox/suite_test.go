@@ -27,7 +27,7 @@ var (
 	start    = time.UnixMicro(1_795_156_875_342_811)
 	channel  = outbox.Channel{Group: "alerts", Name: "alerts"}
 	scope    = ratelimit.Scope{Group: "alerts", Channel: "alerts"}
-	unpaced  = outbox.Pace{Every: 0, Burst: 1}
+	unpaced  = outbox.Terms{Pace: outbox.Pace{Burst: 1}}
 	ownedByA = outbox.Options{Owner: "a", DeadLetters: 2}
 	ownedByB = outbox.Options{Owner: "b", DeadLetters: 2}
 )
@@ -86,9 +86,9 @@ func (b bundle) report(t *testing.T) ratelimit.Report {
 	return report
 }
 
-func claim(t *testing.T, o outbox.Outbox, pace outbox.Pace) outbox.Claim {
+func claim(t *testing.T, o outbox.Outbox, terms outbox.Terms) outbox.Claim {
 	t.Helper()
-	c, err := o.Claim(t.Context(), channel, pace)
+	c, err := o.Claim(t.Context(), channel, terms, false)
 	require.NoError(t, err)
 	return c
 }
@@ -108,7 +108,7 @@ func TestOrderAndAck(t *testing.T) {
 			entry := claimed(t, b.a)
 			require.Equal(t, fmt.Sprintf("%d of 12", i+1), string(entry.Payload))
 			require.Equal(t, "message", entry.Kind)
-			require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number))
+			require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}))
 		}
 		require.Equal(t, outbox.Empty, claim(t, b.a, unpaced).State)
 		require.Equal(t, ratelimit.Ledger{Received: 12, Admitted: 12, Delivered: 12}, b.report(t).Ledger)
@@ -148,13 +148,13 @@ func TestSettlingIsFenced(t *testing.T) {
 		entry := claimed(t, b.a)
 		b.advance(10 * time.Second)
 		claimed(t, b.b)
-		require.ErrorIs(t, b.a.Ack(t.Context(), channel, entry.Number), outbox.ErrLeaseLost)
+		require.ErrorIs(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}), outbox.ErrLeaseLost)
 		require.ErrorIs(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: time.Hour}), outbox.ErrLeaseLost)
 		require.ErrorIs(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{}), outbox.ErrLeaseLost)
 		require.NoError(t, b.a.Release(t.Context(), channel))
 		require.Equal(t, int64(1), b.report(t).Ledger.Pending)
 		require.Equal(t, outbox.Held, claim(t, b.a, unpaced).State, "release gave up nobody else's lease")
-		require.NoError(t, b.b.Ack(t.Context(), channel, entry.Number))
+		require.NoError(t, b.b.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}))
 	})
 }
 
@@ -164,8 +164,8 @@ func TestALateAckCountsWhenNobodyElseTookOver(t *testing.T) {
 		b.fill(t, 1)
 		entry := claimed(t, b.a)
 		b.advance(time.Minute)
-		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number))
-		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number), "a repeat is harmless")
+		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}))
+		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}), "a repeat is harmless")
 		require.NoError(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{}), "so is a late burial")
 		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.report(t).Ledger)
 	})
@@ -185,7 +185,7 @@ func TestAnEmptyOutboxGivesUpTheLease(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
 		b.fill(t, 1)
-		require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number))
+		require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number, outbox.Receipt{}))
 		require.Equal(t, outbox.Empty, claim(t, b.a, unpaced).State)
 		_, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
 			ID: "next", Levels: []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
@@ -259,13 +259,13 @@ func TestBury(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	t.Parallel()
-	pace := outbox.Pace{Every: time.Second, Burst: 3}
+	pace := outbox.Terms{Pace: outbox.Pace{Every: time.Second, Burst: 3}}
 	onEvery(t, func(t *testing.T, b bundle) {
 		b.fill(t, 10)
 		send := func(o outbox.Outbox) {
 			c := claim(t, o, pace)
 			require.Equal(t, outbox.Claimed, c.State)
-			require.NoError(t, o.Ack(t.Context(), channel, c.Entry.Number))
+			require.NoError(t, o.Ack(t.Context(), channel, c.Entry.Number, outbox.Receipt{}))
 			require.NoError(t, o.Release(t.Context(), channel))
 		}
 		send(b.a)
@@ -301,7 +301,7 @@ func TestAPaceThatMakesNoSense(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
 		for _, pace := range []outbox.Pace{{Every: -1 * time.Second, Burst: 1}, {Every: 1, Burst: 0}} {
-			_, err := b.a.Claim(t.Context(), channel, pace)
+			_, err := b.a.Claim(t.Context(), channel, outbox.Terms{Pace: pace}, false)
 			require.ErrorContains(t, err, "pace of 0 or more and burst of 1 or more")
 		}
 	})
@@ -332,7 +332,7 @@ func TestABacklogShrinksAsEntriesAreSettled(t *testing.T) {
 				require.Equal(t, []bool{true, true, true, false}, []bool{admit(), admit(), admit(), admit()})
 				b.advance(time.Hour)
 				require.False(t, admit(), "time alone changes nothing")
-				require.NoError(t, b.a.Ack(t.Context(), waiting, claimed(t, b.a).Number))
+				require.NoError(t, b.a.Ack(t.Context(), waiting, claimed(t, b.a).Number, outbox.Receipt{}))
 				require.NoError(t, b.a.Bury(t.Context(), waiting, claimed(t, b.a).Number, outbox.Death{Reason: "x"}))
 				require.Equal(t, []bool{true, true, false}, []bool{admit(), admit(), admit()})
 			})

@@ -2,15 +2,12 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
 
-	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
 	"slackrelay/ratelimit"
@@ -20,10 +17,22 @@ import (
 type CourierOptions struct {
 	Outbox   outbox.Outbox
 	Channels []Channel
-	Metrics  *Metrics
-	Logger   *slog.Logger
+	// Operations is where the operators of the relay are told; nil = nowhere.
+	Operations notifier.Sender
+	// Limiter gets the slots back of what never reached Slack.
+	Limiter ratelimit.Limiter
+	Metrics *Metrics
+	Logger  *slog.Logger
 	// SendTimeout bounds one request to Slack; a send starts only if the lease outlasts it. Default 5 s.
 	SendTimeout time.Duration
+	// Settle is how long after an attempt of which nobody knows whether it arrived it is looked up in Slack, and,
+	// where it is not found, again after twice that. Default 10 s; negative = it is never looked up.
+	Settle time.Duration
+	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
+	Budget outbox.Budget
+	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are what a credential may do in a minute, over all
+	// channels. Default 300, 50 and 50.
+	PostsPerMinute, EditsPerMinute, LookupsPerMinute int64
 	// Poll is how often at least a channel is looked at; what is admitted on this replica wakes it at
 	// once. Default 250 ms.
 	Poll time.Duration
@@ -34,17 +43,20 @@ type CourierOptions struct {
 }
 
 func (o CourierOptions) withDefaults() CourierOptions {
-	if o.SendTimeout == 0 {
-		o.SendTimeout = notifier.DefaultTimeout
+	orElse := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
 	}
-	if o.Poll == 0 {
-		o.Poll = 250 * time.Millisecond
-	}
-	if o.CallTimeout == 0 {
-		o.CallTimeout = 2 * time.Second
-	}
-	if o.SettleFor == 0 {
-		o.SettleFor = 30 * time.Second
+	orElse(&o.SendTimeout, notifier.DefaultTimeout)
+	orElse(&o.Settle, 10*time.Second)
+	orElse(&o.Poll, 250*time.Millisecond)
+	orElse(&o.CallTimeout, 2*time.Second)
+	orElse(&o.SettleFor, 30*time.Second)
+	for n, value := range map[*int64]int64{&o.PostsPerMinute: 300, &o.EditsPerMinute: 50, &o.LookupsPerMinute: 50} {
+		if *n == 0 {
+			*n = value
+		}
 	}
 	return o
 }
@@ -59,10 +71,25 @@ type Courier struct {
 // NewCourier makes a Courier; Run runs it.
 func NewCourier(opts CourierOptions) *Courier {
 	c := &Courier{opts: opts.withDefaults(), wakes: map[string]chan struct{}{}}
-	for _, ch := range opts.Channels {
+	for _, ch := range c.destinations() {
 		c.wakes[ch.Name] = make(chan struct{}, 1)
 	}
 	return c
+}
+
+// destinations are the channels, their fallbacks, and the operators.
+func (c *Courier) destinations() []Channel {
+	var all []Channel
+	for _, ch := range c.opts.Channels {
+		all = append(all, ch)
+		if ch.Fallback != nil {
+			all = append(all, ch.fallback())
+		}
+	}
+	if c.opts.Operations != nil {
+		all = append(all, operations(c.opts.Operations))
+	}
+	return all
 }
 
 // Wake makes a channel look at its outbox now. It never blocks.
@@ -76,7 +103,7 @@ func (c *Courier) Wake(channel string) {
 // Run delivers until ctx ends, then finishes what is in hand, gives up its leases and returns.
 func (c *Courier) Run(ctx context.Context) {
 	var channels sync.WaitGroup
-	for _, ch := range c.opts.Channels {
+	for _, ch := range c.destinations() {
 		channels.Go(func() { c.run(ctx, ch, c.opts.Logger.With("channel", ch.Name)) })
 	}
 	channels.Wait()
@@ -84,20 +111,22 @@ func (c *Courier) Run(ctx context.Context) {
 
 func (c *Courier) run(ctx context.Context, ch Channel, log *slog.Logger) {
 	defer c.release(ctx, ch, log)
-	d := delivery{Courier: c, channel: ch, log: log}
+	d := newDelivery(c, ch, log)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
+		woken := false
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		case <-c.wakes[ch.Name]:
+			woken = true
 		}
 		if ctx.Err() != nil {
 			return // a select picks any case that is ready
 		}
-		timer.Reset(d.next(ctx))
+		timer.Reset(d.next(ctx, woken))
 	}
 }
 
@@ -118,39 +147,74 @@ func (*Courier) finishing(ctx context.Context, timeout time.Duration) (context.C
 // delivery is the work on one channel.
 type delivery struct {
 	*Courier
-	channel Channel
-	log     *slog.Logger
-	away    bool // the outbox could not be reached the last time
+	channel   Channel
+	terms     outbox.Terms
+	workspace string // "" = its credential is shared with nobody
+	log       *slog.Logger
+	away      bool                 // the outbox could not be reached the last time
+	blind     bool                 // Slack does not let us look for messages
+	tokens    map[string]time.Time // calls of a method that were taken, and until when they may be made
 }
 
-// next takes the next message of the channel to Slack, if it may be sent now, and says how long to wait
-// before the next look: claim, render, send, settle. The pace is kept by the claim.
-func (d *delivery) next(ctx context.Context) time.Duration {
+func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
+	d := &delivery{Courier: c, channel: ch, log: log, tokens: map[string]time.Time{}}
+	d.terms = outbox.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest}
+	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
+		d.workspace = shared.Workspace()
+	}
+	if _, ok := ch.Sender.(notifier.Editor); !ok {
+		d.terms.Digest.Every = 0
+	}
+	return d
+}
+
+// canLook tells whether a message that may have been posted can be looked up.
+func (d *delivery) canLook() bool {
+	finder, ok := d.channel.Sender.(notifier.Finder)
+	return ok && d.opts.Settle > 0 && !d.blind && finder.Findable()
+}
+
+// next does what is next in the channel, if it may be done now, and says how long to wait before the next look:
+// claim, render, send, settle. The pace is kept by the claim.
+func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
+	if woken && d.workspace != "" && !d.has(outbox.MethodPost) {
+		if wait := d.take(ctx, outbox.MethodPost); wait > 0 {
+			return min(wait, d.poll())
+		}
+	}
 	claim, err := d.claim(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return d.poll()
-	case claim.State == outbox.Empty:
+	}
+	switch claim.State {
+	case outbox.Empty:
 		return d.poll()
-	case claim.State != outbox.Claimed:
+	case outbox.DigestDue:
+		return d.digest(ctx)
+	case outbox.PostReady:
+		return min(d.take(ctx, outbox.MethodPost), d.poll())
+	case outbox.EditReady:
+		return min(d.take(ctx, outbox.MethodUpdate), d.poll())
+	case outbox.Stale:
+		d.expire(ctx, claim.Entry)
+		return 0
+	case outbox.Claimed:
+		d.deliver(ctx, claim)
+		return 0
+	default:
 		return min(claim.Wait, d.poll())
 	}
-	message, err := render(claim.Entry)
-	if err == nil {
-		err = d.send(ctx, claim, message)
-	}
-	if errors.Is(err, errLeaseTooShort) {
-		d.log.WarnContext(ctx, "message not sent: the lease ends too soon; it is claimed again")
-		return d.poll()
-	}
-	d.settle(ctx, claim.Entry, err)
-	return 0
 }
 
 func (d *delivery) claim(ctx context.Context) (outbox.Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	claim, err := d.opts.Outbox.Claim(ctx, d.channel.outbox(), d.channel.Pace)
+	d.terms.Settle = 0
+	if d.canLook() {
+		d.terms.Settle = d.opts.Settle
+	}
+	look := d.workspace != "" && !d.has(outbox.MethodPost) && !d.has(outbox.MethodUpdate)
+	claim, err := d.opts.Outbox.Claim(ctx, d.channel.outbox(), d.terms, look)
 	switch {
 	case err != nil && !d.away && !errors.Is(err, context.Canceled):
 		d.log.ErrorContext(ctx, "outbox unreachable; nothing is sent until it is back", "error", err)
@@ -162,40 +226,50 @@ func (d *delivery) claim(ctx context.Context) (outbox.Claim, error) {
 	return claim, err
 }
 
+// tokenFor is how long a call that was taken from the workspace's budget may be made.
+const tokenFor = 5 * time.Second
+
+func (d *delivery) has(method string) bool {
+	return d.workspace == "" || time.Now().Before(d.tokens[method])
+}
+
+func (d *delivery) spend(method string) { delete(d.tokens, method) }
+
+// take takes a call of a method out of the workspace's budget; otherwise it says how long to wait.
+func (d *delivery) take(ctx context.Context, method string) time.Duration {
+	if d.has(method) {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
+	defer cancel()
+	perMinute := map[string]int64{
+		outbox.MethodPost: d.opts.PostsPerMinute, outbox.MethodUpdate: d.opts.EditsPerMinute, outbox.MethodHistory: d.opts.LookupsPerMinute,
+	}[method]
+	wait, reason, err := d.opts.Budget.Take(ctx, d.workspace, method, perMinute)
+	switch {
+	case err != nil:
+		d.log.DebugContext(ctx, "the workspace's budget cannot be read", "error", err)
+		return d.poll()
+	case wait > 0:
+		d.log.DebugContext(ctx, "the workspace's budget allows nothing yet", "method", method, "wait", wait, "reason", reason)
+		return wait
+	}
+	d.tokens[method] = time.Now().Add(tokenFor)
+	return 0
+}
+
 // poll is jittered, so that replicas do not ask in step.
 func (d *delivery) poll() time.Duration {
 	return d.opts.Poll - rand.N(d.opts.Poll/2) //nolint:gosec // jitter is no secret
 }
 
-// render makes a message of an entry.
-func render(entry outbox.Entry) (notifier.Message, error) {
-	var event events.Event
-	if entry.Kind != string(ratelimit.KindMessage) {
-		return notifier.Message{}, undecodable(fmt.Sprintf("an entry of the unknown kind %q", entry.Kind))
-	}
-	if err := json.Unmarshal(entry.Payload, &event); err != nil {
-		return notifier.Message{}, undecodable(err.Error())
-	}
-	return notifier.Render(event), nil
-}
-
-func undecodable(answer string) *notifier.Error {
-	return &notifier.Error{Action: notifier.GiveUp, Reason: notifier.Undecodable, Answer: answer}
-}
-
-// errLeaseTooShort is a send that was not started: the lease might have ended before Slack's answer.
-var errLeaseTooShort = errors.New("the lease ends too soon to send")
-
-// send posts the message, unless another sender might take over meanwhile. It ends on its own although the
-// Courier is told to stop: a request that is cut leaves open whether the message was posted.
-func (d *delivery) send(ctx context.Context, claim outbox.Claim, message notifier.Message) error {
-	ctx, cancel := d.finishing(ctx, d.opts.SendTimeout)
+// digest has a digest put into the outbox.
+func (d *delivery) digest(ctx context.Context) time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	if time.Until(claim.Until) < d.opts.SendTimeout {
-		return errLeaseTooShort
+	if err := d.opts.Outbox.Digest(ctx, d.channel.outbox(), d.terms.Digest); err != nil {
+		d.log.WarnContext(ctx, "the digest could not be made; it is tried again", "error", err)
+		return d.poll()
 	}
-	start := time.Now()
-	_, err := d.channel.Sender.Send(ctx, message)
-	d.opts.Metrics.answered(d.channel.Name, time.Since(start))
-	return err
+	return 0
 }

@@ -1,16 +1,22 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"slackrelay/events"
+	"slackrelay/outbox"
 	"slackrelay/ratelimit"
 )
 
@@ -24,8 +30,13 @@ type IntakeOptions struct {
 	Metrics  *Metrics
 	// Admitted is told the name of a channel as soon as something was queued for it.
 	Admitted func(channel string)
+	// Outbox lists what waits for a slot; nil = nothing does.
+	Outbox outbox.Outbox
+	Logger *slog.Logger
 	// Timeout bounds one call of the limiter. Default 2 s.
 	Timeout time.Duration
+	// AskEvery is how often what waits for a slot is asked for again. Default 500 ms.
+	AskEvery time.Duration
 }
 
 // Intake takes the events of webhooks in.
@@ -38,6 +49,12 @@ type Intake struct {
 func NewIntake(opts IntakeOptions) *Intake {
 	if opts.Timeout == 0 {
 		opts.Timeout = 2 * time.Second
+	}
+	if opts.AskEvery == 0 {
+		opts.AskEvery = 500 * time.Millisecond
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	in := &Intake{opts: opts, channels: map[string]*intakeChannel{}}
 	for _, c := range opts.Channels {
@@ -64,7 +81,7 @@ type EventReceipt struct {
 	ID         string   `json:"id"`
 	Category   string   `json:"category"`
 	Outcome    string   `json:"outcome"`
-	Level      string   `json:"level,omitempty"`       // on drops: the level that refused, or "never"
+	Level      string   `json:"level,omitempty"`       // on drops: the level that refused, or never, full, suppressed
 	RetryAfter *float64 `json:"retry_after,omitempty"` // on drops, seconds; absent where it can never fit
 }
 
@@ -74,14 +91,18 @@ type EventReceipt struct {
 // An error means that not all of them were stored; the sender may post the webhook again, and what was
 // stored is then a duplicate. Nothing that was not stored is counted.
 func (in *Intake) Take(ctx context.Context, channel, sender string, all []events.Event) (Receipt, error) {
+	address(all, channel, sender)
+	return in.take(ctx, channel, all)
+}
+
+func (in *Intake) take(ctx context.Context, channel string, all []events.Event) (Receipt, error) {
 	ch, ok := in.channels[channel]
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
 	}
-	address(all, channel, sender)
 	decisions, err := in.admit(ctx, ch.Channel, in.requests(ch, all))
 	receipt := newReceipt(all[:len(decisions)], decisions)
-	if receipt.Admitted > 0 {
+	if receipt.Admitted > 0 || receipt.Merged > 0 {
 		in.opts.Admitted(channel)
 	}
 	in.opts.Metrics.taken(all[:len(decisions)], decisions)
@@ -99,6 +120,10 @@ func address(all []events.Event, channel, sender string) {
 // needed: a storm is refused before.
 func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Request {
 	requests := make([]ratelimit.Request, len(all))
+	bundle := ""
+	if ch.Bundle && len(all) > 1 {
+		bundle = strconv.FormatInt(bundles.Add(1), 36)
+	}
 	for i := range all {
 		e := &all[i]
 		requests[i] = ratelimit.Request{
@@ -106,6 +131,8 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 			Category: e.Category,
 			Headroom: ch.headroom(*e),
 			Fairness: ch.fair,
+			Handling: ch.Handling,
+			Event:    ch.about(e, bundle),
 			Complete: func(r *ratelimit.Request) error {
 				payload, err := json.Marshal(e)
 				if err != nil {
@@ -117,6 +144,44 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 		}
 	}
 	return requests
+}
+
+// bundles counts the webhooks whose events come together: calls of several webhooks are made as one.
+var bundles atomic.Int64
+
+// about is what a channel's handling needs to know of an event.
+func (c Channel) about(e *events.Event, bundle string) ratelimit.Event {
+	if c.Handling == nil {
+		return ratelimit.Event{}
+	}
+	about := ratelimit.Event{Bundle: bundle, Severity: string(e.Severity), Title: titleFor(e)}
+	switch e.Status {
+	case events.Firing:
+		about.Status = ratelimit.Firing
+	case events.Resolved:
+		about.Status = ratelimit.Resolved
+	case events.NoStatus:
+	}
+	if e.Fingerprint != "" {
+		sum := sha256.Sum256([]byte(e.Source + "\x00" + e.Fingerprint))
+		about.Fingerprint = hex.EncodeToString(sum[:16])
+	}
+	return about
+}
+
+// maxTitle is how much of a title a digest counts by.
+const maxTitle = 100
+
+// titleFor is how a digest tells events apart: the beginning of the title, or of the text.
+func titleFor(e *events.Event) string {
+	title := cmp.Or(e.Title, e.Text)
+	if line, _, more := strings.Cut(title, "\n"); more {
+		title = line
+	}
+	if len(title) <= maxTitle {
+		return title
+	}
+	return strings.ToValidUTF8(title[:maxTitle], "") + "…"
 }
 
 // intakeChannel is a channel with what is the same for all its events.
@@ -198,17 +263,21 @@ func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
 			receipt.Dropped++
 			seconds := d.RetryAfter.Seconds()
 			er.RetryAfter = &seconds
-		case ratelimit.Never:
+		case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
 			receipt.Dropped++
+		case ratelimit.Merged:
+			receipt.Merged++
+		case ratelimit.Delayed:
+			receipt.Delayed++
 		}
 		receipt.Events[i] = er
 	}
 	return receipt
 }
 
-// outcomeOf is the word for a decision in receipts and metrics: what can never fit is dropped.
+// outcomeOf is the word for a decision in receipts and metrics.
 func outcomeOf(d ratelimit.Decision) string {
-	if d.Outcome == ratelimit.Never {
+	if d.Outcome.Drops() {
 		return ratelimit.Dropped.String()
 	}
 	return d.Outcome.String()
@@ -219,9 +288,9 @@ func levelOf(d ratelimit.Decision) string {
 	switch d.Outcome {
 	case ratelimit.Dropped:
 		return d.Level
-	case ratelimit.Never:
-		return ratelimit.Never.String()
-	case ratelimit.Admitted, ratelimit.Duplicate:
+	case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
+		return d.Outcome.String()
+	case ratelimit.Admitted, ratelimit.Duplicate, ratelimit.Merged, ratelimit.Delayed:
 	}
 	return ""
 }

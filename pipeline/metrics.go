@@ -19,6 +19,11 @@ const (
 	resultFailed    = "failed"    // in the dead letters
 	resultRetried   = "retried"   // will be tried again
 	resultUnsettled = "unsettled" // in Slack, but that could not be written down: it may be posted twice
+	resultEdited    = "edited"    // a message in Slack was changed
+	resultExpired   = "expired"   // too old
+	resultUnknown   = "unknown"   // nobody knows whether it was posted
+	resultFound     = "found"     // it was posted, as a lookup told
+	resultResent    = "resent"    // it may have been posted, and is sent again: it may be posted twice
 )
 
 // Metrics are the counters of this process; sum them over replicas.
@@ -47,7 +52,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Name: "relay_limiter_decisions_total", Help: "Decisions of the limiter by who made them.",
 		}, []string{"decided_by"}),
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_messages_total", Help: "Attempts to post a message by their result: delivered, failed, retried, unsettled.",
+			Name: "relay_messages_total", Help: "Attempts to post a message by their result: delivered, edited, failed, expired, retried, unsettled, unknown, found, resent.",
 		}, []string{"channel", "result"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "relay_slack_request_seconds", Help: "How long Slack took to answer.",
@@ -67,9 +72,14 @@ func (m *Metrics) taken(all []events.Event, decisions []ratelimit.Decision) {
 	for i, d := range decisions {
 		e := all[i]
 		m.received.WithLabelValues(e.Channel, e.Source).Inc()
-		m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Inc()
-		m.decisions.WithLabelValues(string(d.DecidedBy)).Inc()
+		m.decided(&e, d)
 	}
+}
+
+// decided counts a decision; what was delayed is decided again.
+func (m *Metrics) decided(e *events.Event, d ratelimit.Decision) {
+	m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Inc()
+	m.decisions.WithLabelValues(string(d.DecidedBy)).Inc()
 }
 
 // category is the category as a label value.

@@ -1,8 +1,11 @@
 // Package pipeline is the order of the steps: [Intake] takes a webhook's events to the limiter, which
-// queues what it admits; [Courier] takes what is queued to Slack; [Status] says how it all stands.
+// queues what it admits; [Courier] takes what is queued to Slack; [Status] says how it all stands, and [Archive]
+// what became of what did not get through.
 package pipeline
 
 import (
+	"time"
+
 	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
@@ -17,8 +20,17 @@ type Channel struct {
 	FirstNotice ratelimit.FirstNotice
 	Reserves    []Reserve
 	Headroom    map[events.Severity]float64 // the share of the channel that a severity may use; not named = all
+	Handling    *ratelimit.Handling         // what becomes of what does not fit, of resolves and of repeats; nil = the limits alone
+	Bundle      bool                        // events of one webhook and category become one message
 	Pace        outbox.Pace
-	Sender      notifier.Sender // where its messages go
+	TTL         time.Duration      // how old a message may be when it is sent; 0 = any age
+	Digest      outbox.DigestTerms // Every is for destinations that can edit
+	Sender      notifier.Sender    // where its messages go
+	Renderer    notifier.Renderer  // how they are said
+	Fallback    notifier.Sender    // where they go that Sender refuses for good; nil = nowhere
+	// DropUnknown are the severities of which a message that may have been posted is not sent again, where it cannot
+	// be looked up.
+	DropUnknown map[events.Severity]bool
 }
 
 // Reserve keeps slots of the channel for one category.
@@ -33,8 +45,8 @@ func (c Channel) scope() ratelimit.Scope {
 
 func (c Channel) outbox() outbox.Channel {
 	box := outbox.Channel{Group: c.group(), Name: c.Name}
-	if tier := c.Tiers[0]; tier.Strategy.Kind == ratelimit.Backlog {
-		box.Backlog = c.level(tier, "").Key
+	if len(c.Tiers) > 0 && c.Tiers[0].Strategy.Kind == ratelimit.Backlog {
+		box.Backlog = c.level(c.Tiers[0], "").Key
 	}
 	return box
 }

@@ -270,7 +270,7 @@ func TestAStoppedChannelTriesAgainByItself(t *testing.T) {
 			if mended {
 				return nil
 			}
-			return &notifier.Error{Action: notifier.StopChannel, Reason: "token_revoked"}
+			return &notifier.Error{Action: notifier.StopToken, Reason: "token_revoked"}
 		}}
 		b := setup(nil, channel("a", to))
 		b.take(t, "a", 1)
@@ -314,11 +314,11 @@ func (f *flaky) over(store *memstore.Store) outbox.Outbox {
 	return f
 }
 
-func (f *flaky) Ack(ctx context.Context, ch outbox.Channel, number int64) error {
+func (f *flaky) Ack(ctx context.Context, ch outbox.Channel, number int64, at outbox.Receipt) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
-	return f.Outbox.Ack(ctx, ch, number)
+	return f.Outbox.Ack(ctx, ch, number, at)
 }
 
 func (f *flaky) Bury(ctx context.Context, ch outbox.Channel, number int64, death outbox.Death) error {
@@ -422,7 +422,7 @@ func TestStopFinishesWhatIsInHand(t *testing.T) {
 // away is an outbox that cannot be reached.
 type away struct{ outbox.Outbox }
 
-func (away) Claim(context.Context, outbox.Channel, outbox.Pace) (outbox.Claim, error) {
+func (away) Claim(context.Context, outbox.Channel, outbox.Terms, bool) (outbox.Claim, error) {
 	return outbox.Claim{}, errors.New("redis is away")
 }
 func (away) Release(context.Context, outbox.Channel) error { return errors.New("redis is away") }

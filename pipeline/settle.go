@@ -3,13 +3,15 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
+	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
+	"slackrelay/ratelimit"
 )
 
 const (
@@ -20,43 +22,84 @@ const (
 	stopFor = time.Minute
 	// maxBackoff bounds the wait after a fault of Slack's or the network's.
 	maxBackoff = time.Minute
+	// tellAfter is how many attempts in a row fail before the operators are told, and tellWait how long a wait is
+	// of which they are.
+	tellAfter = 6
+	tellWait  = 2 * time.Minute
 )
 
-// settle writes down what became of a message: this is where an error's decision is carried out.
-func (d *delivery) settle(ctx context.Context, entry outbox.Entry, sendErr error) {
-	var failure *notifier.Error
+// failed carries out what the error of a send decides.
+func (d *delivery) failed(ctx context.Context, entry outbox.Entry, j job, sendErr error) {
+	failure, ok := errors.AsType[*notifier.Error](sendErr)
+	if !ok {
+		failure = &notifier.Error{Action: notifier.Retry, Reason: notifier.Network, Doubt: true, Answer: sendErr.Error()}
+	}
+	edit := j.edit != nil
 	switch {
-	case sendErr == nil:
-		d.ack(ctx, entry)
-	case !errors.As(sendErr, &failure):
-		d.retry(ctx, entry, &notifier.Error{Action: notifier.Retry, Reason: notifier.Network, Answer: sendErr.Error()})
-	case failure.Action == notifier.GiveUp, failure.OwnFault && entry.Faults+1 >= maxFaults:
-		d.bury(ctx, entry, failure)
+	case failure.OwnFault && entry.Faults+1 >= maxFaults,
+		failure.Action == notifier.GiveUp, failure.Action == notifier.Degrade, failure.Action == notifier.Repost:
+		d.fail(ctx, entry, j, failure)
+	case edit:
+		who := outbox.EntryWaits
+		if failure.Action == notifier.Wait {
+			who = outbox.EditsWait
+		}
+		if failure.Action == notifier.StopToken {
+			d.stopToken(ctx, failure)
+		}
+		d.wait(ctx, entry, failure, outbox.Pausing{Who: who})
+	case failure.Action == notifier.StopToken:
+		d.stopToken(ctx, failure)
+		d.wait(ctx, entry, failure, outbox.Pausing{})
+	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j.events)):
+		d.opts.Metrics.settled(d.channel.Name, resultUnknown)
+		d.retry(ctx, entry, outbox.Pausing{Reason: string(failure.Reason), Fault: failure.OwnFault, Fate: outbox.Unknown, Who: outbox.EntryWaits}, failure.Answer)
+	case failure.Doubt:
+		d.opts.Metrics.settled(d.channel.Name, resultResent)
+		d.wait(ctx, entry, failure, outbox.Pausing{})
 	default:
-		d.retry(ctx, entry, failure)
+		d.wait(ctx, entry, failure, outbox.Pausing{})
 	}
 }
 
-func (d *delivery) ack(ctx context.Context, entry outbox.Entry) {
+// fail is the end of an entry that Slack refuses. An edit leaves no dead letter: its message is in Slack.
+func (d *delivery) fail(ctx context.Context, entry outbox.Entry, j job, failure *notifier.Error) {
+	if entry.Kind == outbox.KindEdit || entry.Kind == outbox.KindDigestEdit {
+		d.drop(ctx, entry, failure.Error())
+		return
+	}
+	d.bury(ctx, entry, j, failure)
+}
+
+func (d *delivery) ack(ctx context.Context, entry outbox.Entry, j job, receipt notifier.Receipt) {
 	err := d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry.Number)
+		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry.Number, outbox.Receipt(receipt))
 	})
 	if err != nil {
 		d.opts.Metrics.settled(d.channel.Name, resultUnsettled)
 		d.log.ErrorContext(ctx, "a posted message could not be settled; it may be posted twice", "number", entry.Number, "error", err)
 		return
 	}
-	d.opts.Metrics.settled(d.channel.Name, resultDelivered)
+	result := resultDelivered
+	if j.edit != nil {
+		result = resultEdited
+	}
+	d.opts.Metrics.settled(d.channel.Name, result)
 	d.opts.Metrics.delivered(d.channel.Name, entry.Age)
-	d.log.DebugContext(ctx, "message delivered", "number", entry.Number, "age", entry.Age, "attempts", entry.Attempts+1)
+	d.log.DebugContext(ctx, "message delivered", "number", entry.Number, "kind", entry.Kind, "age", entry.Age, "attempts", entry.Attempts+1)
 }
 
-func (d *delivery) bury(ctx context.Context, entry outbox.Entry, failure *notifier.Error) {
+// bury moves an entry to the dead letters. A slot whose message certainly never appeared is given back.
+func (d *delivery) bury(ctx context.Context, entry outbox.Entry, j job, failure *notifier.Error) {
+	death := outbox.Death{Reason: string(failure.Reason), Answer: failure.Answer, Shown: failure.Doubt}
+	if d.channel.Fallback != nil && entry.Kind == string(ratelimit.KindMessage) && !failure.Doubt {
+		fallback := d.channel.fallback().outbox()
+		death.Copy = &fallback
+	}
 	err := d.write(ctx, func(ctx context.Context) error {
-		death := outbox.Death{Reason: string(failure.Reason), Answer: failure.Answer}
 		return d.opts.Outbox.Bury(ctx, d.channel.outbox(), entry.Number, death)
 	})
-	log := d.about(entry, failure)
+	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
 	if err != nil {
 		d.opts.Metrics.settled(d.channel.Name, resultRetried)
 		log.ErrorContext(ctx, "a refused message could not be moved to the dead letters; it is tried again", "error", err)
@@ -64,26 +107,110 @@ func (d *delivery) bury(ctx context.Context, entry outbox.Entry, failure *notifi
 	}
 	d.opts.Metrics.settled(d.channel.Name, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
+	if death.Copy != nil {
+		d.Wake(death.Copy.Name)
+	}
+	if !failure.Doubt {
+		d.refund(ctx, entry, j.events)
+	}
+	d.tell(ctx, fmt.Sprintf("dead:%s:%s:%s", d.channel.Name, failure.Reason, thisHour()),
+		fmt.Sprintf("channel %s: Slack refuses messages for good (%s); they are in the dead letters", d.channel.Name, failure.Reason), failure.Answer)
 }
 
-func (d *delivery) retry(ctx context.Context, entry outbox.Entry, failure *notifier.Error) {
-	wait := waitAfter(failure, entry.Attempts)
-	err := d.write(ctx, func(ctx context.Context) error {
-		pausing := outbox.Pausing{Wait: wait, Reason: string(failure.Reason), Fault: failure.OwnFault}
-		return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry.Number, pausing)
-	})
-	d.opts.Metrics.settled(d.channel.Name, resultRetried)
-	log := d.about(entry, failure)
-	if err != nil {
-		log.ErrorContext(ctx, "message not posted, and the pause could not be written down; it is tried again", "error", err)
+// refund gives back the slot of a message that never appeared.
+func (d *delivery) refund(ctx context.Context, entry outbox.Entry, all []events.Event) {
+	if entry.Kind != string(ratelimit.KindMessage) || len(all) == 0 || d.opts.Limiter == nil {
 		return
 	}
-	log.WarnContext(ctx, "message not posted; the channel pauses and tries again", "wait", wait)
+	levels := d.channel.levels(all[0])
+	if entry.Age > longestOf(levels) {
+		return // it has come back by itself
+	}
+	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
+	defer cancel()
+	request := ratelimit.Request{ID: dedupeID(all[0]), Category: all[0].Category, Levels: levels}
+	if err := d.opts.Limiter.Refund(ctx, d.channel.scope(), request); err != nil {
+		d.log.WarnContext(ctx, "the slot of a message that never appeared could not be given back", "number", entry.Number, "error", err)
+	}
 }
 
-// about is a log that says which message failed, and why.
-func (d *delivery) about(entry outbox.Entry, failure *notifier.Error) *slog.Logger {
-	return d.log.With("number", entry.Number, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
+func longestOf(levels []ratelimit.Level) time.Duration {
+	var per time.Duration
+	for i := range levels {
+		for _, w := range levels[i].Windows {
+			per = max(per, w.Per)
+		}
+	}
+	return per
+}
+
+// expire deletes a message that is too old to help anybody; the digest names it.
+func (d *delivery) expire(ctx context.Context, entry outbox.Entry) {
+	all, more, err := decodeEvents(entry.Payload)
+	if err != nil {
+		d.bury(ctx, entry, job{}, undecodable(err))
+		return
+	}
+	var counts map[string]int64
+	if d.channel.Digest.Interval > 0 {
+		counts = noted(all, more)
+	}
+	err = d.write(ctx, func(ctx context.Context) error {
+		return d.opts.Outbox.Expire(ctx, d.channel.outbox(), entry.Number, counts)
+	})
+	if err != nil {
+		d.log.ErrorContext(ctx, "a message that is too old could not be settled; it is tried again", "number", entry.Number, "error", err)
+		return
+	}
+	d.opts.Metrics.settled(d.channel.Name, resultExpired)
+	d.log.WarnContext(ctx, "message expired before Slack took it", "number", entry.Number, "age", entry.Age)
+	d.refund(ctx, entry, all)
+}
+
+// drop ends an extra that has nothing to say.
+func (d *delivery) drop(ctx context.Context, entry outbox.Entry, why string) {
+	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Drop(ctx, d.channel.outbox(), entry.Number) })
+	d.log.DebugContext(ctx, "edit not made", "number", entry.Number, "why", why, "error", err)
+}
+
+// wait lets an entry wait as a failure asks for.
+func (d *delivery) wait(ctx context.Context, entry outbox.Entry, failure *notifier.Error, p outbox.Pausing) {
+	p.Wait, p.Reason, p.Fault = waitAfter(failure, entry.Attempts), string(failure.Reason), failure.OwnFault
+	d.opts.Metrics.settled(d.channel.Name, resultRetried)
+	d.retry(ctx, entry, p, failure.Answer)
+	if failure.Action != notifier.StopToken && (entry.Attempts+1 == tellAfter || p.Wait >= tellWait) {
+		d.tell(ctx, fmt.Sprintf("paused:%s:%s:%s", d.channel.Name, failure.Reason, thisHour()),
+			fmt.Sprintf("channel %s waits: %s; its messages are kept", d.channel.Name, failure.Reason), failure.Answer)
+	}
+}
+
+// retry leaves an entry in its place.
+func (d *delivery) retry(ctx context.Context, entry outbox.Entry, p outbox.Pausing, answer string) {
+	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry.Number, p) })
+	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", p.Reason, "answer", answer, "attempts", entry.Attempts+1, "wait", p.Wait)
+	switch {
+	case err != nil:
+		log.ErrorContext(ctx, "message not posted, and that could not be written down; it is tried again", "error", err)
+	case p.Fate == outbox.Unknown:
+		log.WarnContext(ctx, "nobody knows whether a message was posted; it is looked up, or decided by its severity")
+	case answer != "":
+		log.WarnContext(ctx, "message not posted; it is tried again")
+	}
+}
+
+// stopToken lets no channel use the credential for a while.
+func (d *delivery) stopToken(ctx context.Context, failure *notifier.Error) {
+	d.tell(ctx, fmt.Sprintf("token:%s:%s:%s", d.workspace, failure.Reason, thisHour()),
+		fmt.Sprintf("Slack refuses the credential of channel %s (%s); nothing is posted with it, and messages are kept", d.channel.Name, failure.Reason),
+		failure.Answer)
+	if d.workspace == "" {
+		return
+	}
+	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
+	defer cancel()
+	if err := d.opts.Budget.Pause(ctx, d.workspace, string(failure.Reason), stopFor); err != nil {
+		d.log.WarnContext(ctx, "the other channels of a refused credential could not be told", "error", err)
+	}
 }
 
 // waitAfter is how long a channel pauses after a failure of a message that was tried attempts times before.
@@ -91,9 +218,9 @@ func waitAfter(failure *notifier.Error, attempts int64) time.Duration {
 	switch failure.Action {
 	case notifier.Wait:
 		return failure.After
-	case notifier.StopChannel:
+	case notifier.StopToken:
 		return stopFor
-	case notifier.Retry, notifier.GiveUp:
+	case notifier.Retry, notifier.GiveUp, notifier.Degrade, notifier.Repost:
 	}
 	growing := backoff.NewExponentialBackOff()
 	growing.InitialInterval, growing.MaxInterval, growing.Multiplier = 500*time.Millisecond, maxBackoff, 2

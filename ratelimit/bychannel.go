@@ -56,6 +56,11 @@ func (b ByChannel) Categories(ctx context.Context, scope Scope) ([]CategoryCount
 	return b.of(scope).Categories(ctx, scope)
 }
 
+// Drops implements [Limiter].
+func (b ByChannel) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
+	return b.of(scope).Drops(ctx, scope, before, most)
+}
+
 // Warming implements [Limiter].
 func (b ByChannel) Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
 	return b.of(scope).Warming(ctx, scope, tiers)

@@ -29,6 +29,9 @@ func check(requests []Request) error {
 		if !requests[i].Fairness.same(requests[0].Fairness) {
 			return fmt.Errorf("%w: request %d: fairness differs from that of request 0", ErrRequest, i)
 		}
+		if requests[i].Handling != requests[0].Handling || (requests[i].Delayed > 0) != (requests[0].Delayed > 0) {
+			return fmt.Errorf("%w: request %d: handling differs from that of request 0", ErrRequest, i)
+		}
 	}
 	return nil
 }
@@ -47,6 +50,9 @@ func (r *Request) check() error {
 		return fmt.Errorf("kind %q of the outbox entry is unknown", r.Enqueue.Kind)
 	}
 	if err := checkLevels(r.Levels); err != nil {
+		return err
+	}
+	if err := r.checkHandling(); err != nil {
 		return err
 	}
 	return r.checkFairness()

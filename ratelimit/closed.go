@@ -101,7 +101,7 @@ func (ch *channel) refuseClosed(requests []Request, decisions []Decision) (open 
 	for i := range requests {
 		r := &requests[i]
 		switch {
-		case sleeping || r.units() > 1:
+		case sleeping || r.units() > 1 || r.mustAsk():
 		case last >= 0 && requests[last].sameWay(r):
 			decisions[i] = decisions[last]
 		default:
@@ -143,7 +143,7 @@ func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
 		d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
 		if e.request == nil {
 			request := *r
-			request.Enqueue, request.Complete = nil, nil
+			request.Enqueue, request.Complete, request.Handling = nil, nil, nil
 			e.request = &request
 		}
 		due = due || !now.Before(e.refresh)

@@ -78,7 +78,7 @@ func (c *coalescer) take() (callers []*caller, requests []Request) {
 	n := 0
 	for ; n < len(c.waiting); n++ {
 		next := c.waiting[n].requests
-		if n > 0 && (len(requests)+len(next) > MaxBatch || !next[0].Fairness.same(requests[0].Fairness)) {
+		if n > 0 && (len(requests)+len(next) > MaxBatch || !next[0].together(&requests[0])) {
 			break
 		}
 		requests = append(requests, next...)
@@ -86,6 +86,11 @@ func (c *coalescer) take() (callers []*caller, requests []Request) {
 	callers, c.waiting = c.waiting[:n:n], c.waiting[n:]
 	c.running = n > 0
 	return callers, requests
+}
+
+// together tells whether requests may share a call.
+func (r *Request) together(other *Request) bool {
+	return r.Fairness.same(other.Fairness) && r.Handling == other.Handling && (r.Delayed > 0) == (other.Delayed > 0)
 }
 
 // decideAll asks Redis, or decides as the channel's policy says while Redis is away.

@@ -14,6 +14,8 @@ type counts struct {
 	mu         sync.Mutex
 	totals     map[string]int64
 	categories map[string]int64 // dropped
+	noted      map[string]int64 // for the digest
+	record     record
 	learn      bool
 	returning  []Request // admitted by the fallback, to be taken in
 	scheduled  bool
@@ -33,10 +35,13 @@ type parcel struct {
 const otherCategory = "other"
 
 // count notes a decision of this process, and has it folded soon.
-func (ch *channel) count(r *Request, o Outcome) {
+func (ch *channel) count(r *Request, d *Decision) {
 	ch.counts.mu.Lock()
 	defer ch.counts.mu.Unlock()
-	ch.counts.add(r, o, 1)
+	ch.counts.add(r, d.Outcome, 1)
+	if d.Outcome != Duplicate {
+		ch.counts.record.keep(r, d)
+	}
 	ch.schedule()
 }
 
@@ -46,20 +51,32 @@ func (ch *channel) countClosed(requests []Request, decisions []Decision) {
 	defer ch.counts.mu.Unlock()
 	for i := 0; i < len(requests); {
 		n := i
-		for i++; i < len(requests) && requests[i].Category == requests[n].Category && decisions[i].DecidedBy == decisions[n].DecidedBy; i++ {
+		for i++; i < len(requests) && requests[i].countsAs(&requests[n]) && decisions[i].DecidedBy == decisions[n].DecidedBy; i++ {
 			continue
 		}
-		if decisions[n].DecidedBy == ByClosedCache {
-			ch.counts.add(&requests[n], Dropped, int64(i-n))
+		if decisions[n].DecidedBy != ByClosedCache {
+			continue
+		}
+		ch.counts.add(&requests[n], Dropped, int64(i-n))
+		for one := n; one < i; one++ {
+			ch.counts.record.keep(&requests[one], &decisions[one])
 		}
 	}
 	ch.schedule()
 }
 
+// countsAs tells whether two drops are one count.
+func (r *Request) countsAs(other *Request) bool {
+	return r.Category == other.Category && r.Event.Severity == other.Event.Severity && r.Event.Title == other.Event.Title
+}
+
+// maxNoted bounds what one parcel tells a digest.
+const maxNoted = 300
+
 // add counts requests of one category. The caller holds the lock.
 func (c *counts) add(r *Request, o Outcome, n int64) {
 	if c.totals == nil {
-		c.totals, c.categories = map[string]int64{}, map[string]int64{}
+		c.totals, c.categories, c.noted = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	}
 	c.totals["received"] += n
 	c.learn = c.learn || r.Fairness.on() && r.Fairness.FirstNotice.Auto
@@ -73,6 +90,14 @@ func (c *counts) add(r *Request, o Outcome, n int64) {
 		category = otherCategory
 	}
 	c.categories[category] += n
+	if r.Handling == nil || !r.Handling.Digest {
+		return
+	}
+	if len(c.noted) < maxNoted {
+		r.noteOf(c.noted, n)
+	} else {
+		c.noted["d:"+otherCategory+":warning"] += n
+	}
 }
 
 // schedule has the counts folded after a while. The caller holds the lock.
@@ -140,8 +165,9 @@ func (c *counts) next(replica string) *parcel {
 		c.parcel = &parcel{restore: c.returning[:min(n, MaxBatch)]}
 		c.returning = c.returning[min(n, MaxBatch):]
 	case len(c.totals) > 0:
-		c.parcel = &parcel{drops: drops{totals: c.totals, categories: c.categories, learn: c.learn}}
-		c.totals, c.categories, c.learn = nil, nil, false
+		c.parcel = &parcel{drops: drops{totals: c.totals, categories: c.categories, learn: c.learn, noted: c.noted}}
+		c.parcel.drops.kept, c.parcel.drops.keep = c.record.take()
+		c.totals, c.categories, c.noted, c.learn = nil, nil, nil, false
 	default:
 		return nil
 	}

@@ -32,6 +32,9 @@ type drops struct {
 	totals     map[string]int64 // of the ledger
 	categories map[string]int64 // dropped, by category
 	learn      bool             // the categories count as attempted (first notices, auto)
+	noted      map[string]int64 // for the digest, as in lua/fold.lua
+	kept       []Drop           // for the record, oldest first
+	keep       int64            // how many the channel's record keeps
 }
 
 // answer is what an engine says to a batch.

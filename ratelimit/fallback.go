@@ -48,7 +48,7 @@ func (ch *channel) keep(r *Request, d *Decision, number int64) {
 		if d.Outcome == Never && !r.never() {
 			d.Outcome, d.RetryAfter = Dropped, 0 // it cannot fit this replica's share, but Redis may come back any time
 		}
-		ch.count(r, d.Outcome)
+		ch.count(r, d)
 		return
 	}
 	ch.outage.mu.Lock()
@@ -80,7 +80,7 @@ func (ch *channel) shares(requests []Request) []Request {
 	shared := make([]Request, len(requests))
 	for i, r := range requests {
 		shared[i] = r
-		shared[i].Fairness, shared[i].Headroom = nil, r.Headroom/o.share
+		shared[i].Fairness, shared[i].Headroom, shared[i].Handling = nil, r.Headroom/o.share, nil
 		shared[i].Levels = make([]Level, len(r.Levels))
 		for l, level := range r.Levels {
 			share := level

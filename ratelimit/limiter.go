@@ -118,7 +118,12 @@ type Request struct {
 	// [Headroom]. 0 = it may use all.
 	Headroom int64
 	Fairness *Fairness // nil = none; the same for all requests of a call
-	Enqueue  *Enqueue
+	Handling *Handling // nil = none; the same for all requests of a call
+	Event    Event     // what the handling needs to know
+	// Delayed asks again for what waits for a slot, by its number; so do all requests of the call then. It is
+	// admitted, or still delayed, or dropped because it has waited too long; it is not received again.
+	Delayed int64
+	Enqueue *Enqueue
 	// Complete fills in ID and Enqueue once they are needed: a request that is known to be refused is never
 	// completed. nil = they are there. It is called at most once, on the caller's request.
 	Complete func(r *Request) error
@@ -146,7 +151,17 @@ const (
 	Dropped           // a level is full; RetryAfter says until when
 	Duplicate         // the id was admitted before; nothing was spent
 	Never             // N is more than can ever fit
+
+	// The outcomes that only a [Handling] makes.
+
+	Merged     // folded into a message that exists, or into one with its companions; nothing was spent
+	Delayed    // it waits for a slot
+	Suppressed // dropped: it resolves what was never told
+	Full       // dropped: nothing more may wait, or it waited too long
 )
+
+// Drops tells whether a request with this outcome is lost.
+func (o Outcome) Drops() bool { return o == Dropped || o == Never || o == Suppressed || o == Full }
 
 // String is the outcome's name in logs.
 func (o Outcome) String() string {
@@ -159,6 +174,14 @@ func (o Outcome) String() string {
 		return "duplicate"
 	case Never:
 		return "never"
+	case Merged:
+		return "merged"
+	case Delayed:
+		return "delayed"
+	case Suppressed:
+		return "suppressed"
+	case Full:
+		return "full"
 	default:
 		return "unknown"
 	}
@@ -228,6 +251,9 @@ type Limiter interface {
 	Report(ctx context.Context, scope Scope) (Report, error)
 	// Categories reads the counts of the last 24 hours, in the order of the names.
 	Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error)
+	// Drops reads the record of what was dropped, newest first: what is older than an id ("" = all), so many at
+	// most.
+	Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error)
 	// Warming remembers how long the tiers of a channel look back, and tells for how long each still counts too
 	// little, because its longest window was lengthened; 0 = not at all.
 	Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error)

@@ -16,6 +16,7 @@ type batch struct {
 	by     DecidedBy
 	states []state // of the plan's levels
 	fair   *holder
+	told   *telling // nil = the requests have no handling
 	answer answer
 }
 
@@ -36,6 +37,7 @@ func (m *Memory) batch(tx *memstore.Tx, mode mode, scope Scope, requests []Reque
 	if b.fairness != nil {
 		b.fair = newHolder(b)
 	}
+	b.told = newTelling(b)
 	return b
 }
 
@@ -46,19 +48,50 @@ func (b *batch) run(requests []Request) answer {
 		way := b.routes[b.routeOf[i]-1]
 		d := &b.answer.decisions[i]
 		d.DecidedBy = b.by
-		if seen.has(r.ID, b.now-b.dedupe) {
+		switch {
+		case b.told != nil:
+			b.handle(d, r, way, seen)
+			continue
+		case seen.has(r.ID, b.now-b.dedupe):
 			d.Outcome = Duplicate
-		} else {
+		default:
 			b.answer.numbers[i] = b.decide(d, r, way, seen)
 		}
 		if b.mode != modePeek {
 			b.count(r, d.Outcome)
 		}
 	}
+	if b.told != nil {
+		b.told.finish()
+	}
 	if b.fair != nil && b.mode != modePeek {
 		b.fair.store()
 	}
 	return b.answer
+}
+
+// handle decides one request that has a handling, and counts it.
+func (b *batch) handle(d *Decision, r *Request, way route, seen *seenIDs) {
+	known := seen.has(r.ID, b.now-b.dedupe)
+	if b.mode == modePromote {
+		known = b.told.waiting(r) < 0
+	}
+	if known {
+		d.Outcome = Duplicate
+		b.told.countTold(r, Duplicate)
+		return
+	}
+	v := b.told.decide(r, way)
+	d.Outcome = v.outcome
+	if d.Outcome == Dropped {
+		d.RetryAfter = micros(v.retryAt - b.now)
+	}
+	if !d.Outcome.Drops() && (d.Outcome != Delayed || b.mode != modePromote) {
+		seen.add(r.ID, b.now, b.now-b.dedupe)
+	}
+	d.refusedBy(r, v.refused, v.shadow)
+	d.Remaining = r.remaining(func(level int) []int64 { return b.used(way.levels[level] - 1) })
+	b.told.countTold(r, v.outcome)
 }
 
 // decide decides one request, and returns the number of its entry where it was admitted.

@@ -47,6 +47,7 @@ func (m *Memory) fold(_ context.Context, scope Scope, f fold, drops drops) error
 		for name, n := range drops.totals {
 			ledger.Add(name, n)
 		}
+		keepDrops(tx, scope, drops, tx.Time)
 		for category, n := range drops.categories {
 			countInSeries(tx, scope, category, Dropped, n)
 			if drops.learn {

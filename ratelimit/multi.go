@@ -81,9 +81,10 @@ const (
 // concluded is a request with its outcome.
 type concluded struct {
 	counted
-	outcome Outcome
-	number  int64
-	undo    []bool // for each window: take the units back
+	decision Decision
+	outcome  Outcome
+	number   int64
+	undo     []bool // for each window: take the units back
 }
 
 func newMulti(c counters, opts MultiOptions) *Multi {
@@ -133,7 +134,7 @@ func (m *Multi) Admit(ctx context.Context, scope Scope, requests []Request) ([]D
 				refused[counter.key] += all[i].units()
 			}
 		}
-		ends[i] = concluded{counted: all[i], outcome: decisions[i].Outcome, number: counts[i].number}
+		ends[i] = concluded{counted: all[i], decision: decisions[i], outcome: decisions[i].Outcome, number: counts[i].number}
 		ends[i].undo = m.undo(all[i], counts[i], decisions[i].Outcome)
 	}
 	if err != nil { // nothing is concluded; what was counted runs out with its windows
@@ -182,6 +183,11 @@ func (m *Multi) Reset(ctx context.Context, levels ...Level) error {
 // Report implements [Limiter].
 func (m *Multi) Report(ctx context.Context, scope Scope) (Report, error) {
 	return m.counters.Report(ctx, scope)
+}
+
+// Drops implements [Limiter].
+func (m *Multi) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
+	return m.counters.Drops(ctx, scope, before, most)
 }
 
 // Categories implements [Limiter].

@@ -12,6 +12,7 @@ const (
 	modeAdmit   mode = "admit"
 	modePeek    mode = "peek"
 	modeRestore mode = "restore"
+	modePromote mode = "promote"
 	modeOpen    mode = "open" // admit whatever the limits say; of the engine Memory only
 )
 
@@ -29,6 +30,7 @@ type plan struct {
 	routes   []route
 	routeOf  []int // of each request
 	fairness *Fairness
+	handling *Handling
 }
 
 // route is a category with its levels.
@@ -67,6 +69,12 @@ func newPlan(m mode, requests []Request) *plan {
 		for _, reserve := range f.Reserves {
 			place(reserve.Level)
 		}
+	}
+	if m == modeAdmit {
+		p.handling = requests[0].Handling
+	}
+	if m == modeAdmit && requests[0].Delayed > 0 {
+		p.mode = modePromote
 	}
 	return p
 }
@@ -110,11 +118,15 @@ func (p *plan) json(dedupe int64, f fold) []byte {
 	}
 	b = append(b, "],"...)
 	b = p.appendFairness(b)
-	if p.mode == modeRestore {
+	if p.mode == modeRestore || p.handling != nil {
 		b = append(b, ',')
 		b = appendString(b, f.replica)
 		b = append(b, ',')
 		b = strconv.AppendInt(b, f.sequence, 10)
+	}
+	if p.handling != nil {
+		b = append(b, ',')
+		b = append(b, p.handling.json(p.levels)...)
 	}
 	return append(b, ']')
 }

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,9 +116,16 @@ func (r *Redis) admitCall(p *plan, scope Scope, requests []Request, f fold) ([]s
 	if p.mode == modeRestore {
 		keys = append(keys, names.Folds())
 	}
-	args := append(make([]any, 0, 1+4*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
+	if p.handling != nil {
+		keys = append(keys, names.Extras(), names.Posted(), names.Aged(), names.Drops(), names.Digest(), names.Told(), names.Delayed())
+	}
+	args := append(make([]any, 0, 1+10*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
 	for i := range requests {
 		args = append(args, requests[i].ID, requests[i].units(), p.routeOf[i], requests[i].entry())
+		if p.handling != nil {
+			e := &requests[i].Event
+			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, cmp.Or(e.Severity, "warning"), e.Title, requests[i].Delayed)
+		}
 	}
 	return keys, args
 }
@@ -176,6 +184,20 @@ func (r *Redis) Report(ctx context.Context, scope Scope) (Report, error) {
 		return Report{}, fmt.Errorf("report of channel %s: %w: %w", scope.Channel, ErrUnavailable, err)
 	}
 	return report, nil
+}
+
+// Drops implements [Limiter].
+func (r *Redis) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
+	page, err := lua.ReadPage(ctx, r.scripter, scope.keys().Drops(), before, most)
+	if err != nil {
+		return nil, fmt.Errorf("drops of channel %s: %w", scope.Channel, scriptError(err))
+	}
+	drops := make([]Drop, len(page))
+	for i, row := range page {
+		drops[i] = dropOf(row.Fields)
+		drops[i].ID, drops[i].At = row.ID, row.At
+	}
+	return drops, nil
 }
 
 // Categories implements [Limiter].

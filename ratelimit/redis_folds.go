@@ -3,7 +3,9 @@ package ratelimit
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"slackrelay/lua"
@@ -21,22 +23,38 @@ func (r *Redis) restore(ctx context.Context, scope Scope, requests []Request, f 
 // fold implements [engine].
 func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) error {
 	names := scope.keys()
-	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds()}
+	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds(), names.Drops(), names.Digest()}
 	if drops.learn {
 		keys = append(keys, names.Known())
 	}
-	args := []any{f.replica, f.sequence}
-	for name, n := range drops.totals {
-		args = append(args, name, n)
+	counted, err := json.Marshal(drops.json())
+	if err != nil {
+		return fmt.Errorf("fold into channel %s: %w: %w", scope.Channel, ErrRequest, err)
 	}
-	args = append(args, "")
-	for category, n := range drops.categories {
-		args = append(args, category, n)
-	}
-	if err := lua.Fold.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
+	if err := lua.Fold.Run(ctx, r.scripter, keys, f.replica, f.sequence, counted).Err(); err != nil {
 		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(err))
 	}
 	return nil
+}
+
+// foldJSON is what lua/fold.lua takes.
+type foldJSON struct {
+	Totals     map[string]int64 `json:"totals,omitempty"`
+	Categories map[string]int64 `json:"categories,omitempty"`
+	Noted      map[string]int64 `json:"noted,omitempty"`
+	Drops      [][]string       `json:"drops,omitempty"`
+	Keep       int64            `json:"keep"`
+}
+
+func (d drops) json() foldJSON {
+	kept := make([][]string, len(d.kept))
+	for i, k := range d.kept {
+		kept[i] = []string{
+			string(k.Payload), k.Category, k.Level, strconv.FormatInt(k.Used, 10), strconv.FormatInt(k.Limit, 10),
+			strconv.FormatInt(k.Retry.Microseconds(), 10),
+		}
+	}
+	return foldJSON{Totals: d.totals, Categories: d.categories, Noted: d.noted, Drops: kept, Keep: max(1, d.keep)}
 }
 
 // heartbeat implements [engine].

@@ -51,6 +51,9 @@ func (a *answer) closures(p *plan, states []int64) [][]int64 {
 	return used
 }
 
+// superseded is the outcome of a request that took the place and the slot of another.
+const superseded = Full + 1
+
 // decode reads the decisions. The units used are those after the batch: going back through it tells how it
 // stood after each request.
 func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]int64) error {
@@ -58,7 +61,11 @@ func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]in
 	for i := len(requests) - 1; i >= 0; i-- {
 		r, d := &requests[i], &a.decisions[i]
 		outcome, refused, shadow, retry := Outcome(events[4*i]), events[4*i+1], events[4*i+2], events[4*i+3]
-		if outcome < Admitted || outcome > Never {
+		superseding := outcome == superseded
+		if superseding {
+			outcome = Admitted
+		}
+		if outcome < Admitted || outcome > Full {
 			return fmt.Errorf("reply holds the unknown outcome %d", outcome)
 		}
 		*d = Decision{Outcome: outcome, RetryAfter: micros(retry), DecidedBy: ByRedis, Durable: true}
@@ -68,7 +75,7 @@ func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]in
 		}
 		way := p.routes[p.routeOf[i]-1]
 		d.Remaining = r.remaining(func(level int) []int64 { return used[way.levels[level]-1] })
-		if outcome == Admitted && p.mode == modeAdmit {
+		if outcome == Admitted && !superseding && p.mode != modePeek {
 			for level, place := range way.levels {
 				if shadow&(1<<level) == 0 {
 					for w := range used[place-1] {
@@ -86,6 +93,9 @@ func (r *Request) remaining(used func(level int) []int64) []Remaining {
 	all := make([]Remaining, 0, len(r.Levels))
 	for i := range r.Levels {
 		for w, n := range used(i) {
+			if n < 0 { // nobody looked
+				continue
+			}
 			window := r.Levels[i].Windows[w]
 			all = append(all, Remaining{
 				Level: r.Levels[i].Name, Window: window, Used: n, Units: max(0, r.Levels[i].most(window)-n),
@@ -175,6 +185,15 @@ func fields(reply []any) (map[string]int64, error) {
 		counts[name] = n
 	}
 	return counts, nil
+}
+
+// dropOf reads a record of lua/admit.lua or lua/fold.lua.
+func dropOf(fields map[string]string) Drop {
+	numbers := parsed(fields)
+	return Drop{
+		Payload: []byte(fields["event"]), Category: fields["category"], Level: fields["level"],
+		Used: numbers["used"], Limit: numbers["limit"], Retry: micros(numbers["retry_us"]),
+	}
 }
 
 // parsed reads the counts of a hash; what is no number is left out.

@@ -239,6 +239,19 @@ func (s *Shared) Categories(ctx context.Context, scope Scope) ([]CategoryCounts,
 	return s.engine.Categories(ctx, scope)
 }
 
+// Drops implements [Limiter].
+func (s *Shared) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
+	ch := s.channel(scope)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	if !ch.outage.down() {
+		if err := ch.fold(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.engine.Drops(ctx, scope, before, most)
+}
+
 // Warming implements [Limiter]. While Redis is away, nothing is known of it.
 func (s *Shared) Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
 	if s.channel(scope).outage.down() {

@@ -81,9 +81,9 @@ func Wait(ctx context.Context, l Limiter, scope Scope, request Request) error {
 		}
 		d := decisions[0]
 		switch d.Outcome {
-		case Admitted, Duplicate:
+		case Admitted, Duplicate, Merged, Delayed, superseded:
 			return nil
-		case Never:
+		case Never, Suppressed, Full:
 			return d.limited(&request)
 		case Dropped:
 		}

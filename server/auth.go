@@ -18,6 +18,12 @@ func digest(token string) tokenDigest {
 	return tokenDigest{sum: sha256.Sum256([]byte(token)), set: token != ""}
 }
 
+// is compares a token in constant time. Nothing is the token that is not set.
+func (d tokenDigest) is(token string) bool {
+	got := digest(token)
+	return subtle.ConstantTimeCompare(got.sum[:], d.sum[:]) == 1 && d.set
+}
+
 // defaultSender is the name of whoever presents a channel's ingress token.
 const defaultSender = "default"
 
@@ -35,9 +41,7 @@ func (s *Server) authenticate(r *http.Request, channel string) (sender string, e
 		return host, nil
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	got := digest(strings.TrimSpace(token))
-	same := subtle.ConstantTimeCompare(got.sum[:], want.sum[:]) == 1
-	if !strings.EqualFold(scheme, "Bearer") || !same {
+	if !strings.EqualFold(scheme, "Bearer") || !want.is(strings.TrimSpace(token)) {
 		return "", errorf(unauthorized, "channel %q needs its ingress token: send the header Authorization: Bearer <token>", channel)
 	}
 	return defaultSender, nil

@@ -17,6 +17,7 @@ const (
 	unauthorized         events.Code = "unauthorized"
 	unknownChannel       events.Code = "unknown_channel"
 	notFound             events.Code = "not_found"
+	forbidden            events.Code = "forbidden"
 	methodNotAllowed     events.Code = "method_not_allowed"
 	bodyTooLarge         events.Code = "body_too_large"
 	unsupportedMediaType events.Code = "unsupported_media_type"
@@ -34,6 +35,7 @@ var statuses = map[events.Code]int{
 	unknownChannel:       http.StatusNotFound,
 	events.UnknownSource: http.StatusNotFound,
 	notFound:             http.StatusNotFound,
+	forbidden:            http.StatusForbidden,
 	methodNotAllowed:     http.StatusMethodNotAllowed,
 	bodyTooLarge:         http.StatusRequestEntityTooLarge,
 	events.TooManyEvents: http.StatusRequestEntityTooLarge,

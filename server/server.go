@@ -35,8 +35,13 @@ type Options struct {
 	Channels []Channel
 	Intake   taker
 	Status   *pipeline.Status
+	Archive  *pipeline.Archive
 	Registry *prometheus.Registry // served at /metrics
 	Logger   *slog.Logger
+	// AdminToken is needed by every call that changes state; "" = none is carried out.
+	AdminToken string
+	// Local says that only this machine reaches the ops listener: texts of events are shown without the token.
+	Local bool
 	// MaxBody is the most bytes of a webhook's body. Default 1 MiB.
 	MaxBody int64
 }
@@ -48,6 +53,7 @@ const DefaultMaxBody = 1 << 20
 type Server struct {
 	opts     Options
 	tokens   map[string]tokenDigest // by channel
+	admin    tokenDigest
 	draining atomic.Bool
 }
 
@@ -56,7 +62,7 @@ func New(opts Options) *Server {
 	if opts.MaxBody == 0 {
 		opts.MaxBody = DefaultMaxBody
 	}
-	s := &Server{opts: opts, tokens: map[string]tokenDigest{}}
+	s := &Server{opts: opts, tokens: map[string]tokenDigest{}, admin: digest(opts.AdminToken)}
 	for _, ch := range opts.Channels {
 		s.tokens[ch.Name] = digest(ch.IngressToken)
 	}
@@ -90,6 +96,12 @@ func (s *Server) Ops() http.Handler {
 	mux.Handle("GET /metrics", s.metrics())
 	mux.Handle("GET /api/v1/channels", s.handle(s.channels))
 	mux.Handle("GET /api/v1/channels/{channel}", s.handle(s.channel))
+	mux.Handle("GET /api/v1/channels/{channel}/dead", s.handle(s.dead))
+	mux.Handle("DELETE /api/v1/channels/{channel}/dead/{id}", s.handle(s.deleteDead))
+	mux.Handle("POST /api/v1/channels/{channel}/dead/{id}/replay", s.handle(s.replayDead))
+	mux.Handle("GET /api/v1/channels/{channel}/drops", s.handle(s.drops))
+	mux.Handle("GET /api/v1/channels/{channel}/drops/{id}", s.handle(s.drop))
+	mux.Handle("POST /api/v1/channels/{channel}/drops/{id}/replay", s.handle(s.replayDrop))
 	return mux
 }
 

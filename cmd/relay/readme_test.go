@@ -31,7 +31,7 @@ func TestReadmeConfigurationTable(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(encoded, &defaults))
 	channel := defaults["channels"].([]any)[0].(map[string]any)
 	delete(defaults, "channels")
-	for _, structured := range []string{"name", "levels", "first_notice", "reserves", "headroom"} { // live in the file only
+	for _, structured := range []string{"name", "levels", "first_notice", "reserves", "headroom", "unknown", "mentions"} { // live in the file only
 		delete(channel, structured)
 	}
 	want := map[string]string{"RELAY_CONFIG": "", "RELAY_CHANNELS": ""}

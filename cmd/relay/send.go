@@ -154,6 +154,10 @@ func describe(e pipeline.EventReceipt) string {
 	case e.RetryAfter != nil:
 		wait := time.Duration(*e.RetryAfter * float64(time.Second)).Round(time.Second)
 		return fmt.Sprintf("%s: the limit of the %s is reached; there is room again in %s", line, e.Level, wait)
+	case e.Level == "suppressed":
+		return line + ": it resolves what the channel was never told of"
+	case e.Level == "full":
+		return line + ": nothing more may wait for a slot"
 	case e.Level != "":
 		return line + ": it can never fit the limits"
 	default:

@@ -131,6 +131,7 @@ func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 	})
 	delivers := newTask(ctx, func(ctx context.Context) error {
 		var all sync.WaitGroup
+		all.Go(func() { r.intake.Run(ctx) })
 		for _, courier := range r.couriers {
 			all.Go(func() { courier.Run(ctx) })
 		}

@@ -30,6 +30,7 @@ type relay struct {
 	cfg      configs.Config
 	log      *slog.Logger
 	server   *server.Server
+	intake   *pipeline.Intake
 	couriers []*pipeline.Courier
 	status   *pipeline.Status
 	previews map[string]*notifier.Preview
@@ -63,18 +64,31 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 	metrics := pipeline.NewMetrics(registry)
 	r.status = pipeline.NewStatus(e.limiter, channels, e.outages)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), server.NewGauges(r.status))
+	posts, edits, lookups := cfg.PerMinute()
 	for _, box := range e.boxes {
 		r.couriers = append(r.couriers, pipeline.NewCourier(pipeline.CourierOptions{
-			Outbox: box, Channels: channels, Metrics: metrics, Logger: around.log, SendTimeout: cfg.SlackTimeout,
+			Outbox: box, Channels: channels, Operations: cfg.Operations(), Limiter: e.limiter, Metrics: metrics, Logger: around.log,
+			SendTimeout: cfg.SlackTimeout, Settle: settle(cfg), Budget: box, PostsPerMinute: posts,
+			EditsPerMinute: edits, LookupsPerMinute: lookups,
 		}))
 	}
-	intake := pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: e.limiter, Channels: channels, Metrics: metrics, Admitted: r.wake,
+	r.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+		Limiter: e.limiter, Channels: channels, Metrics: metrics, Admitted: r.wake, Outbox: e.boxes[0], Logger: around.log,
 	})
+	archive := &pipeline.Archive{Limiter: e.limiter, Outbox: e.boxes[0], Intake: r.intake, Channels: channels}
 	r.server = server.New(server.Options{
-		Channels: cfg.ServerChannels(), Intake: intake, Status: r.status, Registry: registry, Logger: around.log,
+		Channels: cfg.ServerChannels(), Intake: r.intake, Status: r.status, Archive: archive, Registry: registry, Logger: around.log,
+		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(),
 	})
 	return r, nil
+}
+
+// settle is how long after an attempt of unknown fate Slack is asked; negative = never.
+func settle(cfg configs.Config) time.Duration {
+	if cfg.SlackSettle == 0 {
+		return -1
+	}
+	return cfg.SlackSettle
 }
 
 // wake has every courier look at a channel's outbox.
@@ -88,12 +102,18 @@ func (r *relay) wake(channel string) {
 // is away; or in memory alone.
 type engines struct {
 	limiter ratelimit.Limiter
-	boxes   []outbox.Outbox
+	boxes   []box
 	outages pipeline.Outages
 }
 
+// box is an outbox, with the budgets that are kept beside it.
+type box interface {
+	outbox.Outbox
+	outbox.Budget
+}
+
 func (r *relay) engines(around surroundings, registry prometheus.Registerer) (engines, error) {
-	opts := outbox.Options{Owner: owner(), Lease: r.cfg.Lease}
+	opts := outbox.Options{Owner: owner(), Lease: r.cfg.Lease, DeadLetters: r.cfg.DeadLetters}
 	redisOptions, err := r.cfg.Redis()
 	if err != nil {
 		return engines{}, err
@@ -106,7 +126,7 @@ func (r *relay) engines(around surroundings, registry prometheus.Registerer) (en
 		limiter := r.byChannel(ratelimit.NewMemory(store, r.cfg.Dedupe), func() ratelimit.Limiter {
 			return ratelimit.NewMultiMemory(store, ratelimit.MultiOptions{Dedupe: r.cfg.Dedupe})
 		})
-		return engines{limiter: limiter, boxes: []outbox.Outbox{outbox.NewMemory(store, opts)}}, nil
+		return engines{limiter: limiter, boxes: []box{outbox.NewMemory(store, opts)}}, nil
 	}
 	configs.RedisLog(around.log)
 	client := redis.NewUniversalClient(redisOptions)
@@ -135,7 +155,7 @@ func (r *relay) onRedis(client *lua.Conn, opts outbox.Options, registry promethe
 	limiter := r.byChannel(r.shared, func() ratelimit.Limiter {
 		return ratelimit.NewMulti(client, ratelimit.MultiOptions{Dedupe: r.cfg.Dedupe})
 	})
-	return engines{limiter: limiter, boxes: []outbox.Outbox{outbox.NewRedis(client, opts), unsent.box}, outages: r.shared}
+	return engines{limiter: limiter, boxes: []box{outbox.NewRedis(client, opts), unsent.box}, outages: r.shared}
 }
 
 // byChannel sends the channels that are decided without scripts to an engine of their own.

@@ -1,9 +1,9 @@
-// Package fakeslack is a Slack for tests: chat.postMessage and incoming webhooks over real HTTP, with the
-// answers, limits and faults that Slack is known for.
+// Package fakeslack is a Slack for tests: chat.postMessage, chat.update, conversations.history and replies, and
+// incoming webhooks, over real HTTP, with the answers, limits and faults that Slack is known for.
 //
 // Without a script it takes every message that Slack would take. A script makes the next requests to a
 // channel fail: 429 with or without Retry-After, errors in 200 bodies, 5xx, delays, cut connections before
-// or after the message was posted.
+// or after the message was posted, messages that appear late.
 package fakeslack
 
 import (
@@ -23,7 +23,9 @@ type Post struct {
 	Channel string // the channel asked for, or the last part of the webhook's path
 	Text    string
 	TS      string // empty for webhooks
+	Thread  string // the ts of the message that it answers
 	At      time.Time
+	Edits   []url.Values    // the arguments of each chat.update
 	Form    url.Values      // the arguments of chat.postMessage
 	Body    json.RawMessage // the body of a webhook
 }
@@ -35,6 +37,7 @@ type Reply struct {
 	RetryAfter string        // the header; "" = none
 	Delay      time.Duration // before answering; ends early when the client goes away
 	Posted     bool          // the message appears all the same
+	Late       time.Duration // so long after; for Posted
 	Cut        bool          // the connection is cut instead of an answer
 }
 
@@ -47,6 +50,11 @@ func APIError(code string) Reply {
 type Server struct {
 	// Token is the only bot token that is valid; "" = every token.
 	Token string
+	// NoHistory refuses to show what was posted, as for an app without the scope.
+	NoHistory bool
+	// Fault decides of each request what goes wrong, before any script is looked at; nil = nothing does. The
+	// method is that of the Web API, or "webhook".
+	Fault func(method, channel string) (Reply, bool)
 
 	server   *http.Server
 	base     string
@@ -55,6 +63,7 @@ type Server struct {
 	requests int
 	scripts  map[string][]Reply
 	lastTS   int64
+	late     sync.WaitGroup
 }
 
 // Start starts a fake Slack on a free port of the loopback interface.
@@ -66,6 +75,9 @@ func Start() (*Server, error) {
 	s := &Server{base: "http://" + listener.Addr().String(), scripts: map[string][]Reply{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/chat.postMessage", s.postMessage)
+	mux.HandleFunc("POST /api/chat.update", s.update)
+	mux.HandleFunc("POST /api/conversations.history", s.history)
+	mux.HandleFunc("POST /api/conversations.replies", s.history)
 	mux.HandleFunc("POST /api/auth.test", s.authTest)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, "unknown_method") })
 	mux.HandleFunc("POST /services/{team}/{hook}/{secret}", s.webhook)
@@ -75,7 +87,10 @@ func Start() (*Server, error) {
 }
 
 // Close stops the server and cuts every connection.
-func (s *Server) Close() error { return s.server.Close() }
+func (s *Server) Close() error {
+	s.late.Wait()
+	return s.server.Close()
+}
 
 // APIURL is the base of the Web API, ending in a slash.
 func (s *Server) APIURL() string { return s.base + "/api/" }
@@ -85,7 +100,8 @@ func (s *Server) WebhookURL(channel, secret string) string {
 	return s.base + "/services/T0001/" + channel + "/" + secret
 }
 
-// Script makes the next requests to a channel answer these replies, in order; then all is well again.
+// Script makes the next posts to a channel answer these replies, in order; then all is well again. Other methods
+// have scripts of their own: channel is "chat.update C0123" then.
 func (s *Server) Script(channel string, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,20 +127,23 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 		writeError(w, "invalid_form_data")
 		return
 	}
-	post := Post{Channel: r.Form.Get("channel"), Text: r.Form.Get("text"), Form: r.Form}
-	token := r.Form.Get("token")
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		token = bearer
-	}
-	if s.scripted(w, r, &post, true) {
+	post := Post{Channel: r.Form.Get("channel"), Text: r.Form.Get("text"), Thread: r.Form.Get("thread_ts"), Form: r.Form}
+	if s.scripted(w, r, &post, "chat.postMessage") {
 		return
 	}
-	if code, detail := s.refusal(post, token); code != "" {
+	if code, detail := s.refusal(post, tokenOf(r)); code != "" {
 		writeError(w, code, detail...)
 		return
 	}
 	s.record(&post, true)
 	writeJSON(w, map[string]any{"ok": true, "channel": post.Channel, "ts": post.TS, "message": map[string]any{"text": post.Text}})
+}
+
+func tokenOf(r *http.Request) string {
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return bearer
+	}
+	return r.Form.Get("token")
 }
 
 func (s *Server) refusal(post Post, token string) (code string, detail []string) {
@@ -163,7 +182,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
 	bad := err != nil || json.Unmarshal(body, &message) != nil
 	post.Text = message.Text
 	switch {
-	case s.scripted(w, r, &post, false):
+	case s.scripted(w, r, &post, "webhook"):
 	case bad:
 		writeText(w, http.StatusBadRequest, "invalid_payload")
 	case message.Text == "" && message.Attachments == nil && message.Blocks == nil:
@@ -192,13 +211,19 @@ func (s *Server) record(post *Post, withTS bool) {
 
 // scripted answers the next scripted reply of the channel, if there is one, and tells whether the request
 // is done with.
-func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, withTS bool) bool {
-	reply, ok := s.next(post.Channel)
+func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, method string) bool {
+	reply, ok := s.next(method, post.Channel)
 	if !ok {
 		return false
 	}
-	if reply.Posted {
-		s.record(post, withTS)
+	switch posted := *post; {
+	case reply.Posted && reply.Late > 0:
+		s.late.Go(func() {
+			<-time.After(reply.Late)
+			s.record(&posted, method != "webhook")
+		})
+	case reply.Posted:
+		s.record(post, method != "webhook")
 	}
 	if reply.Delay > 0 {
 		timer := time.NewTimer(reply.Delay)
@@ -221,15 +246,27 @@ func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, wi
 	return true
 }
 
-func (s *Server) next(channel string) (Reply, bool) {
+func (s *Server) next(method, channel string) (Reply, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests++
-	script := s.scripts[channel]
+	posting := method == "chat.postMessage" || method == "webhook"
+	if posting {
+		s.requests++
+	}
+	if s.Fault != nil {
+		if reply, ok := s.Fault(method, channel); ok {
+			return reply, true
+		}
+	}
+	name := channel
+	if !posting {
+		name = method + " " + channel
+	}
+	script := s.scripts[name]
 	if len(script) == 0 {
 		return Reply{}, false
 	}
-	s.scripts[channel] = script[1:]
+	s.scripts[name] = script[1:]
 	return script[0], true
 }
 

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slackrelay/events"
+	"slackrelay/pipeline"
+)
+
+func newDrops() *cobra.Command {
+	return group("drops", "What was dropped: list it, explain it, send it again", newDropsList(), newDropsExplain(), newDropsReplay())
+}
+
+// listOptions are the flags of a list.
+type listOptions struct {
+	opsOptions
+	limit  int
+	before string
+}
+
+func (o *listOptions) add(cmd *cobra.Command) {
+	o.opsOptions.add(cmd)
+	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many at most, up to 1000")
+	cmd.Flags().StringVar(&o.before, "before", "", "only those older than this id, for the next page")
+}
+
+func (o *listOptions) query() string {
+	return "?" + url.Values{"limit": {strconv.Itoa(o.limit)}, "before": {o.before}}.Encode()
+}
+
+func newDropsList() *cobra.Command {
+	var opts listOptions
+	cmd := &cobra.Command{
+		Use: "list", Short: "List what was dropped, newest first", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listDrops(cmd.Context(), opts, cmd.OutOrStdout()) },
+	}
+	opts.add(cmd)
+	return cmd
+}
+
+func listDrops(ctx context.Context, opts listOptions, out io.Writer) error {
+	var answer struct {
+		Drops []pipeline.DropRecord `json:"drops"`
+	}
+	if err := opts.call(ctx, http.MethodGet, "/drops"+opts.query(), &answer); err != nil {
+		return err
+	}
+	if opts.json {
+		return printJSON(out, answer)
+	}
+	if len(answer.Drops) == 0 {
+		_, err := fmt.Fprintf(out, "nothing was dropped in channel %s\n", opts.channel)
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tWHEN\tCATEGORY\tREFUSED BY\tUSED\tWOULD FIT AFTER\tEVENT")
+	for _, d := range answer.Drops {
+		used, fits := "", ""
+		if d.Used >= 0 {
+			used = fmt.Sprintf("%d/%d", d.Used, d.Limit)
+		}
+		if d.RetryAfter > 0 {
+			fits = time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second).String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, when(d.At), d.Category, d.Level, used, fits, brief(d.Event))
+	}
+	return table.Flush()
+}
+
+// when is a time in a list.
+func when(at time.Time) string { return at.Local().Format("2006-01-02 15:04:05") }
+
+// brief is an event in a list: its severity and title.
+func brief(e *events.Event) string {
+	if e == nil {
+		return "(not kept)"
+	}
+	title := []rune(e.Title)
+	if len(title) == 0 {
+		title = []rune(e.Text)
+	}
+	if len(title) == 0 {
+		return string(e.Severity) + " (texts need the admin token)"
+	}
+	const enough = 60
+	if len(title) > enough {
+		title = append(title[:enough-1], '…')
+	}
+	return string(e.Severity) + " " + string(title)
+}
+
+func newDropsExplain() *cobra.Command {
+	var opts opsOptions
+	cmd := &cobra.Command{
+		Use: "explain ID", Short: "Say why an event was dropped, by the drop's id or the event's", Args: ids,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, id := range args {
+				if err := explainDrop(cmd.Context(), opts, id, cmd.OutOrStdout()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	opts.add(cmd)
+	return cmd
+}
+
+func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer) error {
+	var answer struct {
+		Drop        pipeline.DropRecord `json:"drop"`
+		Explanation string              `json:"explanation"`
+	}
+	if err := opts.call(ctx, http.MethodGet, "/drops/"+url.PathEscape(id), &answer); err != nil {
+		return err
+	}
+	if opts.json {
+		return printJSON(out, answer)
+	}
+	d := answer.Drop
+	_, err := fmt.Fprintf(out, "%s  %s  category %s: %s\ndropped at %s: %s\nsend it again with: relay drops replay %s\n",
+		d.ID, brief(d.Event), d.Category, opts.channel, when(d.At), answer.Explanation, d.ID)
+	return err
+}
+
+func newDropsReplay() *cobra.Command {
+	var opts opsOptions
+	cmd := &cobra.Command{
+		Use: "replay ID...", Short: "Send dropped events again: they count as received, and the limits are asked", Args: ids,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opts.replay(cmd.Context(), "/drops/", args, cmd.OutOrStdout())
+		},
+	}
+	opts.add(cmd)
+	return cmd
+}
+
+// replay sends records again, and says what became of each of their events.
+func (o *opsOptions) replay(ctx context.Context, below string, all []string, out io.Writer) error {
+	for _, id := range all {
+		var receipt pipeline.Receipt
+		if err := o.call(ctx, http.MethodPost, below+url.PathEscape(id)+"/replay", &receipt); err != nil {
+			return err
+		}
+		if o.json {
+			if err := printJSON(out, receipt); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, e := range receipt.Events {
+			if _, err := fmt.Fprintln(out, describe(e)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slackrelay/configs"
+)
+
+// opsOptions are the flags of the commands that ask a running relay.
+type opsOptions struct {
+	flags   configs.Flags
+	address string
+	channel string
+	token   string
+	json    bool
+}
+
+func (o *opsOptions) add(cmd *cobra.Command) {
+	addConfigFlags(cmd, &o.flags)
+	f := cmd.Flags()
+	f.StringVar(&o.address, "ops-url", "", "the relay's ops listener (default: where the configuration has it)")
+	f.StringVar(&o.channel, "channel", "", "the channel (default: the first of the configuration)")
+	f.StringVar(&o.token, "admin-token", "", "the admin token (default: the configuration's)")
+	f.BoolVar(&o.json, "json", false, "answer as the API does")
+}
+
+// fillIn takes from the configuration what no flag says.
+func (o *opsOptions) fillIn() error {
+	loaded, err := configs.Load(o.flags)
+	if err != nil {
+		return err
+	}
+	o.channel = cmp.Or(o.channel, loaded.Config.Channels[0].Name)
+	o.token = cmp.Or(o.token, string(loaded.Config.AdminToken))
+	if o.address == "" {
+		host, port, _ := net.SplitHostPort(loaded.Config.OpsListen) // validated
+		o.address = "http://" + net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
+	}
+	return nil
+}
+
+const opsTimeout = 30 * time.Second
+
+// call asks the API about the channel; path is below it.
+func (o *opsOptions) call(ctx context.Context, method, path string, answer any) error {
+	if err := o.fillIn(); err != nil {
+		return err
+	}
+	target := strings.TrimSuffix(o.address, "/") + "/api/v1/channels/" + url.PathEscape(o.channel) + path
+	request, err := http.NewRequestWithContext(ctx, method, target, nil)
+	if err != nil {
+		return usagef("--ops-url %q is not an address like http://127.0.0.1:9090", o.address)
+	}
+	if o.token != "" {
+		request.Header.Set("Authorization", "Bearer "+o.token)
+	}
+	client := &http.Client{Timeout: opsTimeout}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the relay: %w; is one running there? start one with: relay serve", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("read the reply: %w", err)
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return refusalOf(response, body)
+	}
+	if err := json.Unmarshal(body, answer); err != nil {
+		return fmt.Errorf("read the reply: %w", err)
+	}
+	return nil
+}
+
+// refusalOf is an error of the relay, as it said it.
+func refusalOf(response *http.Response, body []byte) error {
+	var refusal struct {
+		Error struct{ Code, Message string }
+	}
+	if json.Unmarshal(body, &refusal) == nil && refusal.Error.Message != "" {
+		return errors.New(refusal.Error.Code + ": " + refusal.Error.Message)
+	}
+	return fmt.Errorf("the reply was %s; is that a relay?", response.Status)
+}
+
+// printJSON answers as the API does.
+func printJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// group is a command that only has others below it.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s knows no %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// ids wants one id or more.
+func ids(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%s needs an id, as %s list shows them", cmd.CommandPath(), cmd.Parent().CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+-- renew.lua: hold the lease of a channel a while longer.
+--
+-- KEYS[1] lease    hash: owner, until (microseconds)
+-- ARGV[1] owner    who holds it
+-- ARGV[2] lease, microseconds
+--
+-- Reply: 1 held, -1 it is not the caller's any more
+--
+-- By hand:
+--   redis-cli --eval lua/renew.lua 'relay:{demo}:lease:demo' , me 10000000
+
+local lease, owner, lease_us = KEYS[1], ARGV[1], tonumber(ARGV[2])
+
+if not lease_us or lease_us <= 0 then return redis.error_reply('ARG a lease above 0 is needed') end
+if redis.call('HGET', lease, 'owner') ~= owner then return -1 end
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+redis.call('HSET', lease, 'until', string.format('%.0f', now + lease_us))
+redis.call('PEXPIRE', lease, string.format('%.0f', math.ceil(lease_us / 1000) + 1000))
+return 1

@@ -1,0 +1,175 @@
+package notifier
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/template"
+	"text/template/parse"
+	"time"
+
+	"slackrelay/events"
+)
+
+// Template says the headline and the text of an event in a channel's own words (text/template). What it is given
+// is escaped already, so that what the template itself writes may be mrkdwn: *bold*, <url|text>.
+type Template struct {
+	title, text *template.Template
+}
+
+// Bounds of a template: it belongs to the operator, and a mistake in it must not hold up a channel.
+const (
+	maxTemplateOutput = 12_000
+	maxTemplateTime   = 100 * time.Millisecond
+	maxTemplateNumber = 10_000
+	maxTemplateLoops  = 2 // one inside the other
+)
+
+// TemplateData is what a template is given. All text is escaped.
+type TemplateData struct {
+	Title, Text, Category, Severity, Status, Source, Sender, Channel, Link string
+	Labels                                                                 map[string]string
+	StartedAt                                                              time.Time
+}
+
+var templateFunctions = template.FuncMap{
+	"upper":   strings.ToUpper,
+	"lower":   strings.ToLower,
+	"default": func(fallback, s string) string { return map[bool]string{true: fallback, false: s}[s == ""] },
+	"cut":     func(n int, s string) string { return cutMarkup(s, max(1, n)) },
+}
+
+// ParseTemplate parses the templates of a channel, and tries them on an event with every field; "" = the relay's
+// own words. It answers nil where both are empty.
+func ParseTemplate(title, text string) (*Template, error) {
+	if title == "" && text == "" {
+		return nil, nil //nolint:nilnil // documented: there is no template and nothing is wrong
+	}
+	var t Template
+	for name, source := range map[string]string{"title": title, "text": text} {
+		parsed, err := template.New(name).Funcs(templateFunctions).Option("missingkey=zero").Parse(source)
+		if err != nil {
+			return nil, fmt.Errorf("template: %w", err)
+		}
+		if len(parsed.Templates()) > 1 {
+			return nil, fmt.Errorf("template %s: define and block are not taken", name)
+		}
+		if err := checkNode(parsed.Root, 0); err != nil {
+			return nil, fmt.Errorf("template %s: %w", name, err)
+		}
+		if source != "" && name == "title" {
+			t.title = parsed
+		}
+		if source != "" && name == "text" {
+			t.text = parsed
+		}
+	}
+	sample := dataOf(events.Event{
+		Title: "Disk full", Text: "/var is full", Category: "disk", Severity: events.Critical, Status: events.Firing, Source: "generic",
+		Sender: "default", Channel: "alerts", Labels: map[string]string{"host": "db-1"}, StartedAt: time.Unix(0, 0),
+	})
+	for _, one := range []*template.Template{t.title, t.text} {
+		if _, err := execute(one, sample); err != nil {
+			return nil, err
+		}
+	}
+	return &t, nil
+}
+
+// checkNode refuses what could run for ever: a template calling itself, a loop over a large number, and deep loops.
+func checkNode(node parse.Node, loops int) error {
+	var inside []parse.Node
+	switch n := node.(type) {
+	case *parse.ListNode:
+		if n != nil {
+			inside = n.Nodes
+		}
+	case *parse.RangeNode:
+		if loops++; loops > maxTemplateLoops {
+			return fmt.Errorf("more than %d loops inside each other", maxTemplateLoops)
+		}
+		inside = []parse.Node{n.Pipe, n.List, n.ElseList}
+	case *parse.IfNode:
+		inside = []parse.Node{n.Pipe, n.List, n.ElseList}
+	case *parse.WithNode:
+		inside = []parse.Node{n.Pipe, n.List, n.ElseList}
+	case *parse.ActionNode:
+		inside = []parse.Node{n.Pipe}
+	case *parse.PipeNode:
+		for _, command := range n.Cmds {
+			inside = append(inside, command.Args...)
+		}
+	case *parse.TemplateNode:
+		return errors.New("calling a template is not taken")
+	case *parse.NumberNode:
+		if n.Float64 > maxTemplateNumber {
+			return fmt.Errorf("the number %s is above %d", n.Text, maxTemplateNumber)
+		}
+	}
+	for _, child := range inside {
+		if err := checkNode(child, loops); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dataOf(e events.Event) TemplateData {
+	safe := func(s string) string { return escaped(s, maxTemplateOutput) }
+	d := TemplateData{
+		Title: safe(titleOf(e)), Text: safe(e.Text), Category: safe(e.Category), Severity: string(e.Severity), Status: string(e.Status),
+		Source: e.Source, Sender: safe(e.Sender), Channel: e.Channel, StartedAt: e.StartedAt, Labels: map[string]string{},
+	}
+	if len(e.Links) > 0 {
+		d.Link = safeURL(e.Links[0].URL)
+	}
+	for name, value := range e.Labels {
+		d.Labels[name] = safe(value)
+	}
+	return d
+}
+
+// run says an event; ok is false where there is no template for it, or it fails: then the relay's own words stand.
+func (t *Template) run(e events.Event) (title, text string, ok bool) {
+	if t == nil {
+		return "", "", false
+	}
+	data, own := dataOf(e), Renderer{}
+	title, text = own.headline(e), own.untrusted(strings.TrimSpace(e.Text), maxSection)
+	if said, err := execute(t.title, data); err == nil && t.title != nil {
+		title = cutMarkup(oneLine(said), maxHeadline)
+	}
+	if said, err := execute(t.text, data); err == nil && t.text != nil {
+		text = cutMarkup(strings.TrimSpace(said), maxSection)
+	}
+	return title, text, strings.TrimSpace(title) != ""
+}
+
+func execute(t *template.Template, data TemplateData) (string, error) {
+	if t == nil {
+		return "", nil
+	}
+	out := &boundedWriter{until: time.Now().Add(maxTemplateTime)}
+	if err := t.Execute(out, data); err != nil {
+		return "", fmt.Errorf("template: %w", err)
+	}
+	return out.String(), nil
+}
+
+// boundedWriter ends a template that writes too much, or for too long.
+type boundedWriter struct {
+	strings.Builder
+	until time.Time
+}
+
+// Write implements [io.Writer].
+func (w *boundedWriter) Write(p []byte) (int, error) {
+	if w.Len()+len(p) > maxTemplateOutput {
+		return 0, errors.New("it writes more than " + strconv.Itoa(maxTemplateOutput) + " bytes")
+	}
+	if time.Now().After(w.until) {
+		return 0, errors.New("it takes longer than " + maxTemplateTime.String())
+	}
+	return w.Builder.Write(p) //nolint:wrapcheck // never fails
+}

@@ -1,0 +1,179 @@
+package notifier
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"slackrelay/events"
+)
+
+var slackID = regexp.MustCompile(`^[UWS][A-Z0-9]{2,}$`)
+
+// Told is a message with what became of it since: one event, or those of a bundle.
+type Told struct {
+	Events []ToldEvent
+	More   int64 // events of the bundle that are not among them
+	// Repeats is how often it was told again, the last time at Last.
+	Repeats int64
+	Last    time.Time
+	// Held is how many events of the category were held back since, the last one at HeldAt.
+	Held      int64
+	HeldAt    time.Time
+	HeldTitle string
+}
+
+// ToldEvent is one event of a message.
+type ToldEvent struct {
+	events.Event
+	ResolvedAt time.Time // zero = it is not resolved
+}
+
+// maxListed is how many events of a bundle are listed.
+const maxListed = 10
+
+// severityOrder is from the worst on.
+var severityOrder = []events.Severity{events.Critical, events.Error, events.Warning, events.Info}
+
+// Told says a message anew, or a bundle for the first time.
+func (r Renderer) Told(t Told) Message {
+	var m Message
+	if len(t.Events) == 1 && t.More == 0 {
+		m = r.single(t.Events[0])
+	} else {
+		m = r.bundle(t)
+	}
+	if since := t.since(); since != "" {
+		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(since)))
+		m.Fallback = cutMarkup(m.Fallback+"\n"+Plain(Message{Text: since}), maxFallback)
+	}
+	return m
+}
+
+// single is one event, and how long it lasted where it is over.
+func (r Renderer) single(e ToldEvent) Message {
+	if e.ResolvedAt.IsZero() {
+		return r.Render(e.Event)
+	}
+	e.Status = events.Resolved
+	m := r.Render(e.Event)
+	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(e.lasted())))
+	return m
+}
+
+// lasted says when an event was over.
+func (e ToldEvent) lasted() string {
+	at := date(e.ResolvedAt, "{time}")
+	if e.StartedAt.IsZero() || !e.ResolvedAt.After(e.StartedAt) {
+		return "resolved at " + at
+	}
+	return "resolved after " + forHumans(e.ResolvedAt.Sub(e.StartedAt)) + ", at " + at
+}
+
+// since says what became of a message.
+func (t Told) since() string {
+	var said []string
+	if t.Repeats > 0 {
+		said = append(said, fmt.Sprintf("told again %s, last at %s", times(t.Repeats), date(t.Last, "{time}")))
+	}
+	if t.Held > 0 {
+		said = append(said, fmt.Sprintf("and %d more, last at %s: %s", t.Held, date(t.HeldAt, "{time}"), escaped(oneLine(t.HeldTitle), maxHeadline)))
+	}
+	return strings.Join(said, " · ")
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// bundle lists events that came together, the worst first, as a group of alerts is shown.
+func (r Renderer) bundle(t Told) Message {
+	all := slices.Clone(t.Events)
+	slices.SortStableFunc(all, func(a, b ToldEvent) int { return rank(a) - rank(b) })
+	lead := all[0]
+	open, over := int64(0), int64(0)
+	for _, e := range all {
+		if e.over() {
+			over++
+		} else {
+			open++
+		}
+	}
+	style, count := styleOf(lead.Event), []string{}
+	if open+t.More > 0 {
+		count = append(count, fmt.Sprintf("%d firing", open+t.More))
+	} else {
+		style = resolvedLook
+	}
+	if over > 0 {
+		count = append(count, fmt.Sprintf("%d resolved", over))
+	}
+	headline := fmt.Sprintf("%s *%s* — %s", style.icon, escaped(lead.Category, maxHeadline), strings.Join(count, ", "))
+	m := Message{Color: style.color, ID: t.Events[0].ID, Text: headline}
+	if open+t.More > 0 {
+		m.Text = r.calling(headline, lead.Event)
+	}
+	lines := make([]string, 0, maxListed+1)
+	for _, e := range all[:min(len(all), maxListed)] {
+		lines = append(lines, r.line(e))
+	}
+	if more := int64(max(0, len(all)-maxListed)) + t.More; more > 0 {
+		lines = append(lines, fmt.Sprintf("… and %d more", more))
+	}
+	text := cutMarkup(strings.Join(lines, "\n"), maxSection)
+	m.Blocks = []slack.Block{slack.NewSectionBlock(mrkdwn(text), nil, nil)}
+	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(escaped(lead.Category+" · "+lead.Source, maxContext))))
+	m.Fallback = escaped(Plain(Message{Text: text}), maxFallback)
+	return m
+}
+
+func (e ToldEvent) over() bool { return e.Status == events.Resolved || !e.ResolvedAt.IsZero() }
+
+// rank orders the events of a bundle: open ones first, the worst first.
+func rank(e ToldEvent) int {
+	n := slices.Index(severityOrder, e.Severity)
+	if e.over() {
+		n += len(severityOrder)
+	}
+	return n
+}
+
+// maxLine is how much of an event a line of a bundle shows.
+const maxLine = 200
+
+func (r Renderer) line(e ToldEvent) string {
+	style := styleOf(e.Event)
+	if e.over() {
+		style = resolvedLook
+	}
+	title := r.untrusted(titleOf(e.Event), maxLine)
+	if len(e.Links) > 0 {
+		title = link(e.Links[0].URL, titleOf(e.Event), maxLine)
+	}
+	if !e.ResolvedAt.IsZero() {
+		title += " (" + e.lasted() + ")"
+	}
+	return style.icon + " " + title
+}
+
+// forHumans is a duration in its two largest units.
+func forHumans(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= day:
+		return fmt.Sprintf("%d d %d h", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	default:
+		return fmt.Sprintf("%d s", d/time.Second)
+	}
+}

@@ -1,0 +1,303 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slackrelay/lua"
+	"slackrelay/lua/memstore"
+)
+
+// digestDue follows lua/claim.lua.
+func (c *claiming) digestDue() bool {
+	terms, state := c.terms.Digest, memstore.Look[memstore.Digest](c.tx, c.keys.Digest())
+	if terms.Interval == 0 || state == nil {
+		return false
+	}
+	return digesting{state, terms, c.tx.Now}.due(state.Noted >= terms.Minimum)
+}
+
+// digesting is a look at what a digest has to tell.
+type digesting struct {
+	*memstore.Digest
+	terms DigestTerms
+	now   int64
+}
+
+func (d digesting) ends() bool { return d.Open > 0 && d.now >= d.Open+d.terms.Interval.Microseconds() }
+
+func (d digesting) due(enough bool) bool {
+	switch {
+	case d.Open > 0:
+		return d.ends() || d.Since > 0 && d.now >= d.Moved+d.terms.Every.Microseconds()
+	case d.Since == 0:
+		return false
+	default:
+		return d.terms.Every > 0 && enough || d.now >= d.Since+d.terms.Interval.Microseconds()
+	}
+}
+
+// Digest implements [Outbox]. It follows lua/digest.lua.
+func (m *Memory) Digest(_ context.Context, channel Channel, terms DigestTerms) error {
+	var fault error
+	m.store.Do(func(tx *memstore.Tx) {
+		k := channel.keys()
+		d := digesting{memstore.LookOrNew[memstore.Digest](tx, k.Digest()), terms, tx.Now}
+		enough := d.Noted >= terms.Minimum
+		switch {
+		case !d.due(enough):
+		case d.Open == 0 && !enough:
+			tx.Delete(k.Digest())
+		default:
+			fault = d.move(tx, channel)
+			if terms.Every == 0 || d.ends() {
+				tx.Delete(k.Digest())
+			} else if d.Open == 0 {
+				d.Open = tx.Now
+			}
+		}
+	})
+	return fault
+}
+
+// move makes an entry of what was noted.
+func (d digesting) move(tx *memstore.Tx, channel Channel) error {
+	k := channel.keys()
+	if d.Open == 0 {
+		d.From, d.Totals, d.ID = d.Since, map[string]int64{}, fmt.Sprintf("%s:%d", channel.Name, d.Since)
+	}
+	for name, n := range d.Counts {
+		d.Totals[name] += n
+	}
+	body := Digest{
+		ID: d.ID, From: d.From, Last: d.Last, Counts: maps.Clone(d.Totals), Closed: d.ends() || d.terms.Every == 0,
+		Silent: silent(memstore.Look[memstore.Told](tx, k.Told()), d.Totals, d.From-d.terms.Interval.Microseconds()),
+	}
+	if body.Last == 0 {
+		body.Last = d.Moved
+	}
+	d.Since, d.Last, d.Noted, d.Counts, d.Moved = 0, 0, 0, nil, tx.Now
+	box := memstore.Value[memstore.Outbox](tx, k.Outbox())
+	if d.Open == 0 {
+		d.Post, d.Edit, body.Post = box.Seq+1, 0, box.Seq+1
+		if d.terms.Every > 0 {
+			memstore.Value[memstore.Posted](tx, k.Posted()).Touch(d.Post, &lua.Record{At: tx.Now}, tx.Now, 0)
+		}
+		return put(box, tx.Now, KindDigest, body)
+	}
+	body.Post = d.Post
+	for _, number := range []int64{d.Post, d.Edit} {
+		if entry, _ := box.Find(number); entry != nil && entry.Sent == 0 {
+			var err error
+			entry.Payload, err = json.Marshal(body)
+			return err
+		}
+	}
+	d.Edit = box.Seq + 1
+	return put(box, tx.Now, KindDigestEdit, body)
+}
+
+func put(box *memstore.Outbox, now int64, kind string, body Digest) error {
+	payload, err := json.Marshal(body)
+	if err == nil {
+		box.Put(now, now, kind, payload)
+	}
+	return err
+}
+
+// silent are the categories of which nothing was admitted since a time.
+func silent(told *memstore.Told, totals map[string]int64, since int64) []string {
+	found := map[string]bool{}
+	for name := range totals {
+		if parts := strings.SplitN(name, ":", 3); parts[0] != "t" && told.When(parts[1]) <= since {
+			found[parts[1]] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// noted are the ids of what was put in.
+type noted struct{ at map[string]int64 }
+
+// Put implements [Outbox].
+func (m *Memory) Put(_ context.Context, channel Channel, id, kind string, payload []byte) error {
+	m.store.Do(func(tx *memstore.Tx) {
+		known, forget := memstore.Value[noted](tx, channel.keys().Noted()), tx.Now-putFor.Microseconds()
+		maps.DeleteFunc(known.at, func(_ string, at int64) bool { return at <= forget })
+		if _, ok := known.at[id]; ok {
+			return
+		}
+		if known.at == nil {
+			known.at = map[string]int64{}
+		}
+		known.at[id] = tx.Now
+		memstore.Value[memstore.Outbox](tx, channel.keys().Outbox()).Put(tx.Now, tx.Now, kind, payload)
+	})
+	return nil
+}
+
+// Record implements [Outbox].
+func (m *Memory) Record(_ context.Context, channel Channel, number int64) (*Record, error) {
+	var found *Record
+	m.store.Do(func(tx *memstore.Tx) {
+		if record := memstore.Look[memstore.Posted](tx, channel.keys().Posted()).Record(number); record != nil {
+			kept := *record
+			kept.Events = slices.Clone(record.Events)
+			found = &kept
+		}
+	})
+	return found, nil
+}
+
+// Delayed implements [Outbox].
+func (m *Memory) Delayed(_ context.Context, channel Channel) ([]Waiting, error) {
+	var all []Waiting
+	m.store.Do(func(tx *memstore.Tx) {
+		seen := map[string]bool{}
+		for _, entry := range memstore.LookOrNew[memstore.Outbox](tx, channel.keys().Outbox()).Delayed {
+			if !seen[entry.Category] && len(all) < MaxDelayed {
+				seen[entry.Category] = true
+				all = append(all, Waiting{Number: entry.Number, Payload: entry.Payload})
+			}
+		}
+	})
+	return all, nil
+}
+
+// DeadLetters implements [Outbox].
+func (m *Memory) DeadLetters(_ context.Context, channel Channel, before string, most int) ([]DeadLetter, error) {
+	var page []DeadLetter
+	m.store.Do(func(tx *memstore.Tx) {
+		letters := memstore.LookOrNew[deadLetters](tx, channel.keys().Dead()).letters
+		for i := len(letters) - 1; i >= 0 && len(page) < most; i-- {
+			if before == "" || place(letters[i].ID) < place(before) {
+				page = append(page, letters[i])
+			}
+		}
+	})
+	return page, nil
+}
+
+// place is the rising part of the id of a dead letter, 0 where it is none.
+func place(id string) int64 {
+	_, rising, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(rising, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// DeleteDead implements [Outbox].
+func (m *Memory) DeleteDead(_ context.Context, channel Channel, ids ...string) (int, error) {
+	n := 0
+	m.store.Do(func(tx *memstore.Tx) {
+		dead := memstore.LookOrNew[deadLetters](tx, channel.keys().Dead())
+		before := len(dead.letters)
+		dead.letters = slices.DeleteFunc(dead.letters, func(l DeadLetter) bool { return slices.Contains(ids, l.ID) })
+		n = before - len(dead.letters)
+	})
+	return n, nil
+}
+
+// credential is when a credential may be used again, and why not before.
+type credential struct {
+	until  int64
+	reason string
+}
+
+// Take implements [Budget].
+func (m *Memory) Take(_ context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error) {
+	m.store.Do(func(tx *memstore.Tx) {
+		k := lua.WorkspaceOf(workspace)
+		if c := memstore.Look[credential](tx, k.Pause()); c != nil && c.until > tx.Now {
+			wait, reason = micros(c.until-tx.Now), c.reason
+			return
+		}
+		bucket, each := memstore.Value[pacing](tx, k.Budget(method)), (60_000_000+perMinute-1)/perMinute
+		emptyAt := max(tx.Now, bucket.emptyAt)
+		if allowedAt := emptyAt - (max(1, perMinute/2)-1)*each; allowedAt > tx.Now {
+			wait = micros(allowedAt - tx.Now)
+			return
+		}
+		bucket.emptyAt = emptyAt + each
+	})
+	return m.store.Wall(wait), reason, nil
+}
+
+// Pause implements [Budget].
+func (m *Memory) Pause(_ context.Context, workspace, reason string, wait time.Duration) error {
+	m.store.Do(func(tx *memstore.Tx) {
+		c := memstore.Value[credential](tx, lua.WorkspaceOf(workspace).Pause())
+		c.until, c.reason = tx.Now+wait.Microseconds(), reason
+	})
+	return nil
+}
+
+// Paused implements [Budget].
+func (m *Memory) Paused(_ context.Context, workspace string) (wait time.Duration, reason string, err error) {
+	m.store.Do(func(tx *memstore.Tx) {
+		if c := memstore.Look[credential](tx, lua.WorkspaceOf(workspace).Pause()); c != nil && c.until > tx.Now {
+			wait, reason = micros(c.until-tx.Now), c.reason
+		}
+	})
+	return m.store.Wall(wait), reason, nil
+}
+
+// How long claims and TakeBack wait before they look again.
+const (
+	stoppedFor = 50 * time.Millisecond
+	inHandFor  = 5 * time.Millisecond
+)
+
+// TakeBack stops claims from a channel, waits until what was claimed is settled, and removes what is left,
+// dead letters included. It returns their numbers. Resume lets claims go on.
+func (m *Memory) TakeBack(ctx context.Context, channel Channel) ([]int64, error) {
+	for {
+		numbers, done := m.takeBack(channel)
+		if done {
+			return numbers, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for what is being sent from channel %s: %w", channel.Name, ctx.Err())
+		case <-time.After(inHandFor):
+		}
+	}
+}
+
+func (m *Memory) takeBack(channel Channel) (numbers []int64, done bool) {
+	k := channel.keys()
+	m.store.Do(func(tx *memstore.Tx) {
+		held := memstore.Value[lease](tx, k.Lease())
+		held.stopped = true
+		if held.inHand != 0 && held.until > tx.Now {
+			return
+		}
+		done = true
+		if dead := memstore.Look[deadLetters](tx, k.Dead()); dead != nil {
+			for _, letter := range dead.letters {
+				numbers = append(numbers, letter.Number)
+			}
+			dead.letters = nil
+		}
+		if box := memstore.Look[memstore.Outbox](tx, k.Outbox()); box != nil {
+			for _, entry := range box.Entries {
+				numbers = append(numbers, entry.Number)
+			}
+			box.Entries = nil
+		}
+	})
+	return numbers, done
+}
+
+// Resume lets claims from a channel go on after TakeBack.
+func (m *Memory) Resume(channel Channel) {
+	m.store.Do(func(tx *memstore.Tx) { memstore.Value[lease](tx, channel.keys().Lease()).stopped = false })
+}

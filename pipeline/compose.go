@@ -1,0 +1,224 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slackrelay/events"
+	"slackrelay/notifier"
+	"slackrelay/outbox"
+	"slackrelay/ratelimit"
+)
+
+// job is what an entry asks for.
+type job struct {
+	message notifier.Message
+	events  []events.Event    // what it tells of, as far as that is known
+	edit    *notifier.Receipt // the message that it replaces; nil = it is posted
+	over    bool              // an edit that says that something is over: it must be told, by a post if need be
+	nothing bool              // there is nothing to say any more
+	later   time.Duration     // it is too early to say it
+}
+
+// editLater is how long an edit waits for its message to be posted.
+const editLater = time.Second
+
+// compose makes a job of an entry.
+func (d *delivery) compose(ctx context.Context, entry outbox.Entry) (job, error) {
+	var j job
+	var err error
+	switch entry.Kind {
+	case string(ratelimit.KindMessage), outbox.KindCopy:
+		j, err = d.composeMessage(ctx, entry)
+	case outbox.KindEdit:
+		j, err = d.composeEdit(ctx, entry)
+	case outbox.KindDigest, outbox.KindDigestEdit:
+		j, err = d.composeDigest(ctx, entry)
+	case outbox.KindNotice:
+		var notice notifier.Notice
+		if err = json.Unmarshal(entry.Payload, &notice); err == nil {
+			j.message = d.channel.Renderer.Notice(notice)
+		}
+	default:
+		err = fmt.Errorf("an entry of the unknown kind %q", entry.Kind)
+	}
+	j.message.Entry = fmt.Sprintf("%s/%d@%d", d.channel.Name, entry.Number, entry.At)
+	return j, err
+}
+
+func undecodable(err error) *notifier.Error {
+	return &notifier.Error{Action: notifier.GiveUp, Reason: notifier.Undecodable, Answer: err.Error()}
+}
+
+// decodeEvents reads the payload of a message: an event a line, and "+n" for those that it does not tell of.
+func decodeEvents(payload []byte) (all []events.Event, more int64, err error) {
+	for line := range bytes.SplitSeq(payload, []byte("\n")) {
+		if count, ok := bytes.CutPrefix(line, []byte("+")); ok {
+			if more, err = strconv.ParseInt(string(count), 10, 64); err != nil {
+				return nil, 0, fmt.Errorf("decode a message: %w", err)
+			}
+			continue
+		}
+		var e events.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, 0, fmt.Errorf("decode an event: %w", err)
+		}
+		all = append(all, e)
+	}
+	if len(all) == 0 {
+		return nil, 0, fmt.Errorf("decode a message: it holds no event")
+	}
+	return all, more, nil
+}
+
+func (d *delivery) composeMessage(ctx context.Context, entry outbox.Entry) (job, error) {
+	all, more, err := decodeEvents(entry.Payload)
+	if err != nil {
+		return job{}, err
+	}
+	told := notifier.Told{More: more}
+	for _, e := range all {
+		told.Events = append(told.Events, notifier.ToldEvent{Event: e})
+	}
+	j := job{events: all, message: d.channel.Renderer.Told(told)}
+	if entry.Thread > 0 {
+		record, err := d.record(ctx, entry.Thread)
+		if err != nil {
+			return job{}, err
+		}
+		if record != nil {
+			j.message.Thread = record.TS
+		}
+	}
+	return j, nil
+}
+
+// outboxError is a call of the outbox that failed: the entry is tried again.
+type outboxError struct{ error }
+
+func (d *delivery) record(ctx context.Context, number int64) (*outbox.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
+	defer cancel()
+	record, err := d.opts.Outbox.Record(ctx, d.channel.outbox(), number)
+	if err != nil {
+		return nil, outboxError{err}
+	}
+	return record, nil
+}
+
+// posted finds the message that an edit is of.
+func (d *delivery) posted(ctx context.Context, number int64) (*outbox.Record, job, error) {
+	record, err := d.record(ctx, number)
+	switch {
+	case err != nil:
+		return nil, job{}, err
+	case record == nil, record.Shown && record.TS == "":
+		return nil, job{nothing: true}, nil
+	case !record.Shown:
+		return nil, job{later: editLater}, nil
+	default:
+		return record, job{edit: &notifier.Receipt{Channel: record.Channel, TS: record.TS}}, nil
+	}
+}
+
+func (d *delivery) composeEdit(ctx context.Context, entry outbox.Entry) (job, error) {
+	number, err := strconv.ParseInt(string(entry.Payload), 10, 64)
+	if err != nil {
+		return job{}, fmt.Errorf("decode an edit: %w", err)
+	}
+	record, j, err := d.posted(ctx, number)
+	if record == nil {
+		return j, err
+	}
+	told := notifier.Told{More: record.More, Repeats: record.Repeats, Held: record.Held, HeldTitle: record.HeldTitle}
+	told.Last, told.HeldAt = time.UnixMicro(record.Last), time.UnixMicro(record.HeldAt)
+	for _, kept := range record.Events {
+		line, _, err := decodeEvents([]byte(kept.Payload))
+		if err != nil {
+			return job{}, err
+		}
+		event := notifier.ToldEvent{Event: line[0]}
+		if kept.Resolved > 0 {
+			event.ResolvedAt, j.over = time.UnixMicro(kept.Resolved), true
+			j.events = append(j.events, event.Event)
+		}
+		told.Events = append(told.Events, event)
+	}
+	j.message = d.channel.Renderer.Told(told)
+	return j, nil
+}
+
+func (d *delivery) composeDigest(ctx context.Context, entry outbox.Entry) (job, error) {
+	var digest outbox.Digest
+	if err := json.Unmarshal(entry.Payload, &digest); err != nil {
+		return job{}, fmt.Errorf("decode a digest: %w", err)
+	}
+	var j job
+	if entry.Kind == outbox.KindDigestEdit {
+		record, found, err := d.posted(ctx, digest.Post)
+		if record == nil {
+			return found, err
+		}
+		j = found
+		j.over = true // its counts are told nowhere else
+	}
+	j.message = d.channel.Renderer.Digest(digestOf(d.channel.Name, digest))
+	return j, nil
+}
+
+// digestOf reads the counts of a digest.
+func digestOf(channel string, digest outbox.Digest) notifier.Digest {
+	said := notifier.Digest{
+		ID: digest.ID, Channel: channel, From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
+	}
+	categories := map[string]*notifier.DigestCategory{}
+	for _, name := range slices.Sorted(maps.Keys(digest.Counts)) {
+		n := digest.Counts[name]
+		if title, ok := strings.CutPrefix(name, "t:"); ok {
+			said.Titles = append(said.Titles, notifier.DigestTitle{Title: title, Count: n})
+			continue
+		}
+		parts := strings.SplitN(name, ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		c := categories[parts[1]]
+		if c == nil {
+			c = &notifier.DigestCategory{
+				Name: parts[1], Silent: slices.Contains(digest.Silent, parts[1]),
+				Dropped: map[events.Severity]int64{}, Expired: map[events.Severity]int64{},
+			}
+			categories[parts[1]] = c
+		}
+		if parts[0] == "x" {
+			c.Expired[events.Severity(parts[2])] += n
+		} else {
+			c.Dropped[events.Severity(parts[2])] += n
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(categories)) {
+		said.Categories = append(said.Categories, *categories[name])
+	}
+	return said
+}
+
+// noted is what the next digest says of events that expired.
+func noted(all []events.Event, more int64) map[string]int64 {
+	counts := map[string]int64{}
+	for i, e := range all {
+		n := int64(1)
+		if i == 0 {
+			n += more
+		}
+		counts["x:"+e.Category+":"+string(e.Severity)] += n
+		counts["t:"+titleFor(&e)] += n
+	}
+	return counts
+}

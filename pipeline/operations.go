@@ -1,0 +1,49 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"slackrelay/notifier"
+	"slackrelay/outbox"
+)
+
+// The names of what is no channel: no channel can be called so.
+const (
+	operationsName = "~operations"
+	fallbackSuffix = "~fallback"
+)
+
+// operations is where the operators of the relay are told, as a channel.
+func operations(sender notifier.Sender) Channel {
+	return Channel{Name: operationsName, Pace: outbox.Pace{Every: time.Second, Burst: 3}, Sender: sender}
+}
+
+// fallback is where messages go that the channel's own destination refuses for good.
+func (c Channel) fallback() Channel {
+	return Channel{
+		Name: c.Name + fallbackSuffix, Group: c.group(), Pace: c.Pace, Sender: c.Fallback, Renderer: c.Renderer,
+	}
+}
+
+// thisHour makes the id of a notice one of its hour: what goes on is told once an hour.
+func thisHour() string { return time.Now().UTC().Format("2006-01-02T15") }
+
+// tell tells the operators, once for each id.
+func (d *delivery) tell(ctx context.Context, id, text, detail string) {
+	if d.opts.Operations == nil || d.channel.Name == operationsName {
+		return
+	}
+	notice, err := json.Marshal(notifier.Notice{ID: id, Channel: d.channel.Name, Text: text, Detail: detail})
+	if err == nil {
+		ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
+		defer cancel()
+		err = d.opts.Outbox.Put(ctx, operations(d.opts.Operations).outbox(), id, outbox.KindNotice, notice)
+	}
+	if err != nil {
+		d.log.ErrorContext(ctx, "the operators could not be told", "notice", text, "error", err)
+		return
+	}
+	d.Wake(operationsName)
+}

@@ -1,0 +1,89 @@
+package ratelimit
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxKept is how many drops one fold tells the record of: the first of each category, and the newest.
+const maxKept = 200
+
+// record keeps the drops that this process decided by itself, until they are folded.
+type record struct {
+	firsts []kept
+	newest []kept // a ring, once it is full
+	told   map[string]bool
+	next   int64
+	keeps  int64 // how many the channel's record keeps
+}
+
+// kept is a drop whose event is written out only if it is told.
+type kept struct {
+	order   int64
+	request Request
+	drop    Drop
+}
+
+// keep notes a drop.
+func (r *record) keep(request *Request, d *Decision) {
+	h := request.Handling
+	if h == nil || h.Drops == 0 {
+		return
+	}
+	r.keeps = h.Drops
+	one := kept{order: r.next, request: *request, drop: d.drop(request)}
+	r.next++
+	if r.told == nil {
+		r.told = map[string]bool{}
+	}
+	switch {
+	case !r.told[request.Category] && len(r.firsts) < maxKept/2:
+		r.told[request.Category] = true
+		r.firsts = append(r.firsts, one)
+	case len(r.newest) < maxKept/2:
+		r.newest = append(r.newest, one)
+	default:
+		r.newest[one.order%int64(len(r.newest))] = one
+	}
+}
+
+// drop is what is recorded of a refusal.
+func (d *Decision) drop(r *Request) Drop {
+	drop := Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, Retry: max(0, d.RetryAfter)}
+	if d.Outcome != Dropped {
+		drop.Level = d.Outcome.String()
+	}
+	for i := range r.Levels {
+		if level := &r.Levels[i]; level.Name == drop.Level {
+			drop.Limit = level.Windows[0].Limit
+			drop.Used = drop.Limit // as far as is known here
+		}
+	}
+	for _, remaining := range d.Remaining {
+		if remaining.Level == drop.Level {
+			drop.Used = remaining.Used
+			break
+		}
+	}
+	return drop
+}
+
+// take hands over what was kept, oldest first, with the events written out, and how many the channel keeps.
+func (r *record) take() ([]Drop, int64) {
+	all := append(r.firsts, r.newest...)
+	slices.SortFunc(all, func(a, b kept) int { return cmp.Compare(a.order, b.order) })
+	drops := make([]Drop, 0, len(all))
+	for i := range all {
+		one := &all[i]
+		if f := one.request.Complete; f != nil && f(&one.request) != nil {
+			continue // what cannot be written out is counted all the same
+		}
+		if one.request.Enqueue != nil {
+			one.drop.Payload = one.request.Enqueue.Payload
+		}
+		drops = append(drops, one.drop)
+	}
+	keeps := r.keeps
+	*r = record{next: r.next}
+	return drops, keeps
+}

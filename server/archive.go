@@ -1,0 +1,191 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"slackrelay/events"
+	"slackrelay/pipeline"
+)
+
+// Archive is what became of what did not get through. Without the right to read events, their texts are left out.
+
+// defaultPage is how many records are listed where nobody says.
+const defaultPage = 50
+
+func (s *Server) dead(w http.ResponseWriter, r *http.Request) error {
+	most, err := pageSize(r)
+	if err != nil {
+		return err
+	}
+	letters, err := s.opts.Archive.Dead(r.Context(), r.PathValue("channel"), r.URL.Query().Get("before"), most)
+	if err != nil {
+		return err
+	}
+	for i := range letters {
+		for e := range letters[i].Events {
+			s.veil(r, &letters[i].Events[e])
+		}
+	}
+	if letters == nil {
+		letters = []pipeline.DeadLetter{}
+	}
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"dead": letters, "textless": !s.mayRead(r)})
+	return nil
+}
+
+func (s *Server) deleteDead(w http.ResponseWriter, r *http.Request) error {
+	if err := s.requireAdmin(r); err != nil {
+		return err
+	}
+	n, err := s.opts.Archive.DeleteDead(r.Context(), r.PathValue("channel"), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return notKept(r)
+	}
+	s.audit(r, "dead letter deleted")
+	s.writeJSON(w, r, http.StatusOK, map[string]int{"deleted": n})
+	return nil
+}
+
+func (s *Server) replayDead(w http.ResponseWriter, r *http.Request) error {
+	if err := s.requireAdmin(r); err != nil {
+		return err
+	}
+	receipt, err := s.opts.Archive.ReplayDead(r.Context(), r.PathValue("channel"), r.PathValue("id"))
+	return s.replayed(w, r, receipt, err, "dead letter sent again")
+}
+
+func (s *Server) drops(w http.ResponseWriter, r *http.Request) error {
+	most, err := pageSize(r)
+	if err != nil {
+		return err
+	}
+	drops, err := s.opts.Archive.Drops(r.Context(), r.PathValue("channel"), r.URL.Query().Get("before"), most)
+	if err != nil {
+		return err
+	}
+	for i := range drops {
+		s.veil(r, drops[i].Event)
+	}
+	if drops == nil {
+		drops = []pipeline.DropRecord{}
+	}
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"drops": drops, "textless": !s.mayRead(r)})
+	return nil
+}
+
+// drop explains one drop, by its own id or its event's.
+func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
+	drop, err := s.opts.Archive.Drop(r.Context(), r.PathValue("channel"), r.PathValue("id"))
+	if errors.Is(err, pipeline.ErrNotKept) {
+		return s.dropNotKept(r)
+	}
+	if err != nil {
+		return err
+	}
+	s.veil(r, drop.Event)
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"drop": drop, "explanation": explain(drop)})
+	return nil
+}
+
+// explain says why an event was dropped, in one sentence.
+func explain(d pipeline.DropRecord) string {
+	switch d.Level {
+	case "never":
+		return "it asked for more than can ever fit"
+	case "full":
+		return "nothing more may wait for a slot, or it waited too long"
+	case "suppressed":
+		return "it says that something is resolved of which the channel was never told"
+	}
+	said := fmt.Sprintf("the limit of the %s was reached: %d of %d used", d.Level, d.Used, d.Limit)
+	if d.RetryAfter > 0 {
+		said += fmt.Sprintf("; it would have fit %.0f s later", d.RetryAfter)
+	}
+	return said
+}
+
+// dropNotKept says what can be said where nothing is kept.
+func (s *Server) dropNotKept(r *http.Request) error {
+	status, err := s.opts.Status.Channel(r.Context(), r.PathValue("channel"))
+	if err != nil {
+		return err
+	}
+	return errorf(notFound, "nothing is kept of %q: it was not dropped here, or its drop was counted and not kept "+
+		"(%d were counted in all, and the record keeps the newest, and the first of each category of each fold)", r.PathValue("id"), status.Ledger.Dropped)
+}
+
+func (s *Server) replayDrop(w http.ResponseWriter, r *http.Request) error {
+	if err := s.requireAdmin(r); err != nil {
+		return err
+	}
+	receipt, err := s.opts.Archive.ReplayDrop(r.Context(), r.PathValue("channel"), r.PathValue("id"))
+	return s.replayed(w, r, receipt, err, "dropped event sent again")
+}
+
+func (s *Server) replayed(w http.ResponseWriter, r *http.Request, receipt pipeline.Receipt, err error, what string) error {
+	if errors.Is(err, pipeline.ErrNotKept) {
+		return notKept(r)
+	}
+	if err != nil {
+		return err
+	}
+	s.audit(r, what)
+	s.writeJSON(w, r, http.StatusAccepted, receipt)
+	return nil
+}
+
+func notKept(r *http.Request) error {
+	return errorf(notFound, "nothing is kept under the id %q in channel %q", r.PathValue("id"), r.PathValue("channel"))
+}
+
+func pageSize(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return defaultPage, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > pipeline.MaxPage {
+		return 0, errorf(events.BadField, "limit must be a whole number between 1 and %d", pipeline.MaxPage)
+	}
+	return n, nil
+}
+
+// isAdmin tells whether a request presents the admin token.
+func (s *Server) isAdmin(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && s.admin.is(strings.TrimSpace(token))
+}
+
+// requireAdmin refuses what changes state without the admin token.
+func (s *Server) requireAdmin(r *http.Request) error {
+	switch {
+	case !s.admin.set:
+		return errorf(forbidden, "this changes state, and no admin token is configured: set RELAY_ADMIN_TOKEN")
+	case !s.isAdmin(r):
+		return errorf(unauthorized, "this changes state and needs the admin token: send the header Authorization: Bearer <token>")
+	default:
+		return nil
+	}
+}
+
+// mayRead tells whether texts of events are shown: to this machine, or to who has the admin token.
+func (s *Server) mayRead(r *http.Request) bool { return s.opts.Local || s.isAdmin(r) }
+
+// veil takes the texts out of an event that the caller may not read.
+func (s *Server) veil(r *http.Request, e *events.Event) {
+	if e != nil && !s.mayRead(r) {
+		*e = events.Event{ID: e.ID, Source: e.Source, Channel: e.Channel, Category: e.Category, Severity: e.Severity, Status: e.Status, StartedAt: e.StartedAt}
+	}
+}
+
+// audit logs who changed what.
+func (s *Server) audit(r *http.Request, what string) {
+	s.opts.Logger.InfoContext(r.Context(), "changed by an admin", "what", what, "channel", r.PathValue("channel"), "id", r.PathValue("id"), "from", r.RemoteAddr)
+}
