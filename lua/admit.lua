@@ -535,7 +535,7 @@ local function make_told()
     if records[n] then return n, records[n] end
   end
   local function point(name, n) newest[name], renamed[name] = n or false, n or false end
-  local function change(n, record) records[n], touched[n] = record, true end
+  local function change(n, record) records[n], touched[n], cleared[n] = record, true, nil end
 
   -- edit has a message said anew, at a time; an edit that nobody began to send will do.
   local function edit(n, record, at)
@@ -586,9 +586,9 @@ local function make_told()
     if #record.events == 1 and not record.more and waits(n) then
       superseded = superseded + 1
       (entered[n] and entered or rewritten)[n] = now_text .. ' ' .. entry
-      records[n], touched[n] = false, nil
+      if find('c:' .. record.category) == n then point('c:' .. record.category) end
+      records[n], touched[n], cleared[n] = false, nil, true
       point('f:' .. fingerprint)
-      cleared[#cleared + 1] = n
       remember(id)
       return 1
     end
@@ -611,17 +611,17 @@ local function make_told()
       entered[lead.number] = entered[lead.number] .. '\n' .. payload
     end
     t.joined[lead.number] = lead.count
-    if status ~= 'resolved' and fingerprint ~= '' and not lead.delayed then
-      local record = records[lead.number] or { category = lead.category, at = now_text, events = {} }
-      if #record.events < max_events then
-        record.events[#record.events + 1] = { p = payload, f = fingerprint }
-      else
-        record.more = (record.more or 0) + 1
-      end
-      point('f:' .. fingerprint, lead.number)
-      change(lead.number, record)
-    end
     remember(id)
+    local tell, record = status ~= 'resolved' and fingerprint ~= '', records[lead.number]
+    if lead.delayed or not tell and not record then return end
+    record = record or { category = lead.category, at = now_text, events = {}, more = lead.count - 1 }
+    if tell and #record.events < max_events then
+      record.events[#record.events + 1] = { p = payload, f = fingerprint }
+    else
+      record.more = (record.more or 0) + 1
+    end
+    if tell then point('f:' .. fingerprint, lead.number) end
+    change(lead.number, record)
   end
 
   -- hold counts an event on the last message of its category; nil where there is none.
@@ -700,7 +700,7 @@ local function make_told()
     for name, n in pairs(renamed) do
       if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
     end
-    for _, n in ipairs(cleared) do
+    for n in pairs(cleared) do
       call('HDEL', posted, n)
       call('ZREM', aged, n)
       call('HDEL', entries, n .. ':attempts', n .. ':faults')

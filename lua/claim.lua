@@ -142,4 +142,4 @@ call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
 local attempts = call('HINCRBY', entries, name .. ':attempts', 1) - 1
 local more = call('HMGET', entries, name .. ':faults', name .. ':thread')
 return { chosen.state, 0, tonumber(name), attempts, tonumber(more[1] or 0), math.max(0, now - chosen.at), chosen.entry,
-  chosen.doubt and chosen.sent or 0, chosen.looked, tonumber(more[2] or 0) }
+  chosen.doubt and chosen.sent or 0, chosen.doubt and chosen.looked or 0, tonumber(more[2] or 0) }

@@ -54,6 +54,9 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local held_by = call('HGET', lease, 'owner')
 if held_by and held_by ~= owner and tonumber(call('HGET', lease, 'until')) > now then return -1 end
 
+if result == 'gone' and call('ZSCORE', outbox, number) then
+  return redis.error_reply('ARG a message is never just gone')
+end
 local entry = call('HGET', entries, number) or ''
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
 local kind, payload = string.match(entry, '^%d+ (%S+) (.*)$')

@@ -134,10 +134,10 @@ func (c *claiming) take(held *lease, head, due *memstore.Entry) Claim {
 	entry.Attempts++
 	claimed := Entry{
 		Number: entry.Number, Kind: entry.Kind, Payload: entry.Payload, Attempts: entry.Attempts - 1, Faults: entry.Faults,
-		Age: micros(c.tx.Now - entry.At), At: entry.At, Looked: entry.Looked, Thread: entry.Thread,
+		Age: micros(c.tx.Now - entry.At), At: entry.At, Thread: entry.Thread,
 	}
 	if chosen.doubt {
-		claimed.Doubt = time.UnixMicro(entry.Sent)
+		claimed.Doubt, claimed.Looked = time.UnixMicro(entry.Sent), entry.Looked
 	}
 	return Claim{State: chosen.state, Entry: claimed}
 }
@@ -234,6 +234,14 @@ func (m *Memory) Expire(_ context.Context, channel Channel, number int64, noted 
 
 // Drop implements [Outbox].
 func (m *Memory) Drop(_ context.Context, channel Channel, number int64) error {
+	isMessage := false
+	m.store.Do(func(tx *memstore.Tx) {
+		found, extra := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Find(number)
+		isMessage = found != nil && !extra
+	})
+	if isMessage {
+		return fmt.Errorf("settle gone in channel %s: a message is never just gone", channel.Name)
+	}
 	return m.settle("settle gone", channel, number, "gone", func(*memstore.Tx, *memstore.Entry) {})
 }
 

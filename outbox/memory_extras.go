@@ -87,7 +87,7 @@ func (d digesting) move(tx *memstore.Tx, channel Channel) error {
 	if d.Open == 0 {
 		d.Post, d.Edit, body.Post = box.Seq+1, 0, box.Seq+1
 		if d.terms.Every > 0 {
-			memstore.Value[memstore.Posted](tx, k.Posted()).Touch(d.Post, &lua.Record{At: tx.Now}, tx.Now, 0)
+			memstore.Value[memstore.Posted](tx, k.Posted()).Touch(d.Post, &lua.Record{At: tx.Now}, tx.Now)
 		}
 		return put(box, tx.Now, KindDigest, body)
 	}
@@ -95,6 +95,7 @@ func (d digesting) move(tx *memstore.Tx, channel Channel) error {
 	for _, number := range []int64{d.Post, d.Edit} {
 		if entry, _ := box.Find(number); entry != nil && entry.Sent == 0 {
 			var err error
+			entry.At = tx.Now
 			entry.Payload, err = json.Marshal(body)
 			return err
 		}

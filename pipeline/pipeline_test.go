@@ -64,7 +64,7 @@ type bundle struct {
 func setup(box func(*memstore.Store) outbox.Outbox, channels ...pipeline.Channel) bundle {
 	store := memstore.New(memstore.Options{})
 	limiter := ratelimit.NewMemory(store, 0)
-	b := bundle{store: store, registry: prometheus.NewRegistry(), log: &bytes.Buffer{}, status: pipeline.NewStatus(limiter, channels, nil)}
+	b := bundle{store: store, registry: prometheus.NewRegistry(), log: &bytes.Buffer{}, status: pipeline.NewStatus(limiter, channels, nil, nil)}
 	metrics := pipeline.NewMetrics(b.registry)
 	if box == nil {
 		box = func(store *memstore.Store) outbox.Outbox { return outbox.NewMemory(store, outbox.Options{Owner: "me"}) }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"slackrelay/events"
+	"slackrelay/notifier"
+	"slackrelay/outbox"
 	"slackrelay/ratelimit"
 )
 
@@ -14,6 +16,7 @@ type Status struct {
 	limiter  ratelimit.Limiter
 	channels []Channel
 	outages  Outages
+	budget   outbox.Budget
 }
 
 // Outages tells how a limiter goes on while Redis is away.
@@ -22,9 +25,10 @@ type Outages interface {
 	PolicyOf(scope ratelimit.Scope) ratelimit.Policy
 }
 
-// NewStatus makes a Status of the channels; outages may be nil, where there is no Redis that could be away.
-func NewStatus(limiter ratelimit.Limiter, channels []Channel, outages Outages) *Status {
-	return &Status{limiter: limiter, channels: channels, outages: outages}
+// NewStatus makes a Status of the channels; outages may be nil, where there is no Redis that could be away, and budget
+// where no credential is shared.
+func NewStatus(limiter ratelimit.Limiter, channels []Channel, outages Outages, budget outbox.Budget) *Status {
+	return &Status{limiter: limiter, channels: channels, outages: outages, budget: budget}
 }
 
 // Health tells how the limiter stands.
@@ -160,9 +164,13 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 			Warming: warming[0].Seconds(),
 		})
 	}
-	if report.PausedFor > 0 {
-		until := time.Now().Add(report.PausedFor).UTC()
-		status.State = ChannelState{PausedUntil: &until, Reason: report.PauseReason}
+	paused, reason := report.PausedFor, report.PauseReason
+	if paused == 0 {
+		paused, reason = s.refused(ctx, ch)
+	}
+	if paused > 0 {
+		until := time.Now().Add(paused).UTC()
+		status.State = ChannelState{PausedUntil: &until, Reason: reason}
 	}
 	for _, away := range s.Health().Away {
 		if away.Channel == ch.Name {
@@ -170,6 +178,19 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 		}
 	}
 	return status, nil
+}
+
+// refused tells for how long the credential of a channel is not used, because Slack refused it.
+func (s *Status) refused(ctx context.Context, ch Channel) (time.Duration, string) {
+	shared, ok := ch.Sender.(notifier.Workspace)
+	if !ok || s.budget == nil || len(s.Health().Away) > 0 {
+		return 0, ""
+	}
+	wait, reason, err := s.budget.Paused(ctx, shared.Workspace())
+	if err != nil {
+		return 0, "" // what was read before tells that Redis is away, or nothing is wrong
+	}
+	return wait, reason
 }
 
 func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, error) {

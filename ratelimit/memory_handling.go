@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"slackrelay/lua"
@@ -187,7 +188,7 @@ func (t *telling) shown(v verdict, r *Request) {
 }
 
 func (t *telling) touch(number int64, record *lua.Record) {
-	t.posted.Touch(number, record, t.now, t.now-t.h.postedFor().Microseconds())
+	t.posted.Touch(number, record, t.now)
 }
 
 func (t *telling) point(name string, number int64) { t.posted.Newest[name] = number }
@@ -236,24 +237,35 @@ func (t *telling) join(first *lead, r *Request) verdict {
 	if first.count <= maxBundled {
 		entry.Payload = append(append(slices.Clip(entry.Payload), '\n'), r.payload()...)
 	}
-	if r.Event.Status != Resolved && r.Event.Fingerprint != "" && first.outcome != Delayed {
-		record := t.posted.Record(first.number)
-		if record == nil {
-			record = &lua.Record{Category: first.category, At: t.now}
-		}
-		if len(record.Events) < maxBundled {
-			record.Events = append(record.Events, lua.RecordEvent{Fingerprint: r.Event.Fingerprint, Payload: string(r.payload())})
-		} else {
-			record.More++
-		}
-		t.touch(first.number, record)
-		t.point("f:"+r.Event.Fingerprint, first.number)
+	if first.outcome != Delayed {
+		t.recordJoined(first, r)
 	}
 	return v
 }
 
-// finish writes down how many events a bundle has beyond those that it tells of.
+// recordJoined adds an event to what is kept of its bundle's message.
+func (t *telling) recordJoined(first *lead, r *Request) {
+	record, told := t.posted.Record(first.number), r.Event.Status != Resolved && r.Event.Fingerprint != ""
+	switch {
+	case record == nil && !told:
+		return
+	case record == nil:
+		record = &lua.Record{Category: first.category, At: t.now, More: int64(first.count) - 1}
+	}
+	if told && len(record.Events) < maxBundled {
+		record.Events = append(record.Events, lua.RecordEvent{Fingerprint: r.Event.Fingerprint, Payload: string(r.payload())})
+	} else {
+		record.More++
+	}
+	t.touch(first.number, record)
+	if told {
+		t.point("f:"+r.Event.Fingerprint, first.number)
+	}
+}
+
+// finish writes down how many events a bundle has beyond those that it tells of, and forgets old messages.
 func (t *telling) finish() {
+	t.posted.Prune(t.now - t.h.postedFor().Microseconds())
 	for _, first := range t.leads {
 		if entry, _ := t.box.Find(first.number); entry != nil && first.count > maxBundled {
 			entry.Payload = fmt.Appendf(slices.Clip(entry.Payload), "\n+%d", first.count-maxBundled)
@@ -366,13 +378,14 @@ func (m *Memory) Drops(_ context.Context, scope Scope, before string, most int) 
 	var page []Drop
 	m.store.Do(func(tx *memstore.Tx) {
 		all := memstore.LookOrNew[memstore.Drops](tx, scope.keys().Drops()).All
-		oldest, err := strconv.ParseInt(before, 10, 64)
+		_, rising, _ := strings.Cut(before, "-")
+		oldest, err := strconv.ParseInt(rising, 10, 64)
 		for i := len(all) - 1; i >= 0 && len(page) < most; i-- {
 			if before != "" && (err != nil || all[i].ID >= oldest) {
 				continue
 			}
 			drop := dropOf(all[i].Fields)
-			drop.ID, drop.At = strconv.FormatInt(all[i].ID, 10), all[i].At
+			drop.ID, drop.At = fmt.Sprintf("%d-%d", all[i].At.UnixMilli(), all[i].ID), all[i].At
 			page = append(page, drop)
 		}
 	})

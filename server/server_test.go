@@ -47,7 +47,7 @@ func setup(tb testing.TB) bundle {
 		{Name: "guarded", Tiers: tiers(window(3), window(2)), Pace: outbox.Pace{Burst: 1}},
 	}
 	registry := prometheus.NewRegistry()
-	status := pipeline.NewStatus(limiter, channels, nil)
+	status := pipeline.NewStatus(limiter, channels, nil, nil)
 	registry.MustRegister(server.NewGauges(status))
 	log := &bytes.Buffer{}
 	return bundle{limiter: limiter, log: log, Server: server.New(server.Options{

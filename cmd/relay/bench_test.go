@@ -156,7 +156,7 @@ func benchOwnHandler(b *testing.B, cfg configs.Config, admits func(ctx context.C
 	limiter := plainLimiter{admits: admits}
 	s := server.New(server.Options{
 		Channels: cfg.ServerChannels(), Registry: registry, Logger: slog.New(slog.DiscardHandler),
-		Status: pipeline.NewStatus(limiter, channels, nil),
+		Status: pipeline.NewStatus(limiter, channels, nil, nil),
 		Intake: pipeline.NewIntake(pipeline.IntakeOptions{
 			Limiter: limiter, Channels: channels, Metrics: pipeline.NewMetrics(registry), Admitted: func(string) {},
 		}),

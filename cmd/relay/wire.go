@@ -62,7 +62,7 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 		})
 	})
 	metrics := pipeline.NewMetrics(registry)
-	r.status = pipeline.NewStatus(e.limiter, channels, e.outages)
+	r.status = pipeline.NewStatus(e.limiter, channels, e.outages, e.boxes[0])
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), server.NewGauges(r.status))
 	posts, edits, lookups := cfg.PerMinute()
 	for _, box := range e.boxes {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"slackrelay/lua"
@@ -126,7 +128,9 @@ func (o *Outbox) Postpone(number, due int64) {
 }
 
 func (o *Outbox) sort() {
-	slices.SortStableFunc(o.Extras, func(a, b Entry) int { return cmp.Compare(a.Due, b.Due) })
+	slices.SortFunc(o.Extras, func(a, b Entry) int { // of the same microsecond, as Redis sorts members
+		return cmp.Or(cmp.Compare(a.Due, b.Due), strings.Compare(strconv.FormatInt(a.Number, 10), strconv.FormatInt(b.Number, 10)))
+	})
 }
 
 // Pause says until when a channel sends nothing, in microseconds of store time, and why; and until when it edits
@@ -155,14 +159,18 @@ type Posted struct {
 	touched map[int64]int64
 }
 
-// Touch keeps a record a while longer, and forgets what was not touched since a time.
-func (p *Posted) Touch(number int64, record *lua.Record, now, forget int64) {
+// Touch keeps a record.
+func (p *Posted) Touch(number int64, record *lua.Record, now int64) {
 	if p.Records == nil {
 		p.Records, p.Newest, p.touched = map[int64]*lua.Record{}, map[string]int64{}, map[int64]int64{}
 	}
 	p.Records[number], p.touched[number] = record, now
+}
+
+// Prune forgets what was not touched since a time.
+func (p *Posted) Prune(until int64) {
 	for old, at := range p.touched {
-		if at <= forget {
+		if at <= until {
 			p.Forget(old)
 		}
 	}

@@ -1,0 +1,308 @@
+package outbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slackrelay/lua/memstore"
+	"slackrelay/lua/redistest"
+	"slackrelay/outbox"
+	"slackrelay/ratelimit"
+)
+
+// world is one engine with its own clock, two senders of one channel and what admits into it.
+type world struct {
+	limiter ratelimit.Limiter
+	senders []twin
+	advance func(time.Duration)
+}
+
+// twin is an outbox with its budgets.
+type twin interface {
+	outbox.Outbox
+	outbox.Budget
+}
+
+// history plays the same random steps in both engines; all that can be seen of them must be the same.
+type history struct {
+	t        *rapid.T
+	memory   world
+	redis    world
+	handling *ratelimit.Handling
+	terms    outbox.Terms
+	claimed  map[int]outbox.Entry // by sender
+	bundles  int
+}
+
+// The in-memory twins do what the scripts do, whatever comes.
+func TestTheTwinsAgree(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	rapid.Check(t, func(rt *rapid.T) {
+		require.NoError(rt, client.FlushAll(t.Context()).Err())
+		now := start
+		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
+		clocked := redistest.NewClocked(t, client, start)
+		h := &history{t: rt, claimed: map[int]outbox.Entry{}}
+		h.memory = world{limiter: ratelimit.NewMemory(store, 0), advance: func(d time.Duration) { now = now.Add(d) }}
+		h.redis = world{limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}), advance: clocked.Advance}
+		for _, opts := range []outbox.Options{ownedByA, ownedByB} {
+			h.memory.senders = append(h.memory.senders, outbox.NewMemory(store, opts))
+			h.redis.senders = append(h.redis.senders, outbox.NewRedis(clocked, opts))
+		}
+		h.draw()
+		rt.Repeat(map[string]func(*rapid.T){
+			"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim, "settle": h.settle, "settle again": h.settle,
+			"digest": h.digest, "put": h.put, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "": h.compare,
+		})
+	})
+}
+
+// draw decides how the channel is set up.
+func (h *history) draw() {
+	h.handling = &ratelimit.Handling{
+		Overflow:   rapid.SampledFrom([]ratelimit.Overflow{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
+		MaxDelayed: 3, MaxDelay: 90 * time.Second,
+		Resolves: rapid.SampledFrom([]ratelimit.Resolves{"post", "reply", "edit"}).Draw(h.t, "resolves"),
+		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: true, Drops: 5, PostedFor: 5 * time.Minute,
+	}
+	h.terms = outbox.Terms{
+		Pace: outbox.Pace{Every: time.Duration(rapid.IntRange(0, 2).Draw(h.t, "pace")) * time.Second, Burst: 2}, TTL: 2 * time.Minute,
+		Settle: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
+		Digest: outbox.DigestTerms{
+			Interval: time.Minute, Every: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 10 * time.Second,
+			Minimum: int64(rapid.IntRange(1, 2).Draw(h.t, "minimum")),
+		},
+	}
+}
+
+// same wants both engines to answer alike.
+func same[T any](h *history, what string, ask func(w world) (T, error)) T {
+	m, memoryErr := ask(h.memory)
+	r, redisErr := ask(h.redis)
+	require.Equal(h.t, memoryErr == nil, redisErr == nil, "%s: memory %v, redis %v", what, memoryErr, redisErr)
+	require.Equal(h.t, m, r, what)
+	return r
+}
+
+func (h *history) request(category string) ratelimit.Request {
+	return ratelimit.Request{
+		Category: category, Handling: h.handling,
+		Levels: []ratelimit.Level{
+			ratelimit.Outer("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
+			ratelimit.Inner(scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
+		},
+	}
+}
+
+func (h *history) admit(t *rapid.T) {
+	h.t = t
+	h.bundles++
+	bundled := rapid.Bool().Draw(t, "bundled")
+	var requests []ratelimit.Request
+	for range rapid.IntRange(1, 4).Draw(t, "events") {
+		id := fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "id"))
+		r := h.request(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "category"))
+		r.ID = id
+		r.Enqueue = &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)}
+		r.Event = ratelimit.Event{
+			Status:      rapid.SampledFrom([]ratelimit.Status{"", "firing", "firing", "resolved"}).Draw(t, "status"),
+			Fingerprint: rapid.SampledFrom([]string{"", "f1", "f2", "f3"}).Draw(t, "fingerprint"),
+			Severity:    "error", Title: "title " + id,
+		}
+		if bundled {
+			r.Event.Bundle = fmt.Sprint(h.bundles)
+		}
+		requests = append(requests, r)
+	}
+	h.decide("admit", requests)
+}
+
+// decided is what a decision is compared by.
+type decided struct {
+	outcome ratelimit.Outcome
+	level   string
+	refused string
+	retry   time.Duration
+}
+
+func (h *history) decide(what string, requests []ratelimit.Request) {
+	same(h, what, func(w world) ([]decided, error) {
+		decisions, err := w.limiter.Admit(h.t.Context(), scope, slices.Clone(requests))
+		all := make([]decided, len(decisions))
+		for i, d := range decisions {
+			all[i] = decided{d.Outcome, d.Level, strings.Join(d.Refused, " "), d.RetryAfter}
+			if d.Outcome != ratelimit.Dropped {
+				all[i].level, all[i].refused = "", "" // of what is folded, nobody asked the levels
+			}
+		}
+		return all, err
+	})
+}
+
+func (h *history) promote(t *rapid.T) {
+	h.t = t
+	waiting := same(h, "delayed", func(w world) ([]outbox.Waiting, error) {
+		all, err := w.senders[0].Delayed(t.Context(), channel)
+		return append([]outbox.Waiting{}, all...), err
+	})
+	var requests []ratelimit.Request
+	for _, one := range waiting {
+		var first struct{ ID string }
+		line, _, _ := strings.Cut(string(one.Payload), "\n")
+		require.NoError(t, json.Unmarshal([]byte(line), &first))
+		for _, category := range []string{"a", "b", "c"} { // whose it is not is not found
+			r := h.request(category)
+			r.ID, r.Delayed, r.Event.Severity = first.ID, one.Number, "error"
+			r.Enqueue = &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: one.Payload}
+			requests = append(requests, r)
+		}
+	}
+	if len(requests) > 0 {
+		h.decide("promote", requests)
+	}
+}
+
+func (h *history) claim(t *rapid.T) {
+	h.t = t
+	sender := rapid.IntRange(0, 1).Draw(t, "sender")
+	look := rapid.IntRange(0, 4).Draw(t, "look") == 0
+	claim := same(h, "claim", func(w world) (outbox.Claim, error) {
+		c, err := w.senders[sender].Claim(t.Context(), channel, h.terms, look)
+		c.Until = time.Time{}
+		if c.Entry.Kind == outbox.KindDigest || c.Entry.Kind == outbox.KindDigestEdit {
+			var digest outbox.Digest
+			require.NoError(t, json.Unmarshal(c.Entry.Payload, &digest))
+			c.Entry.Payload = fmt.Append(nil, digest) // the order of JSON's fields says nothing
+		}
+		return c, err
+	})
+	if claim.State == outbox.Claimed || claim.State == outbox.Stale {
+		h.claimed[sender] = claim.Entry
+	}
+}
+
+func (h *history) settle(t *rapid.T) {
+	h.t = t
+	sender := rapid.IntRange(0, 1).Draw(t, "sender")
+	entry, ok := h.claimed[sender]
+	if !ok {
+		return
+	}
+	delete(h.claimed, sender)
+	n := entry.Number
+	seconds := func(most int) time.Duration {
+		return time.Duration(rapid.IntRange(0, most).Draw(t, "seconds")) * time.Second
+	}
+	var settle func(o outbox.Outbox) error
+	switch rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "drop", "retry", "retry", "release", "renew"}).Draw(t, "how") {
+	case "ack":
+		settle = func(o outbox.Outbox) error {
+			return o.Ack(t.Context(), channel, n, outbox.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
+		}
+	case "bury":
+		death := outbox.Death{Reason: "is_archived", Answer: "no", Shown: rapid.Bool().Draw(t, "shown")}
+		if rapid.Bool().Draw(t, "copy") {
+			death.Copy = &outbox.Channel{Group: "alerts", Name: "alerts~fallback"}
+		}
+		settle = func(o outbox.Outbox) error { return o.Bury(t.Context(), channel, n, death) }
+	case "expire":
+		settle = func(o outbox.Outbox) error {
+			return o.Expire(t.Context(), channel, n, map[string]int64{"x:a:error": 2, "t:old": 2})
+		}
+	case "drop":
+		settle = func(o outbox.Outbox) error { return o.Drop(t.Context(), channel, n) }
+	case "retry":
+		p := outbox.Pausing{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
+		p.Who = rapid.SampledFrom([]string{"", outbox.ChannelWaits, outbox.EditsWait, outbox.EntryWaits}).Draw(t, "who")
+		p.Fate = rapid.SampledFrom([]outbox.Fate{"", outbox.NotPosted, outbox.Unknown, outbox.Looked, outbox.Again}).Draw(t, "fate")
+		settle = func(o outbox.Outbox) error { return o.Retry(t.Context(), channel, n, p) }
+	case "renew":
+		h.claimed[sender] = entry
+		settle = func(o outbox.Outbox) error { _, err := o.Renew(t.Context(), channel); return err }
+	default:
+		settle = func(o outbox.Outbox) error { return o.Release(t.Context(), channel) }
+	}
+	same(h, "settle", func(w world) (string, error) { return "", settle(w.senders[sender]) })
+}
+
+func (h *history) digest(t *rapid.T) {
+	h.t = t
+	same(h, "digest", func(w world) (string, error) { return "", w.senders[0].Digest(t.Context(), channel, h.terms.Digest) })
+}
+
+func (h *history) put(t *rapid.T) {
+	h.t = t
+	id := fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "notice"))
+	same(h, "put", func(w world) (string, error) {
+		return "", w.senders[0].Put(t.Context(), channel, id, outbox.KindNotice, []byte("{}"))
+	})
+}
+
+func (h *history) wait(t *rapid.T) {
+	d := rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 11 * time.Second, time.Minute, 6 * time.Minute}).Draw(t, "time")
+	h.memory.advance(d)
+	h.redis.advance(d)
+}
+
+func (h *history) budget(t *rapid.T) {
+	h.t = t
+	if rapid.IntRange(0, 5).Draw(t, "pause") == 0 {
+		wait := time.Duration(rapid.IntRange(0, 5).Draw(t, "for")) * time.Second
+		same(h, "pause", func(w world) (string, error) { return "", w.senders[0].Pause(t.Context(), "ws", "token_revoked", wait) })
+	}
+	take := func(ask func(w world) (time.Duration, string, error)) {
+		same(h, "budget", func(w world) (string, error) {
+			wait, reason, err := ask(w)
+			return fmt.Sprint(wait, reason), err
+		})
+	}
+	take(func(w world) (time.Duration, string, error) { return w.senders[0].Take(t.Context(), "ws", outbox.MethodUpdate, 5) })
+	take(func(w world) (time.Duration, string, error) { return w.senders[0].Paused(t.Context(), "ws") })
+}
+
+func (h *history) deleteDead(t *rapid.T) {
+	h.t = t
+	same(h, "delete", func(w world) (int, error) {
+		letters, err := w.senders[0].DeadLetters(t.Context(), channel, "", 1)
+		if err != nil || len(letters) == 0 {
+			return 0, err
+		}
+		return w.senders[0].DeleteDead(t.Context(), channel, letters[0].ID)
+	})
+}
+
+// compare looks at everything that can be read.
+func (h *history) compare(t *rapid.T) {
+	h.t = t
+	report := same(h, "report", func(w world) (ratelimit.Report, error) { return w.limiter.Report(t.Context(), scope) })
+	require.Zero(t, report.Ledger.Imbalance(), "%+v", report.Ledger)
+	same(h, "categories", func(w world) ([]ratelimit.CategoryCounts, error) { return w.limiter.Categories(t.Context(), scope) })
+	same(h, "drops", func(w world) ([]ratelimit.Drop, error) {
+		drops, err := w.limiter.Drops(t.Context(), scope, "", 10)
+		for i := range drops {
+			drops[i].ID, drops[i].At = "", time.Time{}
+		}
+		return append([]ratelimit.Drop{}, drops...), err
+	})
+	same(h, "dead", func(w world) ([]outbox.DeadLetter, error) {
+		letters, err := w.senders[0].DeadLetters(t.Context(), channel, "", 10)
+		for i := range letters {
+			letters[i].ID, letters[i].At = "", time.Time{}
+			if letters[i].Kind == outbox.KindDigest || letters[i].Kind == outbox.KindDigestEdit {
+				letters[i].Payload = nil
+			}
+		}
+		return append([]outbox.DeadLetter{}, letters...), err
+	})
+	for n := range int64(12) {
+		same(h, "record", func(w world) (*outbox.Record, error) { return w.senders[0].Record(t.Context(), channel, n+1) })
+	}
+}
