@@ -264,7 +264,9 @@ func (h *history) budget(t *rapid.T) {
 			return fmt.Sprint(wait, reason), err
 		})
 	}
-	take(func(w world) (time.Duration, string, error) { return w.senders[0].Take(t.Context(), "ws", outbox.MethodUpdate, 5) })
+	take(func(w world) (time.Duration, string, error) {
+		return w.senders[0].Take(t.Context(), "ws", outbox.MethodUpdate, 5)
+	})
 	take(func(w world) (time.Duration, string, error) { return w.senders[0].Paused(t.Context(), "ws") })
 }
 

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -154,6 +155,8 @@ type delivery struct {
 	away      bool                 // the outbox could not be reached the last time
 	blind     bool                 // Slack does not let us look for messages
 	tokens    map[string]time.Time // calls of a method that were taken, and until when they may be made
+	exhausted time.Time            // until when there is nothing left to post with
+	refusal   string               // why the budget allowed nothing the last time
 }
 
 func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
@@ -177,12 +180,7 @@ func (d *delivery) canLook() bool {
 // next does what is next in the channel, if it may be done now, and says how long to wait before the next look:
 // claim, render, send, settle. The pace is kept by the claim.
 func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
-	if woken && d.workspace != "" && !d.has(outbox.MethodPost) {
-		if wait := d.take(ctx, outbox.MethodPost); wait > 0 {
-			return min(wait, d.poll())
-		}
-	}
-	claim, err := d.claim(ctx)
+	claim, err := d.claimNext(ctx, woken)
 	if err != nil {
 		return d.poll()
 	}
@@ -206,14 +204,27 @@ func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
 	}
 }
 
-func (d *delivery) claim(ctx context.Context) (outbox.Claim, error) {
+// claimNext claims what is next. Where something was just admitted, there likely is something to post: the call that
+// it needs is taken meanwhile. Else it is only looked at first, so that an idle channel takes nothing.
+func (d *delivery) claimNext(ctx context.Context, woken bool) (outbox.Claim, error) {
+	if !woken || d.has(outbox.MethodPost) || time.Now().Before(d.exhausted) {
+		look := !d.has(outbox.MethodPost) && !d.has(outbox.MethodUpdate)
+		return d.claim(ctx, look)
+	}
+	taken := make(chan allowance, 1)
+	go func() { taken <- d.ask(ctx, outbox.MethodPost) }()
+	claim, err := d.claim(ctx, false)
+	d.took(outbox.MethodPost, <-taken)
+	return claim, err
+}
+
+func (d *delivery) claim(ctx context.Context, look bool) (outbox.Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
 	d.terms.Settle = 0
 	if d.canLook() {
 		d.terms.Settle = d.opts.Settle
 	}
-	look := d.workspace != "" && !d.has(outbox.MethodPost) && !d.has(outbox.MethodUpdate)
 	claim, err := d.opts.Outbox.Claim(ctx, d.channel.outbox(), d.terms, look)
 	switch {
 	case err != nil && !d.away && !errors.Is(err, context.Canceled):
@@ -240,6 +251,32 @@ func (d *delivery) take(ctx context.Context, method string) time.Duration {
 	if d.has(method) {
 		return 0
 	}
+	a := d.ask(ctx, method)
+	d.took(method, a)
+	return a.wait
+}
+
+// allowance is what the workspace's budget says: a call may be made, or how long to wait, and why.
+type allowance struct {
+	wait   time.Duration
+	reason string
+}
+
+// budgetReason is why a channel waits for the budget of its workspace.
+const budgetReason = "workspace_budget"
+
+// took notes what the workspace's budget said.
+func (d *delivery) took(method string, a allowance) {
+	d.refusal = cmp.Or(a.reason, budgetReason)
+	if a.wait == 0 {
+		d.tokens[method] = time.Now().Add(tokenFor)
+	} else if method == outbox.MethodPost {
+		d.exhausted = time.Now().Add(a.wait)
+	}
+}
+
+// ask asks the workspace's budget for a call of a method.
+func (d *delivery) ask(ctx context.Context, method string) allowance {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
 	perMinute := map[string]int64{
@@ -249,13 +286,11 @@ func (d *delivery) take(ctx context.Context, method string) time.Duration {
 	switch {
 	case err != nil:
 		d.log.DebugContext(ctx, "the workspace's budget cannot be read", "error", err)
-		return d.poll()
+		wait = d.poll()
 	case wait > 0:
 		d.log.DebugContext(ctx, "the workspace's budget allows nothing yet", "method", method, "wait", wait, "reason", reason)
-		return wait
 	}
-	d.tokens[method] = time.Now().Add(tokenFor)
-	return 0
+	return allowance{wait, reason}
 }
 
 // poll is jittered, so that replicas do not ask in step.

@@ -55,7 +55,7 @@ func (d *delivery) mayCall(ctx context.Context, entry outbox.Entry, j job) bool 
 	}
 	wait := d.take(ctx, method)
 	if wait > 0 {
-		d.retry(ctx, entry, outbox.Pausing{Wait: wait, Who: who, Reason: "workspace_budget"}, "")
+		d.retry(ctx, entry, outbox.Pausing{Wait: wait, Who: who, Reason: d.refusal}, "")
 		return false
 	}
 	d.spend(method)
@@ -161,7 +161,7 @@ func (d *delivery) lookUp(ctx context.Context, claim *outbox.Claim, j job) (foun
 	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.Doubt, Thread: j.message.Thread}
 	for {
 		if wait := d.take(ctx, outbox.MethodHistory); wait > 0 {
-			d.retry(ctx, claim.Entry, outbox.Pausing{Wait: wait, Who: outbox.ChannelWaits, Reason: "workspace_budget", Fate: outbox.Unknown}, "")
+			d.retry(ctx, claim.Entry, outbox.Pausing{Wait: wait, Who: outbox.ChannelWaits, Reason: d.refusal, Fate: outbox.Unknown}, "")
 			return nil, false
 		}
 		d.spend(outbox.MethodHistory)

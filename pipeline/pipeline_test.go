@@ -31,6 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type sink struct {
 	mu     sync.Mutex
 	sent   []string
+	thread []string // of what was sent
 	at     []time.Time
 	answer func(n int) error // n counts from 0; nil = all is well
 	took   time.Duration
@@ -47,7 +48,7 @@ func (s *sink) Send(_ context.Context, m notifier.Message) (notifier.Receipt, er
 			return notifier.Receipt{}, err
 		}
 	}
-	s.sent = append(s.sent, m.Text)
+	s.sent, s.thread = append(s.sent, m.Text), append(s.thread, m.Thread)
 	return notifier.Receipt{TS: "1.000001"}, nil
 }
 
@@ -75,6 +76,8 @@ func setup(box func(*memstore.Store) outbox.Outbox, channels ...pipeline.Channel
 	b.intake = pipeline.NewIntake(pipeline.IntakeOptions{Limiter: limiter, Channels: channels, Metrics: metrics, Admitted: b.courier.Wake})
 	return b
 }
+
+func (b bundle) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b.log, nil)) }
 
 func channel(name string, sender notifier.Sender) pipeline.Channel {
 	window := ratelimit.Window{Limit: 1000, Per: 30 * time.Minute}

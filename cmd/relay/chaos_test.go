@@ -19,6 +19,7 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
+	"slackrelay/pipeline"
 )
 
 // chaos is three relays, a Redis and a Slack that all fail while messages are on their way.
@@ -37,7 +38,7 @@ type chaos struct {
 
 // faults are what Slack does to a request, by chance.
 func faults(_, _ string) (fakeslack.Reply, bool) {
-	switch n := rand.N(100); { //nolint:gosec // chance is the point
+	switch n := rand.N(100); {
 	case n < 4:
 		return fakeslack.Reply{Status: http.StatusTooManyRequests, RetryAfter: "1"}, true
 	case n < 8:
@@ -49,7 +50,7 @@ func faults(_, _ string) (fakeslack.Reply, bool) {
 	case n < 16: // it appears later than the answer that never comes, but before it is looked up
 		return fakeslack.Reply{Cut: true, Posted: true, Late: 200 * time.Millisecond}, true
 	case n < 20:
-		return fakeslack.Reply{Delay: rand.N(200 * time.Millisecond)}, true //nolint:gosec // as above
+		return fakeslack.Reply{Delay: rand.N(200 * time.Millisecond)}, true
 	default:
 		return fakeslack.Reply{}, false
 	}
@@ -128,7 +129,7 @@ func (c *chaos) pause(i int, d time.Duration) {
 
 func (c *chaos) restartRedis() {
 	c.redis.Kill()
-	<-time.After(rand.N(500 * time.Millisecond)) //nolint:gosec // chance is the point
+	<-time.After(rand.N(500 * time.Millisecond))
 	c.redis.Up()
 }
 
@@ -163,13 +164,11 @@ func (c *chaos) settle() {
 	relay := c.replicas[0]
 	require.Eventually(c, func() bool {
 		status, answer := request(c, http.MethodGet, relay.ops+"/api/v1/channels", "", nil)
-		var all struct {
-			Channels []struct{ Ledger struct{ Pending, Admitted int64 } }
-		}
+		var all struct{ Channels []pipeline.ChannelStatus }
 		if status != http.StatusOK || json.Unmarshal(answer, &all) != nil {
 			return false
 		}
-		return !slices.ContainsFunc(all.Channels, func(ch struct{ Ledger struct{ Pending, Admitted int64 } }) bool {
+		return !slices.ContainsFunc(all.Channels, func(ch pipeline.ChannelStatus) bool {
 			return ch.Ledger.Pending > 0 || ch.Ledger.Admitted < int64(c.each)
 		})
 	}, 5*time.Minute, 100*time.Millisecond)
@@ -198,7 +197,7 @@ func TestChaos(t *testing.T) {
 			}
 			stopped := 0
 			for round := range rounds {
-				switch i := rand.N(3); { //nolint:gosec // chance is the point
+				switch i := rand.N(3); {
 				case round%4 == 3:
 					c.restartRedis()
 				case stops && round%2 == 0:

@@ -103,7 +103,7 @@ func TestDigest(t *testing.T) {
 				return number != nil && number[1] == fmt.Sprint(dropped)
 			}, 20*time.Second, 20*time.Millisecond, "%v", digests(slack))
 			require.Len(t, digests(slack), 1)
-			require.Equal(t, 4*2+1, len(slack.Posts()), "it takes no slot")
+			require.Len(t, slack.Posts(), 4*2+1, "it takes no slot")
 		})
 	}
 }
@@ -270,7 +270,9 @@ func TestAfterALongOutageOfSlack(t *testing.T) {
 		all = append(all, event{Category: "c", Title: fmt.Sprint("old ", i)})
 	}
 	relay.take(t, "alerts", all)
-	require.Eventually(t, func() bool { return len(digests(slack)) == 1 && strings.Contains(digests(slack)[0], "9 messages expired") },
+	require.Eventually(t, func() bool {
+		return len(digests(slack)) == 1 && strings.Contains(digests(slack)[0], "9 messages expired")
+	},
 		60*time.Second, 50*time.Millisecond)
 	status := relay.settled(t, "alerts", 10*time.Second)
 	require.Equal(t, ratelimit.Ledger{Received: 9, Admitted: 9, Expired: 9}, status.Ledger)
@@ -435,9 +437,14 @@ func TestRollingRestart(t *testing.T) {
 				return
 			default:
 			}
-			status, answer := request(t, http.MethodPost, ready(n).public+"/hooks/alerts", "", fmt.Appendf(nil, `{"title":"%05d"}`, n))
-			if status != http.StatusAccepted {
-				t.Errorf("webhook %d refused: %d %s", n, status, answer)
+			response, err := client.Post(ready(n).public+"/hooks/alerts", "application/json", strings.NewReader(fmt.Sprintf(`{"title":"%05d"}`, n)))
+			if err != nil {
+				t.Errorf("webhook %d refused: %v", n, err)
+				continue
+			}
+			response.Body.Close()
+			if response.StatusCode != http.StatusAccepted {
+				t.Errorf("webhook %d refused: %s", n, response.Status)
 			}
 		}
 	}()

@@ -1,0 +1,246 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/events"
+	"slackrelay/lua/memstore"
+	"slackrelay/notifier"
+	"slackrelay/outbox"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
+)
+
+// bot is a sink that can edit and look, with a credential of its own.
+type bot struct {
+	sink
+	edits  []string
+	looked []time.Time
+	page   func(n int, q notifier.Query) (notifier.Page, error) // nil = it finds nothing
+	refuse func() error                                         // of edits; nil = all is well
+}
+
+func (b *bot) Workspace() string { return "ws" }
+func (b *bot) Findable() bool    { return true }
+
+func (b *bot) Edit(_ context.Context, at notifier.Receipt, m notifier.Message) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refuse != nil {
+		if err := b.refuse(); err != nil {
+			return err
+		}
+	}
+	b.edits = append(b.edits, at.TS+" "+m.Text)
+	return nil
+}
+
+func (b *bot) Find(_ context.Context, q notifier.Query) (notifier.Page, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.looked = append(b.looked, time.Now())
+	if b.page == nil {
+		return notifier.Page{}, nil
+	}
+	return b.page(len(b.looked)-1, q)
+}
+
+// inDoubt is an attempt of which nobody knows whether it arrived.
+func inDoubt(attempts ...int) func(n int) error {
+	return func(n int) error {
+		if slices.Contains(attempts, n) {
+			return &notifier.Error{Action: notifier.Retry, Reason: notifier.TimedOut, Doubt: true, Answer: "no answer"}
+		}
+		return nil
+	}
+}
+
+func TestItIsLookedUpTwiceBeforeItIsSentAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &bot{sink: sink{answer: inDoubt(0)}}
+		b := setup(nil, channel("a", to))
+		begin := time.Now()
+		b.take(t, "a", 2)
+		b.run(t, time.Minute)
+		require.Equal(t, []string{"🔵 *t0*", "🔵 *t1*"}, to.sent)
+		require.Len(t, to.looked, 2)
+		require.WithinRange(t, to.looked[0], begin.Add(10*time.Second), begin.Add(11*time.Second))
+		require.WithinRange(t, to.looked[1], begin.Add(30*time.Second), begin.Add(31*time.Second))
+		require.WithinRange(t, to.at[1], begin.Add(30*time.Second), begin.Add(31*time.Second))
+		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
+	})
+}
+
+func TestWhatIsFoundIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &bot{sink: sink{answer: inDoubt(0)}}
+		var asked notifier.Query
+		to.page = func(n int, q notifier.Query) (notifier.Page, error) {
+			if asked = q; n < 3 {
+				return notifier.Page{Cursor: fmt.Sprint(n)}, nil
+			}
+			return notifier.Page{Found: true, At: notifier.Receipt{Channel: "C1", TS: "7.000001"}}, nil
+		}
+		begin := time.Now()
+		b := setup(nil, channel("a", to))
+		b.take(t, "a", 1)
+		b.run(t, time.Minute)
+		require.Len(t, to.at, 1)
+		require.Len(t, to.looked, 4, "page by page")
+		require.Equal(t, "2", asked.Cursor)
+		require.WithinDuration(t, begin, asked.Since, time.Second, "from the first attempt on")
+		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.ledger(t, "a"))
+	})
+}
+
+// A lookup that fails is tried again; one that is refused leaves the choice to the severity.
+func TestLookupsThatFail(t *testing.T) {
+	t.Parallel()
+	for drop, want := range map[bool]ratelimit.Ledger{
+		false: {Received: 1, Admitted: 1, Delivered: 1}, true: {Received: 1, Admitted: 1, Failed: 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			to := &bot{sink: sink{answer: inDoubt(0)}}
+			to.page = func(n int, _ notifier.Query) (notifier.Page, error) {
+				switch n {
+				case 0:
+					return notifier.Page{}, &notifier.Error{Action: notifier.Wait, Reason: notifier.RateLimited, After: 5 * time.Second}
+				case 1:
+					return notifier.Page{}, &notifier.Error{Action: notifier.Retry, Reason: notifier.SlackUnavailable}
+				default:
+					return notifier.Page{}, &notifier.Error{Action: notifier.StopToken, Reason: "missing_scope"}
+				}
+			}
+			ch := channel("a", to)
+			ch.DropUnknown = map[events.Severity]bool{events.Info: drop}
+			b := setup(nil, ch)
+			b.take(t, "a", 1)
+			b.run(t, time.Minute)
+			require.Len(t, to.looked, 3)
+			require.Equal(t, want, b.ledger(t, "a"))
+			require.Contains(t, b.log.String(), "channels:history")
+		})
+	}
+}
+
+// All channels of a credential share its budget.
+func TestTheWorkspacesBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one, other := &bot{}, &bot{}
+		b := setup(nil, channel("a", one), channel("b", other))
+		box := outbox.NewMemory(b.store, outbox.Options{Owner: "me"})
+		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
+			Outbox: box, Budget: box, PostsPerMinute: 60, Channels: []pipeline.Channel{channel("a", one), channel("b", other)},
+			Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
+		})
+		b.take(t, "a", 60)
+		b.take(t, "b", 60)
+		b.run(t, 30*time.Second)
+		require.InDelta(t, 30+30, len(one.sent)+len(other.sent), 3, "half of a minute's at once, then one a second")
+		b.run(t, 2*time.Minute)
+		require.Equal(t, 120, len(one.sent)+len(other.sent))
+	})
+}
+
+// What Slack refuses for how it is laid out is said once more as plain text, then given up.
+func TestRefusedLayouts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{answer: func(n int) error {
+			if n == 0 || n == 2 || n == 3 {
+				return &notifier.Error{Action: notifier.Degrade, Reason: "invalid_blocks"}
+			}
+			return nil
+		}}
+		b := setup(nil, channel("a", to))
+		b.take(t, "a", 2)
+		b.run(t, time.Minute)
+		require.Len(t, to.at, 4)
+		require.Len(t, to.sent, 1)
+		require.True(t, strings.HasPrefix(to.sent[0], "🔵 *t0*\ninfo"), to.sent[0])
+		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, b.ledger(t, "a"))
+	})
+}
+
+// An edit that Slack refuses for good is posted where it must be told.
+func TestRefusedEdits(t *testing.T) {
+	t.Parallel()
+	for reason, thread := range map[notifier.Reason]string{"edit_window_closed": "1.000001", "message_not_found": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			to := &bot{}
+			to.refuse = func() error { return &notifier.Error{Action: notifier.Repost, Reason: reason} }
+			ch := channel("a", to)
+			ch.Handling = &ratelimit.Handling{Overflow: "drop", Resolves: "edit"}
+			b := setup(nil, ch)
+			alert := events.Event{ID: "1", Source: "x", Category: "c", Severity: events.Error, Status: events.Firing, Fingerprint: "f", Title: "broken"}
+			receipt, err := b.intake.Take(t.Context(), "a", "me", []events.Event{alert})
+			require.NoError(t, err)
+			require.Equal(t, 1, receipt.Admitted)
+			b.run(t, 5*time.Second)
+			alert.ID, alert.Status = "2", events.Resolved
+			receipt, err = b.intake.Take(t.Context(), "a", "me", []events.Event{alert})
+			require.NoError(t, err)
+			require.Equal(t, 1, receipt.Merged)
+			b.run(t, 5*time.Second)
+			require.Len(t, to.sent, 2)
+			require.Contains(t, to.sent[1], "Resolved: broken")
+			require.Equal(t, thread, to.thread[1])
+			require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 1, Merged: 1, Delivered: 1}, b.ledger(t, "a"))
+		})
+	}
+}
+
+// The operators are told once an hour, however often it happens.
+func TestNoticesComeOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{answer: func(int) error { return &notifier.Error{Action: notifier.GiveUp, Reason: "is_archived"} }}
+		told := &sink{}
+		b := setup(nil, channel("a", to))
+		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
+			Outbox: outbox.NewMemory(b.store, outbox.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
+			Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
+		})
+		b.take(t, "a", 5)
+		b.run(t, 30*time.Second)
+		require.Len(t, to.at, 5)
+		require.Len(t, told.sent, 1)
+		require.Contains(t, told.sent[0], "channel a: Slack refuses messages for good (is_archived)")
+	})
+}
+
+// A digest that cannot be read, or an edit of nothing, holds nobody up.
+func TestExtrasThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &bot{}
+		b := setup(func(store *memstore.Store) outbox.Outbox {
+			box := outbox.NewMemory(store, outbox.Options{Owner: "me"})
+			for i, kind := range []string{outbox.KindEdit, outbox.KindDigest, outbox.KindDigestEdit, outbox.KindNotice, "strange"} {
+				for j, payload := range []string{"nonsense", "4711", `{"post":"4711"}`} {
+					require.NoError(t, box.Put(t.Context(), outbox.Channel{Group: "a", Name: "a"}, fmt.Sprint(i, j), kind, []byte(payload)))
+				}
+			}
+			return box
+		}, channel("a", to))
+		b.take(t, "a", 1)
+		b.run(t, time.Minute)
+		require.Contains(t, to.sent, "🔵 *t0*")
+		claim, err := outbox.NewMemory(b.store, outbox.Options{Owner: "you"}).Claim(t.Context(), outbox.Channel{Group: "a", Name: "a"},
+			outbox.Terms{Pace: outbox.Pace{Burst: 1}}, false)
+		require.NoError(t, err)
+		require.Equal(t, outbox.Empty, claim.State, "nothing is left")
+	})
+}
