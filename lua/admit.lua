@@ -87,6 +87,8 @@ local seen, ledger, series, outbox, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local before_levels = 5 -- KEYS[before_levels + i] is level i
 local grace_ms = 60000 -- how long an expired level outlives its longest window
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
+local drops_ms = 604800000 -- 7 days after the last drop
+local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
 local max_categories = 1000
 local max_step = 5000000 -- how far entries may lie ahead of now before they are moved
@@ -517,7 +519,7 @@ local function make_told()
   local extras, posted, aged, drops, digest, told, delayed = unpack(KEYS, after_all + 1, after_all + 7)
   local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
   local waiting, left, noted, noted_count, kept, admitted = nil, {}, {}, 0, {}, {}
-  local max_events, max_noted = 10, 600
+  local max_events, max_noted, max_titled = 10, 1000, 300 -- fields of a digest; titles must not crowd out counts
   local t = { joined = {} }
 
   -- find is the number and the record that a name stands for, if it was not forgotten.
@@ -592,14 +594,21 @@ local function make_told()
       remember(id)
       return 1
     end
-    if options.resolves ~= 'edit' then return nil, n end
-    for _, event in ipairs(record.events) do
-      if event.f == fingerprint then event.r = now_text end
+    local marked = false
+    for _, event in ipairs(options.resolves == 'edit' and record.events or {}) do
+      if event.f == fingerprint and event.p then event.r, marked = now_text, true end
     end
+    if not marked then return nil, n end
     edit(n, record, now)
     point('f:' .. fingerprint)
     remember(id)
     return 5
+  end
+  -- restored is for what was told while this server was away: where it is in Slack is not known.
+  function t.restored(n, route, status, fingerprint)
+    if status == 'resolved' or fingerprint == '' then return end
+    point('f:' .. fingerprint, n)
+    change(n, { category = route[1], at = now_text, events = { { f = fingerprint } }, shown = true })
   end
   function t.answered(fingerprint) point('f:' .. fingerprint) end
 
@@ -677,17 +686,20 @@ local function make_told()
       call('XADD', drops, 'MAXLEN', '=', options.drops, '*', 'event', drop[2], 'category', drop[1], 'level', name,
         'used', int(used), 'limit', int(limit), 'retry_us', int(drop[4]))
     end
+    if #kept > 0 and options.drops > 0 then call('PEXPIRE', drops, drops_ms) end
     if noted_count == 0 then return end
     call('HINCRBY', digest, 'noted', noted_count)
     for field, n in pairs(noted) do
-      if call('HLEN', digest) < max_noted or call('HEXISTS', digest, field) == 1 then
+      local title = string.sub(field, 1, 2) == 't:'
+      if call('HLEN', digest) < (title and max_titled or max_noted) or call('HEXISTS', digest, field) == 1 then
         call('HINCRBY', digest, field, n)
-      elseif string.sub(field, 1, 2) ~= 't:' then
+      elseif not title then
         call('HINCRBY', digest, 'd:other:warning', n)
       end
     end
     call('HSETNX', digest, 'since', now_text)
     call('HSET', digest, 'last', now_text)
+    call('PEXPIRE', digest, digest_ms)
   end
 
   local function store_records()
@@ -696,6 +708,10 @@ local function make_told()
       if #record.events == 0 then record.events = nil end
       call('HSET', posted, n, cjson.encode(record))
       call('ZADD', aged, now_text, n)
+    end
+    if next(touched) then
+      call('PEXPIRE', posted, int(ceil(options.posted / 1000) + grace_ms))
+      call('PEXPIRE', aged, int(ceil(options.posted / 1000) + grace_ms))
     end
     for name, n in pairs(renamed) do
       if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
@@ -826,7 +842,8 @@ for at = 2, #ARGV, width do
     end
   end
   local duplicate, folded = outcome == 3, false
-  if told and not peeking and not duplicate then
+  local handling = told and not peeking and not restoring and not duplicate
+  if handling then
     outcome, thread = told.before(id, status, fingerprint, entry)
     lead, folded = bundles[bundle .. ' ' .. route[1]], outcome ~= nil
     if folded then
@@ -850,7 +867,7 @@ for at = 2, #ARGV, width do
     outcome = bits == 0 and 1 or never and 4 or 2
     if told and promoting and outcome == 2 then
       outcome = told.overdue(waited) and 8 or 6
-    elseif told and not peeking then
+    elseif handling then
       outcome, place = overflow(outcome, bits, id, route, entry, title)
     end
     if outcome == 1 and entry == '' then delivered = delivered + 1 end
@@ -873,13 +890,17 @@ for at = 2, #ARGV, width do
     end
     if fairness then fairness.admit(route[1]) end
     place = text
-    if told then told.shown(text, route, status, fingerprint, entry) end
+    if told and restoring and entry == '' then
+      told.restored(text, route, status, fingerprint)
+    elseif told then
+      told.shown(text, route, status, fingerprint, entry)
+    end
     if thread then
       told.answered(fingerprint)
       if options.resolves == 'reply' then entered[text .. ':thread'] = thread end
     end
   end
-  if told and not peeking and not duplicate then
+  if handling then
     if bundle ~= '' and not lead and not folded then
       bundles[bundle .. ' ' .. route[1]] = {
         outcome = outcome, bits = bits, retry_at = retry_at, number = place, count = 1, category = route[1],

@@ -28,6 +28,7 @@
 
 local digest, told, extras, entries, posted, aged = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local channel, interval, every, minimum = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local call = redis.call
 
 local function int(x) return string.format('%.0f', x) end
@@ -120,5 +121,6 @@ else
   call('HSET', digest, 'open', int(open or now), 'id', id, 'post', state.post, 'moved', int(now), 'from', from,
     'totals', cjson.encode(totals))
   if state.edit then call('HSET', digest, 'edit', state.edit) end
+  call('PEXPIRE', digest, digest_ms)
 end
 return amount

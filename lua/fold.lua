@@ -28,7 +28,10 @@
 local ledger, series, folds, drops, digest, known = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
-local max_categories, max_noted = 1000, 600
+local drops_ms = 604800000 -- 7 days after the last drop
+local digest_ms = 5356800000 -- 62 days: twice the longest interval
+local max_categories = 1000
+local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
 local call = redis.call
 
 local good, counted = pcall(cjson.decode, ARGV[3] or '')
@@ -61,12 +64,14 @@ for _, drop in ipairs(counted.drops or {}) do
   call('XADD', drops, 'MAXLEN', '=', counted.keep, '*', 'event', drop[1], 'category', drop[2], 'level', drop[3],
     'used', drop[4], 'limit', drop[5], 'retry_us', drop[6])
 end
+if counted.drops then call('PEXPIRE', drops, drops_ms) end
 local noted = 0
 for field, n in pairs(counted.noted or {}) do
-  if string.sub(field, 1, 2) ~= 't:' then noted = noted + n end
-  if call('HLEN', digest) < max_noted or call('HEXISTS', digest, field) == 1 then
+  local title = string.sub(field, 1, 2) == 't:'
+  if not title then noted = noted + n end
+  if call('HLEN', digest) < (title and max_titled or max_noted) or call('HEXISTS', digest, field) == 1 then
     call('HINCRBY', digest, field, n)
-  elseif string.sub(field, 1, 2) ~= 't:' then
+  elseif not title then
     call('HINCRBY', digest, 'd:other:warning', n)
   end
 end
@@ -74,6 +79,7 @@ if noted > 0 then
   call('HINCRBY', digest, 'noted', noted)
   call('HSETNX', digest, 'since', now_text)
   call('HSET', digest, 'last', now_text)
+  call('PEXPIRE', digest, digest_ms)
 end
 
 call('HSET', folds, replica, ARGV[2])

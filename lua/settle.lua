@@ -35,7 +35,8 @@
 local lease, outbox, extras, entries, ledger, posted, aged, dead, digest =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local owner, number, result = ARGV[1], ARGV[2], ARGV[3]
-local max_noted = 600 -- fields of a digest
+local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
+local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local call = redis.call
 
 local good, more = pcall(cjson.decode, ARGV[4] or '')
@@ -100,17 +101,19 @@ end
 
 local noted = 0
 for field, n in pairs(more.noted or {}) do
-  if call('HLEN', digest) < max_noted or call('HEXISTS', digest, field) == 1 then
+  local title = string.sub(field, 1, 2) == 't:'
+  if not title then noted = noted + n end
+  if call('HLEN', digest) < (title and max_titled or max_noted) or call('HEXISTS', digest, field) == 1 then
     call('HINCRBY', digest, field, n)
-  elseif string.sub(field, 1, 2) ~= 't:' then
+  elseif not title then
     call('HINCRBY', digest, string.sub(field, 1, 2) .. 'other:warning', n)
   end
-  if string.sub(field, 1, 2) ~= 't:' then noted = noted + n end
 end
 if noted > 0 then
   call('HINCRBY', digest, 'noted', noted)
   call('HSETNX', digest, 'since', int(now))
   call('HSET', digest, 'last', int(now))
+  call('PEXPIRE', digest, digest_ms)
 end
 
 if backlog then

@@ -14,7 +14,7 @@ type counts struct {
 	mu         sync.Mutex
 	totals     map[string]int64
 	categories map[string]int64 // dropped
-	noted      map[string]int64 // for the digest
+	noted      map[string]int64 // for the digest, bounded
 	record     record
 	learn      bool
 	returning  []Request // admitted by the fallback, to be taken in
@@ -70,8 +70,11 @@ func (r *Request) countsAs(other *Request) bool {
 	return r.Category == other.Category && r.Event.Severity == other.Event.Severity && r.Event.Title == other.Event.Title
 }
 
-// maxNoted bounds what one parcel tells a digest.
-const maxNoted = 300
+// Bounds of what one parcel tells a digest: titles must not crowd out counts.
+const (
+	maxNoted  = 1000
+	maxTitled = 100
+)
 
 // add counts requests of one category. The caller holds the lock.
 func (c *counts) add(r *Request, o Outcome, n int64) {
@@ -93,11 +96,7 @@ func (c *counts) add(r *Request, o Outcome, n int64) {
 	if r.Handling == nil || !r.Handling.Digest {
 		return
 	}
-	if len(c.noted) < maxNoted {
-		r.noteOf(c.noted, n)
-	} else {
-		c.noted["d:"+otherCategory+":warning"] += n
-	}
+	r.noteOf(c.noted, n)
 }
 
 // schedule has the counts folded after a while. The caller holds the lock.

@@ -147,8 +147,14 @@ func (r *Request) noteOf(noted map[string]int64, n int64) {
 	if severity == "" {
 		severity = "warning"
 	}
-	noted["d:"+r.Category+":"+severity] += n
-	noted["t:"+r.Event.Title] += n
+	count, title := "d:"+r.Category+":"+severity, "t:"+r.Event.Title
+	if _, known := noted[count]; !known && len(noted) >= maxNoted {
+		count = "d:" + otherCategory + ":warning"
+	}
+	noted[count] += n
+	if _, known := noted[title]; known || len(noted) < maxTitled {
+		noted[title] += n
+	}
 }
 
 // Drop is a record of what was dropped.

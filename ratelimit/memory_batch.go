@@ -49,7 +49,7 @@ func (b *batch) run(requests []Request) answer {
 		d := &b.answer.decisions[i]
 		d.DecidedBy = b.by
 		switch {
-		case b.told != nil:
+		case b.told != nil && b.mode != modeRestore:
 			b.handle(d, r, way, seen)
 			continue
 		case seen.has(r.ID, b.now-b.dedupe):
@@ -110,6 +110,9 @@ func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) (numbe
 		d.Outcome = Admitted
 		if b.mode != modePeek {
 			number = b.commit(r, way, shadow)
+			if b.told != nil {
+				b.told.restored(number, r)
+			}
 			seen.add(r.ID, b.now, b.now-b.dedupe)
 		}
 	}

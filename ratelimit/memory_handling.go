@@ -105,13 +105,16 @@ func (t *telling) before(r *Request) verdict {
 		t.posted.Forget(n)
 		memstore.Value[memstore.Counts](t.tx, t.scope.keys().Ledger()).Add("superseded", 1)
 		return verdict{outcome: Admitted, folded: true}
-	case t.h.Resolves != ResolvesEdit:
-		return verdict{thread: n}
 	}
+	marked := false
 	for i := range record.Events {
-		if record.Events[i].Fingerprint == e.Fingerprint {
-			record.Events[i].Resolved = t.now
+		told := &record.Events[i]
+		if t.h.Resolves == ResolvesEdit && told.Fingerprint == e.Fingerprint && told.Payload != "" {
+			told.Resolved, marked = t.now, true
 		}
+	}
+	if !marked {
+		return verdict{thread: n}
 	}
 	t.edit(n, record, t.now)
 	delete(t.posted.Newest, name)
@@ -158,6 +161,19 @@ func (*telling) byCategory(way route, refused int64) bool {
 		}
 	}
 	return false
+}
+
+// restored is for what was taken in while the engine was away; where it is in Slack is not known of what was sent.
+func (t *telling) restored(number int64, r *Request) {
+	switch {
+	case r.Enqueue != nil:
+		t.shown(verdict{number: number}, r)
+	case r.Event.Status != Resolved && r.Event.Fingerprint != "":
+		t.touch(number, &lua.Record{
+			Category: r.Category, At: t.now, Events: []lua.RecordEvent{{Fingerprint: r.Event.Fingerprint}}, Shown: true,
+		})
+		t.point("f:"+r.Event.Fingerprint, number)
+	}
 }
 
 // shown is for a message that is to be told of later.

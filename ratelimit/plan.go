@@ -70,7 +70,7 @@ func newPlan(m mode, requests []Request) *plan {
 			place(reserve.Level)
 		}
 	}
-	if m == modeAdmit {
+	if m == modeAdmit || m == modeRestore {
 		p.handling = requests[0].Handling
 	}
 	if m == modeAdmit && requests[0].Delayed > 0 {

@@ -179,3 +179,27 @@ func TestStoppedWithoutRedis(t *testing.T) {
 	require.Contains(t, relay.output.String(), "still without Redis at the end")
 	require.Contains(t, relay.output.String(), `"admitted":2,"not_sent":1`)
 }
+
+// What was told while Redis was away is known afterwards: its resolve is not suppressed. What resolves meanwhile is
+// posted, since nobody knows what was told.
+func TestResolvesAcrossAnOutage(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t, always...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_REPLICAS=1", "RELAY_CHANNEL_ALERTS_RESOLVES=edit")...)
+	relay.take(t, "alerts", alertmanager(alert("Disk", "before", "firing", "fired before")))
+	relay.settled(t, "alerts", 10*time.Second)
+	redis.Kill()
+	require.Eventually(t, func() bool {
+		status, _ := request(t, http.MethodPost, relay.public+"/hooks/alerts", "", []byte(`{"title":"until it is noticed"}`))
+		return status == http.StatusAccepted
+	}, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, []string{"admitted", "admitted"}, outcomes(relay.take(t, "alerts", alertmanager(
+		alert("Disk", "before", "resolved", "fired before"), alert("Disk", "during", "firing", "fired during")))))
+	require.Eventually(t, func() bool { return len(slack.Posts()) == 4 }, 10*time.Second, 10*time.Millisecond)
+	redis.Up()
+	relay.says(t, "back on Redis")
+	require.Equal(t, []string{"admitted"}, outcomes(relay.take(t, "alerts", alertmanager(alert("Disk", "during", "resolved", "fired during")))))
+	status := relay.settled(t, "alerts", 10*time.Second)
+	require.Len(t, slack.Posts(), 5)
+	require.Zero(t, status.Ledger.Imbalance())
+}

@@ -208,8 +208,11 @@ type Digest struct {
 	Totals             map[string]int64
 }
 
-// maxNoted bounds the counts of a digest.
-const maxNoted = 600
+// Bounds of what a digest notes: titles must not crowd out counts.
+const (
+	maxNoted  = 1000
+	maxTitled = 300
+)
 
 // Note notes what was dropped or expired, for the next digest.
 func (d *Digest) Note(now int64, counts map[string]int64) {
@@ -227,7 +230,7 @@ func (d *Digest) Note(now int64, counts map[string]int64) {
 		}
 		_, known := d.Counts[name]
 		switch {
-		case known || len(d.Counts) < maxNoted:
+		case known || len(d.Counts) < maxTitled || !title && len(d.Counts) < maxNoted:
 			d.Counts[name] += counts[name]
 		case !title:
 			d.Counts[name[:2]+"other:warning"] += counts[name]
