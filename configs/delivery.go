@@ -49,20 +49,7 @@ func (c Channel) validateDelivery(v *validator) {
 	}
 	v.within("digest_minimum", c.DigestMinimum, 1, maxLimit)
 	v.within("drop_record", c.DropRecord, 0, maxDropRecord)
-	for name, wants := range map[string]bool{
-		"overflow": c.Overflow == "merge", "resolves": c.Resolves != "post", "repeats": c.Repeats == "merge",
-	} {
-		switch {
-		case !wants:
-		case c.Multi():
-			v.fault(name, "needs engine: script")
-		case c.SlackWebhookURL != "":
-			v.fault(name, "needs the bot token: an incoming webhook does not tell which message it posted; set slack_channel instead")
-		}
-	}
-	if c.Multi() && (c.Overflow == "delay" || c.Bundle != "off") {
-		v.fault("overflow", "delay and bundle need engine: script")
-	}
+	c.validateNeeds(v)
 	for i, u := range c.Unknown {
 		v.severity(indexed("unknown", i)+".severity", u.Severity)
 		v.oneOf(indexed("unknown", i)+".do", u.Do, "retry", "drop")
@@ -77,6 +64,24 @@ func (c Channel) validateDelivery(v *validator) {
 		v.fault("template_title", "or template_text cannot be used: %v", err)
 	}
 	c.validateFallback(v)
+}
+
+// validateNeeds finds what the engine or the destination of the channel cannot do.
+func (c Channel) validateNeeds(v *validator) {
+	for name, wants := range map[string]bool{
+		"overflow": c.Overflow == "merge", "resolves": c.Resolves != "post", "repeats": c.Repeats == "merge",
+	} {
+		switch {
+		case !wants:
+		case c.Multi():
+			v.fault(name, "needs engine: script")
+		case c.SlackWebhookURL != "":
+			v.fault(name, "needs the bot token: an incoming webhook does not tell which message it posted; set slack_channel instead")
+		}
+	}
+	if c.Multi() && (c.Overflow == "delay" || c.Bundle != "off") {
+		v.fault("overflow", "delay and bundle need engine: script")
+	}
 }
 
 func (c Channel) validateFallback(v *validator) {

@@ -3,10 +3,8 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	"slackrelay/lua"
 	"slackrelay/lua/memstore"
 )
 
@@ -58,137 +56,6 @@ func (m *Memory) Claim(_ context.Context, channel Channel, terms Terms, look boo
 		claim.Until = before.Add(m.store.Wall(m.opts.Lease))
 	}
 	return claim, nil
-}
-
-// claiming is one claim, step by step as in lua/claim.lua.
-type claiming struct {
-	tx    *memstore.Tx
-	opts  Options
-	keys  lua.Keys
-	terms Terms
-	look  bool
-
-	every   int64 // the pace, microseconds
-	emptyAt int64 // when its bucket is empty
-	edits   int64 // until when nothing is edited
-}
-
-// candidate is an entry with what it may do now, and how long it may not.
-type candidate struct {
-	entry *memstore.Entry
-	state State
-	wait  int64
-	edit  bool
-	doubt bool
-}
-
-func (c *claiming) claim() Claim {
-	if c.digestDue() {
-		return Claim{State: DigestDue}
-	}
-	held := memstore.Value[lease](c.tx, c.keys.Lease())
-	box := memstore.Look[memstore.Outbox](c.tx, c.keys.Outbox())
-	head, due := box.Head(), box.Due(c.tx.Now)
-	switch {
-	case head == nil && due == nil:
-		held.giveUp(c.opts.Owner)
-		return Claim{State: Empty}
-	case held.stopped:
-		return Claim{State: Held, Wait: stoppedFor}
-	case held.owner != "" && held.owner != c.opts.Owner && held.until > c.tx.Now:
-		return Claim{State: Held, Wait: micros(held.until - c.tx.Now)}
-	}
-	if pause := memstore.Look[memstore.Pause](c.tx, c.keys.Pause()); pause != nil {
-		c.edits = pause.Edits
-		if pause.Until > c.tx.Now {
-			held.giveUp(c.opts.Owner)
-			return Claim{State: Paused, Wait: micros(pause.Until - c.tx.Now)}
-		}
-	}
-	return c.take(held, head, due)
-}
-
-func (c *claiming) take(held *lease, head, due *memstore.Entry) Claim {
-	bucket := memstore.Value[pacing](c.tx, c.keys.Pace())
-	c.every, c.emptyAt = c.terms.Pace.Every.Microseconds()*c.opts.paceFactor(), max(c.tx.Now, bucket.emptyAt)
-	chosen, blocked := c.choose(head, due)
-	if chosen == nil {
-		return Claim{State: blocked.state, Wait: micros(blocked.wait)}
-	}
-	entry := chosen.entry
-	if chosen.state == Claimed && !chosen.doubt {
-		switch {
-		case c.look && chosen.edit:
-			return Claim{State: EditReady}
-		case c.look:
-			return Claim{State: PostReady}
-		case !chosen.edit:
-			bucket.emptyAt = c.emptyAt + c.every
-		}
-		if entry.Sent == 0 {
-			entry.Sent = c.tx.Now
-		}
-		entry.Tried, entry.Again, entry.Looked = c.tx.Now, false, 0
-	}
-	held.owner, held.until, held.inHand = c.opts.Owner, c.tx.Now+c.opts.Lease.Microseconds(), entry.Number
-	entry.Attempts++
-	claimed := Entry{
-		Number: entry.Number, Kind: entry.Kind, Payload: entry.Payload, Attempts: entry.Attempts - 1, Faults: entry.Faults,
-		Age: micros(c.tx.Now - entry.At), At: entry.At, Thread: entry.Thread,
-	}
-	if chosen.doubt {
-		claimed.Doubt, claimed.Looked = time.UnixMicro(entry.Sent), entry.Looked
-	}
-	return Claim{State: chosen.state, Entry: claimed}
-}
-
-// choose finds what is next among the oldest message and the extra that has been due for longest; else what is
-// blocked for the shortest time.
-func (c *claiming) choose(head, due *memstore.Entry) (chosen, blocked *candidate) {
-	var order []*candidate
-	if head != nil {
-		order = append(order, c.candidate(head, true))
-	}
-	if due != nil {
-		order = append(order, c.candidate(due, false))
-	}
-	if len(order) == 2 && due.Due < head.At {
-		order[0], order[1] = order[1], order[0]
-	}
-	for _, one := range order {
-		switch {
-		case one.state == Claimed || one.state == Stale:
-			if chosen == nil {
-				chosen = one
-			}
-		case blocked == nil || one.wait < blocked.wait:
-			blocked = one
-		}
-	}
-	return chosen, blocked
-}
-
-func (c *claiming) candidate(e *memstore.Entry, message bool) *candidate {
-	one := &candidate{entry: e, state: Claimed, edit: strings.HasSuffix(e.Kind, KindEdit)}
-	one.doubt = e.Sent > 0 && !e.Again && !one.edit
-	blockedFor := func(wait int64, state State) {
-		if one.wait = wait; wait > 0 {
-			one.state = state
-		}
-	}
-	switch {
-	case one.edit:
-		blockedFor(c.edits-c.tx.Now, Paused)
-	case one.doubt:
-		if settle := c.terms.Settle.Microseconds(); settle > 0 {
-			blockedFor(e.Tried+settle*(1+2*e.Looked)-c.tx.Now, Settling)
-		}
-	case message && c.terms.TTL > 0 && c.tx.Now-e.At > c.terms.TTL.Microseconds():
-		one.state = Stale
-	default:
-		blockedFor(c.emptyAt-(c.terms.Pace.Burst-1)*c.every-c.tx.Now, Paced)
-	}
-	return one
 }
 
 // Ack implements [Outbox].

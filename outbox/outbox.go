@@ -219,61 +219,6 @@ type Outbox interface {
 	DeleteDead(ctx context.Context, channel Channel, ids ...string) (int, error)
 }
 
-// Methods of Slack's that a workspace limits.
-const (
-	MethodPost    = "chat.postMessage"
-	MethodUpdate  = "chat.update"
-	MethodHistory = "conversations.history"
-)
-
-// Budget is what all channels with one Slack credential share.
-type Budget interface {
-	// Take takes one call of a method, of so many a minute. Otherwise it says how long to wait, and why: "" is
-	// the budget, else the reason of a pause.
-	Take(ctx context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error)
-	// Pause lets nobody use the credential for a time; 0 ends a pause.
-	Pause(ctx context.Context, workspace, reason string, wait time.Duration) error
-	// Paused tells for how long nobody uses the credential, and why; 0 = it is used.
-	Paused(ctx context.Context, workspace string) (wait time.Duration, reason string, err error)
-}
-
 // ErrLeaseLost is returned when another sender holds the lease: nothing was changed, and the entry may be
 // sent by that other sender too.
 var ErrLeaseLost = errors.New("another sender holds the lease")
-
-// MaxDelayed is how many categories of what is delayed are asked for at once.
-const MaxDelayed = 64
-
-// putFor is how long the id of a [Outbox.Put] is remembered.
-const putFor = 24 * time.Hour
-
-// Options configure an engine.
-type Options struct {
-	// Owner names this sender; it must be unique to the process and its start.
-	Owner string
-	// Lease is how long a claim holds the channel. Default 10 s.
-	Lease time.Duration
-	// DeadLetters is how many a channel keeps. Default 1,000; the oldest go first.
-	DeadLetters int64
-	// PaceFactor slows the pace down, where several senders each keep to it by themselves; of the engine
-	// Memory only. Default 1.
-	PaceFactor func() int64
-}
-
-func (o Options) paceFactor() int64 {
-	if o.PaceFactor == nil {
-		return 1
-	}
-	return max(1, o.PaceFactor())
-}
-
-// WithDefaults fills in what is not set.
-func (o Options) WithDefaults() Options {
-	if o.Lease == 0 {
-		o.Lease = 10 * time.Second
-	}
-	if o.DeadLetters == 0 {
-		o.DeadLetters = 1000
-	}
-	return o
-}

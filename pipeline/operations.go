@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"slackrelay/notifier"
@@ -46,4 +47,19 @@ func (d *delivery) tell(ctx context.Context, id, text, detail string) {
 		return
 	}
 	d.Wake(operationsName)
+}
+
+// stopToken lets no channel use the credential for a while.
+func (d *delivery) stopToken(ctx context.Context, failure *notifier.Error) {
+	d.tell(ctx, fmt.Sprintf("token:%s:%s:%s", d.workspace, failure.Reason, thisHour()),
+		fmt.Sprintf("Slack refuses the credential of channel %s (%s); nothing is posted with it, and messages are kept", d.channel.Name, failure.Reason),
+		failure.Answer)
+	if d.workspace == "" {
+		return
+	}
+	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
+	defer cancel()
+	if err := d.opts.Budget.Pause(ctx, d.workspace, string(failure.Reason), stopFor); err != nil {
+		d.log.WarnContext(ctx, "the other channels of a refused credential could not be told", "error", err)
+	}
 }

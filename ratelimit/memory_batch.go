@@ -247,37 +247,3 @@ func (b *batch) take(place int, r *Request, number int64) {
 		b.tx.Expire(level.Key, 2*keep+time.Minute)
 	}
 }
-
-const (
-	maxCategories = 1000
-	seriesFor     = 25 * time.Hour
-)
-
-func (b *batch) count(r *Request, outcome Outcome) {
-	ledger := memstore.Value[memstore.Counts](b.tx, b.scope.keys().Ledger())
-	ledger.Add("received", 1)
-	if outcome == Never {
-		outcome = Dropped
-	}
-	ledger.Add(outcome.String(), 1)
-	if outcome != Duplicate {
-		countInSeries(b.tx, b.scope, r.Category, outcome, 1)
-	}
-	if b.mode == modeRestore && outcome == Admitted && r.Enqueue == nil {
-		ledger.Add("delivered", 1)
-	}
-}
-
-func countInSeries(tx *memstore.Tx, scope Scope, category string, outcome Outcome, n int64) {
-	key := scope.keys().Series(tx.Time)
-	series := memstore.Value[memstore.Counts](tx, key)
-	if !series.Has(category + ":admitted") {
-		if series.Len() >= 2*maxCategories {
-			category = "other"
-		}
-		series.Add(category+":admitted", 0)
-		series.Add(category+":dropped", 0)
-		tx.Expire(key, seriesFor)
-	}
-	series.Add(category+":"+outcome.String(), n)
-}

@@ -114,21 +114,3 @@ func (c *memoryCounters) conclude(_ context.Context, scope Scope, all []conclude
 	})
 	return nil
 }
-
-// keepConcluded records a drop, and notes it for the digest.
-func keepConcluded(tx *memstore.Tx, scope Scope, r concluded) {
-	h := r.Handling
-	if h == nil {
-		return
-	}
-	kept := drops{keep: h.Drops, noted: map[string]int64{}}
-	if h.Drops > 0 {
-		d := r.decision.drop(r.Request)
-		d.Payload = r.payload()
-		kept.kept = append(kept.kept, d)
-	}
-	if h.Digest {
-		r.noteOf(kept.noted, 1)
-	}
-	keepDrops(tx, scope, kept, tx.Time)
-}

@@ -186,20 +186,6 @@ func (r *Redis) Report(ctx context.Context, scope Scope) (Report, error) {
 	return report, nil
 }
 
-// Drops implements [Limiter].
-func (r *Redis) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
-	page, err := lua.ReadPage(ctx, r.scripter, scope.keys().Drops(), before, most)
-	if err != nil {
-		return nil, fmt.Errorf("drops of channel %s: %w", scope.Channel, scriptError(err))
-	}
-	drops := make([]Drop, len(page))
-	for i, row := range page {
-		drops[i] = dropOf(row.Fields)
-		drops[i].ID, drops[i].At = row.ID, row.At
-	}
-	return drops, nil
-}
-
 // Categories implements [Limiter].
 func (r *Redis) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error) {
 	names, now := scope.keys(), r.redisTime()

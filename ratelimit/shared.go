@@ -184,16 +184,6 @@ func pick(requests []Request, places []int) []Request {
 	return picked
 }
 
-// Peek implements [Limiter].
-func (s *Shared) Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
-	if s.channel(scope).outage.down() {
-		return s.local.Peek(ctx, scope, requests)
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	return s.engine.Peek(ctx, scope, requests)
-}
-
 // Refund implements [Limiter].
 func (s *Shared) Refund(ctx context.Context, scope Scope, request Request) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
@@ -213,64 +203,6 @@ func (s *Shared) Reset(ctx context.Context, levels ...Level) error {
 	}
 	return err
 }
-
-// Report implements [Limiter]. What this process counted by itself is folded in first. While Redis is away, it
-// tells what this process alone counted since.
-func (s *Shared) Report(ctx context.Context, scope Scope) (Report, error) {
-	ch := s.channel(scope)
-	if ch.outage.down() {
-		return s.local.Report(ctx, scope)
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	if err := ch.fold(ctx); err != nil {
-		return Report{}, err
-	}
-	return s.engine.Report(ctx, scope)
-}
-
-// Categories implements [Limiter], with the same exception as Report.
-func (s *Shared) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error) {
-	if s.channel(scope).outage.down() {
-		return s.local.Categories(ctx, scope)
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	return s.engine.Categories(ctx, scope)
-}
-
-// Drops implements [Limiter].
-func (s *Shared) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
-	ch := s.channel(scope)
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	if !ch.outage.down() {
-		if err := ch.fold(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return s.engine.Drops(ctx, scope, before, most)
-}
-
-// Warming implements [Limiter]. While Redis is away, nothing is known of it.
-func (s *Shared) Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
-	if s.channel(scope).outage.down() {
-		return make([]time.Duration, len(tiers)), nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	return s.engine.Warming(ctx, scope, tiers)
-}
-
-// Ping implements [Limiter].
-func (s *Shared) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	return s.engine.Ping(ctx)
-}
-
-// Durable implements [Limiter]. It is about the engine: a [Decision] says whether it was the fallback's.
-func (s *Shared) Durable() bool { return s.engine.Durable() }
 
 // stretch is by how much the intervals of refreshes and folds grow, so that a storming channel costs Redis at
 // most 20 calls a second however many replicas there are: 5 of each of four.

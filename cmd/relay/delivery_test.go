@@ -1,10 +1,8 @@
 package main_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -16,29 +14,8 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
-	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 )
-
-// alert is one alert of Alertmanager's webhook.
-func alert(name, fingerprint, status, title string) map[string]any {
-	return map[string]any{
-		"status": status, "fingerprint": fingerprint, "startsAt": "2026-11-20T08:00:00Z", "endsAt": "2026-11-20T08:14:00Z",
-		"labels": map[string]string{"alertname": name, "severity": "critical"}, "annotations": map[string]string{"summary": title},
-	}
-}
-
-func alertmanager(alerts ...map[string]any) map[string]any {
-	return map[string]any{"version": "4", "groupKey": "{}", "receiver": "relay", "status": "firing", "alerts": alerts}
-}
-
-func outcomes(receipt pipeline.Receipt) []string {
-	all := make([]string, len(receipt.Events))
-	for i, e := range receipt.Events {
-		all[i] = strings.TrimSpace(e.Outcome + " " + e.Level)
-	}
-	return all
-}
 
 // digests are the posts that are digests, and what each says by now.
 func digests(slack *fakeslack.Server) []string {
@@ -106,94 +83,6 @@ func TestDigest(t *testing.T) {
 			require.Len(t, slack.Posts(), 4*2+1, "it takes no slot")
 		})
 	}
-}
-
-func TestResolvesEditTheirFiring(t *testing.T) {
-	t.Parallel()
-	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_REPEATS=merge", "RELAY_DEDUPE=1s")...)
-	require.Equal(t, []string{"admitted", "dropped suppressed"}, outcomes(relay.take(t, "alerts", alertmanager(
-		alert("Disk", "aa", "firing", "Disk full"), alert("Disk", "bb", "resolved", "never told")))))
-	relay.settled(t, "alerts", 10*time.Second)
-	require.Eventually(t, func() bool { // a repeat after the dedupe time
-		receipt := relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "firing", "Disk full")))
-		return receipt.Merged == 1
-	}, 5*time.Second, 200*time.Millisecond)
-	require.Equal(t, []string{"merged"}, outcomes(relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "resolved", "Disk full")))))
-	require.Eventually(t, func() bool {
-		posts := slack.Posts()
-		return len(posts[0].Edits) > 0 && strings.Contains(posts[0].Edits[len(posts[0].Edits)-1].Get("text"), "Resolved: Disk full")
-	}, 10*time.Second, 10*time.Millisecond)
-	posts := slack.Posts()
-	require.Len(t, posts, 1, "one message tells it all")
-	last := posts[0].Edits[len(posts[0].Edits)-1].Get("attachments")
-	require.Contains(t, last, "resolved after")
-	require.Contains(t, last, "told again once")
-	require.Contains(t, last, "#2eb67d")
-	status := relay.status(t, "alerts")
-	require.Equal(t, int64(1), status.Levels[0].Used, "edits take no slot")
-	require.Zero(t, status.Ledger.Imbalance())
-	require.Equal(t, []int64{1, 1, 2}, []int64{status.Ledger.Admitted, status.Ledger.Dropped, status.Ledger.Merged})
-}
-
-func TestResolvesAnswerInTheThread(t *testing.T) {
-	t.Parallel()
-	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=reply")...)
-	relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "firing", "Disk full")))
-	relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, []string{"admitted"}, outcomes(relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "resolved", "Disk full")))))
-	relay.settled(t, "alerts", 10*time.Second)
-	posts := slack.Posts()
-	require.Len(t, posts, 2)
-	require.Equal(t, posts[0].TS, posts[1].Thread)
-	require.Equal(t, int64(2), relay.status(t, "alerts").Levels[0].Used)
-}
-
-// A resolve whose firing still waits takes its place and its slot.
-func TestAResolveSupersedesItsWaitingFiring(t *testing.T) {
-	t.Parallel()
-	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_PACE=1s", "RELAY_CHANNEL_ALERTS_BURST=1")...)
-	relay.take(t, "alerts", []event{{Title: "first"}})
-	relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "firing", "Disk full"), alert("Disk", "bb", "firing", "Other")))
-	require.Equal(t, []string{"admitted"}, outcomes(relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "resolved", "Disk full")))))
-	status := relay.settled(t, "alerts", 20*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 4, Delivered: 3, Superseded: 1}, status.Ledger)
-	require.Equal(t, int64(3), status.Levels[0].Used)
-	var said []string
-	for _, post := range slack.Posts() {
-		said = append(said, post.Text)
-	}
-	require.Equal(t, []string{"🟡 *first*", "✅ *Resolved: Disk full*", "🔴 *Other*"}, said)
-}
-
-func TestBundles(t *testing.T) {
-	t.Parallel()
-	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=webhook", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=2",
-		"RELAY_CHANNEL_ALERTS_RESOLVES=edit")...)
-	var group []map[string]any
-	for i := range 37 {
-		group = append(group, alert("Disk", fmt.Sprint("disk", i), "firing", fmt.Sprint("Disk full on db-", i)))
-	}
-	group = append(group, alert("Memory", "mem", "firing", "Memory"))
-	receipt := relay.take(t, "alerts", alertmanager(group...))
-	require.Equal(t, []int{38, 2, 36}, []int{receipt.Received, receipt.Admitted, receipt.Merged})
-	again := relay.take(t, "alerts", alertmanager(append(group[:37:37], alert("Disk", "new", "firing", "Disk full on db-new"))...))
-	require.Equal(t, []int{37, 1}, []int{again.Duplicate, again.Admitted}, "a group that grew: only what is new")
-	refused := relay.take(t, "alerts", alertmanager(alert("Disk", "x", "firing", "x"), alert("Disk", "y", "firing", "y")))
-	require.Equal(t, []string{"dropped category", "dropped category"}, outcomes(refused), "a refused bundle drops them all")
-	status := relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 78, Admitted: 3, Merged: 36, Duplicate: 37, Dropped: 2, Delivered: 3}, status.Ledger)
-	posts := slack.Posts()
-	require.Len(t, posts, 3)
-	require.Equal(t, "🔴 *disk* — 37 firing", posts[0].Text)
-	require.Contains(t, posts[0].Form.Get("attachments"), "… and 27 more")
-
-	relay.take(t, "alerts", alertmanager(alert("Disk", "disk3", "resolved", "Disk full on db-3")))
-	require.Eventually(t, func() bool { return len(slack.Posts()[0].Edits) == 1 }, 10*time.Second, 10*time.Millisecond)
-	require.Equal(t, "🔴 *disk* — 36 firing, 1 resolved", slack.Posts()[0].Edits[0].Get("text"))
 }
 
 // What does not fit waits for a slot, and what waits too long is dropped.
@@ -278,115 +167,6 @@ func TestAfterALongOutageOfSlack(t *testing.T) {
 	require.Equal(t, ratelimit.Ledger{Received: 9, Admitted: 9, Expired: 9}, status.Ledger)
 	require.Len(t, slack.Posts(), 1)
 	require.Zero(t, status.Levels[0].Used, "their slots are given back")
-}
-
-// Dead letters: the fallback gets a copy, the operators are told, the slot comes back; listed, sent again, deleted.
-func TestDeadLetters(t *testing.T) {
-	t.Parallel()
-	slack, redis := startSlack(t), redistest.Start(t)
-	var told sync.Map
-	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var body struct{ Text string }
-		if json.NewDecoder(r.Body).Decode(&body) == nil {
-			told.Store(body.Text, true)
-		}
-	}))
-	t.Cleanup(hook.Close)
-	env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_FALLBACK_SLACK_CHANNEL=C0FALLBACK", "RELAY_OPERATIONS_WEBHOOK_URL="+hook.URL,
-		"RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=2")
-	relay := startRelay(t, env...)
-	slack.Script("C0ALERTS", fakeslack.APIError("invalid_blocks"), fakeslack.Reply{}, fakeslack.APIError("is_archived"), fakeslack.APIError("is_archived"))
-	relay.take(t, "alerts", []event{{ID: "1", Category: "c", Title: "said plainly"}, {ID: "2", Category: "c", Title: "refused"}})
-	status := relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
-	require.Equal(t, int64(1), status.Levels[0].Used, "the slot of what never appeared is given back")
-	require.Eventually(t, func() bool { return len(slack.Posts()) == 2 }, 10*time.Second, 10*time.Millisecond)
-	require.Equal(t, "C0FALLBACK 🟡 *refused*", slack.Posts()[1].Channel+" "+slack.Posts()[1].Text)
-	require.Empty(t, slack.Posts()[0].Form.Get("attachments"), "plain text")
-	require.Eventually(t, func() bool {
-		found := false
-		told.Range(func(text, _ any) bool {
-			found = found || strings.Contains(fmt.Sprint(text), "channel alerts: Slack refuses messages for good (is_archived)")
-			return true
-		})
-		return found
-	}, 10*time.Second, 10*time.Millisecond)
-
-	cli := append(env, "RELAY_OPS_LISTEN="+strings.TrimPrefix(relay.ops, "http://"))
-	list, stderr, code := runRelay(t, cli, "dead", "list")
-	require.Zero(t, code, stderr)
-	require.Regexp(t, `\d+-0 +\S+ \S+ +is_archived +1 +warning refused +is_archived`, list)
-	id := regexp.MustCompile(`\d{13}-\d`).FindString(list)
-	refused, stderr, code := runRelay(t, append(cli, "RELAY_ADMIN_TOKEN=wrong"), "dead", "replay", id)
-	require.Equal(t, 1, code, refused)
-	require.Contains(t, stderr, "needs the admin token")
-	relay.take(t, "alerts", event{ID: "3", Category: "c", Title: "also refused"})
-	relay.settled(t, "alerts", 10*time.Second)
-	replayed, stderr, code := runRelay(t, cli, "dead", "replay", id)
-	require.Zero(t, code, stderr)
-	require.Contains(t, replayed, "admitted  category c  id replay-dead-"+id)
-	status = relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 4, Delivered: 2, Failed: 2}, status.Ledger, "it is received again")
-	list, _, _ = runRelay(t, cli, "dead", "list")
-	require.NotContains(t, list, id)
-	deleted, stderr, code := runRelay(t, cli, "dead", "delete", regexp.MustCompile(`\d{13}-\d`).FindString(list))
-	require.Zero(t, code, stderr)
-	require.Contains(t, deleted, "deleted")
-	list, _, _ = runRelay(t, cli, "dead", "list")
-	require.Equal(t, "channel alerts has no dead letters\n", list)
-	_, stderr, code = runRelay(t, cli, "dead", "replay", id)
-	require.Equal(t, 1, code)
-	require.Contains(t, stderr, `nothing is kept under the id "`+id+`"`)
-}
-
-func TestDrops(t *testing.T) {
-	t.Parallel()
-	for name, redis := range map[string]string{"redis": redistest.Start(t).URL, "memory": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			slack := startSlack(t)
-			env := fast(redis, slack, "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=1", "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_WINDOW=3s")
-			relay := startRelay(t, env...)
-			relay.take(t, "alerts", []event{{ID: "1", Category: "c", Title: "shown"}, {ID: "2", Category: "c", Title: "dropped"}})
-			relay.take(t, "alerts", event{ID: "3", Category: "c", Title: "refused by the cache"})
-			cli := append(env, "RELAY_OPS_LISTEN="+strings.TrimPrefix(relay.ops, "http://"))
-			list, stderr, code := runRelay(t, cli, "drops", "list")
-			require.Zero(t, code, stderr)
-			require.Regexp(t, `(?s)refused by the cache.*category +1/1 +\S+s +warning dropped`, list)
-			explained, stderr, code := runRelay(t, cli, "drops", "explain", "2")
-			require.Zero(t, code, stderr)
-			require.Contains(t, explained, "the limit of the category was reached: 1 of 1 used")
-			_, stderr, code = runRelay(t, cli, "drops", "explain", "nobody")
-			require.Equal(t, 1, code)
-			require.Contains(t, stderr, "its drop was counted and not kept (2 were counted in all")
-			require.Eventually(t, func() bool { return relay.status(t, "alerts").Levels[0].Used == 0 }, 10*time.Second, 20*time.Millisecond)
-			replayed, stderr, code := runRelay(t, cli, "drops", "replay", "2")
-			require.Zero(t, code, stderr)
-			require.Contains(t, replayed, "admitted")
-			relay.settled(t, "alerts", 10*time.Second)
-			require.Contains(t, slack.Posts()[1].Text, "dropped")
-		})
-	}
-}
-
-// Texts of events are for this machine, or for who has the admin token.
-func TestTextsNeedTheToken(t *testing.T) {
-	t.Parallel()
-	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_OPS_LISTEN=:0", "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=1")...)
-	relay.take(t, "alerts", []event{{ID: "1", Title: "secret words"}, {ID: "2", Title: "secret words"}})
-	path := relay.ops + "/api/v1/channels/alerts/drops"
-	_, answer := request(t, http.MethodGet, path, "", nil)
-	require.NotContains(t, string(answer), "secret words")
-	require.Contains(t, string(answer), `"category":"uncategorized"`)
-	_, answer = request(t, http.MethodGet, path, "4dm1n", nil)
-	require.Contains(t, string(answer), "secret words")
-	for _, c := range []struct{ method, path, token, code string }{
-		{http.MethodPost, "/2/replay", "", "unauthorized"}, {http.MethodGet, "?limit=many", "", "bad_field"}, {http.MethodGet, "/nobody", "", "not_found"},
-	} {
-		_, answer = request(t, c.method, path+c.path, c.token, nil)
-		require.Contains(t, string(answer), c.code)
-	}
 }
 
 // A token that is refused stops all its channels, and the operators are told once.

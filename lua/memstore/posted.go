@@ -1,0 +1,53 @@
+package memstore
+
+import (
+	"maps"
+
+	"slackrelay/lua"
+)
+
+// Posted are the records of what was admitted, by number, and the numbers that fingerprints ("f:...") and
+// categories ("c:...") stand for.
+type Posted struct {
+	Records map[int64]*lua.Record
+	Newest  map[string]int64
+	touched map[int64]int64
+}
+
+// Touch keeps a record.
+func (p *Posted) Touch(number int64, record *lua.Record, now int64) {
+	if p.Records == nil {
+		p.Records, p.Newest, p.touched = map[int64]*lua.Record{}, map[string]int64{}, map[int64]int64{}
+	}
+	p.Records[number], p.touched[number] = record, now
+}
+
+// Prune forgets what was not touched since a time.
+func (p *Posted) Prune(until int64) {
+	for old, at := range p.touched {
+		if at <= until {
+			p.Forget(old)
+		}
+	}
+}
+
+// Forget forgets a record, and what stands for it.
+func (p *Posted) Forget(number int64) {
+	delete(p.Records, number)
+	delete(p.touched, number)
+	maps.DeleteFunc(p.Newest, func(_ string, n int64) bool { return n == number })
+}
+
+// Find is the record that a fingerprint or a category stands for, and its number; nil where there is none.
+func (p *Posted) Find(name string) (int64, *lua.Record) {
+	number := p.Newest[name]
+	return number, p.Records[number]
+}
+
+// Record is the record of a number, or nil. It works on nil.
+func (p *Posted) Record(number int64) *lua.Record {
+	if p == nil {
+		return nil
+	}
+	return p.Records[number]
+}

@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"slackrelay/events"
+	"slackrelay/ratelimit"
+)
+
+// Receipt says what became of a webhook's events. It is the reply to the sender.
+type Receipt struct {
+	Received  int            `json:"received"`
+	Admitted  int            `json:"admitted"`
+	Dropped   int            `json:"dropped"`
+	Duplicate int            `json:"duplicate"`
+	Muted     int            `json:"muted"`
+	Merged    int            `json:"merged"`
+	Delayed   int            `json:"delayed"`
+	Durable   bool           `json:"durable"` // false: what was admitted ends with this process
+	Events    []EventReceipt `json:"events"`
+}
+
+// EventReceipt says what became of one event.
+type EventReceipt struct {
+	ID         string   `json:"id"`
+	Category   string   `json:"category"`
+	Outcome    string   `json:"outcome"`
+	Level      string   `json:"level,omitempty"`       // on drops: the level that refused, or never, full, suppressed
+	RetryAfter *float64 `json:"retry_after,omitempty"` // on drops, seconds; absent where it can never fit
+}
+
+func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
+	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, len(decisions))}
+	for i, d := range decisions {
+		receipt.Durable = receipt.Durable && d.Durable
+		er := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
+		switch d.Outcome {
+		case ratelimit.Admitted:
+			receipt.Admitted++
+		case ratelimit.Duplicate:
+			receipt.Duplicate++
+		case ratelimit.Dropped:
+			receipt.Dropped++
+			seconds := d.RetryAfter.Seconds()
+			er.RetryAfter = &seconds
+		case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
+			receipt.Dropped++
+		case ratelimit.Merged:
+			receipt.Merged++
+		case ratelimit.Delayed:
+			receipt.Delayed++
+		}
+		receipt.Events[i] = er
+	}
+	return receipt
+}
+
+// outcomeOf is the word for a decision in receipts and metrics.
+func outcomeOf(d ratelimit.Decision) string {
+	if d.Outcome.Drops() {
+		return ratelimit.Dropped.String()
+	}
+	return d.Outcome.String()
+}
+
+// levelOf is the level or reason of a drop, "" for any other outcome.
+func levelOf(d ratelimit.Decision) string {
+	switch d.Outcome {
+	case ratelimit.Dropped:
+		return d.Level
+	case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
+		return d.Outcome.String()
+	case ratelimit.Admitted, ratelimit.Duplicate, ratelimit.Merged, ratelimit.Delayed:
+	}
+	return ""
+}
