@@ -495,32 +495,40 @@ local function make_fairness()
 end
 local fairness = fair and make_fairness()
 
--- What was posted and what waits is made only with options. Everything is read here, and written at the end.
-local number, taken, remembered
-local entered, messages, edits, bundles = {}, {}, {}, {} -- entries by number; numbers; numbers and when due; leads
+-- What the batch writes at the end.
+local number, taken, remembered, waiting, places -- entries: their numbers and what they say; numbers of messages
+local received, duplicates, delivered, decisions = 0, 0, 0, {}
 local merged_total, delayed_total, superseded = 0, 0, 0
 local function begin()
   if number then return end
   number = tonumber(call('HGET', entries, 'seq') or 0)
-  taken, remembered = {}, {}
-end
-local function next_number()
-  begin()
-  number = number + 1
-  return int(number)
-end
-local function remember(id)
-  begin()
-  taken[id] = true
-  remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+  taken, remembered, waiting, places = {}, {}, {}, {}
 end
 
-local function make_told()
-  local extras, posted, aged, drops, digest, told, delayed = unpack(KEYS, after_all + 1, after_all + 7)
+-- What was posted and what waits is looked after only with options. All is read here, and written by store.
+local told
+if options then
+  local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
   local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
-  local waiting, left, noted, noted_count, kept, admitted = nil, {}, {}, 0, {}, {}
+  local entered, messages, edits, bundles, joined = {}, {}, {}, {}, {} -- by number: where it is in waiting, ...
+  local queued, left, noted, noted_count, kept, admitted = nil, {}, {}, 0, {}, {}
   local max_events, max_noted, max_titled = 10, 1000, 300 -- fields of a digest; titles must not crowd out counts
-  local t = { joined = {} }
+  local t = {}
+
+  local function next_number()
+    begin()
+    number = number + 1
+    return int(number)
+  end
+  local function remember(id)
+    begin()
+    taken[id] = true
+    remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+  end
+  local function enter(n, entry)
+    waiting[#waiting + 1], waiting[#waiting + 2] = n, entry
+    entered[n] = #waiting
+  end
 
   -- find is the number and the record that a name stands for, if it was not forgotten.
   local function find(name)
@@ -548,7 +556,7 @@ local function make_told()
     if unsent and tonumber(record.due) <= at then return end
     if not unsent then
       last = next_number()
-      entered[last] = now_text .. ' edit ' .. n
+      enter(last, now_text .. ' edit ' .. n)
     end
     record.edit, record.due, edits[last] = last, int(at), int(at)
   end
@@ -560,9 +568,14 @@ local function make_told()
   end
   local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
 
-  -- shown is for a message that is to be told of later.
-  function t.shown(n, route, status, fingerprint, entry)
+  -- shown is for a message that is to be told of later; thread is the one that it answers.
+  function t.shown(n, route, status, fingerprint, entry, thread)
     admitted[route[1]] = true
+    entered[n], messages[n] = #waiting, true
+    if thread then
+      point('f:' .. fingerprint)
+      if options.resolves == 'reply' then enter(n .. ':thread', thread) end
+    end
     if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
     local record = { category = route[1], at = now_text, events = { { p = payload_of(entry) } } }
     if fingerprint ~= '' then
@@ -574,7 +587,7 @@ local function make_told()
   end
 
   -- before is what becomes of an event because of what was posted before; nil = it is asked of the levels.
-  function t.before(id, status, fingerprint, entry)
+  local function before(id, status, fingerprint, entry)
     if fingerprint == '' or status == '' then return end
     local n, record = find('f:' .. fingerprint)
     if status == 'firing' then
@@ -584,10 +597,10 @@ local function make_told()
       remember(id)
       return 5
     end
-    if not n then return (options.overflow == 'delay' and t.queue() > 0 and not promoting) and 6 or 7 end
+    if not n then return (options.overflow == 'delay' and not promoting and t.queue() > 0) and 6 or 7 end
     if #record.events == 1 and not record.more and waits(n) then
       superseded = superseded + 1
-      (entered[n] and entered or rewritten)[n] = now_text .. ' ' .. entry
+      if entered[n] then waiting[entered[n]] = now_text .. ' ' .. entry else rewritten[n] = now_text .. ' ' .. entry end
       if find('c:' .. record.category) == n then point('c:' .. record.category) end
       records[n], touched[n], cleared[n] = false, nil, true
       point('f:' .. fingerprint)
@@ -610,16 +623,15 @@ local function make_told()
     point('f:' .. fingerprint, n)
     change(n, { category = route[1], at = now_text, events = { { f = fingerprint } }, shown = true })
   end
-  function t.answered(fingerprint) point('f:' .. fingerprint) end
-
   -- join folds an event into the message of its bundle.
-  function t.join(lead, id, status, fingerprint, entry)
-    local payload = payload_of(entry)
+  local function join(lead, id, status, fingerprint, entry)
+    local payload, place = payload_of(entry), entered[lead.number]
     lead.count = lead.count + 1
     if lead.count <= max_events then
-      entered[lead.number] = entered[lead.number] .. '\n' .. payload
+      waiting[place] = waiting[place] .. '\n' .. payload
+    else
+      joined[lead.number] = lead.count - max_events
     end
-    t.joined[lead.number] = lead.count
     remember(id)
     local tell, record = status ~= 'resolved' and fingerprint ~= '', records[lead.number]
     if lead.delayed or not tell and not record then return end
@@ -634,7 +646,7 @@ local function make_told()
   end
 
   -- hold counts an event on the last message of its category; nil where there is none.
-  function t.hold(id, category, title)
+  local function hold(id, category, title)
     local n, record = find('c:' .. category)
     if not n then return end
     record.held, record.held_at, record.held_title = (record.held or 0) + 1, now_text, title
@@ -644,19 +656,62 @@ local function make_told()
   end
 
   function t.queue()
-    waiting = waiting or call('ZCARD', delayed)
-    return waiting
+    queued = queued or call('ZCARD', delayed)
+    return queued
   end
 
-  -- delay lets an event wait for a slot; nil where the queue is full.
-  function t.delay(id, category, entry)
-    if t.queue() >= options.most then return end
+  -- delay lets an event wait for a slot, where the queue is not full.
+  local function delay(id, category, entry)
+    if t.queue() >= options.most then return 8 end
     local n = next_number()
-    waiting = waiting + 1
-    entered[n] = now_text .. ' ' .. entry
+    queued = queued + 1
+    enter(n, now_text .. ' ' .. entry)
     left[#left + 1] = { n, category }
     remember(id)
     return 6, n
+  end
+
+  -- overflow is what becomes of an event that the levels of bits refuse: delayed, merged or dropped, and its number.
+  function t.overflow(bits, id, route, entry, title)
+    if options.overflow == 'delay' then return delay(id, route[1], entry) end
+    for i = first, #route do
+      if options.overflow == 'merge' and route[i] == route[3] and floor(bits / 2 ^ (i - first)) % 2 == 1 then
+        return hold(id, route[1], title) or 2
+      end
+    end
+    return 2
+  end
+
+  -- fold is what becomes of an event before any level is asked: its outcome (nil = ask), its number, whether that is
+  -- because of what was posted before, the message that it answers, and the first of its bundle.
+  function t.fold(id, route, entry, bundle, status, fingerprint, title)
+    local outcome, thread = before(id, status, fingerprint, entry)
+    if outcome == 6 then
+      local late, n = delay(id, route[1], entry)
+      return late, n, true
+    end
+    local lead = bundles[bundle .. ' ' .. route[1]]
+    if outcome then return outcome, nil, true, nil, lead end
+    if lead and lead.number then
+      join(lead, id, status, fingerprint, entry)
+      return 5, nil, false, nil, lead
+    elseif lead and lead.outcome == 5 then
+      return hold(id, route[1], title) or 2, nil, false, nil, lead
+    elseif lead then
+      return lead.outcome, nil, false, nil, lead
+    elseif options.overflow == 'delay' and not promoting and t.queue() > 0 then
+      local late, n = delay(id, route[1], entry)
+      return late, n, false
+    end
+    return nil, nil, false, thread
+  end
+
+  -- lead notes the first event of a bundle, which the others join, or whose fate they share.
+  function t.lead(bundle, route, outcome, bits, retry_at, n)
+    bundles[bundle .. ' ' .. route[1]] = {
+      outcome = outcome, bits = bits, retry_at = retry_at, number = n, count = 1, category = route[1],
+      delayed = outcome == 6,
+    }
   end
 
   -- Of what is asked for again: whether it still waits, and whether it has waited too long.
@@ -668,7 +723,13 @@ local function make_told()
   function t.leave(n, category) left[#left + 1] = { n, category, true } end
 
   -- drop records what was dropped; what resolves something untold is no loss that a digest would tell of.
-  function t.drop(category, severity, title, entry, level, retry)
+  function t.drop(route, severity, title, entry, outcome, bits, retry)
+    local category = route[1]
+    local level = outcome == 7 and 'suppressed' or outcome == 8 and 'full' or outcome == 4 and 'never' or nil
+    for i = first, #route do
+      if not level and floor(bits / 2 ^ (i - first)) % 2 == 1 then level = route[i] end
+    end
+    level = level or 'full'
     kept[#kept + 1] = { category, payload_of(entry), level, retry }
     if not options.digest or level == 'suppressed' then return end
     for _, field in ipairs({ 'd:' .. category .. ':' .. severity, 't:' .. title }) do
@@ -735,6 +796,11 @@ local function make_told()
     end
   end
 
+  -- finish writes down how many events a bundle has beyond those that it tells of.
+  function t.finish()
+    for n, more in pairs(joined) do waiting[entered[n]] = waiting[entered[n]] .. '\n+' .. int(more) end
+  end
+
   function t.store()
     for n, entry in pairs(rewritten) do call('HSET', entries, n, entry) end
     for n, due in pairs(edits) do call('ZADD', extras, due, n) end
@@ -749,90 +815,26 @@ local function make_told()
     store_drops()
     store_records()
     if not options.digest or next(admitted) == nil then return end
-    for category in pairs(admitted) do call('ZADD', told, now_text, category) end
-    if call('ZCARD', told) > max_categories then call('ZREMRANGEBYRANK', told, 0, -max_categories - 1) end
-    call('PEXPIRE', told, 2 * series_ms)
+    for category in pairs(admitted) do call('ZADD', heard_of, now_text, category) end
+    if call('ZCARD', heard_of) > max_categories then call('ZREMRANGEBYRANK', heard_of, 0, -max_categories - 1) end
+    call('PEXPIRE', heard_of, 2 * series_ms)
   end
 
-  return t
+  told = t
 end
-local told = options and make_told()
 
 -- Decide every event: ask all its levels, and take its units where all pass.
-local received, duplicates, delivered, decisions = 0, 0, 0, {}
-
--- refused asks the levels of a route for units.
-local function refused_by(route, units)
-  local ordinary, least, first_again = route[2], route[2], now
-  if fairness then ordinary, least, first_again = fairness.holds(route) end
-  local bits, shadow, retry_at, never = 0, 0, now, false
-  for i = first, #route do
-    local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
-    local fits_at, cannot = check(level, units, held)
-    if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
-      fits_at = min(fits_at, max(check(level, units, least), first_again))
-    end
-    if held > 0 and units + route[2] > level.spec[first] then cannot = true end
-    if fits_at > now or cannot then
-      if level.spec[3] == 1 then
-        shadow = shadow + 2 ^ (i - first)
-      else
-        bits, never = bits + 2 ^ (i - first), never or cannot
-        if fits_at > retry_at then retry_at = fits_at end
-      end
-    end
-  end
-  return bits, shadow, retry_at, never
-end
-
--- take spends the units of an event at every level but the shadow levels that would have refused.
-local function take(id, text, units, route, entry, shadow)
-  local member = id .. ':' .. text .. ':' -- and the unit
-  local only = member .. '1'
-  for i = first, #route do
-    local level = levels[route[i]]
-    if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
-      level.pending = level.pending + units
-      if level.strategy then
-        if not (restoring and entry == '' and level.strategy.waits) then -- what was sent waits no more
-          level.strategy.take(level, units, text)
-        end
-      else
-        local members, used = level.members or {}, level.used
-        level.members = members
-        members[#members + 1], members[#members + 2] = now_text, only
-        for unit = 2, units do
-          members[#members + 1], members[#members + 2] = now_text, member .. unit
-        end
-        for w = first, #level.spec, 2 do used[w] = used[w] + units end
-      end
-    end
-  end
-end
-
--- overflow is what becomes of an event that no level takes: delayed, merged, or dropped.
-local function overflow(outcome, bits, id, route, entry, title)
-  if outcome ~= 2 or options.overflow == 'drop' then return outcome end
-  if options.overflow == 'delay' then
-    local delayed, n = told.delay(id, route[1], entry)
-    return delayed or 8, n
-  end
-  for i = first, #route do
-    if route[i] == route[3] and floor(bits / 2 ^ (i - first)) % 2 == 1 then
-      return told.hold(id, route[1], title) or 2
-    end
-  end
-  return 2
-end
-
 for at = 2, #ARGV, width do
   local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local bundle, status, fingerprint, severity, title, waited = unpack(ARGV, at + 4, at + width - 1)
-  local outcome, bits, shadow, retry_at = nil, 0, 0, now
-  local thread, lead, place -- the message that it answers; that of its bundle; its own number
+  local bundle, status, fingerprint, severity, title, waited
+  local outcome, bits, shadow, retry_at, never = nil, 0, 0, now, false
+  local place, folded, thread, lead -- its number; see told.fold
+  if options then
+    bundle, status, fingerprint, severity, title, waited = unpack(ARGV, at + 4, at + 9)
+  end
   if promoting then
     if not told.still(waited, route[1]) then outcome = 3 end
   else
@@ -841,36 +843,39 @@ for at = 2, #ARGV, width do
       outcome, duplicates = 3, duplicates + 1
     end
   end
-  local duplicate, folded = outcome == 3, false
-  local handling = told and not peeking and not restoring and not duplicate
+  local handling = told and not peeking and not restoring and not outcome
   if handling then
-    outcome, thread = told.before(id, status, fingerprint, entry)
-    lead, folded = bundles[bundle .. ' ' .. route[1]], outcome ~= nil
-    if folded then
-      if outcome == 6 then outcome, place = overflow(2, 0, id, route, entry, title) end
-    elseif lead then
-      outcome, bits, retry_at = lead.outcome, lead.bits, lead.retry_at
-      if lead.number then
-        told.join(lead, id, status, fingerprint, entry)
-        outcome = 5
-      elseif outcome == 5 then
-        outcome = told.hold(id, route[1], title) or 2
-      end
-    elseif options.overflow == 'delay' and not promoting and told.queue() > 0 then
-      outcome, place = overflow(2, 0, id, route, entry, title)
-    end
+    outcome, place, folded, thread, lead = told.fold(id, route, entry, bundle, status, fingerprint, title)
+    if lead and not folded then bits, retry_at = lead.bits, lead.retry_at end
   end
   if not outcome then
-    local never
-    bits, shadow, retry_at, never = refused_by(route, units)
+    local ordinary, least, first_again = route[2], route[2], now
+    if fairness then ordinary, least, first_again = fairness.holds(route) end
+    for i = first, #route do
+      local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
+      local fits_at, cannot = check(level, units, held)
+      if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
+        fits_at = min(fits_at, max(check(level, units, least), first_again))
+      end
+      if held > 0 and units + route[2] > level.spec[first] then cannot = true end
+      if fits_at > now or cannot then
+        if level.spec[3] == 1 then
+          shadow = shadow + 2 ^ (i - first)
+        else
+          bits, never = bits + 2 ^ (i - first), never or cannot
+          if fits_at > retry_at then retry_at = fits_at end
+        end
+      end
+    end
     if restoring then bits, shadow = 0, 0 end
     outcome = bits == 0 and 1 or never and 4 or 2
-    if told and promoting and outcome == 2 then
+    if outcome == 2 and promoting then
       outcome = told.overdue(waited) and 8 or 6
-    elseif handling then
-      outcome, place = overflow(outcome, bits, id, route, entry, title)
+    elseif outcome == 2 and handling then
+      outcome, place = told.overflow(bits, id, route, entry, title)
+    elseif outcome == 1 and entry == '' then
+      delivered = delivered + 1
     end
-    if outcome == 1 and entry == '' then delivered = delivered + 1 end
   end
   if outcome == 1 then
     route.admitted = (route.admitted or 0) + 1
@@ -882,37 +887,48 @@ for at = 2, #ARGV, width do
     delayed_total = delayed_total + 1
   end
   if outcome == 1 and not folded and not peeking then
-    local text = next_number()
-    take(id, text, units, route, entry, shadow)
-    remember(id)
+    begin()
+    number = number + 1
+    local text = int(number)
+    local member = id .. ':' .. text .. ':' -- and the unit
+    local only = member .. '1'
+    for i = first, #route do
+      local level = levels[route[i]]
+      if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
+        level.pending = level.pending + units
+        if level.strategy then
+          if not (restoring and entry == '' and level.strategy.waits) then -- what was sent waits no more
+            level.strategy.take(level, units, text)
+          end
+        else
+          local members, used = level.members or {}, level.used
+          level.members = members
+          members[#members + 1], members[#members + 2] = now_text, only
+          for unit = 2, units do
+            members[#members + 1], members[#members + 2] = now_text, member .. unit
+          end
+          for w = first, #level.spec, 2 do used[w] = used[w] + units end
+        end
+      end
+    end
+    taken[id] = true
+    remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
     if entry ~= '' then
-      entered[text], messages[text] = now_text .. ' ' .. entry, true
+      waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
+      places[#places + 1], places[#places + 2] = text, text
     end
     if fairness then fairness.admit(route[1]) end
     place = text
-    if told and restoring and entry == '' then
+    if told and entry == '' then
       told.restored(text, route, status, fingerprint)
     elseif told then
-      told.shown(text, route, status, fingerprint, entry)
-    end
-    if thread then
-      told.answered(fingerprint)
-      if options.resolves == 'reply' then entered[text .. ':thread'] = thread end
+      told.shown(text, route, status, fingerprint, entry, thread)
     end
   end
   if handling then
-    if bundle ~= '' and not lead and not folded then
-      bundles[bundle .. ' ' .. route[1]] = {
-        outcome = outcome, bits = bits, retry_at = retry_at, number = place, count = 1, category = route[1],
-        delayed = outcome == 6,
-      }
-    end
+    if bundle ~= '' and not lead and not folded then told.lead(bundle, route, outcome, bits, retry_at, place) end
     if outcome == 2 or outcome == 4 or outcome >= 7 then
-      local level = outcome == 7 and 'suppressed' or outcome == 8 and 'full' or outcome == 4 and 'never' or nil
-      for i = first, #route do
-        if not level and floor(bits / 2 ^ (i - first)) % 2 == 1 then level = route[i] end
-      end
-      told.drop(route[1], severity, title, entry, level or 'full', outcome == 2 and retry_at - now or 0)
+      told.drop(route, severity, title, entry, outcome, bits, outcome == 2 and retry_at - now or 0)
     end
     if promoting and outcome ~= 6 then
       told.leave(waited, route[1])
@@ -920,8 +936,7 @@ for at = 2, #ARGV, width do
     end
   end
   local n = #decisions
-  decisions[n + 1] = folded and outcome == 1 and 9 or outcome
-  decisions[n + 2], decisions[n + 3] = bits, shadow
+  decisions[n + 1], decisions[n + 2], decisions[n + 3] = folded and outcome == 1 and 9 or outcome, bits, shadow
   decisions[n + 4] = outcome == 2 and retry_at - now or 0
 end
 
@@ -957,16 +972,11 @@ if number or stepped > 0 then
   end
 end
 if number then
-  local args = {}
-  for name in pairs(messages) do args[#args + 1], args[#args + 2] = name, name end
-  for from = 1, #args, max_args do call('ZADD', outbox, unpack(args, from, min(from + max_args - 1, #args))) end
-  args = {}
-  for name, entry in pairs(entered) do
-    local joined = told and told.joined[name]
-    if joined and joined > 10 then entry = entry .. '\n+' .. int(joined - 10) end
-    args[#args + 1], args[#args + 2] = name, entry
+  if told then told.finish() end
+  if #places > 0 then call('ZADD', outbox, unpack(places)) end
+  for from = 1, #waiting, max_args do
+    call('HSET', entries, unpack(waiting, from, min(from + max_args - 1, #waiting)))
   end
-  for from = 1, #args, max_args do call('HSET', entries, unpack(args, from, min(from + max_args - 1, #args))) end
   if #remembered > 0 then call('ZADD', seen, unpack(remembered)) end
   call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
