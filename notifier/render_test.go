@@ -243,5 +243,26 @@ func FuzzRender(f *testing.F) {
 		})})
 		require.NoError(t, err)
 		requireSafe(t, notifier.Render(all[0]))
+		told := notifier.ToldEvent{Event: all[0], ResolvedAt: time.Unix(1_700_000_000, 0)}
+		requireSafe(t, notifier.Renderer{}.Told(notifier.Told{Events: []notifier.ToldEvent{told}, Repeats: 1, Held: 2, HeldTitle: title}))
+		requireSafe(t, notifier.Renderer{}.Told(notifier.Told{Events: []notifier.ToldEvent{told, {Event: all[0]}}, More: 3}))
+		requireSafe(t, notifier.Renderer{}.Digest(notifier.Digest{
+			ID: "1", Channel: label, Categories: []notifier.DigestCategory{{Name: text, Silent: true, Dropped: map[events.Severity]int64{events.Info: 1}}},
+			Titles: []notifier.DigestTitle{{Title: title, Count: 1}},
+		}))
+		template, err := notifier.ParseTemplate("<{{.Link}}|{{.Title}}>", "{{.Text}}{{range .Labels}} {{.}}{{end}}")
+		require.NoError(t, err)
+		requireCut(t, notifier.Renderer{Template: template, AllowMentions: true}.Render(all[0]))
+		requireCut(t, notifier.Renderer{AllowMentions: true}.Render(all[0]).PlainText())
 	})
+}
+
+// requireCut wants a message that is cut where nothing is taken apart.
+func requireCut(t *testing.T, m notifier.Message) {
+	t.Helper()
+	for _, text := range texts(m) {
+		require.True(t, utf8.ValidString(text))
+		require.LessOrEqual(t, utf8.RuneCountInString(text), 4000)
+		require.Equal(t, strings.Count(text, "<"), strings.Count(text, ">"), text)
+	}
 }

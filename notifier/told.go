@@ -49,7 +49,7 @@ func (r Renderer) Told(t Told) Message {
 	}
 	if since := t.since(); since != "" {
 		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(since)))
-		m.Fallback = cutMarkup(m.Fallback+"\n"+Plain(Message{Text: since}), maxFallback)
+		m.Fallback = cutMarkup(m.Fallback+"\n"+escaped(Plain(Message{Text: since}), maxHeadline), maxFallback)
 	}
 	return m
 }

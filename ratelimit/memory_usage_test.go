@@ -54,6 +54,12 @@ func TestMemory(t *testing.T) {
 	for _, key := range client.Keys(t.Context(), "*:limit:*").Val() {
 		used[key] = client.MemoryUsage(t.Context(), key, 0).Val()
 	}
+	keepHandled(t, b, l)
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		if _, known := used[key]; !known {
+			used[key] = client.MemoryUsage(t.Context(), key, 0).Val()
+		}
+	}
 	documented := documentedBytes(t)
 	for what, key := range map[string]string{
 		"the level of a channel, 100 units, `sliding-log`":     "relay:{alerts}:limit:sliding-log:channel",
@@ -64,14 +70,33 @@ func TestMemory(t *testing.T) {
 		"the same, `gcra` or `gate`":                           "relay:{alerts}:limit:gcra:category:alerts:gcra, burst 2",
 		"the ids of an hour, 100 of them":                      "relay:{alerts}:seen:alerts",
 		"100 messages of 400 bytes that wait, and their order": "relay:{alerts}:entries:alerts",
+
+		"100 records of messages that a resolve or a repeat may find": "relay:{alerts}:posted:alerts",
+		"1,000 dropped events of 400 bytes in the record":             "relay:{alerts}:drops:alerts",
 	} {
 		n := used[key]
 		if strings.HasSuffix(key, "entries:alerts") {
 			n += used["relay:{alerts}:outbox:alerts"]
 		}
+		if strings.HasSuffix(key, "posted:alerts") {
+			n += used["relay:{alerts}:aged:alerts"]
+		}
 		t.Logf("%-55s %d", what, n)
 		require.Positive(t, n, key)
 		require.LessOrEqual(t, n, documented[what]*11/10, what)
 		require.GreaterOrEqual(t, n, documented[what]*5/10, "%s: the figure is out of date", what)
+	}
+}
+
+// keepHandled has 100 messages remembered, and 1,000 drops recorded.
+func keepHandled(t *testing.T, b bundle, l limits) {
+	t.Helper()
+	h := &ratelimit.Handling{Overflow: "drop", Resolves: "post", Drops: 1000}
+	require.NoError(t, b.Reset(t.Context(), l.request("", "category-00").Levels[0]))
+	for i := range 100 + 1000 {
+		r := l.request(fmt.Sprintf("handled-%024d", i), fmt.Sprintf("handled-%03d", i/10))
+		r.Handling, r.Enqueue.Payload = h, payload
+		r.Event = ratelimit.Event{Status: ratelimit.Firing, Fingerprint: fmt.Sprintf("%032d", i), Severity: "warning", Title: "title"}
+		b.one(t, r)
 	}
 }

@@ -1,0 +1,300 @@
+package outbox_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/outbox"
+	"slackrelay/ratelimit"
+)
+
+var lookable = outbox.Terms{Pace: outbox.Pace{Burst: 1}, Settle: 10 * time.Second}
+
+// An attempt of which nobody knows whether it arrived: looked up after settle, again after twice that, then sent.
+func TestTheWayOfADoubt(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 2)
+		first := claim(t, b.a, lookable).Entry
+		require.True(t, first.Doubt.IsZero())
+		require.NoError(t, b.a.Retry(t.Context(), channel, first.Number, outbox.Pausing{Fate: outbox.Unknown}))
+		settling := claim(t, b.b, lookable)
+		require.Equal(t, []any{outbox.Settling, 10 * time.Second}, []any{settling.State, settling.Wait}, "and nothing overtakes it")
+		b.advance(10 * time.Second)
+		again := claim(t, b.b, lookable).Entry
+		require.Equal(t, []any{first.Number, int64(0), start}, []any{again.Number, again.Looked, again.Doubt})
+		require.NoError(t, b.b.Retry(t.Context(), channel, again.Number, outbox.Pausing{Fate: outbox.Looked}))
+		require.Equal(t, 20*time.Second, claim(t, b.b, lookable).Wait)
+		b.advance(20 * time.Second)
+		again = claim(t, b.a, lookable).Entry
+		require.Equal(t, []any{int64(1), start}, []any{again.Looked, again.Doubt})
+		require.NoError(t, b.a.Retry(t.Context(), channel, again.Number, outbox.Pausing{Fate: outbox.Again}))
+		again = claim(t, b.a, lookable).Entry
+		require.True(t, again.Doubt.IsZero(), "it is sent again")
+		b.advance(time.Minute)
+		require.Equal(t, start, claim(t, b.b, lookable).Entry.Doubt, "from the first attempt on")
+	})
+}
+
+// A sender that was killed while it sent leaves a doubt; one that knows that nothing was sent leaves none.
+func TestWhatAKilledSenderLeaves(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		claim(t, b.a, lookable)
+		b.advance(10 * time.Second)
+		left := claim(t, b.b, lookable).Entry
+		require.False(t, left.Doubt.IsZero())
+		require.NoError(t, b.b.Retry(t.Context(), channel, left.Number, outbox.Pausing{Fate: outbox.NotPosted}))
+		require.True(t, claim(t, b.b, lookable).Entry.Doubt.IsZero())
+	})
+}
+
+func TestStaleMessagesSpendNoPace(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		terms := outbox.Terms{Pace: outbox.Pace{Every: time.Minute, Burst: 1}, TTL: time.Hour}
+		b.fill(t, 3)
+		b.advance(time.Hour + time.Second)
+		for range 3 {
+			c := claim(t, b.a, terms)
+			require.Equal(t, outbox.Stale, c.State)
+			require.NoError(t, b.a.Expire(t.Context(), channel, c.Entry.Number, map[string]int64{"x:c:info": 1, "t:old": 1}))
+		}
+		require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Expired: 3}, b.report(t).Ledger)
+		require.Equal(t, outbox.DigestDue, claim(t, b.a, outbox.Terms{Pace: terms.Pace, Digest: outbox.DigestTerms{Interval: time.Hour, Every: time.Second, Minimum: 3}}).State)
+	})
+}
+
+// An edit that must wait holds up no message, and spends no pace.
+func TestEditsWaitAlone(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		paced := outbox.Terms{Pace: outbox.Pace{Every: time.Minute, Burst: 1}}
+		require.NoError(t, b.a.Put(t.Context(), channel, "1", outbox.KindEdit, []byte("7")))
+		b.advance(time.Second)
+		b.fill(t, 1)
+		edit := claim(t, b.a, paced).Entry
+		require.Equal(t, outbox.KindEdit, edit.Kind)
+		require.NoError(t, b.a.Retry(t.Context(), channel, edit.Number, outbox.Pausing{Who: outbox.EditsWait, Wait: time.Hour}))
+		message := claim(t, b.a, paced).Entry
+		require.Equal(t, "1 of 1", string(message.Payload))
+		require.NoError(t, b.a.Ack(t.Context(), channel, message.Number, outbox.Receipt{}))
+		require.Equal(t, outbox.Paused, claim(t, b.a, paced).State)
+		b.advance(time.Hour)
+		require.NoError(t, b.a.Ack(t.Context(), channel, claim(t, b.a, paced).Entry.Number, outbox.Receipt{}))
+		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.report(t).Ledger, "it is no message")
+	})
+}
+
+func TestPutOnce(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		for range 3 {
+			require.NoError(t, b.a.Put(t.Context(), channel, "paused", outbox.KindNotice, []byte(`{"text":"x"}`)))
+		}
+		c := claimed(t, b.b)
+		require.Equal(t, []any{outbox.KindNotice, `{"text":"x"}`}, []any{c.Kind, string(c.Payload)})
+		require.NoError(t, b.b.Ack(t.Context(), channel, c.Number, outbox.Receipt{}))
+		require.Equal(t, outbox.Empty, claim(t, b.b, unpaced).State)
+		b.advance(25 * time.Hour)
+		require.NoError(t, b.a.Put(t.Context(), channel, "paused", outbox.KindNotice, []byte("{}")))
+		claimed(t, b.b)
+	})
+}
+
+// A look claims nothing: it says what is ready.
+func TestALookClaimsNothing(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		look := func() outbox.State {
+			c, err := b.a.Claim(t.Context(), channel, unpaced, true)
+			require.NoError(t, err)
+			return c.State
+		}
+		require.Equal(t, outbox.Empty, look())
+		b.fill(t, 1)
+		require.Equal(t, outbox.PostReady, look())
+		c := claimed(t, b.b)
+		require.Equal(t, int64(0), c.Attempts)
+		require.NoError(t, b.b.Ack(t.Context(), channel, c.Number, outbox.Receipt{}))
+		require.NoError(t, b.b.Release(t.Context(), channel))
+		require.NoError(t, b.a.Put(t.Context(), channel, "1", outbox.KindEdit, []byte("1")))
+		require.Equal(t, outbox.EditReady, look())
+	})
+}
+
+// drop notes drops for the digest, as the limiter does.
+func (b bundle) drop(t *testing.T, category string, n int) {
+	t.Helper()
+	h := &ratelimit.Handling{Overflow: "drop", Resolves: "post", Digest: true}
+	for i := range n {
+		_, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
+			ID: category + string(rune('a'+i)), Category: category, Handling: h, Event: ratelimit.Event{Severity: "error", Title: category},
+			Levels:  []ratelimit.Level{ratelimit.Outer("none", ratelimit.Window{Limit: 0, Per: time.Hour})},
+			Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte("{}")},
+		}})
+		require.NoError(t, err)
+	}
+}
+
+func digestOf(t *testing.T, e outbox.Entry) outbox.Digest {
+	t.Helper()
+	var d outbox.Digest
+	require.NoError(t, json.Unmarshal(e.Payload, &d))
+	return d
+}
+
+// By the bot token: posted at the first drop, edited with absolute totals, closed at the end; what comes later is of
+// the next one. Any replica may ask for it at any time.
+func TestADigestThatGrows(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		terms := outbox.Terms{Pace: outbox.Pace{Burst: 1}, Digest: outbox.DigestTerms{Interval: 10 * time.Minute, Every: 30 * time.Second, Minimum: 1}}
+		ask := func() {
+			for _, o := range []outbox.Outbox{b.a, b.b, b.a} {
+				require.NoError(t, o.Digest(t.Context(), channel, terms.Digest))
+			}
+		}
+		send := func() outbox.Entry {
+			e := claim(t, b.a, terms).Entry
+			require.NoError(t, b.a.Ack(t.Context(), channel, e.Number, outbox.Receipt{Channel: "C1", TS: "1.000001"}))
+			return e
+		}
+		b.drop(t, "disk", 2)
+		require.Equal(t, outbox.DigestDue, claim(t, b.a, terms).State)
+		ask()
+		b.drop(t, "cpu", 1)
+		ask()
+		require.Equal(t, outbox.KindDigest, claim(t, b.a, terms).Entry.Kind, "not yet edited: 30 s have not passed")
+		post := send()
+		require.Equal(t, map[string]int64{"d:disk:error": 2, "t:disk": 2}, digestOf(t, post).Counts)
+		require.Equal(t, []string{"disk"}, digestOf(t, post).Silent)
+		record, err := b.a.Record(t.Context(), channel, post.Number)
+		require.NoError(t, err)
+		require.Equal(t, "1.000001", record.TS)
+
+		b.advance(30 * time.Second)
+		ask()
+		b.advance(30 * time.Second)
+		b.drop(t, "disk", 5)
+		b.advance(time.Second)
+		ask()
+		edit := send()
+		require.Equal(t, outbox.KindDigestEdit, edit.Kind)
+		require.Equal(t, []any{int64(7), int64(1), post.Number, false},
+			[]any{digestOf(t, edit).Counts["d:disk:error"], digestOf(t, edit).Counts["d:cpu:error"], digestOf(t, edit).Post, digestOf(t, edit).Closed},
+			"absolute totals, in one edit")
+
+		b.advance(10 * time.Minute)
+		ask()
+		require.True(t, digestOf(t, send()).Closed)
+		require.Equal(t, outbox.Empty, claim(t, b.a, terms).State)
+		b.drop(t, "late", 1)
+		ask()
+		next := send()
+		require.Equal(t, outbox.KindDigest, next.Kind)
+		require.NotEqual(t, digestOf(t, post).ID, digestOf(t, next).ID)
+	})
+}
+
+// By an incoming webhook: one post at the interval's end, if there is enough to tell.
+func TestADigestAtTheEnd(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		terms := outbox.Terms{Pace: outbox.Pace{Burst: 1}, Digest: outbox.DigestTerms{Interval: 10 * time.Minute, Minimum: 3}}
+		b.drop(t, "disk", 4)
+		b.advance(10*time.Minute - time.Second)
+		require.NoError(t, b.a.Digest(t.Context(), channel, terms.Digest))
+		require.Equal(t, outbox.Empty, claim(t, b.a, terms).State)
+		b.advance(time.Second)
+		require.Equal(t, outbox.DigestDue, claim(t, b.b, terms).State)
+		require.NoError(t, b.a.Digest(t.Context(), channel, terms.Digest))
+		require.NoError(t, b.b.Digest(t.Context(), channel, terms.Digest))
+		e := claim(t, b.b, terms).Entry
+		require.Equal(t, []any{int64(4), true}, []any{digestOf(t, e).Counts["d:disk:error"], digestOf(t, e).Closed})
+		require.NoError(t, b.b.Ack(t.Context(), channel, e.Number, outbox.Receipt{}))
+
+		b.drop(t, "cpu", 2)
+		b.advance(10 * time.Minute)
+		require.NoError(t, b.a.Digest(t.Context(), channel, terms.Digest))
+		require.Equal(t, outbox.Empty, claim(t, b.a, terms).State, "too little to tell of")
+	})
+}
+
+func TestDeadLettersAreListed(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 3)
+		fallback := outbox.Channel{Group: "alerts", Name: "alerts~fallback"}
+		for range 3 {
+			death := outbox.Death{Reason: "is_archived", Answer: "no", Copy: &fallback}
+			require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, death))
+			b.advance(time.Second)
+		}
+		letters, err := b.a.DeadLetters(t.Context(), channel, "", 10)
+		require.NoError(t, err)
+		require.Len(t, letters, 2, "as many as are kept")
+		require.Equal(t, []any{"3 of 3", "message", "is_archived", "no", int64(1)},
+			[]any{string(letters[0].Payload), letters[0].Kind, letters[0].Reason, letters[0].Answer, letters[0].Attempts})
+		page, err := b.a.DeadLetters(t.Context(), channel, letters[0].ID, 10)
+		require.NoError(t, err)
+		require.Equal(t, letters[1:], page)
+		n, err := b.b.DeleteDead(t.Context(), channel, letters[0].ID, "1-1")
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		copied, err := b.a.Claim(t.Context(), fallback, unpaced, false)
+		require.NoError(t, err)
+		require.Equal(t, []string{outbox.KindCopy, "1 of 3"}, []string{copied.Entry.Kind, string(copied.Entry.Payload)})
+	})
+}
+
+func TestALeaseIsRenewed(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		claimed(t, b.a)
+		b.advance(9 * time.Second)
+		until, err := b.a.Renew(t.Context(), channel)
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now().Add(10*time.Second), until, 2*time.Second)
+		b.advance(9 * time.Second)
+		require.Equal(t, outbox.Held, claim(t, b.b, unpaced).State)
+		_, err = b.b.Renew(t.Context(), channel)
+		require.ErrorIs(t, err, outbox.ErrLeaseLost)
+	})
+}
+
+func TestABudgetAndItsPause(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		one, _ := b.a.(outbox.Budget)
+		other, _ := b.b.(outbox.Budget)
+		take := func(o outbox.Budget) (time.Duration, string) {
+			wait, reason, err := o.Take(t.Context(), "ws", outbox.MethodPost, 60)
+			require.NoError(t, err)
+			return wait, reason
+		}
+		for range 15 { // half of a minute's at once, over all replicas
+			for _, o := range []outbox.Budget{one, other} {
+				wait, _ := take(o)
+				require.Zero(t, wait)
+			}
+		}
+		wait, reason := take(one)
+		require.Equal(t, []any{time.Second, ""}, []any{wait, reason})
+		require.NoError(t, one.Pause(t.Context(), "ws", "token_revoked", time.Minute))
+		wait, reason = take(other)
+		require.Equal(t, []any{time.Minute, "token_revoked"}, []any{wait, reason})
+		wait, reason, err := other.Paused(t.Context(), "ws")
+		require.NoError(t, err)
+		require.Equal(t, []any{time.Minute, "token_revoked"}, []any{wait, reason})
+		require.NoError(t, other.Pause(t.Context(), "ws", "", 0))
+		b.advance(time.Second)
+		wait, _ = take(one)
+		require.Zero(t, wait)
+	})
+}
