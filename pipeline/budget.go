@@ -33,12 +33,12 @@ type allowance struct {
 	reason string
 }
 
-// budgetReason is why a channel waits for the budget of its workspace.
-const budgetReason = "workspace_budget"
+// BudgetReason is why a channel waits for the budget of its workspace.
+const BudgetReason = "workspace_budget"
 
 // took notes what the workspace's budget said.
 func (d *delivery) took(method string, a allowance) {
-	d.refusal = cmp.Or(a.reason, budgetReason)
+	d.refusal = cmp.Or(a.reason, BudgetReason)
 	if a.wait == 0 {
 		d.tokens[method] = time.Now().Add(tokenFor)
 	} else if method == outbox.MethodPost {

@@ -6,16 +6,16 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
 )
 
-// Archive is what became of what did not get through. Without the right to read events, their texts are left out.
-
 // defaultPage is how many records are listed where nobody says.
 const defaultPage = 50
 
+// dead lists dead letters. Without the right to read events, their texts are left out.
 func (s *Server) dead(w http.ResponseWriter, r *http.Request) error {
 	most, err := pageSize(r)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) dead(w http.ResponseWriter, r *http.Request) error {
 	if letters == nil {
 		letters = []pipeline.DeadLetter{}
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"dead": letters, "textless": !s.mayRead(r)})
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"dead": letters, "texts": s.mayRead(r)})
 	return nil
 }
 
@@ -61,6 +61,7 @@ func (s *Server) replayDead(w http.ResponseWriter, r *http.Request) error {
 	return s.replayed(w, r, receipt, err, "dead letter sent again")
 }
 
+// drops lists what was dropped, in the same way.
 func (s *Server) drops(w http.ResponseWriter, r *http.Request) error {
 	most, err := pageSize(r)
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Server) drops(w http.ResponseWriter, r *http.Request) error {
 	if drops == nil {
 		drops = []pipeline.DropRecord{}
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"drops": drops, "textless": !s.mayRead(r)})
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"drops": drops, "texts": s.mayRead(r)})
 	return nil
 }
 
@@ -106,7 +107,7 @@ func explain(d pipeline.DropRecord) string {
 	}
 	said := fmt.Sprintf("the limit of the %s was reached: %d of %d used", d.Level, d.Used, d.Limit)
 	if d.RetryAfter > 0 {
-		said += fmt.Sprintf("; it would have fit %.0f s later", d.RetryAfter)
+		said += fmt.Sprintf("; it would have fit %s later", time.Duration(d.RetryAfter*float64(time.Second)).Round(time.Second))
 	}
 	return said
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slackrelay/notifier"
+	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 )
 
@@ -72,7 +73,8 @@ func awayReasons(away map[string]ratelimit.Policy) []string {
 	return reasons
 }
 
-// stoppedChannels says which channels send nothing, and why. A channel that waits as Slack asked is well.
+// stoppedChannels says which channels send nothing, and why. A channel that waits as Slack asked, or for its share of what
+// Slack allows, is well.
 func (s *Server) stoppedChannels(ctx context.Context) []string {
 	all, err := s.opts.Status.All(ctx)
 	if err != nil {
@@ -80,7 +82,7 @@ func (s *Server) stoppedChannels(ctx context.Context) []string {
 	}
 	var reasons []string
 	for _, ch := range all {
-		if ch.State.PausedUntil != nil && ch.State.Reason != string(notifier.RateLimited) {
+		if ch.State.PausedUntil != nil && ch.State.Reason != string(notifier.RateLimited) && ch.State.Reason != pipeline.BudgetReason {
 			reasons = append(reasons, "channel "+ch.Channel+" is paused: "+ch.State.Reason)
 		}
 	}

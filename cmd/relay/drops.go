@@ -127,8 +127,8 @@ func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer)
 		return printJSON(out, answer)
 	}
 	d := answer.Drop
-	_, err := fmt.Fprintf(out, "%s  %s  category %s: %s\ndropped at %s: %s\nsend it again with: relay drops replay %s\n",
-		d.ID, brief(d.Event), d.Category, opts.channel, when(d.At), answer.Explanation, d.ID)
+	_, err := fmt.Fprintf(out, "%s\nchannel %s, category %s, dropped at %s\n%s\nsend it again with: relay drops replay %s\n",
+		brief(d.Event), opts.channel, d.Category, when(d.At), answer.Explanation, d.ID)
 	return err
 }
 

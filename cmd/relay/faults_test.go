@@ -253,10 +253,13 @@ func TestIncomingWebhook(t *testing.T) {
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	const token, ingress, hook, password = "xoxb-very-secret", "ingress-very-secret", "hook-very-secret", "redis-very-secret"
+	const admin = "admin-very-secret"
 	slack, redis := startSlack(t), redistest.Start(t, "--requirepass", password)
 	relay := startRelay(t, fast("redis://:"+password+"@"+redis.Addr, slack,
 		"RELAY_SLACK_TOKEN="+token, "RELAY_CHANNELS=alerts,hook,gone", "RELAY_CHANNEL_HOOK_ON_REDIS_DOWN=closed", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN="+ingress,
-		"RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL="+slack.WebhookURL("B0", hook),
+		"RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL="+slack.WebhookURL("B0", hook), "RELAY_ADMIN_TOKEN="+admin,
+		"RELAY_CHANNEL_HOOK_FALLBACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B2/"+hook,
+		"RELAY_OPERATIONS_WEBHOOK_URL=http://127.0.0.1:1/"+hook,
 		"RELAY_CHANNEL_GONE_SLACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B1/"+hook)...)
 	slack.Script("C0ALERTS", fakeslack.Reply{Cut: true}, fakeslack.APIError("token_revoked"))
 	slack.Script("B0", fakeslack.Reply{Cut: true}, fakeslack.Reply{Status: 403, Body: "invalid_token"})
@@ -273,11 +276,18 @@ func TestSecretsStaySecret(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return relay.status(t, "alerts").State.Reason == "token_revoked" && relay.status(t, "gone").State.Reason == "network"
 	}, 10*time.Second, 10*time.Millisecond)
+	for _, presented := range []string{"wrong", admin} {
+		_, answer = request(t, http.MethodPost, relay.ops+"/api/v1/channels/hook/dead/1-1/replay", presented, nil)
+		said = append(said, string(answer))
+	}
+	_, answer = request(t, http.MethodGet, relay.ops+"/api/v1/channels/hook/dead", admin, nil)
+	require.Contains(t, string(answer), "invalid_token")
+	said = append(said, string(answer))
 	redis.Kill()
 	status, answer = request(t, http.MethodPost, relay.public+"/hooks/hook", "", []byte(`{"title":"x"}`))
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	said = append(said, string(answer))
-	for _, path := range []string{"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts"} {
+	for _, path := range []string{"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts", "/api/v1/channels/hook/dead", "/api/v1/channels/hook/drops"} {
 		_, answer := request(t, http.MethodGet, relay.ops+path, "", nil)
 		said = append(said, string(answer))
 	}
