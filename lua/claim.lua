@@ -66,7 +66,7 @@ local function digest_due()
   local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
   local since, noted, open, moved = tonumber(state[1]), tonumber(state[2] or 0), tonumber(state[3]), tonumber(state[4])
   if open then return now >= open + interval or since and now >= moved + every end
-  return since and (every > 0 and noted >= minimum or now >= since + interval)
+  return since and (every > 0 and noted >= minimum and now >= since + every / 3 or now >= since + interval)
 end
 if digest_due() then return { 6, 0 } end
 

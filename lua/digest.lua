@@ -1,9 +1,10 @@
 -- digest.lua: have a digest posted, where one is due: move what was noted into an entry of the outbox.
 --
--- At the interval's end, one post says it all. Or, where a post can be edited (every > 0), the first note is
--- posted at once; later calls, every so often, move what is new into the totals, and enqueue an edit with the
--- absolute totals, in place of one that is not sent yet; the call at the interval's end closes the digest. What
--- is noted later goes to the next one. Calls that come too early change nothing, so that any replica may call.
+-- At the interval's end, one post says it all. Or, where a post can be edited (every > 0), it comes a third of
+-- every after the first note, so that what a phone shows of it says more than "1 event"; later calls, every so
+-- often, move what is new into the totals, and enqueue an edit with the absolute totals, in place of one that is
+-- not sent yet; the call at the interval's end closes the digest. What is noted later goes to the next one. Calls
+-- that come too early change nothing, so that any replica may call.
 --
 -- KEYS[1] digest   hash. Noted: since, last (microseconds), noted (how much), and counts
 --                  "d:<category>:<severity>" of what was dropped, "x:..." of what expired, "t:<title>".
@@ -52,7 +53,7 @@ local open, since, amount = tonumber(state.open), tonumber(state.since), tonumbe
 local ends = open and now >= open + interval
 if open then
   if not ends and not (since and now >= tonumber(state.moved) + every) then return 0 end
-elseif not since or not (every > 0 and amount >= minimum) and now < since + interval then
+elseif not since or now < since + interval and not (every > 0 and amount >= minimum and now >= since + every / 3) then
   return 0
 end
 

@@ -65,6 +65,7 @@ func TestStaleMessagesSpendNoPace(t *testing.T) {
 			require.NoError(t, b.a.Expire(t.Context(), channel, c.Entry.Number, map[string]int64{"x:c:info": 1, "t:old": 1}))
 		}
 		require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Expired: 3}, b.report(t).Ledger)
+		b.advance(time.Second)
 		require.Equal(t, outbox.DigestDue, claim(t, b.a, outbox.Terms{Pace: terms.Pace, Digest: outbox.DigestTerms{Interval: time.Hour, Every: time.Second, Minimum: 3}}).State)
 	})
 }
@@ -165,6 +166,9 @@ func TestADigestThatGrows(t *testing.T) {
 			return e
 		}
 		b.drop(t, "disk", 2)
+		ask()
+		require.Equal(t, outbox.Empty, claim(t, b.a, terms).State, "it waits a little for more")
+		b.advance(10 * time.Second)
 		require.Equal(t, outbox.DigestDue, claim(t, b.a, terms).State)
 		ask()
 		b.drop(t, "cpu", 1)
@@ -194,6 +198,7 @@ func TestADigestThatGrows(t *testing.T) {
 		require.True(t, digestOf(t, send()).Closed)
 		require.Equal(t, outbox.Empty, claim(t, b.a, terms).State)
 		b.drop(t, "late", 1)
+		b.advance(10 * time.Second)
 		ask()
 		next := send()
 		require.Equal(t, outbox.KindDigest, next.Kind)

@@ -37,7 +37,8 @@ func (d digesting) due(enough bool) bool {
 	case d.Since == 0:
 		return false
 	default:
-		return d.terms.Every > 0 && enough || d.now >= d.Since+d.terms.Interval.Microseconds()
+		gathered := d.now >= d.Since+d.terms.Every.Microseconds()/3
+		return d.terms.Every > 0 && enough && gathered || d.now >= d.Since+d.terms.Interval.Microseconds()
 	}
 }
 

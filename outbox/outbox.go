@@ -49,8 +49,8 @@ type Terms struct {
 // DigestTerms say when a digest is due.
 type DigestTerms struct {
 	Interval time.Duration // at most one in that time; 0 = none
-	// Every is the time between two edits of a digest that is posted at the first drop; 0 = one post at the
-	// interval's end.
+	// Every is the time between two edits of a digest that is posted soon after the first drop, a third of it later; 0 =
+	// one post at the interval's end.
 	Every   time.Duration
 	Minimum int64 // how much it must have to tell
 }
