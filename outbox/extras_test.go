@@ -135,7 +135,7 @@ func (b bundle) drop(t *testing.T, category string, n int) {
 	for i := range n {
 		_, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
 			ID: category + string(rune('a'+i)), Category: category, Handling: h, Event: ratelimit.Event{Severity: "error", Title: category},
-			Levels:  []ratelimit.Level{ratelimit.Outer("none", ratelimit.Window{Limit: 0, Per: time.Hour})},
+			Levels:  []ratelimit.Level{ratelimit.Inner(scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
 			Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte("{}")},
 		}})
 		require.NoError(t, err)

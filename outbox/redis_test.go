@@ -81,6 +81,27 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 1, Failed: 1, Pending: 1}, b.report(t).Ledger)
 	_, err := b.limiter.Categories(t.Context(), scope)
 	require.NoError(t, err)
+	b.drop(t, "c", 1)
+	require.NoError(t, b.a.Digest(t.Context(), channel, outbox.DigestTerms{Interval: time.Microsecond, Minimum: 1}))
+	require.NoError(t, b.a.Put(t.Context(), channel, "1", outbox.KindNotice, []byte("{}")))
+	copied := outbox.Channel{Group: "alerts", Name: "alerts~fallback"}
+	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, outbox.Death{Reason: "x", Copy: &copied}))
+	_, err = b.a.Delayed(t.Context(), channel)
+	require.NoError(t, err)
+	_, err = b.a.Record(t.Context(), channel, 1)
+	require.NoError(t, err)
+	letters, err := b.a.DeadLetters(t.Context(), channel, "", 1)
+	require.NoError(t, err)
+	_, err = b.a.DeleteDead(t.Context(), channel, letters[0].ID)
+	require.NoError(t, err)
+	_, err = b.a.Renew(t.Context(), channel)
+	require.NoError(t, err)
+	budget, _ := b.a.(outbox.Budget)
+	_, _, err = budget.Take(t.Context(), "ws", outbox.MethodPost, 1)
+	require.NoError(t, err)
+	require.NoError(t, budget.Pause(t.Context(), "ws", "x", time.Second))
+	_, err = b.limiter.Drops(t.Context(), scope, "", 1)
+	require.NoError(t, err)
 	_, err = ratelimit.UsageOf(t.Context(), b.limiter, scope, []ratelimit.Level{
 		ratelimit.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
 		ratelimit.Inner(scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),

@@ -147,15 +147,15 @@ func (*Courier) finishing(ctx context.Context, timeout time.Duration) (context.C
 // delivery is the work on one channel.
 type delivery struct {
 	*Courier
-	channel   Channel
-	terms     outbox.Terms
-	workspace string // "" = its credential is shared with nobody
-	log       *slog.Logger
-	away      bool                 // the outbox could not be reached the last time
-	blind     bool                 // Slack does not let us look for messages
-	tokens    map[string]time.Time // calls of a method that were taken, and until when they may be made
-	exhausted time.Time            // until when there is nothing left to post with
-	refusal   string               // why the budget allowed nothing the last time
+	channel    Channel
+	terms      outbox.Terms
+	workspace  string // "" = its credential is shared with nobody
+	log        *slog.Logger
+	away       bool                 // the outbox could not be reached the last time
+	blindUntil time.Time            // Slack does not let us look for messages
+	tokens     map[string]time.Time // calls of a method that were taken, and until when they may be made
+	exhausted  time.Time            // until when there is nothing left to post with
+	refusal    string               // why the budget allowed nothing the last time
 }
 
 func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
@@ -173,7 +173,7 @@ func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
 // canLook tells whether a message that may have been posted can be looked up.
 func (d *delivery) canLook() bool {
 	finder, ok := d.channel.Sender.(notifier.Finder)
-	return ok && d.opts.Settle > 0 && !d.blind && finder.Findable()
+	return ok && d.opts.Settle > 0 && time.Now().After(d.blindUntil) && finder.Findable()
 }
 
 // next does what is next in the channel, if it may be done now, and says how long to wait before the next look:

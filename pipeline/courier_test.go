@@ -134,6 +134,48 @@ func TestLookupsThatFail(t *testing.T) {
 	}
 }
 
+// Whatever a lookup answers, the message does not wait for ever.
+func TestLookupsThatNeverSucceed(t *testing.T) {
+	t.Parallel()
+	for says, failure := range map[string]*notifier.Error{
+		"a Slack that knows no such method": {Action: notifier.Retry, OwnFault: true, Reason: notifier.UnknownAnswer},
+		"a channel that the bot is not in":  {Action: notifier.GiveUp, Reason: "not_in_channel"},
+		"a history that is always down":     {Action: notifier.Retry, Reason: notifier.SlackUnavailable},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				to := &bot{sink: sink{answer: inDoubt(0)}}
+				to.page = func(int, notifier.Query) (notifier.Page, error) { return notifier.Page{}, failure }
+				b := setup(nil, channel("a", to))
+				b.take(t, "a", 2)
+				b.run(t, 30*time.Minute)
+				require.Len(t, to.sent, 2)
+			})
+		})
+	}
+}
+
+// A token that is refused while a message is looked up stops the channel, and the message is looked up when it is mended.
+func TestATokenThatIsRefusedInALookup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &bot{sink: sink{answer: inDoubt(0)}}
+		to.page = func(n int, _ notifier.Query) (notifier.Page, error) {
+			if n == 0 {
+				return notifier.Page{}, &notifier.Error{Action: notifier.StopToken, Reason: "token_revoked"}
+			}
+			return notifier.Page{Found: true, At: notifier.Receipt{TS: "1.000001"}}, nil
+		}
+		b := setup(nil, channel("a", to))
+		b.take(t, "a", 1)
+		b.run(t, 5*time.Minute)
+		require.Len(t, to.looked, 2)
+		require.GreaterOrEqual(t, to.looked[1].Sub(to.looked[0]), time.Minute)
+		require.Len(t, to.at, 1, "it is not sent again")
+	})
+}
+
 // All channels of a credential share its budget.
 func TestTheWorkspacesBudget(t *testing.T) {
 	t.Parallel()
@@ -219,6 +261,41 @@ func TestNoticesComeOnce(t *testing.T) {
 		require.Len(t, told.sent, 1)
 		require.Contains(t, told.sent[0], "channel a: Slack refuses messages for good (is_archived)")
 	})
+}
+
+// The operators are told of what keeps a channel waiting, and not of what Slack asks for now and then.
+func TestNoticesOfWaiting(t *testing.T) {
+	t.Parallel()
+	for says, c := range map[string]struct {
+		failure notifier.Error
+		told    int
+	}{
+		"a short wait":       {notifier.Error{Action: notifier.Wait, Reason: notifier.RateLimited, After: 30 * time.Second}, 0},
+		"a long wait":        {notifier.Error{Action: notifier.Wait, Reason: notifier.RateLimited, After: 10 * time.Minute}, 1},
+		"a Slack that fails": {notifier.Error{Action: notifier.Retry, Reason: notifier.SlackUnavailable}, 1},
+		"a refused token":    {notifier.Error{Action: notifier.StopToken, Reason: "token_revoked"}, 1},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				told := &sink{}
+				to := &sink{answer: func(n int) error {
+					if n > 8 || says == "a short wait" && n > 0 {
+						return nil
+					}
+					return &c.failure
+				}}
+				b := setup(nil, channel("a", to))
+				b.courier = pipeline.NewCourier(pipeline.CourierOptions{
+					Outbox: outbox.NewMemory(b.store, outbox.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
+					Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
+				})
+				b.take(t, "a", 1)
+				b.run(t, 20*time.Minute)
+				require.Len(t, told.sent, c.told)
+			})
+		})
+	}
 }
 
 // A digest that cannot be read, or an edit of nothing, holds nobody up.

@@ -17,7 +17,7 @@ func (d *delivery) deliver(ctx context.Context, claim outbox.Claim) {
 	var unreachable outboxError
 	switch {
 	case errors.As(err, &unreachable):
-		d.retry(ctx, entry, outbox.Pausing{Wait: d.poll(), Who: outbox.EntryWaits, Reason: "redis"}, unreachable.Error())
+		d.retry(ctx, entry, outbox.Pausing{Wait: d.poll(), Who: outbox.EntryWaits, Reason: "redis", Fate: fateOf(entry)}, unreachable.Error())
 		return
 	case err != nil:
 		d.fail(ctx, entry, j, undecodable(err))
@@ -111,21 +111,21 @@ func (d *delivery) once(ctx context.Context, claim outbox.Claim, j *job) (notifi
 // where it is to be sent now.
 func (d *delivery) decideDoubt(ctx context.Context, claim *outbox.Claim, j job) bool {
 	if d.canLook() {
-		found, done := d.lookUp(ctx, claim, j)
-		switch {
-		case !done:
+		switch at, seen := d.lookUp(ctx, claim, j); seen {
+		case lookedLater:
 			return false
-		case found != nil:
+		case lookedFound:
 			d.opts.Metrics.settled(d.channel.Name, resultFound)
-			d.ack(ctx, claim.Entry, j, *found)
+			d.ack(ctx, claim.Entry, j, at)
 			return false
-		case !d.canLook(): // it turned out that it cannot be looked up
-		case claim.Entry.Looked == 0:
-			d.retry(ctx, claim.Entry, outbox.Pausing{Fate: outbox.Looked, Who: outbox.EntryWaits}, "")
+		case lookedNotFound:
+			fate := outbox.Looked
+			if claim.Entry.Looked > 0 {
+				fate = outbox.Again
+			}
+			d.retry(ctx, claim.Entry, outbox.Pausing{Fate: fate, Who: outbox.EntryWaits}, "")
 			return false
-		default:
-			d.retry(ctx, claim.Entry, outbox.Pausing{Fate: outbox.Again, Who: outbox.EntryWaits}, "")
-			return false
+		case lookedInVain:
 		}
 	}
 	if d.givesUpUnknown(j.events) {
@@ -147,68 +147,4 @@ func (d *delivery) givesUpUnknown(all []events.Event) bool {
 		}
 	}
 	return len(all) > 0
-}
-
-// cannotLook are the refusals of a lookup that tell that this credential may not look here.
-var cannotLook = map[notifier.Reason]bool{
-	"missing_scope": true, "no_permission": true, "not_in_channel": true, "channel_not_found": true, "access_denied": true,
-	"not_allowed_token_type": true, "method_deprecated": true, "team_access_not_granted": true, "ekm_access_denied": true,
-}
-
-// lookUp looks for a message in Slack, page by page. done is false where it could not be looked up now.
-func (d *delivery) lookUp(ctx context.Context, claim *outbox.Claim, j job) (found *notifier.Receipt, done bool) {
-	finder, _ := d.channel.Sender.(notifier.Finder)
-	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.Doubt, Thread: j.message.Thread}
-	for {
-		if wait := d.take(ctx, outbox.MethodHistory); wait > 0 {
-			d.retry(ctx, claim.Entry, outbox.Pausing{Wait: wait, Who: outbox.ChannelWaits, Reason: d.refusal, Fate: outbox.Unknown}, "")
-			return nil, false
-		}
-		d.spend(outbox.MethodHistory)
-		page, err := d.page(ctx, claim, finder, query)
-		if failure, ok := errors.AsType[*notifier.Error](err); ok && cannotLook[failure.Reason] {
-			d.blind = true
-			d.log.WarnContext(ctx, "slack does not let the relay look for messages: give the app channels:history and invite it",
-				"reason", failure.Reason, "answer", failure.Answer)
-			return nil, true
-		}
-		switch {
-		case err != nil:
-			d.notLooked(ctx, claim.Entry, err)
-			return nil, false
-		case page.Found:
-			return &page.At, true
-		case page.Cursor == "":
-			return nil, true
-		}
-		query.Cursor = page.Cursor
-	}
-}
-
-// page looks at one page, with a lease that outlasts it.
-func (d *delivery) page(ctx context.Context, claim *outbox.Claim, finder notifier.Finder, query notifier.Query) (notifier.Page, error) {
-	if time.Until(claim.Until) < 2*d.opts.SendTimeout {
-		renewing, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
-		until, err := d.opts.Outbox.Renew(renewing, d.channel.outbox())
-		cancel()
-		if err != nil {
-			return notifier.Page{}, err
-		}
-		claim.Until = until
-	}
-	ctx, cancel := d.finishing(ctx, d.opts.SendTimeout)
-	defer cancel()
-	return finder.Find(ctx, query)
-}
-
-// notLooked waits where Slack could not be asked.
-func (d *delivery) notLooked(ctx context.Context, entry outbox.Entry, err error) {
-	failure, ok := errors.AsType[*notifier.Error](err)
-	if !ok {
-		failure = &notifier.Error{Action: notifier.Retry, Reason: notifier.Network, Answer: err.Error()}
-	}
-	if failure.Action == notifier.StopToken {
-		d.stopToken(ctx, failure)
-	}
-	d.retry(ctx, entry, outbox.Pausing{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fate: outbox.Unknown}, failure.Answer)
 }

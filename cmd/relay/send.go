@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -138,13 +137,7 @@ func readReply(response *http.Response, receipt *pipeline.Receipt) error {
 		}
 		return nil
 	}
-	var refusal struct {
-		Error struct{ Code, Message string }
-	}
-	if json.Unmarshal(answer, &refusal) == nil && refusal.Error.Message != "" {
-		return errors.New(refusal.Error.Code + ": " + refusal.Error.Message)
-	}
-	return fmt.Errorf("the reply was %s; is that a relay?", response.Status)
+	return refusalOf(response, answer)
 }
 
 // describe says what became of an event, in one line.
