@@ -510,9 +510,10 @@ local told
 if options then
   local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
   local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
-  local entered, messages, edits, bundles, joined = {}, {}, {}, {}, {} -- by number: where it is in waiting, ...
-  local queued, left, noted, noted_count, kept, admitted = nil, {}, {}, 0, {}, {}
-  local max_events, max_noted, max_titled = 10, 1000, 300 -- fields of a digest; titles must not crowd out counts
+  local entered, messages, edits, joined = {}, {}, {}, {} -- by number: its place in waiting; true; when due; how many
+  local bundles, queued, left, noted, noted_count, kept, admitted = {}, nil, {}, {}, 0, {}, {}
+  local max_events = 10 -- that a message tells of
+  local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
   local t = {}
 
   local function next_number()
@@ -617,12 +618,14 @@ if options then
     remember(id)
     return 5
   end
+
   -- restored is for what was told while this server was away: where it is in Slack is not known.
   function t.restored(n, route, status, fingerprint)
     if status == 'resolved' or fingerprint == '' then return end
     point('f:' .. fingerprint, n)
     change(n, { category = route[1], at = now_text, events = { { f = fingerprint } }, shown = true })
   end
+
   -- join folds an event into the message of its bundle.
   local function join(lead, id, status, fingerprint, entry)
     local payload, place = payload_of(entry), entered[lead.number]

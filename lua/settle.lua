@@ -23,6 +23,7 @@
 --   reason, answer, keep   of a dead letter, and how many the channel keeps; the oldest go first
 --   copy             true: put a copy into the outbox of KEYS[10]
 --   forget           true: the message certainly never appeared: its record goes
+--   at               settle it only if that is when it was admitted: a resolve may have taken its place since
 --   noted            what the next digest will say of it: {"x:<category>:<severity>": n, "t:<title>": n}
 --
 -- Reply: 1 done, 0 gone already, -1 the lease is another sender's (nothing written)
@@ -59,6 +60,7 @@ if result == 'gone' and call('ZSCORE', outbox, number) then
   return redis.error_reply('ARG a message is never just gone')
 end
 local entry = call('HGET', entries, number) or ''
+if more.at and string.match(entry, '^%d+') ~= more.at then return 0 end
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
 local kind, payload = string.match(entry, '^%d+ (%S+) (.*)$')
 if call('ZREM', outbox, number) == 1 then

@@ -62,11 +62,37 @@ func TestStaleMessagesSpendNoPace(t *testing.T) {
 		for range 3 {
 			c := claim(t, b.a, terms)
 			require.Equal(t, outbox.Stale, c.State)
-			require.NoError(t, b.a.Expire(t.Context(), channel, c.Entry.Number, map[string]int64{"x:c:info": 1, "t:old": 1}))
+			require.NoError(t, b.a.Expire(t.Context(), channel, c.Entry, map[string]int64{"x:c:info": 1, "t:old": 1}))
 		}
 		require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Expired: 3}, b.report(t).Ledger)
 		b.advance(time.Second)
 		require.Equal(t, outbox.DigestDue, claim(t, b.a, outbox.Terms{Pace: terms.Pace, Digest: outbox.DigestTerms{Interval: time.Hour, Every: time.Second, Minimum: 3}}).State)
+	})
+}
+
+// A resolve that takes the place of its firing while that is claimed to be expired is not expired with it.
+func TestAResolveIsNotExpiredWithItsFiring(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		terms := outbox.Terms{Pace: outbox.Pace{Burst: 1}, TTL: time.Minute}
+		h := &ratelimit.Handling{Overflow: "drop", Resolves: "post"}
+		admit := func(status ratelimit.Status) {
+			_, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
+				ID: string(status), Handling: h, Event: ratelimit.Event{Status: status, Fingerprint: "f"}, Category: "c",
+				Levels:  []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
+				Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte(status)},
+			}})
+			require.NoError(t, err)
+		}
+		admit(ratelimit.Firing)
+		b.advance(time.Hour)
+		stale := claim(t, b.a, terms)
+		require.Equal(t, outbox.Stale, stale.State)
+		admit(ratelimit.Resolved)
+		require.NoError(t, b.a.Expire(t.Context(), channel, stale.Entry, nil))
+		c := claim(t, b.a, terms)
+		require.Equal(t, []any{outbox.Claimed, "resolved"}, []any{c.State, string(c.Entry.Payload)})
+		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Superseded: 1, Pending: 1}, b.report(t).Ledger)
 	})
 }
 

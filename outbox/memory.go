@@ -90,9 +90,9 @@ func (m *Memory) Bury(_ context.Context, channel Channel, number int64, death De
 }
 
 // Expire implements [Outbox].
-func (m *Memory) Expire(_ context.Context, channel Channel, number int64, noted map[string]int64) error {
-	return m.settle("settle expired", channel, number, "expired", func(tx *memstore.Tx, _ *memstore.Entry) {
-		memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(number)
+func (m *Memory) Expire(_ context.Context, channel Channel, entry Entry, noted map[string]int64) error {
+	return m.settleAt("settle expired", channel, entry.Number, entry.At, "expired", func(tx *memstore.Tx, _ *memstore.Entry) {
+		memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(entry.Number)
 		if len(noted) > 0 {
 			memstore.Value[memstore.Digest](tx, channel.keys().Digest()).Note(tx.Now, noted)
 		}
@@ -114,10 +114,15 @@ func (m *Memory) Drop(_ context.Context, channel Channel, number int64) error {
 
 // settle takes an entry out and counts it, then runs f.
 func (m *Memory) settle(verb string, channel Channel, number int64, result string, f func(tx *memstore.Tx, entry *memstore.Entry)) error {
+	return m.settleAt(verb, channel, number, 0, result, f)
+}
+
+// settleAt is settle for an entry that was admitted at a time; 0 = at any.
+func (m *Memory) settleAt(verb string, channel Channel, number, at int64, result string, f func(tx *memstore.Tx, entry *memstore.Entry)) error {
 	return m.fenced(verb, channel, func(tx *memstore.Tx, _ *lease) {
 		box := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox())
 		found, extra := box.Find(number)
-		if found == nil {
+		if found == nil || at > 0 && found.At != at {
 			return
 		}
 		entry := *found

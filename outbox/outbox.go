@@ -196,9 +196,9 @@ type Outbox interface {
 	// Bury moves an entry that can never reach Slack to the dead letters and counts it as failed.
 	// A repeat is harmless.
 	Bury(ctx context.Context, channel Channel, number int64, death Death) error
-	// Expire deletes a message that is too old, and counts it as expired. noted is what the next digest says of
-	// it, as in [Digest]. A repeat is harmless.
-	Expire(ctx context.Context, channel Channel, number int64, noted map[string]int64) error
+	// Expire deletes a message that is too old, and counts it as expired, unless its resolve took its place since it
+	// was claimed. noted is what the next digest says of it, as in [Digest]. A repeat is harmless.
+	Expire(ctx context.Context, channel Channel, entry Entry, noted map[string]int64) error
 	// Drop deletes an extra that has nothing to say any more.
 	Drop(ctx context.Context, channel Channel, number int64) error
 	// Renew holds the lease a while longer, and says until when.

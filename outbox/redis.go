@@ -106,6 +106,7 @@ type settlement struct {
 	Keep    int64            `json:"keep,omitempty"`
 	Copy    bool             `json:"copy,omitempty"`
 	Forget  bool             `json:"forget,omitempty"`
+	At      int64            `json:"at,omitempty,string"`
 	Noted   map[string]int64 `json:"noted,omitempty"`
 }
 
@@ -139,8 +140,8 @@ func (r *Redis) Bury(ctx context.Context, channel Channel, number int64, death D
 }
 
 // Expire implements [Outbox].
-func (r *Redis) Expire(ctx context.Context, channel Channel, number int64, noted map[string]int64) error {
-	return r.done(ctx, channel, number, "expired", settlement{Forget: true, Noted: noted})
+func (r *Redis) Expire(ctx context.Context, channel Channel, entry Entry, noted map[string]int64) error {
+	return r.done(ctx, channel, entry.Number, "expired", settlement{Forget: true, At: entry.At, Noted: noted})
 }
 
 // Drop implements [Outbox].

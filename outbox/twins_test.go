@@ -215,7 +215,7 @@ func (h *history) settle(t *rapid.T) {
 		settle = func(o outbox.Outbox) error { return o.Bury(t.Context(), channel, n, death) }
 	case "expire":
 		settle = func(o outbox.Outbox) error {
-			return o.Expire(t.Context(), channel, n, map[string]int64{"x:a:error": 2, "t:old": 2})
+			return o.Expire(t.Context(), channel, entry, map[string]int64{"x:a:error": 2, "t:old": 2})
 		}
 	case "drop":
 		settle = func(o outbox.Outbox) error { return o.Drop(t.Context(), channel, n) }

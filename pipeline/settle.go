@@ -156,7 +156,7 @@ func (d *delivery) expire(ctx context.Context, entry outbox.Entry) {
 		counts = noted(all, more)
 	}
 	err = d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Expire(ctx, d.channel.outbox(), entry.Number, counts)
+		return d.opts.Outbox.Expire(ctx, d.channel.outbox(), entry, counts)
 	})
 	if err != nil {
 		d.log.ErrorContext(ctx, "a message that is too old could not be settled; it is tried again", "number", entry.Number, "error", err)
