@@ -621,6 +621,7 @@ if options then
 
   -- restored is for what was told while this server was away: where it is in Slack is not known.
   function t.restored(n, route, status, fingerprint)
+    admitted[route[1]] = true
     if status == 'resolved' or fingerprint == '' then return end
     point('f:' .. fingerprint, n)
     change(n, { category = route[1], at = now_text, events = { { f = fingerprint } }, shown = true })

@@ -67,7 +67,7 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	}
 	letters, err := a.Outbox.DeadLetters(ctx, ch.outbox(), before, min(max(most, 1), MaxPage))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 	}
 	all := make([]DeadLetter, len(letters))
 	for i, letter := range letters {
@@ -105,7 +105,11 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	return a.Outbox.DeleteDead(ctx, ch.outbox(), ids...)
+	n, err := a.Outbox.DeleteDead(ctx, ch.outbox(), ids...)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+	}
+	return n, nil
 }
 
 // ReplayDead sends the events of a dead letter again, each with a new id: they count as received, and the limits are

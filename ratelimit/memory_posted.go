@@ -56,19 +56,30 @@ func (t *telling) restored(number int64, r *Request) {
 	case r.Enqueue != nil:
 		t.shown(verdict{number: number}, r)
 	case r.Event.Status != Resolved && r.Event.Fingerprint != "":
+		t.heard(r)
 		t.touch(number, &lua.Record{
 			Category: r.Category, At: t.now, Events: []lua.RecordEvent{{Fingerprint: r.Event.Fingerprint}}, Shown: true,
 		})
 		t.point("f:"+r.Event.Fingerprint, number)
+	default:
+		t.heard(r)
 	}
+}
+
+// heard notes an admission, so that the digest knows which categories got something through.
+func (t *telling) heard(r *Request) {
+	if t.h.Digest {
+		noteHeard(t.tx, t.scope, r.Category)
+	}
+}
+
+func noteHeard(tx *memstore.Tx, scope Scope, category string) {
+	memstore.Value[memstore.Told](tx, scope.keys().Told()).Admit(category, tx.Now, tx.Now-2*seriesFor.Microseconds())
 }
 
 // shown is for a message that is to be told of later.
 func (t *telling) shown(v verdict, r *Request) {
-	names := t.scope.keys()
-	if t.h.Digest {
-		memstore.Value[memstore.Told](t.tx, names.Told()).Admit(r.Category, t.now, t.now-2*seriesFor.Microseconds())
-	}
+	t.heard(r)
 	if v.thread > 0 {
 		delete(t.posted.Newest, "f:"+r.Event.Fingerprint)
 		if entry, _ := t.box.Find(v.number); entry != nil && t.h.Resolves == ResolvesReply {

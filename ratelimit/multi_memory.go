@@ -94,6 +94,9 @@ func (c *memoryCounters) conclude(_ context.Context, scope Scope, all []conclude
 			case Admitted:
 				memstore.Value[claim](tx, claimKey(scope, r.ID)).state = idAdmitted
 				tx.Expire(claimKey(scope, r.ID), dedupe)
+				if r.Handling != nil && r.Handling.Digest {
+					noteHeard(tx, scope, r.Category)
+				}
 				if r.Enqueue != nil {
 					box := memstore.Value[memstore.Outbox](tx, scope.keys().Outbox())
 					box.Entries = append(box.Entries, memstore.Entry{

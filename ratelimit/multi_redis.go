@@ -140,6 +140,11 @@ func (c *redisCounters) conclude(ctx context.Context, scope Scope, all []conclud
 				pipe.HSet(ctx, names.Entries(), r.number, fmt.Sprintf("%d %s", now.UnixMicro(), entry))
 				pipe.ZAdd(ctx, names.Outbox(), redis.Z{Score: float64(r.number), Member: r.number})
 			}
+			if r.Handling != nil && r.Handling.Digest {
+				pipe.ZAdd(ctx, names.Told(), redis.Z{Score: float64(now.UnixMicro()), Member: r.Category})
+				pipe.ZRemRangeByRank(ctx, names.Told(), 0, -maxCategories-1)
+				pipe.PExpire(ctx, names.Told(), 2*seriesFor)
+			}
 		case Duplicate:
 			pipe.HIncrBy(ctx, names.Ledger(), "duplicate", 1)
 		default:

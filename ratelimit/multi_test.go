@@ -178,3 +178,33 @@ func TestWhatMultiDoesNotKnow(t *testing.T) {
 	})
 	require.ErrorIs(t, err, ratelimit.ErrRequest, "per-second is of the engine multi only")
 }
+
+// What the engine multi drops is recorded, and noted for the digest, as on the others.
+func TestMultiRecordsDrops(t *testing.T) {
+	t.Parallel()
+	for name, engine := range map[string]func(tb testing.TB) bundle{
+		"memory": multiEngines["memory"],
+		"redis":  func(tb testing.TB) bundle { tb.Helper(); return multiOn(t, redistest.Start(tb)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := engine(t)
+			h := &ratelimit.Handling{Overflow: "drop", Resolves: "post", Digest: true, Drops: 2}
+			level := multiLevel(ratelimit.FixedWindow, ratelimit.Window{Limit: 1, Per: time.Minute})
+			for i := range 4 {
+				b.one(t, ratelimit.Request{
+					ID: fmt.Sprint(i), Category: "c", Handling: h, Levels: []ratelimit.Level{level},
+					Event:   ratelimit.Event{Severity: "error", Title: "title"},
+					Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: fmt.Appendf(nil, `{"id":"%d"}`, i)},
+				})
+			}
+			drops, err := b.Drops(t.Context(), scope, "", 10)
+			require.NoError(t, err)
+			require.Len(t, drops, 2, "as many as are kept")
+			require.Equal(t, []any{`{"id":"3"}`, "channel", int64(1)}, []any{string(drops[0].Payload), drops[0].Level, drops[0].Limit})
+			older, err := b.Drops(t.Context(), scope, drops[0].ID, 10)
+			require.NoError(t, err)
+			require.Equal(t, drops[1:], older)
+		})
+	}
+}

@@ -87,7 +87,7 @@ func replyTo(err error) *events.InputError {
 	case errors.Is(err, ratelimit.ErrUnavailable):
 		return &events.InputError{
 			Code:    unavailable,
-			Message: "the limiter cannot be reached, so not all of this was stored; send it again, what was stored answers duplicate",
+			Message: "Redis cannot be reached, so not all of this was stored, or read; send it again, what was stored answers duplicate",
 		}
 	default:
 		return &events.InputError{Code: internal, Message: "something went wrong in the relay; its log says what"}
