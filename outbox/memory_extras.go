@@ -111,6 +111,7 @@ func (m *Memory) Take(_ context.Context, workspace, method string, perMinute int
 			wait, reason = micros(c.until-tx.Now), c.reason
 			return
 		}
+		perMinute = max(1, perMinute/m.opts.paceFactor())
 		bucket, each := memstore.Value[pacing](tx, k.Budget(method)), (60_000_000+perMinute-1)/perMinute
 		emptyAt := max(tx.Now, bucket.emptyAt)
 		if allowedAt := emptyAt - (max(1, perMinute/2)-1)*each; allowedAt > tx.Now {

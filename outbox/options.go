@@ -37,8 +37,8 @@ type Options struct {
 	Lease time.Duration
 	// DeadLetters is how many a channel keeps. Default 1,000; the oldest go first.
 	DeadLetters int64
-	// PaceFactor slows the pace down, where several senders each keep to it by themselves; of the engine
-	// Memory only. Default 1.
+	// PaceFactor slows the pace down, and divides the budgets, where several senders each keep to them by themselves;
+	// of the engine Memory only. Default 1.
 	PaceFactor func() int64
 }
 
