@@ -22,7 +22,7 @@ chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders
 	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/...
 
 bench: redis ## measure against a bare handler and the plain script, in one run
-	$(GO) test -run '^$$' -bench . ./cmd/relay ./ratelimit
+	$(GO) test -run '^$$' -bench . ./cmd/relay ./ratelimit ./events
 
 soak: redis ## what takes long: repetitions, many random decisions, fuzzing
 	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKill|TestOutagePolicies|TestWhatIsUnsent|TestChaos' -v ./cmd/relay

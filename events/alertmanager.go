@@ -6,14 +6,16 @@ import (
 	"encoding/hex"
 	"fmt"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // alertmanager is the webhook of Prometheus Alertmanager, version 4, one event per alert
 // (https://prometheus.io/docs/alerting/latest/configuration/#webhook_config).
 var alertmanager = source{
 	name: "alertmanager",
-	claims: func(body shape) bool {
-		return body.has("alerts") && (body.has("groupLabels") || body.has("commonLabels") || body.has("groupKey"))
+	claims: func(in input) bool {
+		return in.has("alerts") && (in.has("groupLabels") || in.has("commonLabels") || in.has("groupKey")) && !isGrafana(in)
 	},
 	decode: decodeAlertmanager,
 }
@@ -21,29 +23,76 @@ var alertmanager = source{
 type alertmanagerWebhook struct {
 	Status          string              `json:"status"`
 	ExternalURL     string              `json:"externalURL"`
-	GroupLabels     map[string]string   `json:"groupLabels"`
-	CommonLabels    map[string]string   `json:"commonLabels"`
+	GroupLabels     labels              `json:"groupLabels"`
+	CommonLabels    labels              `json:"commonLabels"`
 	TruncatedAlerts float64             `json:"truncatedAlerts"`
 	Alerts          []alertmanagerAlert `json:"alerts"`
 }
 
 type alertmanagerAlert struct {
-	Status       string            `json:"status"`
-	Labels       map[string]string `json:"labels"`
-	Annotations  map[string]string `json:"annotations"`
-	StartsAt     string            `json:"startsAt"`
-	GeneratorURL string            `json:"generatorURL"`
-	Fingerprint  string            `json:"fingerprint"`
+	Status       string `json:"status"`
+	Labels       labels `json:"labels"`
+	Annotations  labels `json:"annotations"`
+	StartsAt     string `json:"startsAt"`
+	GeneratorURL string `json:"generatorURL"`
+	Fingerprint  string `json:"fingerprint"`
 }
 
-func decodeAlertmanager(body []byte) ([]Event, error) {
+// read takes over the fields of a webhook in one pass; ok is false where one has another type than it should.
+func (w *alertmanagerWebhook) read(body jsontext.Value) (ok bool) {
+	r := reader{body: body}
+	r.fields(func(name string) {
+		switch name {
+		case "status":
+			w.Status = r.text()
+		case "externalURL":
+			w.ExternalURL = r.text()
+		case "groupLabels":
+			w.GroupLabels = r.labels()
+		case "commonLabels":
+			w.CommonLabels = r.labels()
+		case "truncatedAlerts":
+			w.TruncatedAlerts = r.number()
+		case "alerts":
+			r.items(func() {
+				w.Alerts = append(w.Alerts, alertmanagerAlert{})
+				w.Alerts[len(w.Alerts)-1].read(&r)
+			})
+		}
+	})
+	return !r.mismatch
+}
+
+func (a *alertmanagerAlert) read(r *reader) {
+	r.fields(func(name string) {
+		switch name {
+		case "status":
+			a.Status = r.text()
+		case "labels":
+			a.Labels = r.labels()
+		case "annotations":
+			a.Annotations = r.labels()
+		case "startsAt":
+			a.StartsAt = r.text()
+		case "generatorURL":
+			a.GeneratorURL = r.text()
+		case "fingerprint":
+			a.Fingerprint = r.text()
+		}
+	})
+}
+
+func decodeAlertmanager(in input) ([]Event, error) {
 	var hook alertmanagerWebhook
-	if err := unmarshal(body, &hook, ""); err != nil {
-		return nil, err
+	if !hook.read(in.body) { // read again at leisure, for the error
+		hook = alertmanagerWebhook{}
+		if err := unmarshal(in.body, &hook, ""); err != nil {
+			return nil, err
+		}
 	}
 	all := make([]Event, 0, len(hook.Alerts))
-	for i, alert := range hook.Alerts {
-		event, err := hook.event(alert, fmt.Sprintf("alerts[%d]", i))
+	for i := range hook.Alerts {
+		event, err := hook.event(&hook.Alerts[i], i)
 		if err != nil {
 			return nil, err
 		}
@@ -52,19 +101,23 @@ func decodeAlertmanager(body []byte) ([]Event, error) {
 	return all, nil
 }
 
-func (w alertmanagerWebhook) event(alert alertmanagerAlert, at string) (Event, error) {
+func (w *alertmanagerWebhook) event(alert *alertmanagerAlert, index int) (Event, error) {
 	name := cmp.Or(alert.Labels["alertname"], w.GroupLabels["alertname"], w.CommonLabels["alertname"])
 	event := Event{
 		Category:    name,
 		Title:       cmp.Or(alert.Annotations["summary"], name, "Alert without a name"),
 		Text:        cmp.Or(alert.Annotations["description"], alert.Annotations["message"]),
 		Labels:      alert.Labels,
-		Fingerprint: cut(cmp.Or(alert.Fingerprint, fingerprintOf(alert.Labels)), maxID),
+		Fingerprint: alert.Fingerprint,
+		Links:       make([]Link, 0, 4),
+	}
+	if event.Fingerprint == "" {
+		event.Fingerprint = fingerprintOf(alert.Labels)
 	}
 	if alert.StartsAt != "" {
 		started, err := time.Parse(time.RFC3339, alert.StartsAt)
 		if err != nil {
-			return Event{}, badField(at+".startsAt", "is not an RFC 3339 time: %q", cut(alert.StartsAt, 40))
+			return Event{}, badField(fmt.Sprintf("alerts[%d].startsAt", index), "is not an RFC 3339 time: %q", cut(alert.StartsAt, 40))
 		}
 		event.StartedAt = started
 	}

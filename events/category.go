@@ -21,6 +21,7 @@ const (
 // original follow, so that two names do not become one. An empty name is "uncategorized".
 func NormalizeCategory(original string) string {
 	var b strings.Builder
+	b.Grow(len(original))
 	lost, inRun := false, false
 	for _, r := range strings.ToLower(original) {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-' {

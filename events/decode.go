@@ -4,58 +4,109 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxEvents is the most events in one webhook.
-const MaxEvents = 1000
-
-// Webhook is what a sender posted. The body is bounded by the caller.
+// Webhook is what a sender posted. The size of the body is bounded by the caller.
 type Webhook struct {
-	Source string      // the body format; "" = find out from the body
-	Header http.Header // delivery ids are read from here
-	Body   []byte
+	Source string // the body format; "" = find out from headers and body
+	// Category is that of all its events, whatever they say; "" = what they say.
+	Category string
+	Header   http.Header // what many senders say their format and delivery ids in
+	Body     []byte
+}
+
+// Options configure a Decoder.
+type Options struct {
+	Limits Limits
+	// Mappings are sources of your own; they are asked before the relay's.
+	Mappings []Mapping
+}
+
+// Decoder turns webhooks into events.
+type Decoder struct {
+	limits  Limits
+	sources []source
+}
+
+// NewDecoder makes a Decoder. The error names the mapping that cannot be used, and says why.
+func NewDecoder(opts Options) (*Decoder, error) {
+	d := &Decoder{limits: opts.Limits.withDefaults()}
+	for _, m := range opts.Mappings {
+		mapped, err := m.source()
+		if err != nil {
+			return nil, err
+		}
+		d.sources = append(d.sources, mapped)
+	}
+	d.sources = append(d.sources, known...)
+	return d, nil
 }
 
 // source is one body format.
 type source struct {
 	name string
-	// claims tells from the fields of the body's outermost object whether it is of this format.
-	claims func(body shape) bool
-	decode func(body []byte) ([]Event, error)
+	// claims tells from the headers and from the fields of the body's outermost object whether it is of this format.
+	claims func(in input) bool
+	decode func(in input) ([]Event, error)
+	// opaque says that the body may be anything, not only JSON.
+	opaque func(header http.Header) bool
 }
 
-// shape are the fields of the outermost object; nil when the body is no object.
-type shape map[string]json.RawMessage
-
-func (s shape) has(names ...string) bool {
-	for _, name := range names {
-		if _, ok := s[name]; !ok {
-			return false
-		}
-	}
-	return true
+// input is a webhook whose body was looked at.
+type input struct {
+	object // the fields of the body's outermost object; empty when the body is none
+	header http.Header
+	items  []jsontext.Value // of a body that is an array
+	body   []byte
+	named  bool // the sender named the source
+	limits Limits
 }
 
-// sources are asked in this order; the last one takes what nobody claims.
-var sources = []source{alertmanager, generic}
+// one makes the decoder of a source whose webhooks are one event each.
+func one(decode func(in input) Event) func(in input) ([]Event, error) {
+	return func(in input) ([]Event, error) { return []Event{decode(in)}, nil }
+}
+
+// known are the sources of the relay, asked in this order; the last one takes what nobody claims.
+var known = []source{
+	grafana, alertmanager, sentry, gitea, github, gitlab, bitbucket, sns, cloudwatch, eventbridge, cloudevents, datadog, newrelic,
+	pagerduty, pagerdutyEvents, opsgenie, azureMonitor, gcpMonitoring, uptimeKuma, uptimeRobot, statuspage, healthchecks, jenkins,
+	argocd, kubernetes, kwatch, zabbix, splunk, slack, generic,
+}
+
+// aliases are other names for sources.
+var aliases = map[string]string{
+	"grafana_legacy": grafana.name, "prometheus": alertmanager.name, "google_cloud_monitoring": gcpMonitoring.name, "stackdriver": gcpMonitoring.name,
+	"azure": azureMonitor.name, "slack_shaped": slack.name,
+}
+
+// Sources are the names that a webhook's source may have, without those of mappings.
+func Sources() []string { return namesOf(known) }
 
 // Sources are the names that a webhook's source may have.
-func Sources() []string {
+func (d *Decoder) Sources() []string { return namesOf(d.sources) }
+
+func namesOf(sources []source) []string {
 	names := make([]string, len(sources))
 	for i, s := range sources {
 		names[i] = s.name
 	}
+	slices.Sort(names)
 	return names
 }
+
+// standard decodes with the default limits and without mappings.
+var standard = &Decoder{limits: Limits{}.withDefaults(), sources: known}
+
+// Decode decodes a webhook with the default limits; see [Decoder.Decode].
+func Decode(w Webhook) ([]Event, error) { return standard.Decode(w) }
 
 // Decode turns a webhook into its events, in the order of the body, with category, severity and id set.
 //
@@ -63,67 +114,92 @@ func Sources() []string {
 // and the event's place, else random: two identical anonymous events are two events.
 //
 // Every error is an [*InputError].
-func Decode(w Webhook) ([]Event, error) {
-	body := bytes.TrimSpace(bytes.TrimPrefix(w.Body, []byte("\xef\xbb\xbf")))
-	if len(body) == 0 {
-		return nil, &InputError{Code: EmptyBody, Message: "the body is empty; post a JSON object with at least a title or a text"}
-	}
-	if at := invalidUTF8(body); at >= 0 {
-		return nil, badJSON("the body is not valid UTF-8 at byte %d", at)
-	}
-	s, err := w.find(body)
+func (d *Decoder) Decode(w Webhook) ([]Event, error) {
+	in, s, err := d.open(w)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.decode(body)
+	all, err := s.decode(in)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case len(all) == 0:
 		return nil, &InputError{Code: NoEvents, Message: "the body holds no events"}
-	case len(all) > MaxEvents:
-		return nil, &InputError{Code: TooManyEvents, Message: fmt.Sprintf("the body holds %d events, at most %d are taken at once; split it", len(all), MaxEvents)}
+	case len(all) > d.limits.Events:
+		return nil, tooMany(len(all), d.limits.Events)
 	}
+	delivery := deliveryID(w.Header)
 	for i := range all {
-		all[i].finish(s.name, deliveryID(w.Header), i)
+		all[i].Category = cmp.Or(w.Category, all[i].Category)
+		all[i].finish(s.name, delivery, i, d.limits)
 	}
 	return all, nil
 }
 
+// SourceOf is the name of the source that a webhook is decoded as; "" where it cannot be read.
+func (d *Decoder) SourceOf(w Webhook) string {
+	_, s, err := d.open(w)
+	if err != nil {
+		return ""
+	}
+	return s.name
+}
+
+// open looks at a webhook and finds its source.
+func (d *Decoder) open(w Webhook) (input, source, error) {
+	in := input{header: w.Header, named: w.Source != "", limits: d.limits}
+	for _, s := range d.sources { // a body that is said elsewhere to be something else than JSON
+		if s.opaque != nil && s.opaque(w.Header) && (w.Source == "" || w.Source == s.name) {
+			in.body = w.Body
+			return in, s, nil
+		}
+	}
+	in.body = bytes.TrimSpace(bytes.TrimPrefix(w.Body, []byte("\xef\xbb\xbf")))
+	if len(in.body) == 0 {
+		return input{}, source{}, &InputError{Code: EmptyBody, Message: "the body is empty; post a JSON object with at least a title or a text"}
+	}
+	var err error
+	if in.object, in.items, err = look(in.body, d.limits.Depth); err != nil {
+		return input{}, source{}, err
+	}
+	s, err := d.find(w.Source, in)
+	return in, s, err
+}
+
 // find picks the format that was named, or the first that claims the body.
-func (w Webhook) find(body []byte) (source, error) {
-	if w.Source != "" {
-		for _, s := range sources {
-			if s.name == w.Source {
+func (d *Decoder) find(name string, in input) (source, error) {
+	if name == "" {
+		for _, s := range d.sources {
+			if s.claims(in) {
 				return s, nil
 			}
 		}
-		return source{}, &InputError{Code: UnknownSource, Message: fmt.Sprintf("source %q is unknown; one of %s", w.Source, strings.Join(Sources(), ", "))}
+		return generic, nil
 	}
-	var fields shape
-	if body[0] == '{' {
-		if err := unmarshal(body, &fields, ""); err != nil {
-			return source{}, err
-		}
-	}
-	for _, s := range sources {
-		if s.claims(fields) {
+	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	plain = cmp.Or(aliases[plain], plain)
+	for _, s := range d.sources {
+		if s.name == name || s.name == plain {
 			return s, nil
 		}
 	}
-	return generic, nil
+	return source{}, &InputError{Code: UnknownSource, Message: fmt.Sprintf("source %q is unknown; one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", "))}
 }
 
 // finish sets what does not depend on the format.
-func (e *Event) finish(name, delivery string, index int) {
+func (e *Event) finish(name, delivery string, index int, limits Limits) {
 	e.Source = name
 	e.Category = NormalizeCategory(e.Category)
-	e.bound()
+	if e.Severity == "" {
+		e.Severity = Warning
+	}
+	e.bound(limits)
 	switch {
 	case e.ID != "":
+		e.ID = cut(e.ID, maxID)
 	case e.Fingerprint != "" && !e.StartedAt.IsZero():
-		e.ID = fmt.Sprintf("%s:%s:%s", e.Fingerprint, e.Status, e.StartedAt.UTC().Format(time.RFC3339Nano))
+		e.ID = e.Fingerprint + ":" + string(e.Status) + ":" + e.StartedAt.UTC().Format(time.RFC3339Nano)
 	case delivery != "":
 		e.ID = fmt.Sprintf("%s#%d", delivery, index)
 	default:
@@ -132,7 +208,10 @@ func (e *Event) finish(name, delivery string, index int) {
 }
 
 // deliveryHeaders carry an id that stays the same when the sender sends a webhook again.
-var deliveryHeaders = []string{"Idempotency-Key", "Webhook-Id"}
+var deliveryHeaders = []string{
+	"Idempotency-Key", "Webhook-Id", "X-Gitea-Delivery", "X-Github-Delivery", "X-Gitlab-Event-Uuid", "X-Request-Uuid",
+	"X-Amz-Sns-Message-Id", "Request-Id",
+}
 
 func deliveryID(header http.Header) string {
 	for _, name := range deliveryHeaders {
@@ -143,80 +222,6 @@ func deliveryID(header http.Header) string {
 	return ""
 }
 
-func invalidUTF8(body []byte) int {
-	if utf8.Valid(body) {
-		return -1
-	}
-	for i := 0; i < len(body); {
-		r, size := utf8.DecodeRune(body[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
+func tooMany(n, limit int) error {
+	return &InputError{Code: TooManyEvents, Message: fmt.Sprintf("the body holds %d events, at most %d are taken at once; split it", n, limit)}
 }
-
-// unmarshal decodes JSON and turns its errors into ours; at is the path of data within the body.
-func unmarshal(data []byte, v any, at string) error {
-	err := json.Unmarshal(data, v)
-	if err == nil {
-		return nil
-	}
-	var wrongType *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
-	var input *InputError
-	switch {
-	case errors.As(err, &input):
-		if at != "" { // found inside, where the path is not known
-			input.Message = at + "." + input.Message
-		}
-		return input
-	case errors.As(err, &wrongType):
-		return badField(join(at, wrongType.Field), "must be %s, not %s", kindOf(wrongType.Type.Kind().String()), withArticle(wrongType.Value))
-	case errors.As(err, &syntax):
-		return badJSON("the body is not JSON: %s at byte %d", syntax.Error(), syntax.Offset)
-	default:
-		return badJSON("the body cannot be read: %s", err.Error())
-	}
-}
-
-func join(at, field string) string {
-	switch {
-	case at == "":
-		return cmp.Or(field, "the body")
-	case field == "":
-		return at
-	default:
-		return at + "." + field
-	}
-}
-
-func kindOf(goKind string) string {
-	switch goKind {
-	case "string":
-		return "a string"
-	case "struct", "map":
-		return "an object"
-	case "slice", "array":
-		return "an array"
-	case "bool":
-		return "true or false"
-	default:
-		return "a number"
-	}
-}
-
-func withArticle(jsonKind string) string {
-	kind, _, _ := strings.Cut(jsonKind, " ") // "number 5" says the value too
-	switch kind {
-	case "array", "object":
-		return "an " + kind
-	case "bool":
-		return "true or false"
-	default:
-		return "a " + kind
-	}
-}
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,7 +7,10 @@
 package events
 
 import (
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -29,36 +32,14 @@ type Event struct {
 	Fingerprint string            `json:"fingerprint,omitempty"` // the same for all events of one alert
 	StartedAt   time.Time         `json:"started_at,omitzero"`   // when it began; zero when not known
 	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that a person sent again
+	Slack       *SlackMessage     `json:"slack,omitempty"`       // of a sender that speaks Slack: what it wants to be shown
+	Test        bool              `json:"test,omitempty"`        // of the test lane
 }
 
 // Link is a place to look at.
 type Link struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
-}
-
-// Bounds of what is kept of an event, in characters. More is cut, since Slack shows less still.
-const (
-	maxTitle     = 1000
-	maxText      = 12_000
-	maxLabels    = 64
-	maxLabelName = 200
-	maxLabel     = 1000
-	maxURL       = 2000
-	maxID        = 256
-)
-
-// bound cuts what is too long.
-func (e *Event) bound() {
-	e.Title, e.Text = cut(e.Title, maxTitle), cut(e.Text, maxText)
-	all := e.Labels
-	e.Labels = nil
-	for i, name := range sortedKeys(all) {
-		if i == maxLabels {
-			break
-		}
-		e.setLabel(cut(name, maxLabelName), cut(all[name], maxLabel))
-	}
 }
 
 // setLabel keeps what has no field of its own.
@@ -79,7 +60,7 @@ func (e *Event) addLink(title, label, address string) {
 	if address == "" {
 		return
 	}
-	if _, ok := ParseLink(address); !ok {
+	if !isLink(address) {
 		e.setLabel(label, address)
 		return
 	}
@@ -92,6 +73,41 @@ func ParseLink(address string) (link *url.URL, ok bool) {
 	ok = err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && len(address) <= maxURL
 	return u, ok
 }
+
+// isLink tells whether an address can be followed; what is plainly one is not parsed for it.
+func isLink(address string) bool {
+	host, ok := strings.CutPrefix(address, "https://")
+	if !ok {
+		host, ok = strings.CutPrefix(address, "http://")
+	}
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	name, port, _ := strings.Cut(host, ":")
+	plain := ok && name != "" && len(address) <= maxURL && isOnly(name, isHostByte) && isOnly(port, isDigit)
+	for i := 0; plain && i < len(address); i++ {
+		plain = '!' <= address[i] && address[i] <= '~' && (address[i] != '%' || i+2 < len(address) && isHex(address[i+1]) && isHex(address[i+2]))
+	}
+	if !plain {
+		_, ok = ParseLink(address)
+	}
+	return ok
+}
+
+func isOnly(text string, is func(byte) bool) bool {
+	for i := range len(text) {
+		if !is(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isHostByte(c byte) bool { return 'a' <= c && c <= 'z' || isDigit(c) || c == '.' || c == '-' }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
 
 // cut keeps the first limit characters, the last of them an ellipsis when something was lost.
 func cut(s string, limit int) string {
@@ -106,3 +122,5 @@ func cut(s string, limit int) string {
 	}
 	return s
 }
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,10 +1,11 @@
 package events
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // generic is the relay's own format: one object, an array of them, or {"events": [...]}.
@@ -12,10 +13,11 @@ import (
 //	{"category": "errors", "title": "Disk full", "text": "/var is at 100 %", "severity": "critical",
 //	 "status": "firing", "link": "https://...", "labels": {"host": "db-1"}, "id": "disk-db-1-42"}
 //
-// Only title or text is needed. Names are matched without regard to case.
+// Only title or text is needed. Names are matched without regard to case. Where a body says more than these fields, what
+// they leave open is read from the other fields, as far as those look like it; see guess.go.
 var generic = source{
 	name:   "generic",
-	claims: func(shape) bool { return true },
+	claims: func(input) bool { return true },
 	decode: decodeGeneric,
 }
 
@@ -30,18 +32,29 @@ type genericEvent struct {
 	Labels   labels     `json:"labels"`
 }
 
-func decodeGeneric(body []byte) ([]Event, error) {
-	list, at, err := genericList(body)
-	if err != nil {
-		return nil, err
+// genericFields are the fields of the format; "events" holds a list of such objects.
+var genericFields = map[string]bool{
+	"id": true, "category": true, "title": true, "text": true, "severity": true, "status": true, "link": true, "labels": true,
+}
+
+func decodeGeneric(in input) ([]Event, error) {
+	list, at := in.items, "events"
+	switch wrapped := in.object["events"]; {
+	case in.object == nil:
+	case wrapped == nil || wrapped.Kind() == 'n':
+		list, at = []jsontext.Value{in.body}, ""
+	default:
+		if err := unmarshal(wrapped, &list, "events"); err != nil {
+			return nil, err
+		}
 	}
-	if len(list) > MaxEvents {
-		return make([]Event, len(list)), nil // refused by number, whatever they say
+	if len(list) > in.limits.Events {
+		return nil, tooMany(len(list), in.limits.Events)
 	}
 	all := make([]Event, 0, len(list))
 	for i, raw := range list {
 		path := at
-		if path != "" || len(list) > 1 {
+		if path != "" {
 			path = fmt.Sprintf("%s[%d]", at, i)
 		}
 		event, err := decodeGenericEvent(raw, path)
@@ -53,100 +66,38 @@ func decodeGeneric(body []byte) ([]Event, error) {
 	return all, nil
 }
 
-// genericList finds the events of the body, and the path of their list ("" for a single object).
-func genericList(body []byte) (list []json.RawMessage, at string, err error) {
-	switch body[0] {
-	case '[':
-		err = unmarshal(body, &list, "")
-		return list, "events", err
-	case '{':
-		var envelope struct {
-			Events json.RawMessage `json:"events"`
-		}
-		if err := unmarshal(body, &envelope, ""); err != nil {
-			return nil, "", err
-		}
-		if envelope.Events == nil || bytes.Equal(envelope.Events, []byte("null")) {
-			return []json.RawMessage{body}, "", nil
-		}
-		err = unmarshal(envelope.Events, &list, "events")
-		return list, "events", err
-	default:
-		return nil, "", badJSON("the body must be a JSON object or an array of objects")
-	}
-}
-
-func decodeGenericEvent(raw []byte, at string) (Event, error) {
+func decodeGenericEvent(raw jsontext.Value, at string) (Event, error) {
 	var g genericEvent
-	if err := unmarshal(raw, &g, at); err != nil {
+	if err := unmarshal(raw, &g, at, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return Event{}, err
 	}
+	guessed := guess(raw)
 	if g.Title == "" && g.Text == "" {
-		return Event{}, badField(join(at, "title"), "or text is needed: one of them must say something")
+		if guessed.title == "" {
+			return Event{}, badField(join(at, "title"), "or text is needed: one of them must say something")
+		}
+		g.Category = either(g.Category, either(guessed.category, guessed.kind))
+		g.ID = "" // it may be the alert's, the same for all that is said of it
 	}
 	if len(g.ID) > maxID {
 		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are taken", len(g.ID), maxID)
 	}
-	event := Event{ID: string(g.ID), Category: g.Category, Title: g.Title, Text: g.Text, Labels: g.Labels}
-	event.setSeverity(g.Severity)
-	event.setStatus(g.Status)
-	event.addLink("Link", "link", g.Link)
+	event := Event{
+		ID: string(g.ID), Category: either(g.Category, guessed.category), Title: either(g.Title, guessed.title), Text: either(g.Text, guessed.text), Labels: g.Labels,
+	}
+	event.setSeverity(either(g.Severity, guessed.severity))
+	event.setStatus(either(g.Status, guessed.status))
+	event.addLink("Link", "link", either(g.Link, guessed.link))
+	if event.Text == event.Title {
+		event.Text = ""
+	}
 	return event, nil
 }
 
-// identifier is a string or a number.
-type identifier string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (id *identifier) UnmarshalJSON(data []byte) error {
-	var value any
-	if err := keepNumbers(data, &value); err != nil {
-		return err
+// either is what was said, or else what was guessed.
+func either(said, guessed string) string {
+	if strings.TrimSpace(said) != "" {
+		return said
 	}
-	switch v := value.(type) {
-	case nil:
-	case string:
-		*id = identifier(v)
-	case json.Number:
-		*id = identifier(v)
-	default:
-		return badField("id", "must be a string or a number")
-	}
-	return nil
-}
-
-// labels are scalars by name, kept as text.
-type labels map[string]string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (l *labels) UnmarshalJSON(data []byte) error {
-	var values map[string]any
-	if err := keepNumbers(data, &values); err != nil {
-		return badField("labels", "must be an object of strings, numbers, true or false")
-	}
-	*l = make(labels, len(values))
-	for name, value := range values {
-		switch v := value.(type) {
-		case nil:
-		case string:
-			(*l)[name] = v
-		case json.Number:
-			(*l)[name] = v.String()
-		case bool:
-			(*l)[name] = strconv.FormatBool(v)
-		default:
-			return badField("labels."+name, "must be a string, a number, true or false")
-		}
-	}
-	return nil
-}
-
-// keepNumbers decodes JSON with every number as it is written.
-func keepNumbers(data []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(v); err != nil {
-		return fmt.Errorf("decode: %w", err)
-	}
-	return nil
+	return guessed
 }

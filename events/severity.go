@@ -16,7 +16,7 @@ const (
 // severities maps the words of the field to ours.
 var severities = map[string]Severity{
 	"critical": Critical, "crit": Critical, "fatal": Critical, "emergency": Critical, "emerg": Critical,
-	"alert": Critical, "page": Critical, "disaster": Critical, "panic": Critical, "blocker": Critical,
+	"alert": Critical, "page": Critical, "disaster": Critical, "panic": Critical, "blocker": Critical, "urgent": Critical,
 	"p0": Critical, "p1": Critical, "sev0": Critical, "sev1": Critical, "sev-0": Critical, "sev-1": Critical,
 
 	"error": Error, "err": Error, "major": Error, "high": Error, "severe": Error,
@@ -54,10 +54,10 @@ const (
 
 var statuses = map[string]Status{
 	"firing": Firing, "triggered": Firing, "alerting": Firing, "open": Firing, "opened": Firing,
-	"active": Firing, "problem": Firing, "down": Firing,
+	"active": Firing, "problem": Firing, "down": Firing, "alarm": Firing, "fired": Firing, "trigger": Firing,
 
 	"resolved": Resolved, "ok": Resolved, "recovered": Resolved, "recovery": Resolved, "closed": Resolved,
-	"up": Resolved,
+	"up": Resolved, "resolve": Resolved,
 }
 
 // setStatus takes over a word for status. An unknown word is kept as the label "status".

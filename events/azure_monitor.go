@@ -1,0 +1,72 @@
+package events
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// azureMonitor is the common alert schema of Azure Monitor
+// (https://learn.microsoft.com/en-us/azure/azure-monitor/alerts/alerts-common-schema).
+var azureMonitor = source{
+	name: "azure_monitor",
+	claims: func(in input) bool {
+		return in.text("schemaId") == "azureMonitorCommonAlertSchema" || in.object.object("data").has("essentials")
+	},
+	decode: one(decodeAzureMonitor),
+}
+
+func decodeAzureMonitor(in input) Event {
+	essentials := in.object.object("data", "essentials")
+	event := Event{
+		Category: essentials.text("alertRule"), Title: cmp.Or(essentials.text("alertRule"), "Azure alert"),
+		Text:        joined("\n", essentials.text("description"), conditions(in.objects("data", "alertContext", "condition", "allOf"))),
+		Fingerprint: cmp.Or(essentials.text("originAlertId"), essentials.text("alertId")), StartedAt: timeOf(essentials.text("firedDateTime")),
+		Labels: map[string]string{},
+	}
+	event.setSeverity(azureSeverity(essentials.text("severity")))
+	event.setStatus(essentials.text("monitorCondition"))
+	event.setLabel("severity", essentials.text("severity"))
+	event.setLabel("target", strings.Join(essentials.texts("configurationItems"), ", "))
+	event.setLabel("signal", essentials.text("signalType"))
+	event.setLabel("service", essentials.text("monitoringService"))
+	properties := in.object.object("data", "customProperties")
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		event.setLabel(name, properties.text(name))
+	}
+	event.addLink("Azure", "investigation_link", cmp.Or(essentials.text("investigationLink"), azureLink(essentials.text("alertId"))))
+	return event
+}
+
+// azureSeverity is our word: Sev0 is critical, Sev1 an error, Sev2 a warning, and the rest is information.
+func azureSeverity(word string) string {
+	return cmp.Or(map[string]string{"Sev0": "critical", "Sev1": "error", "Sev2": "warning", "Sev3": "info", "Sev4": "info"}[word], word)
+}
+
+// azureLink is the alert's page in the portal.
+func azureLink(id string) string {
+	if !strings.HasPrefix(id, "/subscriptions/") || strings.ContainsAny(id, "<> ") {
+		return ""
+	}
+	return "https://portal.azure.com/#blade/Microsoft_Azure_Monitoring/AlertDetailsTemplateBlade/alertId/" + url.QueryEscape(id)
+}
+
+// conditions says what was measured and what it was measured against.
+func conditions(all []object) string {
+	var lines []string
+	for _, c := range all {
+		name := cmp.Or(c.text("metricName"), c.text("searchQuery"), c.text("metricMeasureColumn"))
+		if name == "" {
+			continue
+		}
+		line := strings.TrimSpace(fmt.Sprintf("%s %s", c.text("timeAggregation"), name))
+		if value := c.text("metricValue"); value != "" {
+			line += " is " + value
+		}
+		lines = append(lines, joined(" ", line+",", c.text("operator"), c.text("threshold")))
+	}
+	return strings.Join(lines, "\n")
+}

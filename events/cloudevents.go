@@ -1,0 +1,142 @@
+package events
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// cloudevents is the format of the CNCF, in its three modes over HTTP: structured, a batch of those, and binary, where
+// the attributes are headers and the body is the data
+// (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md).
+var cloudevents = source{
+	name: "cloudevents",
+	claims: func(in input) bool {
+		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || strings.HasPrefix(mediaOf(in.header), "application/cloudevents") || len(in.items) > 0 && isCloudEvent(objectOf(in.items[0]))
+	},
+	decode: decodeCloudEvents,
+	opaque: func(header http.Header) bool { return header.Get(ceVersion) != "" },
+}
+
+const (
+	cePrefix  = "Ce-"
+	ceVersion = "Ce-Specversion"
+)
+
+func isCloudEvent(o object) bool { return o.has("specversion", "type", "source", "id") }
+
+func mediaOf(header http.Header) string {
+	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return media
+}
+
+func decodeCloudEvents(in input) ([]Event, error) {
+	if in.header.Get(ceVersion) != "" {
+		return []Event{binaryCloudEvent(in)}, nil
+	}
+	if in.object != nil {
+		event, err := cloudEvent(in.object, in.object["data"], "")
+		return []Event{event}, err
+	}
+	if len(in.items) > in.limits.Events {
+		return nil, tooMany(len(in.items), in.limits.Events)
+	}
+	all := make([]Event, 0, len(in.items))
+	for i, item := range in.items {
+		fields := objectOf(item)
+		event, err := cloudEvent(fields, fields["data"], fmt.Sprintf("[%d]", i))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, event)
+	}
+	return all, nil
+}
+
+// binaryCloudEvent reads the attributes from the headers, which are percent-encoded.
+func binaryCloudEvent(in input) Event {
+	fields := object{}
+	for name, values := range in.header {
+		attribute, ok := strings.CutPrefix(name, cePrefix)
+		text, err := url.PathUnescape(values[0])
+		if !ok || err != nil || !utf8.ValidString(text) {
+			continue
+		}
+		if quoted, err := json.Marshal(text); err == nil {
+			fields[strings.ToLower(attribute)] = quoted
+		}
+	}
+	data := jsontext.Value(strings.TrimSpace(string(in.body)))
+	if inner, items, err := look(data, in.limits.Depth); err != nil || inner == nil && items == nil {
+		data, err = json.Marshal(strings.ToValidUTF8(string(data), "�"))
+		if err != nil {
+			data = nil
+		}
+	}
+	event, err := cloudEvent(fields, data, "")
+	if err != nil { // a header is missing, so that only the kind is known
+		event = Event{Category: fields.text("type"), Title: cmp.Or(fields.text("type"), "CloudEvent")}
+	}
+	return event
+}
+
+// ceContext are the attributes that have a place of their own.
+var ceContext = map[string]bool{
+	"specversion": true, "type": true, "id": true, "time": true, "data": true, "data_base64": true, "datacontenttype": true, "dataschema": true,
+	"subject": true, "severity": true, "status": true,
+}
+
+func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
+	for _, attribute := range []string{"type", "source", "id"} {
+		if o.text(attribute) == "" {
+			return Event{}, badField(join(at, attribute), "is needed in a CloudEvent")
+		}
+	}
+	event := Event{ID: joined(" ", o.text("source"), o.text("id")), Category: o.text("type"), StartedAt: timeOf(o.text("time")), Labels: map[string]string{}}
+	event.Title = joined(": ", o.text("type"), o.text("subject"))
+	severity, status := o.text("severity"), cmp.Or(o.text("status"), suffixOf(o.text("type")))
+	if inner := objectOf(data); inner != nil {
+		g := guess(data)
+		event.Title = cmp.Or(inner.first("title"), joined(": ", event.Title, g.title))
+		event.Text = cmp.Or(inner.first("text"), g.text, string(data))
+		event.addLink("Link", "link", cmp.Or(inner.text("link"), g.link))
+		severity, status = cmp.Or(severity, inner.text("severity"), g.severity), cmp.Or(status, inner.text("status"), g.status)
+	} else if data != nil && data.Kind() != 'n' {
+		event.Text = cmp.Or(textOf(data), string(data))
+	} else if raw, err := base64.StdEncoding.DecodeString(o.text("data_base64")); err == nil && utf8.Valid(raw) {
+		event.Text = string(raw)
+	}
+	event.setSeverity(severity)
+	if s, known := statuses[strings.ToLower(status)]; known {
+		event.Status = s
+		event.Fingerprint = joined(" ", o.text("source"), o.text("subject"), strings.TrimSuffix(o.text("type"), status))
+	}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if !ceContext[name] {
+			event.setLabel(name, o.text(name))
+		}
+	}
+	return event, nil
+}
+
+// suffixOf is the last word of a type like com.example.disk.resolved, where that is a status.
+func suffixOf(kind string) string {
+	last := kind[strings.LastIndexByte(kind, '.')+1:]
+	if _, known := statuses[strings.ToLower(last)]; known {
+		return last
+	}
+	return ""
+}

@@ -1,0 +1,105 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/vm"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of an expression. The language has no loops without end; these bound what one evaluation may cost.
+const (
+	maxExpression  = 4096    // bytes of code
+	maxNodes       = 1000    // of its syntax tree
+	maxMemory      = 100_000 // values made in one evaluation
+	maxFailureText = 200
+)
+
+// expression is code in the language of github.com/expr-lang/expr: it has no side effects and always ends.
+type expression struct {
+	code    string
+	program *vm.Program
+}
+
+func compileExpression(code string, options ...expr.Option) (*expression, error) {
+	if len(code) > maxExpression {
+		return nil, fmt.Errorf("the expression has %d bytes, at most %d are taken", len(code), maxExpression)
+	}
+	options = append(options, expr.MaxNodes(maxNodes), expr.AllowUndefinedVariables(), expr.DisableBuiltin("now"))
+	program, err := expr.Compile(code, options...)
+	if err != nil {
+		return nil, fmt.Errorf("%s", cut(strings.ReplaceAll(err.Error(), "\n", " "), maxFailureText))
+	}
+	return &expression{code: code, program: program}, nil
+}
+
+// evaluate answers an error where a value was not what the code takes it for: a field of nothing, a text for a number.
+func (x *expression) evaluate(env map[string]any) (any, error) {
+	machine := vm.VM{MemoryBudget: maxMemory}
+	value, err := machine.Run(x.program, env)
+	if err != nil {
+		return nil, fmt.Errorf("evaluate %s: %s", cut(x.code, maxFailureText), cut(firstLine(err.Error()), maxFailureText))
+	}
+	return value, nil
+}
+
+// value is what the code yields; nil where it cannot be evaluated, as with a field that is missing.
+func (x *expression) value(env map[string]any) any {
+	value, err := x.evaluate(env)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+func (x *expression) truth(env map[string]any) bool {
+	truth, _ := x.value(env).(bool)
+	return truth
+}
+
+func (x *expression) text(env map[string]any) string {
+	switch v := x.value(env).(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any, map[string]any:
+		return ""
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// decoded is a body as expressions see it: objects, arrays, strings, whole and other numbers, true, false and nil.
+func decoded(body jsontext.Value) any {
+	var value any
+	if json.Unmarshal(body, &value, lax, json.WithUnmarshalers(wholeNumbers)) != nil {
+		return nil
+	}
+	return value
+}
+
+// wholeNumbers keeps ids that have more digits than a float64 holds.
+var wholeNumbers = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
+	if dec.PeekKind() != '0' {
+		return errors.ErrUnsupported
+	}
+	number, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.Atoi(string(number)); err == nil {
+		*v = n
+		return nil
+	}
+	f, err := strconv.ParseFloat(string(number), 64)
+	*v = f
+	return err
+})

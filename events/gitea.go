@@ -1,0 +1,18 @@
+package events
+
+// gitea is the webhook of Gitea and Forgejo, in nearly GitHub's words
+// (https://docs.gitea.com/usage/webhooks).
+var gitea = source{
+	name: "gitea",
+	claims: func(in input) bool {
+		if in.header.Get(giteaEvent) != "" {
+			return true
+		}
+		repository := in.object.object("repository")
+		return in.header.Get(githubEvent) == "" && in.has("sender") && repository.text("full_name") != "" && !repository.has("node_id") && !in.has("sha", "context")
+	},
+	decode: one(func(in input) Event { return decodeForge(in, in.header.Get(giteaEvent)) }),
+}
+
+// giteaEvent is the header that says what happened. Gitea sends GitHub's too.
+const giteaEvent = "X-Gitea-Event"

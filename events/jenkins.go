@@ -1,0 +1,44 @@
+package events
+
+import (
+	"cmp"
+	"strings"
+)
+
+// jenkins is the webhook of Jenkins' Notification plugin (https://plugins.jenkins.io/notification/).
+var jenkins = source{
+	name:   "jenkins",
+	claims: func(in input) bool { return in.has("name", "build") && in.object.object("build").has("phase") },
+	decode: one(decodeJenkins),
+}
+
+func decodeJenkins(in input) Event {
+	build, name := in.object.object("build"), cmp.Or(in.text("display_name"), in.text("name"))
+	number, phase, status := strings.TrimSuffix(build.text("number"), ".0"), build.text("phase"), build.text("status")
+	outcome := cmp.Or(status, phase)
+	if phase == "STARTED" || phase == "QUEUED" { // a status is the one of the build before
+		outcome = phase
+	}
+	event := Event{
+		ID: joined(":", in.text("name"), number, phase, status), Category: in.text("name"), Severity: Info, Labels: map[string]string{},
+		Title: joined(" ", name, named("#", number), outcomeWord(outcome)), Text: joined("\n", build.text("notes"), lastLines(build.text("log"))),
+		StartedAt: timeOf(build.text("timestamp")),
+	}
+	event.Title = strings.Replace(event.Title, "# ", "#", 1)
+	if phase != "STARTED" && phase != "QUEUED" {
+		event.fail(status, joined(" ", "job", in.text("name")))
+	}
+	event.setLabel("phase", phase)
+	event.setLabel("status", status)
+	event.setLabel("branch", build.text("scm", "branch"))
+	event.addLink("Build", "build_url", cmp.Or(build.text("full_url"), build.text("url")))
+	return event
+}
+
+// maxLogLines is how much of a log is told.
+const maxLogLines = 10
+
+func lastLines(log string) string {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	return strings.Join(lines[max(0, len(lines)-maxLogLines):], "\n")
+}

@@ -1,0 +1,189 @@
+package events
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// look reads a body once: it must be one JSON value in valid UTF-8, with no name twice in an object, and nested no
+// deeper than allowed. It answers the fields of an object, or the items of an array, which point into the body.
+func look(body []byte, depth int) (fields object, items []jsontext.Value, err error) {
+	if at := invalidUTF8(body); at >= 0 {
+		return nil, nil, badJSON("the body is not valid UTF-8 at byte %d", at)
+	}
+	if at := deeperThan(body, depth); at >= 0 {
+		return nil, nil, badJSON("the body is nested more than %d deep at byte %d", depth, at)
+	}
+	if first := bytes.TrimSpace(body); first[0] != '{' && first[0] != '[' {
+		return nil, nil, badJSON("the body must be a JSON object or an array of objects")
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	if _, err := dec.ReadValue(); err != nil {
+		return nil, nil, syntaxFault(err, body)
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, nil, badJSON("the body is not JSON: there is more after its end at byte %d; post one object, or an array of them", dec.InputOffset())
+	}
+	value := jsontext.Value(bytes.TrimSpace(body))
+	if value[0] == '{' {
+		return objectOf(value), nil, nil
+	}
+	return nil, slices.Collect(itemsOf(value)), nil
+}
+
+// deeperThan is where a body is nested deeper than allowed, or -1. Brackets within strings are skipped.
+func deeperThan(body []byte, depth int) int {
+	if bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) <= depth {
+		return -1
+	}
+	open := 0
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '{', '[':
+			if open++; open > depth {
+				return i
+			}
+		case '}', ']':
+			open--
+		case '"':
+			i = endOfString(body, i)
+		}
+	}
+	return -1
+}
+
+func invalidUTF8(body []byte) int {
+	if utf8.Valid(body) {
+		return -1
+	}
+	for i := 0; i < len(body); {
+		r, size := utf8.DecodeRune(body[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// syntaxFault says what is wrong with a body that is no JSON.
+func syntaxFault(err error, body []byte) error {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return badJSON("the body is not JSON: it ends too early, after byte %d", len(body))
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
+		return badJSON("the body is not JSON: %s stands twice in one object, at byte %d", cut(pathOf(syntax.JSONPointer), maxPath), syntax.ByteOffset)
+	case errors.As(err, &syntax):
+		return badJSON("the body is not JSON: %s at byte %d", cut(syntax.Err.Error(), maxPath), syntax.ByteOffset)
+	default:
+		return badJSON("the body cannot be read: %s", cut(err.Error(), maxPath))
+	}
+}
+
+// maxPath is how much of a sender's own words is told in an error.
+const maxPath = 100
+
+// lax reads values that were looked at before.
+var lax = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// unmarshal decodes a value and turns its errors into ours; at is the path of the value within the body.
+func unmarshal(value jsontext.Value, v any, at string, options ...json.Options) error {
+	err := json.Unmarshal(value, v, append(options, lax)...)
+	if err == nil {
+		return nil
+	}
+	var wrong *json.SemanticError
+	if !errors.As(err, &wrong) {
+		return syntaxFault(err, value)
+	}
+	path := join(at, pathOf(wrong.JSONPointer))
+	if fault, ok := errors.AsType[*fieldError](err); ok {
+		return badField(cut(join(path, fault.below), maxPath), "%s", fault.says)
+	}
+	return badField(cut(path, maxPath), "must be %s, not %s", kindOf(wrong.GoType), nameOf(wrong.JSONKind))
+}
+
+// fieldError is a fault that a type found in its own value.
+type fieldError struct {
+	below string // the field, as seen from that value
+	says  string
+}
+
+// Error implements error.
+func (f *fieldError) Error() string { return f.below + " " + f.says }
+
+// pathOf writes a JSON pointer as people do: alerts[0].labels.team.
+func pathOf(pointer jsontext.Pointer) string {
+	var path strings.Builder
+	for name := range pointer.Tokens() {
+		if _, err := strconv.Atoi(name); err == nil {
+			path.WriteString("[" + name + "]")
+			continue
+		}
+		if path.Len() > 0 {
+			path.WriteByte('.')
+		}
+		path.WriteString(name)
+	}
+	return path.String()
+}
+
+func join(at, field string) string {
+	switch {
+	case at == "" && field == "":
+		return "the body"
+	case at == "":
+		return field
+	case field == "" || field[0] == '[':
+		return at + field
+	default:
+		return at + "." + field
+	}
+}
+
+func kindOf(t reflect.Type) string {
+	if t == nil {
+		return "another type"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "a number"
+	}
+}
+
+func nameOf(kind jsontext.Kind) string {
+	switch kind {
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{', '}':
+		return "an object"
+	case '[', ']':
+		return "an array"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	default:
+		return "that"
+	}
+}

@@ -1,0 +1,132 @@
+package events
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Mapping is a source of your own: where in its bodies an event's fields stand. Each is an expression over body, the
+// decoded JSON, item, the event's part of it, and header, a function that reads one
+// (https://expr-lang.org/docs/language-definition); a path like body.check.name is one. What is missing reads as empty.
+type Mapping struct {
+	Name   string // of the source, as in /hooks/{channel}/{name}
+	When   string // true for a body of this source; "" = only when it is named
+	Events string // a list, each item of which is an event; "" = the body is one
+
+	Category, Severity, Status, Title, Text, Link, ID, Fingerprint, StartedAt string
+
+	Labels []MappedLabel
+}
+
+// MappedLabel is a label and the expression for its value.
+type MappedLabel struct {
+	Name, Value string
+}
+
+var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// compiledMapping is a mapping whose expressions were compiled.
+type compiledMapping struct {
+	when, events *expression
+	fields       []mappedField
+}
+
+type mappedField struct {
+	set   func(e *Event, value string)
+	value *expression
+}
+
+// source compiles a mapping.
+func (m Mapping) source() (source, error) {
+	if !sourceName.MatchString(m.Name) {
+		return source{}, fmt.Errorf("source %q: a name is 1 to 63 of a-z, 0-9, _ and -, and begins with a letter or a digit", m.Name)
+	}
+	c := compiledMapping{}
+	var err error
+	compile := func(field, code string) *expression {
+		if code == "" || err != nil {
+			return nil
+		}
+		compiled, fault := compileExpression(code)
+		if fault != nil {
+			err = fmt.Errorf("source %s: %s: %w", m.Name, field, fault)
+		}
+		return compiled
+	}
+	c.when, c.events = compile("when", m.When), compile("events", m.Events)
+	for _, f := range m.fields() {
+		if compiled := compile(f.name, f.code); compiled != nil {
+			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
+		}
+	}
+	if err == nil && m.Title == "" && m.Text == "" {
+		err = fmt.Errorf("source %s: title or text is needed: one of them must say something", m.Name)
+	}
+	return source{name: m.Name, claims: c.claims, decode: c.decode}, err
+}
+
+type fieldCode struct {
+	name, code string
+	set        func(e *Event, value string)
+}
+
+func (m Mapping) fields() []fieldCode {
+	all := []fieldCode{
+		{"category", m.Category, func(e *Event, v string) { e.Category = v }},
+		{"severity", m.Severity, (*Event).setSeverity},
+		{"status", m.Status, (*Event).setStatus},
+		{"title", m.Title, func(e *Event, v string) { e.Title = v }},
+		{"text", m.Text, func(e *Event, v string) { e.Text = v }},
+		{"link", m.Link, func(e *Event, v string) { e.addLink("Link", "link", v) }},
+		{"id", m.ID, func(e *Event, v string) { e.ID = v }},
+		{"fingerprint", m.Fingerprint, func(e *Event, v string) { e.Fingerprint = v }},
+		{"started_at", m.StartedAt, func(e *Event, v string) { e.StartedAt = timeOf(v) }},
+	}
+	for _, l := range m.Labels {
+		all = append(all, fieldCode{"labels." + l.Name, l.Value, func(e *Event, v string) { e.setLabel(l.Name, v) }})
+	}
+	return all
+}
+
+func (c compiledMapping) claims(in input) bool {
+	if c.when == nil {
+		return false
+	}
+	return c.when.truth(surroundings(in, decoded(in.body)))
+}
+
+func (c compiledMapping) decode(in input) ([]Event, error) {
+	body := decoded(in.body)
+	items := []any{body}
+	if c.events != nil {
+		list, ok := c.events.value(surroundings(in, body)).([]any)
+		if !ok {
+			return nil, badField("the body", "has no list of events where this source expects one")
+		}
+		items = list
+	} else if list, ok := body.([]any); ok {
+		items = list
+	}
+	if len(items) > in.limits.Events {
+		return nil, tooMany(len(items), in.limits.Events)
+	}
+	all := make([]Event, 0, len(items))
+	for i, item := range items {
+		env := surroundings(in, body)
+		env["item"] = item
+		var event Event
+		for _, f := range c.fields {
+			f.set(&event, f.value.text(env))
+		}
+		if event.Title == "" && event.Text == "" {
+			return nil, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text where this source expects them")
+		}
+		all = append(all, event)
+	}
+	return all, nil
+}
+
+// surroundings are what an expression of a mapping sees.
+func surroundings(in input, body any) map[string]any {
+	return map[string]any{"body": body, "item": body, "header": in.header.Get}
+}

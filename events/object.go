@@ -1,0 +1,192 @@
+package events
+
+import (
+	"bytes"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// object is a JSON object of a sender whose bodies vary: what is missing, or of another type than expected, reads as
+// empty. Its values are decoded when they are asked for. Senders that keep to one shape are decoded into structs
+// instead, where a wrong type is an error.
+type object map[string]jsontext.Value
+
+// has tells whether all these fields are there, whatever they hold.
+func (o object) has(names ...string) bool {
+	for _, name := range names {
+		if _, ok := o[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// at is the value at a path, or nil.
+func (o object) at(path ...string) jsontext.Value {
+	value := o[path[0]]
+	for _, name := range path[1:] {
+		value = objectOf(value)[name]
+	}
+	return value
+}
+
+// text is the value at a path as text: of strings, numbers (as they are written), true and false.
+func (o object) text(path ...string) string { return textOf(o.at(path...)) }
+
+// object is the object at a path, or an empty one.
+func (o object) object(path ...string) object { return objectOf(o.at(path...)) }
+
+// list is the list at a path.
+func (o object) list(path ...string) []jsontext.Value {
+	return slices.Collect(itemsOf(o.at(path...)))
+}
+
+// objects are the objects in the list at a path.
+func (o object) objects(path ...string) []object {
+	var all []object
+	for _, item := range o.list(path...) {
+		if fields := objectOf(item); fields != nil {
+			all = append(all, fields)
+		}
+	}
+	return all
+}
+
+// texts are the texts in the list at a path.
+func (o object) texts(path ...string) []string {
+	var all []string
+	for _, item := range o.list(path...) {
+		if text := textOf(item); text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// first is the text of the first of these fields that says something.
+func (o object) first(names ...string) string {
+	for _, name := range names {
+		if text := o.text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// pairs reads labels from an object of texts, or from a list of [name, value], {"key", "value"} or {"name", "value"}.
+func (o object) pairs(path ...string) map[string]string {
+	all := map[string]string{}
+	for name, value := range o.object(path...) {
+		all[name] = textOf(value)
+	}
+	for _, item := range o.list(path...) {
+		if fields := objectOf(item); fields != nil {
+			all[fields.first("key", "name", "tag")] = fields.text("value")
+			continue
+		}
+		if pair := slices.Collect(itemsOf(item)); len(pair) == 2 {
+			all[textOf(pair[0])] = textOf(pair[1])
+		}
+	}
+	delete(all, "")
+	return all
+}
+
+func objectOf(value jsontext.Value) object {
+	if value.Kind() != '{' {
+		return nil
+	}
+	fields := make(object, 16)
+	maps.Insert(fields, fieldsOf(value))
+	return fields
+}
+
+// textOf is a scalar as text.
+func textOf(value jsontext.Value) string {
+	switch value.Kind() {
+	case '"':
+		return unquoted(value)
+	case '0', 't', 'f':
+		return string(value)
+	default:
+		return ""
+	}
+}
+
+// unquoted is the text of a string.
+func unquoted(value jsontext.Value) string {
+	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return interned(inner)
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Names and values of labels repeat within a webhook and from one to the next: the latest are kept, each as one string.
+var (
+	internSeed = maphash.MakeSeed()
+	internKept [1024]atomic.Pointer[string]
+)
+
+// maxInterned is the longest text that is kept.
+const maxInterned = 64
+
+func interned(text []byte) string {
+	if len(text) > maxInterned {
+		return string(text)
+	}
+	slot := &internKept[maphash.Bytes(internSeed, text)%uint64(len(internKept))]
+	if kept := slot.Load(); kept != nil && *kept == string(text) {
+		return *kept
+	}
+	fresh := string(text)
+	slot.Store(&fresh)
+	return fresh
+}
+
+// labels are scalars by name, kept as text.
+type labels map[string]string
+
+// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
+func (l *labels) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	r := reader{body: value}
+	if *l = r.labels(); !r.mismatch {
+		return nil
+	}
+	for name, v := range fieldsOf(value) {
+		if kind := v.Kind(); kind == '{' || kind == '[' {
+			return &fieldError{below: name, says: "must be a string, a number, true or false"}
+		}
+	}
+	return &fieldError{says: "must be an object of strings, numbers, true or false"}
+}
+
+// identifier is a string or a number.
+type identifier string
+
+// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
+func (id *identifier) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch value.Kind() {
+	case 'n':
+	case '"', '0':
+		*id = identifier(textOf(value))
+	default:
+		return &fieldError{says: "must be a string or a number"}
+	}
+	return nil
+}

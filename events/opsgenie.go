@@ -1,0 +1,46 @@
+package events
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// opsgenie is the webhook of Opsgenie (https://support.atlassian.com/opsgenie/docs/opsgenie-edge-connector-alert-action-data/).
+var opsgenie = source{
+	name:   "opsgenie",
+	claims: func(in input) bool { return in.has("action", "alert") && in.object.object("alert").has("alertId") },
+	decode: one(decodeOpsgenie),
+}
+
+func decodeOpsgenie(in input) Event {
+	alert, action := in.object.object("alert"), in.text("action")
+	event := Event{
+		ID: joined(":", alert.text("alertId"), action, alert.text("updatedAt")), Category: cmp.Or(alert.text("entity"), alert.text("message")),
+		Title: cmp.Or(alert.text("message"), "Opsgenie alert"), Text: alert.text("description"), Fingerprint: cmp.Or(alert.text("alias"), alert.text("alertId")),
+		StartedAt: timeOf(alert.text("createdAt")), Labels: map[string]string{},
+	}
+	priority := alert.text("priority")
+	if len(priority) == 1 { // old bodies have a number
+		priority = "P" + priority
+	}
+	event.setSeverity(priority)
+	switch action {
+	case "Create", "UnAcknowledge", "Escalate":
+		event.Status = Firing
+	case "Close", "Delete":
+		event.Status = Resolved
+	default: // Acknowledge, AddNote, ...: it is still what it was
+		event.Title = joined(": ", action, event.Title)
+	}
+	event.setLabel("action", action)
+	event.setLabel("entity", alert.text("entity"))
+	event.setLabel("tags", strings.Join(alert.texts("tags"), ", "))
+	event.setLabel("by", alert.text("username"))
+	details := alert.object("details")
+	for _, name := range slices.Sorted(maps.Keys(details)) {
+		event.setLabel(name, details.text(name))
+	}
+	return event
+}

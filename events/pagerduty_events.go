@@ -1,0 +1,48 @@
+package events
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// pagerdutyEvents is what tools send to PagerDuty (Events API v2, /v2/enqueue), for those whose URL can be changed
+// (https://developer.pagerduty.com/docs/events-api-v2-overview). The routing key is not kept.
+var pagerdutyEvents = source{
+	name:   "pagerduty_events_v2",
+	claims: func(in input) bool { return in.has("event_action", "payload") || in.has("event_action", "dedup_key") },
+	decode: one(decodePagerdutyEvents),
+}
+
+func decodePagerdutyEvents(in input) Event {
+	payload := in.object.object("payload")
+	summary := payload.text("summary")
+	event := Event{
+		Category: cmp.Or(payload.text("class"), payload.text("component"), payload.text("group"), payload.text("source")),
+		Title:    cmp.Or(summary, joined(" ", "PagerDuty event", in.text("event_action"))), Fingerprint: in.text("dedup_key"),
+		StartedAt: timeOf(payload.text("timestamp")), Labels: map[string]string{},
+	}
+	details := payload.object("custom_details")
+	for _, name := range slices.Sorted(maps.Keys(details)) {
+		if value := details.text(name); value != "" {
+			event.Text = joined("\n", event.Text, name+": "+value)
+		}
+	}
+	switch action := in.text("event_action"); action {
+	case "trigger":
+		event.Status = Firing
+	case "resolve":
+		event.Status = Resolved
+	default: // acknowledge
+		event.setLabel("action", action)
+	}
+	event.setSeverity(payload.text("severity"))
+	event.setLabel("source", payload.text("source"))
+	event.setLabel("component", payload.text("component"))
+	event.setLabel("group", payload.text("group"))
+	event.addLink(cmp.Or(in.text("client"), "Source"), "client_url", in.text("client_url"))
+	for _, link := range in.objects("links") {
+		event.addLink(cmp.Or(link.text("text"), "Link"), "link", link.text("href"))
+	}
+	return event
+}

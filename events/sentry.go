@@ -1,0 +1,145 @@
+package events
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+)
+
+// sentry is the webhook of a Sentry integration (issues, errors, issue alerts, metric alerts), and that of its legacy
+// plugin (https://docs.sentry.io/organization/integrations/integration-platform/webhooks/).
+var sentry = source{
+	name: "sentry",
+	claims: func(in input) bool {
+		return in.header.Get(sentryResource) != "" || in.has("action", "data", "installation") || isSentryPlugin(in)
+	},
+	decode: one(decodeSentry),
+}
+
+// sentryResource is the header that says what a webhook is about.
+const sentryResource = "Sentry-Hook-Resource"
+
+func isSentryPlugin(in input) bool { return in.has("project_slug", "culprit", "event") }
+
+func decodeSentry(in input) Event {
+	var event Event
+	action := in.text("action")
+	switch data := in.object.object("data"); {
+	case isSentryPlugin(in):
+		event = sentryPlugin(in.object)
+	case data.at("metric_alert") != nil:
+		event = sentryMetric(data, action)
+	case data.at("issue") != nil:
+		event = sentryIssue(data.object("issue"), action)
+	case data.at("event") != nil:
+		event = sentryError(data.object("event"), cmp.Or(data.text("triggered_rule"), data.text("issue_alert", "title")))
+	case data.at("error") != nil:
+		event = sentryError(data.object("error"), "")
+	default: // installation, comment, seer: something happened in Sentry, and nothing is wrong
+		resource := cmp.Or(in.header.Get(sentryResource), "webhook")
+		event = Event{Category: resource, Title: "Sentry: " + joined(" ", resource, action), Severity: Info, Text: data.text("comment")}
+	}
+	if actor := in.text("actor", "name"); actor != "" && actor != "Sentry" {
+		event.setLabel("actor", actor)
+	}
+	return event
+}
+
+// sentryError is an error, or an issue alert that one set off.
+func sentryError(e object, rule string) Event {
+	project := sentryProject(e.text("url"))
+	event := Event{
+		ID: joined(":", e.text("event_id"), rule), Category: cmp.Or(rule, project, "sentry"), Title: sentryTitle(e), Text: sentryText(e),
+		Labels: map[string]string{}, Fingerprint: named("issue", e.text("issue_id")), Status: Firing, StartedAt: timeOf(e.text("datetime")),
+	}
+	event.setSeverity(e.text("level"))
+	event.setLabel("project", project)
+	event.setLabel("environment", e.text("environment"))
+	event.setLabel("release", e.text("release"))
+	event.addLink("Sentry", "web_url", e.text("web_url"))
+	return event
+}
+
+// sentryIssue is a change of an issue.
+func sentryIssue(issue object, action string) Event {
+	project := issue.text("project", "slug")
+	event := Event{
+		ID:       joined(":", issue.text("id"), action, issue.text("lastSeen"), issue.text("count")),
+		Category: cmp.Or(project, "sentry"), Title: sentryTitle(issue), Text: sentryText(issue), Labels: map[string]string{},
+		Fingerprint: named("issue", issue.text("id")), StartedAt: timeOf(issue.text("firstSeen")),
+	}
+	event.setSeverity(issue.text("level"))
+	switch action {
+	case "created", "unresolved":
+		event.Status = Firing
+	case "resolved":
+		event.Status = Resolved
+	default: // assigned, archived: it is still what it was
+		event.Note = "Sentry: " + action
+	}
+	event.setLabel("project", project)
+	event.setLabel("issue", issue.text("shortId"))
+	event.addLink("Sentry", "permalink", cmp.Or(issue.text("permalink"), issue.text("web_url")))
+	return event
+}
+
+// sentryMetric is a metric alert: its action says how bad it is.
+func sentryMetric(data object, action string) Event {
+	alert := data.object("metric_alert")
+	rule := alert.text("alert_rule", "name")
+	event := Event{
+		ID:       joined(":", alert.text("id"), action, cmp.Or(alert.text("date_closed"), alert.text("date_started"), alert.text("date_detected"))),
+		Category: cmp.Or(rule, "sentry"), Title: cmp.Or(data.text("description_title"), alert.text("title"), rule, "Sentry metric alert"),
+		Text: data.text("description_text"), Labels: map[string]string{},
+		Fingerprint: named("metric alert", cmp.Or(alert.text("identifier"), alert.text("id"))), Status: Firing,
+		StartedAt: timeOf(cmp.Or(alert.text("date_started"), alert.text("date_detected"))),
+	}
+	switch action {
+	case "resolved":
+		event.Status, event.Severity = Resolved, Info
+	default:
+		event.setSeverity(action)
+	}
+	event.addLink("Sentry", "web_url", data.text("web_url"))
+	return event
+}
+
+// sentryPlugin is the body of the legacy plugin.
+func sentryPlugin(o object) Event {
+	e := o.object("event")
+	project := cmp.Or(o.text("project_slug"), o.text("project"))
+	event := Event{
+		ID: e.text("event_id"), Category: cmp.Or(project, "sentry"), Title: cmp.Or(sentryTitle(e), o.text("message"), o.text("culprit"), "Sentry error"),
+		Text: joined("\n", o.text("message"), o.text("culprit")), Labels: map[string]string{}, Fingerprint: named("issue", o.text("id")), Status: Firing,
+	}
+	event.setSeverity(o.text("level"))
+	event.setLabel("project", project)
+	event.setLabel("environment", e.text("environment"))
+	event.setLabel("release", e.text("release"))
+	event.setLabel("rule", strings.Join(o.texts("triggering_rules"), ", "))
+	event.addLink("Sentry", "url", o.text("url"))
+	return event
+}
+
+func sentryTitle(o object) string {
+	kind, value := o.text("metadata", "type"), strings.TrimSpace(o.text("metadata", "value"))
+	return cmp.Or(o.text("title"), joined(": ", kind, value), o.text("message"), o.text("culprit"))
+}
+
+func sentryText(o object) string {
+	return joined("\n", strings.TrimSpace(o.text("message")), named("in", o.text("culprit")))
+}
+
+// sentryProject reads the project from an address of Sentry's API, .../projects/<organisation>/<project>/...
+func sentryProject(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	_, rest, ok := strings.Cut(u.Path, "/projects/")
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) < 2 {
+		return ""
+	}
+	return parts[1]
+}

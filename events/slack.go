@@ -1,0 +1,183 @@
+package events
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// SlackMessage is a message in Slack's own words, to be shown as it is, but for mentions. Title and Text of its event say
+// the same in plain text.
+type SlackMessage struct {
+	Text        string         `json:"text,omitempty"`        // mrkdwn; Slack shows blocks in its place
+	Blocks      jsontext.Value `json:"blocks,omitempty"`      // an array
+	Attachments jsontext.Value `json:"attachments,omitempty"` // an array
+	TS          string         `json:"ts,omitempty"`          // the name that the sender was given for this message
+	Thread      string         `json:"thread,omitempty"`      // the name of the message that this one replies to
+	Update      bool           `json:"update,omitempty"`      // it takes the place of the message of that name
+}
+
+// slack is what tools send to Slack: the body of an incoming webhook or of chat.postMessage
+// (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks).
+var slack = source{
+	name: "slack",
+	claims: func(in input) bool {
+		return isArray(in.object["attachments"]) || isArray(in.object["blocks"]) ||
+			in.has("text") && (in.has("channel") || in.has("username") || in.has("icon_emoji") || in.has("mrkdwn")) && !in.has("title")
+	},
+	decode: decodeSlack,
+}
+
+func isArray(value jsontext.Value) bool { return value.Kind() == '[' }
+
+func decodeSlack(in input) ([]Event, error) {
+	message := &SlackMessage{Text: in.text("text"), Blocks: slackList(in, "blocks"), Attachments: slackList(in, "attachments"), Thread: in.text("thread_ts")}
+	blocks := object{"": message.Blocks}.objects("")
+	attachments := object{"": message.Attachments}.objects("")
+	title, rest := slackTitle(message.Text, blocks, attachments)
+	if title == "" {
+		return nil, badField("text", "is empty, and so are blocks and attachments: one of them must say something")
+	}
+	event := Event{Category: in.text("username"), Title: title, Text: rest, Slack: message}
+	for _, attachment := range attachments {
+		event.severityFromColor(attachment.text("color"))
+		event.addLink("Link", "title_link", attachment.text("title_link"))
+	}
+	if event.Severity == "" {
+		event.Severity = Info
+	}
+	switch {
+	case strings.HasPrefix(title, "[FIRING"):
+		event.Status = Firing
+	case strings.HasPrefix(title, "[RESOLVED"):
+		event.Status = Resolved
+	}
+	event.setLabel("username", in.text("username"))
+	return []Event{event}, nil
+}
+
+// slackList is a list, or JSON in a string as forms have it; anything else is none.
+func slackList(in input, name string) jsontext.Value {
+	value := in.object[name]
+	if value.Kind() == '"' {
+		value = jsontext.Value(strings.TrimSpace(unquoted(value)))
+		if _, _, err := look(value, in.limits.Depth); err != nil {
+			return nil
+		}
+	}
+	if !isArray(value) || string(value) == "[]" {
+		return nil
+	}
+	return value
+}
+
+// slackTitle says a message in plain text: its title, and the rest.
+func slackTitle(text string, blocks, attachments []object) (title, rest string) {
+	lines := []string{}
+	add := func(mrkdwn string) {
+		if plain := strings.TrimSpace(plainText(mrkdwn)); plain != "" {
+			lines = append(lines, plain)
+		}
+	}
+	for _, a := range attachments {
+		add(a.text("title"))
+	}
+	for _, block := range blocks {
+		if block.text("type") == "header" {
+			add(block.text("text", "text"))
+		}
+	}
+	add(text)
+	for _, block := range blocks {
+		addBlock(block, add)
+	}
+	for _, a := range attachments {
+		addAttachment(a, add)
+	}
+	if len(lines) == 0 {
+		return "", ""
+	}
+	title, more, _ := strings.Cut(lines[0], "\n")
+	rest = joined("\n", append([]string{title, strings.TrimSpace(more)}, lines[1:]...)...)
+	return title, strings.TrimPrefix(strings.TrimPrefix(rest, title), "\n")
+}
+
+func addBlock(block object, add func(string)) {
+	add(block.text("text", "text"))
+	for _, field := range block.objects("fields") {
+		add(field.text("text"))
+	}
+	for _, element := range block.objects("elements") {
+		add(cmp.Or(element.text("text"), richText(element, 0)))
+	}
+}
+
+func addAttachment(a object, add func(string)) {
+	add(a.text("pretext"))
+	add(a.text("text"))
+	for _, field := range a.objects("fields") {
+		add(joined(": ", field.text("title"), field.text("value")))
+	}
+	for _, block := range a.objects("blocks") {
+		addBlock(block, add)
+	}
+	if a.text("title") == "" && a.text("text") == "" {
+		add(a.text("fallback"))
+	}
+}
+
+// maxRichText is how deep lists and quotes of a rich text are followed.
+const maxRichText = 5
+
+// richText is the text of a rich_text element.
+func richText(element object, depth int) string {
+	if depth > maxRichText {
+		return ""
+	}
+	var parts []string
+	for _, part := range element.objects("elements") {
+		parts = append(parts, cmp.Or(part.text("text"), part.text("url"), richText(part, depth+1)))
+	}
+	return strings.Join(parts, "")
+}
+
+// slackColors are the colours that tools use, and what they mean by them.
+var slackColors = map[string]Severity{
+	"danger": Error, "#a30200": Error, "#e01e5a": Error, "#ff0000": Error, "#d00000": Error, "#a30202": Error, "#d63232": Error,
+	"warning": Warning, "#daa038": Warning, "#ecb22e": Warning, "#ffa500": Warning,
+	"good": Info, "#2eb886": Info, "#36a64f": Info, "#2eb67d": Info,
+}
+
+func (e *Event) severityFromColor(color string) {
+	if severity, known := slackColors[strings.ToLower(color)]; known && e.Severity == "" {
+		e.Severity = severity
+	}
+}
+
+// plainText says mrkdwn without links and entities: <https://example.com|the page> is "the page".
+func plainText(mrkdwn string) string {
+	var plain strings.Builder
+	for {
+		before, rest, found := strings.Cut(mrkdwn, "<")
+		plain.WriteString(before)
+		inner, after, closed := strings.Cut(rest, ">")
+		if !found || !closed {
+			plain.WriteString(rest)
+			break
+		}
+		target, label, labelled := strings.Cut(inner, "|")
+		switch {
+		case labelled:
+			plain.WriteString(label)
+		case strings.HasPrefix(target, "!"): // a mention, which must not come alive again
+			plain.WriteString(strings.TrimPrefix(target, "!"))
+		default:
+			plain.WriteString(target)
+		}
+		mrkdwn = after
+	}
+	return entities.Replace(plain.String())
+}
+
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")

@@ -1,0 +1,43 @@
+package events
+
+import (
+	"cmp"
+	"strings"
+)
+
+// uptimeRobot is the webhook of UptimeRobot: JSON that the user wrote, or the same variables as a form
+// (https://uptimerobot.com/integrations/webhooks-integration/).
+var uptimeRobot = source{
+	name: "uptimerobot",
+	claims: func(in input) bool {
+		return in.has("monitorFriendlyName") || in.has("monitor_friendly_name") || in.has("monitorID", "alertType")
+	},
+	decode: one(decodeUptimeRobot),
+}
+
+func decodeUptimeRobot(in input) Event {
+	o := object{}
+	for name, value := range filledIn(in.object) {
+		o[lettersOf(name)] = value
+	}
+	name, kind := o.first("monitorfriendlyname", "monitorurl"), o.text("alerttypefriendlyname")
+	event := Event{
+		Category: cmp.Or(name, "uptimerobot"), Title: cmp.Or(joined(" is ", name, strings.ToLower(kind)), "UptimeRobot alert"),
+		Text: o.text("alertdetails"), Fingerprint: named("monitor", o.first("monitorid", "monitorfriendlyname")), StartedAt: timeOf(o.text("alertdatetime")),
+		Labels: map[string]string{},
+	}
+	switch o.text("alerttype") {
+	case "1":
+		event.Status, event.Severity = Firing, Error
+	case "2":
+		event.Status, event.Severity = Resolved, Info
+	default: // 3: a certificate ends soon
+		event.setLabel("alert_type", kind)
+	}
+	if id := o.text("alertid"); id != "" {
+		event.ID = joined(":", id, o.text("alerttype"))
+	}
+	event.setLabel("duration", o.text("alertfriendlyduration"))
+	event.addLink("Monitored", "monitor_url", o.text("monitorurl"))
+	return event
+}

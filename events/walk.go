@@ -1,0 +1,186 @@
+package events
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// These walk over JSON that was looked at before: it is known to be valid, so that only its structure has to be followed.
+
+// fieldsOf are the names and values of an object, which point into it; nothing of any other value.
+func fieldsOf(value jsontext.Value) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		if value.Kind() != '{' {
+			return
+		}
+		for i := skipSpace(value, 1); value[i] != '}'; {
+			end := skipValue(value, i)
+			name := unquoted(value[i:end])
+			i = skipSpace(value, skipSpace(value, end)+1) // the colon
+			end = skipValue(value, i)
+			if !yield(name, value[i:end:end]) {
+				return
+			}
+			i = nextItem(value, end)
+		}
+	}
+}
+
+// itemsOf are the items of an array; nothing of any other value.
+func itemsOf(value jsontext.Value) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		if value.Kind() != '[' {
+			return
+		}
+		for i := skipSpace(value, 1); value[i] != ']'; {
+			end := skipValue(value, i)
+			if !yield(value[i:end:end]) {
+				return
+			}
+			i = nextItem(value, end)
+		}
+	}
+}
+
+// nextItem is where the item after a comma begins, or where the closing bracket stands.
+func nextItem(value jsontext.Value, i int) int {
+	if i = skipSpace(value, i); value[i] == ',' {
+		i = skipSpace(value, i+1)
+	}
+	return i
+}
+
+func skipSpace(value jsontext.Value, i int) int {
+	for value[i] == ' ' || value[i] == '\n' || value[i] == '\r' || value[i] == '\t' {
+		i++
+	}
+	return i
+}
+
+// skipValue is where the value that begins at i ends.
+func skipValue(value jsontext.Value, i int) int {
+	open := 0
+	for ; i < len(value); i++ {
+		switch value[i] {
+		case '"':
+			if i = endOfString(value, i); open == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			open++
+		case '}', ']':
+			if open--; open <= 0 {
+				return i + 1 + open // a number, true, false or null ends before the bracket of what holds it
+			}
+		case ',', ' ', '\n', '\r', '\t':
+			if open == 0 {
+				return i
+			}
+		}
+	}
+	return i
+}
+
+// endOfString is where the string that begins at i ends: the place of its closing quote.
+func endOfString(body []byte, i int) int {
+	for {
+		n := bytes.IndexByte(body[i+1:], '"')
+		if n < 0 {
+			return len(body)
+		}
+		i += n + 1
+		slashes := 0
+		for body[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// reader reads a value in one pass, for the sources that send the most.
+type reader struct {
+	body     jsontext.Value
+	at       int
+	mismatch bool // a value had another type than it was read as
+}
+
+// fields calls f for each field of an object; f reads the value, or leaves it.
+func (r *reader) fields(f func(name string)) {
+	r.each('{', '}', func() {
+		name := r.text()
+		r.at = skipSpace(r.body, r.at) + 1 // the colon
+		r.at = skipSpace(r.body, r.at)
+		before := r.at
+		if f(name); r.at == before {
+			r.at = skipValue(r.body, r.at)
+		}
+	})
+}
+
+// items calls f for each item of an array; f reads it.
+func (r *reader) items(f func()) { r.each('[', ']', f) }
+
+func (r *reader) each(first, last byte, f func()) {
+	if r.body[r.at] != first {
+		r.other('n')
+		return
+	}
+	for r.at = skipSpace(r.body, r.at+1); r.body[r.at] != last; r.at = nextItem(r.body, r.at) {
+		f()
+	}
+	r.at++
+}
+
+// other skips a value of another type; null stands for any.
+func (r *reader) other(allowed byte) {
+	r.mismatch = r.mismatch || r.body[r.at] != allowed
+	r.at = skipValue(r.body, r.at)
+}
+
+// text is a string.
+func (r *reader) text() string {
+	if r.body[r.at] != '"' {
+		r.other('n')
+		return ""
+	}
+	begin := r.at
+	r.at = endOfString(r.body, r.at) + 1
+	return unquoted(r.body[begin:r.at])
+}
+
+// number is a number.
+func (r *reader) number() float64 {
+	begin := r.at
+	r.at = skipValue(r.body, r.at)
+	n, err := strconv.ParseFloat(string(r.body[begin:r.at]), 64)
+	r.mismatch = r.mismatch || err != nil && r.body[begin] != 'n'
+	return n
+}
+
+// labels are an object of scalars.
+func (r *reader) labels() labels {
+	if r.body[r.at] != '{' {
+		r.other('n')
+		return nil
+	}
+	all := make(labels, 8)
+	r.fields(func(name string) {
+		switch r.body[r.at] {
+		case '"':
+			all[name] = r.text()
+		case '{', '[':
+			r.mismatch = true
+		case 'n':
+		default:
+			begin := r.at
+			r.at = skipValue(r.body, r.at)
+			all[name] = string(r.body[begin:r.at])
+		}
+	})
+	return all
+}
