@@ -8,7 +8,9 @@ package configs
 import (
 	"time"
 
+	"slackrelay/events"
 	"slackrelay/ratelimit"
+	"slackrelay/server"
 )
 
 // Config is everything that can be set. Each field's comment ends with its default.
@@ -74,10 +76,44 @@ type Config struct {
 	DeadLetters int64 `yaml:"dead_letters" split_words:"true"`
 	// AllowUnauthenticated lets channels without an ingress token be reached from other machines (false).
 	AllowUnauthenticated bool `yaml:"allow_unauthenticated" split_words:"true"`
+	// TrustedProxies are addresses and ranges of proxies that are believed when X-Forwarded-For says where a request comes
+	// from (none).
+	TrustedProxies []string `yaml:"trusted_proxies" split_words:"true"`
+	// TLSCertFile and TLSKeyFile make the public listener speak TLS; files that change are read again (empty).
+	TLSCertFile string `yaml:"tls_cert_file" split_words:"true"`
+	TLSKeyFile  string `yaml:"tls_key_file"  split_words:"true"`
+	// TLSClientCAFile holds the authorities of client certificates, for credentials of kind mtls (empty).
+	TLSClientCAFile string `yaml:"tls_client_ca_file" split_words:"true"`
+	// MaxBody is the most bytes of a webhook's body, as it is and unpacked (1048576).
+	MaxBody int64 `yaml:"max_body" split_words:"true"`
+	// MaxEvents is the most events of a webhook (1000), MaxDepth how deep its JSON may be nested (100).
+	MaxEvents int64 `yaml:"max_events" split_words:"true"`
+	MaxDepth  int64 `yaml:"max_depth"  split_words:"true"`
+	// MaxTitle, MaxText and MaxLabel are the most characters of an event's title, text, and each label, and MaxLabels how many
+	// labels it may have; what is longer is cut (1000, 12000, 1000 and 64).
+	MaxTitle  int64 `yaml:"max_title"  split_words:"true"`
+	MaxText   int64 `yaml:"max_text"   split_words:"true"`
+	MaxLabel  int64 `yaml:"max_label"  split_words:"true"`
+	MaxLabels int64 `yaml:"max_labels" split_words:"true"`
+	// MaxConcurrent is how many webhooks one address may have in hand at a time; more are answered 503 (256).
+	MaxConcurrent int64 `yaml:"max_concurrent" split_words:"true"`
+	// CanaryInterval is how often a message goes the whole way to Slack, to see whether it arrives; 0s = never (0s).
+	CanaryInterval time.Duration `yaml:"canary_interval" split_words:"true"`
+	// CanaryWithin is how long it may take before the operations channel is told (1m).
+	CanaryWithin time.Duration `yaml:"canary_within" split_words:"true"`
+	// CanarySlackChannel is where it goes, by the bot token (empty).
+	CanarySlackChannel string `yaml:"canary_slack_channel" split_words:"true"`
+	// CanaryWebhookURL is an incoming webhook instead (empty).
+	CanaryWebhookURL     Secret `yaml:"canary_webhook_url"      split_words:"true"`
+	CanaryWebhookURLFile string `yaml:"canary_webhook_url_file" split_words:"true"`
 	// LogLevel is debug, info, warn or error (info).
 	LogLevel string `yaml:"log_level" split_words:"true"`
 	// LogFormat is text or json (text).
 	LogFormat string `yaml:"log_format" split_words:"true"`
+	// Sources are body formats of your own (none).
+	Sources []Source `yaml:"sources" ignored:"true"`
+	// Schedules are times that rules can name (none).
+	Schedules []Schedule `yaml:"schedules" ignored:"true"`
 	// Channels are the destinations (one, named default).
 	Channels []Channel `yaml:"channels" ignored:"true"`
 }
@@ -160,6 +196,16 @@ type Channel struct {
 	// IngressToken is the bearer token that senders must present (empty).
 	IngressToken     Secret `yaml:"ingress_token"      split_words:"true"`
 	IngressTokenFile string `yaml:"ingress_token_file" split_words:"true"`
+	// Auth are further ways for senders to show who they are; any is enough (none).
+	Auth []Credential `yaml:"auth" ignored:"true"`
+	// AllowFrom are the addresses and ranges that may send; empty = all (none).
+	AllowFrom []string `yaml:"allow_from" split_words:"true"`
+	// OnDrop are sources that are answered 429 when everything of a webhook was dropped, instead of 202 (none).
+	OnDrop []OnDrop `yaml:"on_drop" ignored:"true"`
+	// Rules classify events before the limits are asked; the first that matches decides (none).
+	Rules []Rule `yaml:"rules" ignored:"true"`
+	// RuleTests are webhooks and what the rules must make of them (none).
+	RuleTests []RuleTest `yaml:"rule_tests" ignored:"true"`
 	// Levels are tiers beyond channel and category, or in their place by name (none).
 	Levels []Level `yaml:"levels" ignored:"true"`
 	// FirstNotice keeps slots for categories of which nothing was heard lately (off).
@@ -172,6 +218,7 @@ type Channel struct {
 
 // Default is the configuration of a relay that nobody configured.
 func Default() Config {
+	limits := events.DefaultLimits()
 	return Config{
 		Listen:       "127.0.0.1:8080",
 		OpsListen:    "127.0.0.1:9090",
@@ -183,9 +230,23 @@ func Default() Config {
 		SlackTimeout: 5 * time.Second,
 		SlackSettle:  10 * time.Second,
 		DeadLetters:  1000,
-		LogLevel:     "info",
-		LogFormat:    "text",
-		Channels:     []Channel{DefaultChannel("default")},
+
+		TrustedProxies: []string{},
+		MaxBody:        server.DefaultMaxBody,
+		MaxEvents:      int64(limits.Events),
+		MaxDepth:       int64(limits.Depth),
+		MaxTitle:       int64(limits.Title),
+		MaxText:        int64(limits.Text),
+		MaxLabel:       int64(limits.Label),
+		MaxLabels:      int64(limits.Labels),
+		MaxConcurrent:  server.DefaultMaxConcurrent,
+		CanaryWithin:   time.Minute,
+
+		LogLevel:  "info",
+		LogFormat: "text",
+		Sources:   []Source{},
+		Schedules: []Schedule{},
+		Channels:  []Channel{DefaultChannel("default")},
 	}
 }
 
@@ -216,6 +277,11 @@ func DefaultChannel(name string) Channel {
 		RememberPosted: ratelimit.DefaultPostedFor,
 
 		Engine:      "script",
+		Auth:        []Credential{},
+		AllowFrom:   []string{},
+		OnDrop:      []OnDrop{},
+		Rules:       []Rule{},
+		RuleTests:   []RuleTest{},
 		Levels:      []Level{},
 		FirstNotice: FirstNotice{Mode: "off"},
 		Reserves:    []Reserve{},

@@ -152,7 +152,9 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		"slack_edits_per_minute": "3", "slack_lookups_per_minute": "3", "operations_webhook_url": "http://x/y", "dead_letters": "3",
 		"ttl": "3m", "overflow": "delay", "max_delayed": "3", "max_delay": "3m", "bundle": "webhook", "resolves": "edit", "repeats": "merge",
 		"remember_posted": "3h", "digest": "false", "digest_interval": "3m", "digest_minimum": "3", "drop_record": "3", "on_unknown": "drop",
-		"allow_mentions": "true", "fallback_webhook_url": "http://x/y",
+		"allow_mentions": "true", "fallback_webhook_url": "http://x/y", "trusted_proxies": "10.0.0.0/8", "allow_from": "10.0.0.0/8",
+		"max_body": "3", "max_events": "3", "max_depth": "3", "max_title": "3", "max_text": "3", "max_label": "3", "max_labels": "3", "max_concurrent": "3",
+		"canary_within": "3m", "canary_webhook_url": "http://x/y",
 	}
 	byToken := []string{"operations_slack_channel", "fallback_slack_channel"}
 	ofAddrs := []string{"redis_cluster", "redis_tls", "redis_master_name"}
@@ -192,8 +194,14 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		}
 	}
 	delete(settings.Plain, "channels")
-	for _, structured := range []string{"levels", "first_notice", "reserves", "headroom", "unknown", "mentions"} { // live in the file only
-		delete(settings.Channels[0], structured)
+	for _, structured := range []string{"levels", "first_notice", "reserves", "headroom", "unknown", "mentions", "auth", "on_drop", "rules", "rule_tests"} {
+		delete(settings.Channels[0], structured) // live in the file only
+	}
+	for _, name := range []string{
+		"sources", "schedules", // too
+		"canary_interval", "tls_cert_file", "tls_key_file", "tls_client_ca_file", // go together; see TestTLS and TestCanary
+	} {
+		delete(settings.Plain, name)
 	}
 	check("RELAY_", settings.Plain, "RELAY_CHANNEL_DEFAULT_SLACK_CHANNEL=C")
 	check("RELAY_CHANNEL_DEFAULT_", settings.Channels[0])
@@ -282,7 +290,7 @@ channels:
 		"channels[0] (Bad_Name).burst is 0", `channels[0] (Bad_Name).on_redis_down is "maybe"; it must be local, closed, open`,
 		"channels[1] (a).slack_webhook_url and slack_channel are both set", "channels[1] (a).global_window is 1000h0m0s", "channels[1] (a).category_window is -1s",
 		"channels[2] (a) has the name of another channel", "channels[2] (a).slack_webhook_url is a workflow trigger",
-		"channels[3] (b).slack_webhook_url must be", "channels[3] (b).ingress_token is needed",
+		"channels[3] (b).slack_webhook_url must be", "channels[3] (b).ingress_token or auth is needed",
 		"channels[4] (c).slack_channel or slack_webhook_url is needed")
 }
 

@@ -30,6 +30,7 @@ const (
 	maxDeadLetters = 100_000
 	maxPerMinute   = 1_000_000
 	digestEvery    = 30 * time.Second
+	maxCanary      = 24 * time.Hour
 )
 
 func (c Channel) validateDelivery(v *validator) {
@@ -207,6 +208,39 @@ func (c *Config) Operations() notifier.Sender {
 		return c.botFor(c.OperationsSlackChannel)
 	default:
 		return nil
+	}
+}
+
+// validateCanary checks where the canary goes.
+func (c *Config) validateCanary(v *validator) {
+	if c.CanaryWebhookURL != "" && !isWebURL(string(c.CanaryWebhookURL)) {
+		v.fault("canary_webhook_url", "must be an http or https URL")
+	}
+	if c.CanaryInterval == 0 {
+		return
+	}
+	v.between("canary_interval", c.CanaryInterval, time.Second, maxCanary)
+	v.between("canary_within", c.CanaryWithin, time.Second, maxCanary)
+	switch {
+	case (c.CanaryWebhookURL == "") == (c.CanarySlackChannel == ""):
+		v.fault("canary_interval", "needs canary_slack_channel or canary_webhook_url, where the canary goes")
+	case c.CanarySlackChannel != "" && c.SlackToken == "":
+		v.fault("canary_slack_channel", "needs slack_token; or set canary_webhook_url")
+	}
+	if c.Operations() == nil {
+		v.fault("canary_interval", "needs operations_slack_channel or operations_webhook_url, which are told when it does not arrive")
+	}
+}
+
+// Canary makes where the canary goes; nil = there is none.
+func (c *Config) Canary() notifier.Sender {
+	switch {
+	case c.CanaryInterval == 0:
+		return nil
+	case c.CanaryWebhookURL != "":
+		return notifier.NewWebhook(notifier.WebhookOptions{URL: string(c.CanaryWebhookURL), Timeout: c.SlackTimeout})
+	default:
+		return c.botFor(c.CanarySlackChannel)
 	}
 }
 

@@ -54,7 +54,14 @@ func readChannel(item any, where string) (Channel, []error) {
 	channel := DefaultChannel("")
 	faults := decode(settings, &channel, where+".")
 	named := func(name string) string { return where + "." + name }
-	return channel, append(faults, readSecretFiles(channel.secrets(), named, isSet(settings))...)
+	faults = append(faults, readSecretFiles(channel.secrets(), named, isSet(settings))...)
+	credentials, _ := settings["auth"].([]any)
+	for i := range min(len(credentials), len(channel.Auth)) {
+		given, _ := credentials[i].(map[string]any)
+		in := func(name string) string { return fmt.Sprintf("%s.auth[%d].%s", where, i, name) }
+		faults = append(faults, readSecretFiles(channel.Auth[i].secrets(), in, isSet(given))...)
+	}
+	return channel, faults
 }
 
 func isSet(settings map[string]any) func(name string) bool {
@@ -171,7 +178,7 @@ func nestedKeys(target any, path string) []string {
 		name, _, _ := strings.Cut(step, "[")
 		var found reflect.Type
 		for field := range t.Fields() {
-			if field.Tag.Get("yaml") == name {
+			if key, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); key == name {
 				found = field.Type
 			}
 		}

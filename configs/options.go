@@ -16,7 +16,6 @@ import (
 	"slackrelay/outbox"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
-	"slackrelay/server"
 )
 
 // How long the relay waits for Redis. Each call has a deadline of its own on top.
@@ -83,6 +82,7 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			Renderer:    ch.renderer(),
 			Fallback:    c.fallback(ch),
 			DropUnknown: ch.dropUnknown(),
+			Rules:       c.rulesOf(ch),
 		}
 		for _, reserve := range ch.Reserves {
 			channels[i].Reserves = append(channels[i].Reserves, pipeline.Reserve(reserve))
@@ -103,15 +103,6 @@ func (c Channel) firstNotice() ratelimit.FirstNotice {
 	default:
 		return ratelimit.FirstNotice{}
 	}
-}
-
-// ServerChannels are the channels for the public listener.
-func (c *Config) ServerChannels() []server.Channel {
-	channels := make([]server.Channel, len(c.Channels))
-	for i, ch := range c.Channels {
-		channels[i] = server.Channel{Name: ch.Name, IngressToken: string(ch.IngressToken)}
-	}
-	return channels
 }
 
 // OpsIsLocal tells whether only this machine reaches the ops listener.

@@ -43,6 +43,7 @@ func (c *Config) secrets() []secretSetting {
 		{"admin_token", &c.AdminToken, &c.AdminTokenFile},
 		{"slack_token", &c.SlackToken, &c.SlackTokenFile},
 		{"operations_webhook_url", &c.OperationsWebhookURL, &c.OperationsWebhookURLFile},
+		{"canary_webhook_url", &c.CanaryWebhookURL, &c.CanaryWebhookURLFile},
 	}
 }
 
@@ -52,4 +53,8 @@ func (c *Channel) secrets() []secretSetting {
 		{"ingress_token", &c.IngressToken, &c.IngressTokenFile},
 		{"fallback_webhook_url", &c.FallbackWebhookURL, &c.FallbackWebhookURLFile},
 	}
+}
+
+func (c *Credential) secrets() []secretSetting {
+	return []secretSetting{{"secret", &c.Secret, &c.SecretFile}}
 }

@@ -46,8 +46,11 @@ func (c *Config) Validate() []error {
 	}
 	v.oneOf("log_level", c.LogLevel, "debug", "info", "warn", "error")
 	v.oneOf("log_format", c.LogFormat, "text", "json")
+	c.validateBounds(v)
 	c.validateChannels(v)
+	c.validateClassification(v)
 	c.validateOperations(v)
+	c.validateCanary(v)
 	return v.faults
 }
 
@@ -93,8 +96,8 @@ func (c *Config) validateChannels(v *validator) {
 		seen[ch.Name] = true
 		in := &validator{where: where + "."}
 		ch.validate(in)
-		if ch.IngressToken == "" && !c.AllowUnauthenticated && !isLoopback(c.Listen) {
-			in.fault("ingress_token", "is needed because listen is %s, not a loopback address; set it, or allow_unauthenticated", c.Listen)
+		if ch.isOpen() && !c.AllowUnauthenticated && !isLoopback(c.Listen) {
+			in.fault("ingress_token", "or auth is needed because listen is %s, not a loopback address; set one of them, or allow_unauthenticated", c.Listen)
 		}
 		if c.SlackToken != "" && ch.SlackChannel == "" && ch.SlackWebhookURL == "" {
 			in.fault("slack_channel", "or slack_webhook_url is needed: slack_token is set, but not where this channel's messages go")

@@ -194,6 +194,9 @@ func (e *Event) finish(name, delivery string, index int, limits Limits) {
 	if e.Severity == "" {
 		e.Severity = Warning
 	}
+	if e.Title == "" && e.Text == "" { // its format has another shape by now; what it has is better than nothing
+		e.Title = "Event of " + name + " without a title"
+	}
 	e.bound(limits)
 	switch {
 	case e.ID != "":

@@ -306,6 +306,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed), "", "", "")
 		f.Add([]byte(seed), "alertmanager", "", "")
 	}
+	f.Add([]byte(`{"Type":"Notification","MessageId":"1","TopicArn":"arn:aws:sns:eu-west-1:1:t","Message":" "}`), "sns", "", "")
 	files, err := filepath.Glob("testdata/*/*.json")
 	require.NoError(f, err)
 	for _, file := range files {

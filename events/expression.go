@@ -30,7 +30,7 @@ func compileExpression(code string, options ...expr.Option) (*expression, error)
 	if len(code) > maxExpression {
 		return nil, fmt.Errorf("the expression has %d bytes, at most %d are taken", len(code), maxExpression)
 	}
-	options = append(options, expr.MaxNodes(maxNodes), expr.AllowUndefinedVariables(), expr.DisableBuiltin("now"))
+	options = append(options, expr.MaxNodes(maxNodes), expr.DisableBuiltin("now"))
 	program, err := expr.Compile(code, options...)
 	if err != nil {
 		return nil, fmt.Errorf("%s", cut(strings.ReplaceAll(err.Error(), "\n", " "), maxFailureText))
@@ -39,7 +39,7 @@ func compileExpression(code string, options ...expr.Option) (*expression, error)
 }
 
 // evaluate answers an error where a value was not what the code takes it for: a field of nothing, a text for a number.
-func (x *expression) evaluate(env map[string]any) (any, error) {
+func (x *expression) evaluate(env any) (any, error) {
 	machine := vm.VM{MemoryBudget: maxMemory}
 	value, err := machine.Run(x.program, env)
 	if err != nil {
@@ -49,7 +49,7 @@ func (x *expression) evaluate(env map[string]any) (any, error) {
 }
 
 // value is what the code yields; nil where it cannot be evaluated, as with a field that is missing.
-func (x *expression) value(env map[string]any) any {
+func (x *expression) value(env any) any {
 	value, err := x.evaluate(env)
 	if err != nil {
 		return nil
@@ -57,12 +57,12 @@ func (x *expression) value(env map[string]any) any {
 	return value
 }
 
-func (x *expression) truth(env map[string]any) bool {
+func (x *expression) truth(env any) bool {
 	truth, _ := x.value(env).(bool)
 	return truth
 }
 
-func (x *expression) text(env map[string]any) string {
+func (x *expression) text(env any) string {
 	switch v := x.value(env).(type) {
 	case nil:
 		return ""

@@ -23,7 +23,7 @@ func look(body []byte, depth int) (fields object, items []jsontext.Value, err er
 	if at := deeperThan(body, depth); at >= 0 {
 		return nil, nil, badJSON("the body is nested more than %d deep at byte %d", depth, at)
 	}
-	if first := bytes.TrimSpace(body); first[0] != '{' && first[0] != '[' {
+	if first := bytes.TrimSpace(body); len(first) == 0 || first[0] != '{' && first[0] != '[' {
 		return nil, nil, badJSON("the body must be a JSON object or an array of objects")
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))

@@ -3,6 +3,8 @@ package events
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/expr-lang/expr"
 )
 
 // Mapping is a source of your own: where in its bodies an event's fields stand. Each is an expression over body, the
@@ -47,7 +49,7 @@ func (m Mapping) source() (source, error) {
 		if code == "" || err != nil {
 			return nil
 		}
-		compiled, fault := compileExpression(code)
+		compiled, fault := compileExpression(code, expr.AllowUndefinedVariables())
 		if fault != nil {
 			err = fmt.Errorf("source %s: %s: %w", m.Name, field, fault)
 		}

@@ -108,7 +108,7 @@ func TestDefaults(t *testing.T) {
 	require.Contains(t, objects, "Service/my-relay-ops")
 	_, stderr, err := check(t, environment(t, objects))
 	require.Error(t, err, "the relay itself asks for a token")
-	require.Contains(t, stderr, "ingress_token is needed")
+	require.Contains(t, stderr, "ingress_token or auth is needed")
 }
 
 func TestChannelsBecomeVariables(t *testing.T) {

@@ -59,8 +59,10 @@
 --            "drops": how many are recorded, "posted": how long a record is kept, "every": the time between two edits
 --            of a count, "names": of the levels}; times in microseconds
 -- then for each event: id (at most 40 bytes), units, route, entry ("" = nothing to enqueue, else "<kind> <payload>")
---   and with options: bundle (events with the same one become one message; "" = none), status (firing, resolved or
---   ""), fingerprint ("" = none), severity, title, delayed (only in mode "promote": its number)
+--   and with options: bundle (events with the same one become one message; "" = none), status (firing, resolved, update
+--   = it takes the place of what the message of its fingerprint says, or ""), fingerprint ("" = none), severity,
+--   title, delayed (only in mode "promote": its number), answers (the fingerprint of the message that it replies to;
+--   "" = none)
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far time went back, where entries had to be moved; else 0
@@ -116,12 +118,12 @@ if fair and next(fair) == nil then fair = nil end
 local learning, after_levels = fair and fair.floor, before_levels + #specs
 local known, heard = KEYS[after_levels + 1], KEYS[after_levels + 2] -- where they are used
 local after_all = after_levels + (learning and 2 or 0) + (restoring and 1 or 0)
-local folds, width = KEYS[after_all], options and 10 or 4
+local folds, width = KEYS[after_all], options and 11 or 4
 if #KEYS ~= after_all + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG each event needs an id, units, a route and an entry, and with options six more')
+  return redis.error_reply('ARG each event needs an id, units, a route and an entry, and with options seven more')
 end
 if restoring then
   if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
@@ -573,10 +575,8 @@ if options then
   function t.shown(n, route, status, fingerprint, entry, thread)
     admitted[route[1]] = true
     entered[n], messages[n] = #waiting, true
-    if thread then
-      point('f:' .. fingerprint)
-      if options.resolves == 'reply' then enter(n .. ':thread', thread) end
-    end
+    if thread and status == 'resolved' then point('f:' .. fingerprint) end
+    if thread and (status ~= 'resolved' or options.resolves == 'reply') then enter(n .. ':thread', thread) end
     if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
     local record = { category = route[1], at = now_text, events = { { p = payload_of(entry) } } }
     if fingerprint ~= '' then
@@ -587,8 +587,27 @@ if options then
     change(n, record)
   end
 
-  -- before is what becomes of an event because of what was posted before; nil = it is asked of the levels.
-  local function before(id, status, fingerprint, entry)
+  -- replace says a message anew in other words: where it waits, or by an edit.
+  local function replace(id, n, record, fingerprint, entry)
+    for _, event in ipairs(record.events) do
+      if event.f == fingerprint then event.p = payload_of(entry) end
+    end
+    if not waits(n) then
+      edit(n, record, now)
+    elseif entered[n] then
+      waiting[entered[n]] = now_text .. ' ' .. entry
+    else
+      rewritten[n] = now_text .. ' ' .. entry
+    end
+    change(n, record)
+    remember(id)
+    return 5
+  end
+
+  -- before is what becomes of an event because of what was posted before, and the message that it answers; nil = it is
+  -- asked of the levels.
+  local function before(id, status, fingerprint, entry, answers)
+    if answers ~= '' then return nil, (find('f:' .. answers)) end
     if fingerprint == '' or status == '' then return end
     local n, record = find('f:' .. fingerprint)
     if status == 'firing' then
@@ -599,6 +618,7 @@ if options then
       return 5
     end
     if not n then return (options.overflow == 'delay' and not promoting and t.queue() > 0) and 6 or 7 end
+    if status == 'update' then return replace(id, n, record, fingerprint, entry) end
     if #record.events == 1 and not record.more and waits(n) then
       superseded = superseded + 1
       if entered[n] then waiting[entered[n]] = now_text .. ' ' .. entry else rewritten[n] = now_text .. ' ' .. entry end
@@ -622,7 +642,7 @@ if options then
   -- restored is for what was told while this server was away: where it is in Slack is not known.
   function t.restored(n, route, status, fingerprint)
     admitted[route[1]] = true
-    if status == 'resolved' or fingerprint == '' then return end
+    if status == 'resolved' or status == 'update' or fingerprint == '' then return end
     point('f:' .. fingerprint, n)
     change(n, { category = route[1], at = now_text, events = { { f = fingerprint } }, shown = true })
   end
@@ -688,8 +708,8 @@ if options then
 
   -- fold is what becomes of an event before any level is asked: its outcome (nil = ask), its number, whether that is
   -- because of what was posted before, the message that it answers, and the first of its bundle.
-  function t.fold(id, route, entry, bundle, status, fingerprint, title)
-    local outcome, thread = before(id, status, fingerprint, entry)
+  function t.fold(id, route, entry, bundle, status, fingerprint, title, answers)
+    local outcome, thread = before(id, status, fingerprint, entry, answers)
     if outcome == 6 then
       local late, n = delay(id, route[1], entry)
       return late, n, true
@@ -833,11 +853,11 @@ for at = 2, #ARGV, width do
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local bundle, status, fingerprint, severity, title, waited
+  local bundle, status, fingerprint, severity, title, waited, answers
   local outcome, bits, shadow, retry_at, never = nil, 0, 0, now, false
   local place, folded, thread, lead -- its number; see told.fold
   if options then
-    bundle, status, fingerprint, severity, title, waited = unpack(ARGV, at + 4, at + 9)
+    bundle, status, fingerprint, severity, title, waited, answers = unpack(ARGV, at + 4, at + 10)
   end
   if promoting then
     if not told.still(waited, route[1]) then outcome = 3 end
@@ -849,7 +869,7 @@ for at = 2, #ARGV, width do
   end
   local handling = told and not peeking and not restoring and not outcome
   if handling then
-    outcome, place, folded, thread, lead = told.fold(id, route, entry, bundle, status, fingerprint, title)
+    outcome, place, folded, thread, lead = told.fold(id, route, entry, bundle, status, fingerprint, title, answers)
     if lead and not folded then bits, retry_at = lead.bits, lead.retry_at end
   end
   if not outcome then

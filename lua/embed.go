@@ -76,6 +76,9 @@ var delayedSource string
 //go:embed budget.lua
 var budgetSource string
 
+//go:embed mute.lua
+var muteSource string
+
 // The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
 var (
 	Admit      = redis.NewScript(admitSource)
@@ -99,4 +102,5 @@ var (
 	Digester   = redis.NewScript(digestSource)
 	Delayed    = redis.NewScript(delayedSource)
 	Budget     = redis.NewScript(budgetSource)
+	Mute       = redis.NewScript(muteSource)
 )

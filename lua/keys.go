@@ -143,3 +143,6 @@ func escape(name string) string {
 func unsafe(r rune) bool {
 	return r < 0x20 || r == 0x7f || r == '{' || r == '}' || r == ':' || r == '%'
 }
+
+// Silences is the hash of all silences, of every channel.
+const Silences = "relay:{silences}:all"

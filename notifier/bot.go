@@ -85,7 +85,10 @@ func options(m Message) []slack.MsgOption {
 		slack.MsgOptionDisableLinkUnfurl(),
 		slack.MsgOptionDisableMediaUnfurl(),
 	}
-	if len(m.Blocks) > 0 || m.Fallback != "" {
+	switch {
+	case m.Own != nil:
+		all = append(all, m.Own.options()...)
+	case len(m.Blocks) > 0 || m.Fallback != "":
 		all = append(all, slack.MsgOptionAttachments(m.attachment()))
 	}
 	if m.Entry != "" {

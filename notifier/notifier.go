@@ -9,6 +9,7 @@ package notifier
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -20,6 +21,8 @@ type Message struct {
 	Color    string        // "#rrggbb"
 	Fallback string        // the attachment as plain text, for clients that show no blocks
 	Blocks   []slack.Block // the attachment
+	// Own takes the place of the attachment; nil = there is none.
+	Own *Own `json:",omitempty"`
 	// ID is the event's, and Entry this message's own; both are kept in its metadata, so that it can be looked up.
 	// Webhooks keep none.
 	ID, Entry string
@@ -37,7 +40,7 @@ func (m Message) PlainText() Message {
 	if m.Fallback != "" {
 		text += "\n" + m.Fallback
 	}
-	return Message{Text: cutMarkup(text, maxText), ID: m.ID, Entry: m.Entry, Thread: m.Thread}
+	return Message{Text: cutMarkup(strings.TrimPrefix(text, "\n"), maxText), ID: m.ID, Entry: m.Entry, Thread: m.Thread}
 }
 
 // Receipt says where a message ended up. An incoming webhook tells neither.

@@ -64,6 +64,9 @@ var markup = regexp.MustCompile(`<(?:!date[^|>]*|[^|>]*)\|([^>]*)>`)
 // Plain is a message as plain text, for a terminal.
 func Plain(m Message) string {
 	lines := []string{m.Text}
+	if m.Own != nil {
+		lines = append(lines, m.Fallback)
+	}
 	for _, block := range m.Blocks {
 		switch b := block.(type) {
 		case *slack.SectionBlock:

@@ -45,13 +45,16 @@ func Render(e events.Event) Message { return Renderer{}.Render(e) }
 
 // Render says one event.
 func (r Renderer) Render(e events.Event) Message {
+	if e.Slack != nil && r.Template == nil {
+		return r.own(e)
+	}
 	style := styleOf(e)
 	m := Message{Color: style.color, ID: e.ID}
 	title, text, ok := r.Template.run(e)
 	if !ok {
 		title, text = r.headline(e), r.untrusted(strings.TrimSpace(e.Text), maxSection)
 	}
-	m.Text = r.calling(style.icon+" "+title, e)
+	m.Text = r.calling(style.icon+" "+testMark(e)+title, e)
 	if text != "" {
 		m.Blocks = append(m.Blocks, slack.NewSectionBlock(mrkdwn(text), nil, nil))
 	}

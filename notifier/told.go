@@ -47,7 +47,11 @@ func (r Renderer) Told(t Told) Message {
 	} else {
 		m = r.bundle(t)
 	}
-	if since := t.since(); since != "" {
+	switch since := t.since(); {
+	case since == "":
+	case m.Own != nil:
+		m.Text = strings.TrimSpace(cutMarkup(m.Text, maxText-characters(since)-1) + "\n" + since)
+	default:
 		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(since)))
 		m.Fallback = cutMarkup(m.Fallback+"\n"+escaped(Plain(Message{Text: since}), maxHeadline), maxFallback)
 	}
@@ -115,7 +119,7 @@ func (r Renderer) bundle(t Told) Message {
 	if over > 0 {
 		count = append(count, fmt.Sprintf("%d resolved", over))
 	}
-	headline := fmt.Sprintf("%s *%s* — %s", style.icon, escaped(lead.Category, maxHeadline), strings.Join(count, ", "))
+	headline := fmt.Sprintf("%s %s*%s* — %s", style.icon, testMark(lead.Event), escaped(lead.Category, maxHeadline), strings.Join(count, ", "))
 	m := Message{Color: style.color, ID: t.Events[0].ID, Text: headline}
 	if open+t.More > 0 {
 		m.Text = r.calling(headline, lead.Event)

@@ -38,10 +38,11 @@ func NewWebhook(opts WebhookOptions) *Webhook {
 
 // webhookBody is the body of a post to an incoming webhook.
 type webhookBody struct {
-	Text        string              `json:"text"`
-	Attachments []webhookAttachment `json:"attachments,omitempty"`
-	UnfurlLinks bool                `json:"unfurl_links"`
-	UnfurlMedia bool                `json:"unfurl_media"`
+	Text        string          `json:"text"`
+	Blocks      json.RawMessage `json:"blocks,omitempty"`
+	Attachments any             `json:"attachments,omitempty"`
+	UnfurlLinks bool            `json:"unfurl_links"`
+	UnfurlMedia bool            `json:"unfurl_media"`
 }
 
 type webhookAttachment struct {
@@ -53,7 +54,13 @@ type webhookAttachment struct {
 // Send implements [Sender]. The receipt is empty: a webhook does not say where its message went.
 func (w *Webhook) Send(ctx context.Context, m Message) (Receipt, error) {
 	content := webhookBody{Text: m.Text}
-	if len(m.Blocks) > 0 || m.Fallback != "" {
+	switch {
+	case m.Own != nil:
+		content.Blocks = m.Own.Blocks
+		if m.Own.Attachments != nil {
+			content.Attachments = m.Own.Attachments
+		}
+	case len(m.Blocks) > 0 || m.Fallback != "":
 		content.Attachments = []webhookAttachment{{Color: m.Color, Fallback: m.Fallback, Blocks: m.Blocks}}
 	}
 	body, err := json.Marshal(content)

@@ -236,9 +236,16 @@ func (d *delivery) claim(ctx context.Context, look bool) (outbox.Claim, error) {
 	return claim, err
 }
 
+// laneRests is by how much less often a lane is looked at: it is mostly empty, and woken by what this replica admits.
+const laneRests = 8
+
 // poll is jittered, so that replicas do not ask in step.
 func (d *delivery) poll() time.Duration {
-	return d.opts.Poll - rand.N(d.opts.Poll/2) //nolint:gosec // jitter is no secret
+	every := d.opts.Poll
+	if d.channel.Lane {
+		every *= laneRests
+	}
+	return every - rand.N(every/2) //nolint:gosec // jitter is no secret
 }
 
 // digest has a digest put into the outbox.

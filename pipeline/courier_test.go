@@ -227,12 +227,12 @@ func TestRefusedEdits(t *testing.T) {
 			ch.Handling = &ratelimit.Handling{Overflow: "drop", Resolves: "edit"}
 			b := setup(nil, ch)
 			alert := events.Event{ID: "1", Source: "x", Category: "c", Severity: events.Error, Status: events.Firing, Fingerprint: "f", Title: "broken"}
-			receipt, err := b.intake.Take(t.Context(), "a", "me", []events.Event{alert})
+			receipt, err := b.intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{alert}})
 			require.NoError(t, err)
 			require.Equal(t, 1, receipt.Admitted)
 			b.run(t, 5*time.Second)
 			alert.ID, alert.Status = "2", events.Resolved
-			receipt, err = b.intake.Take(t.Context(), "a", "me", []events.Event{alert})
+			receipt, err = b.intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{alert}})
 			require.NoError(t, err)
 			require.Equal(t, 1, receipt.Merged)
 			b.run(t, 5*time.Second)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"slackrelay/events"
+	"slackrelay/notifier"
 	"slackrelay/outbox"
 	"slackrelay/ratelimit"
 )
@@ -30,6 +31,10 @@ type IntakeOptions struct {
 	Metrics  *Metrics
 	// Admitted is told the name of a channel as soon as something was queued for it.
 	Admitted func(channel string)
+	// Silences mute events for a while; nil = none does.
+	Silences Silencer
+	// Now is the clock of schedules. Default time.Now.
+	Now func() time.Time
 	// Outbox lists what waits for a slot; nil = nothing does.
 	Outbox outbox.Outbox
 	Logger *slog.Logger
@@ -56,6 +61,9 @@ func NewIntake(opts IntakeOptions) *Intake {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
 	in := &Intake{opts: opts, channels: map[string]*intakeChannel{}}
 	for _, c := range opts.Channels {
 		in.channels[c.Name] = &intakeChannel{Channel: c, fair: c.fairness(), levels: map[string][]ratelimit.Level{}}
@@ -63,16 +71,7 @@ func NewIntake(opts IntakeOptions) *Intake {
 	return in
 }
 
-// Take asks the limiter for all events of a webhook, in their order, and says what became of each. Events
-// that fit are queued for Slack in the same step.
-//
-// An error means that not all of them were stored; the sender may post the webhook again, and what was
-// stored is then a duplicate. Nothing that was not stored is counted.
-func (in *Intake) Take(ctx context.Context, channel, sender string, all []events.Event) (Receipt, error) {
-	address(all, channel, sender)
-	return in.take(ctx, channel, all)
-}
-
+// take asks the limiter for events, without classifying them.
 func (in *Intake) take(ctx context.Context, channel string, all []events.Event) (Receipt, error) {
 	ch, ok := in.channels[channel]
 	if !ok {
@@ -85,13 +84,6 @@ func (in *Intake) take(ctx context.Context, channel string, all []events.Event) 
 	}
 	in.opts.Metrics.taken(all[:len(decisions)], decisions)
 	return receipt, err
-}
-
-// address says where the events go and who sent them.
-func address(all []events.Event, channel, sender string) {
-	for i := range all {
-		all[i].Channel, all[i].Sender = channel, sender
-	}
 }
 
 // requests ask for one slot at every level for each event. What only an admission needs is made when it is
@@ -140,11 +132,26 @@ func (c Channel) about(e *events.Event, bundle string) ratelimit.Event {
 		about.Status = ratelimit.Resolved
 	case events.NoStatus:
 	}
-	if e.Fingerprint != "" {
-		sum := sha256.Sum256([]byte(e.Source + "\x00" + e.Fingerprint))
-		about.Fingerprint = hex.EncodeToString(sum[:16])
+	about.Fingerprint = fingerprint(e, e.Fingerprint)
+	if _, edits := c.Sender.(notifier.Editor); edits && e.Slack != nil {
+		about.Answers = fingerprint(e, e.Slack.Thread)
+		if e.Slack.TS != "" {
+			about.Fingerprint, about.Status = fingerprint(e, e.Slack.TS), ""
+		}
+		if e.Slack.Update {
+			about.Status = ratelimit.Update
+		}
 	}
 	return about
+}
+
+// fingerprint is a name that a source gives to what it tells of, of a length that keeps Redis's hashes compact.
+func fingerprint(e *events.Event, name string) string {
+	if name == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(e.Source + "\x00" + name))
+	return hex.EncodeToString(sum[:16])
 }
 
 // maxTitle is how much of a title a digest counts by.

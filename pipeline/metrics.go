@@ -76,6 +76,12 @@ func (m *Metrics) taken(all []events.Event, decisions []ratelimit.Decision) {
 	}
 }
 
+// muted counts what a rule or a silence kept out.
+func (m *Metrics) muted(e *events.Event) {
+	m.received.WithLabelValues(e.Channel, e.Source).Inc()
+	m.events.WithLabelValues(e.Channel, m.category(e.Category), mutedOutcome, "").Inc()
+}
+
 // decided counts a decision; what was delayed is decided again.
 func (m *Metrics) decided(e *events.Event, d ratelimit.Decision) {
 	m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Inc()

@@ -27,6 +27,8 @@ type Channel struct {
 	Digest      outbox.DigestTerms // Every is for destinations that can edit
 	Sender      notifier.Sender    // where its messages go
 	Renderer    notifier.Renderer  // how they are said
+	Rules       *events.Rules      // classify events before the limits are asked; nil = none
+	Lane        bool               // it is a lane beside a channel, and no channel that people look at
 	Fallback    notifier.Sender    // where they go that Sender refuses for good; nil = nowhere
 	// DropUnknown are the severities of which a message that may have been posted is not sent again, where it cannot
 	// be looked up.

@@ -90,7 +90,7 @@ func (b bundle) take(t *testing.T, channel string, n int) pipeline.Receipt {
 	for i := range n {
 		all = append(all, events.Event{ID: fmt.Sprint(i), Source: "generic", Category: "c", Severity: events.Info, Title: fmt.Sprint("t", i)})
 	}
-	receipt, err := b.intake.Take(t.Context(), channel, "me", all)
+	receipt, err := b.intake.Take(t.Context(), pipeline.Arrival{Channel: channel, Sender: "me", Events: all})
 	require.NoError(t, err)
 	return receipt
 }
@@ -166,7 +166,7 @@ func TestAWebhookThatIsHalfStored(t *testing.T) {
 	for i := range all {
 		all[i] = events.Event{ID: fmt.Sprint(i), Source: "generic", Category: "c", Title: "x"}
 	}
-	_, err := intake.Take(t.Context(), "a", "me", all)
+	_, err := intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: all})
 	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.Equal(t, 1, woken)
 	n, err := testutil.GatherAndCount(registry, "relay_events_received_total")
@@ -187,7 +187,7 @@ func TestASenderThatHangsUp(t *testing.T) {
 	})
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	receipt, err := intake.Take(gone, "a", "me", []events.Event{{ID: "1", Category: "c", Title: "x"}})
+	receipt, err := intake.Take(gone, pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{{ID: "1", Category: "c", Title: "x"}}})
 	require.NoError(t, err)
 	require.Equal(t, 1, receipt.Admitted)
 }
@@ -195,7 +195,7 @@ func TestASenderThatHangsUp(t *testing.T) {
 func TestAnUnknownChannel(t *testing.T) {
 	t.Parallel()
 	b := setup(nil, channel("a", &sink{}))
-	_, err := b.intake.Take(t.Context(), "b", "me", nil)
+	_, err := b.intake.Take(t.Context(), pipeline.Arrival{Channel: "b", Sender: "me", Events: nil})
 	require.ErrorIs(t, err, pipeline.ErrUnknownChannel)
 	_, err = b.status.Channel(t.Context(), "b")
 	require.ErrorIs(t, err, pipeline.ErrUnknownChannel)
@@ -445,7 +445,7 @@ func TestCategoryLabelsAreCapped(t *testing.T) {
 	ch := channel("a", &sink{})
 	b := setup(nil, ch)
 	for i := range 1100 {
-		_, err := b.intake.Take(t.Context(), "a", "me", []events.Event{{ID: fmt.Sprint(i), Category: fmt.Sprint("c", i), Title: "x"}})
+		_, err := b.intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{{ID: fmt.Sprint(i), Category: fmt.Sprint("c", i), Title: "x"}}})
 		require.NoError(t, err)
 	}
 	n, err := testutil.GatherAndCount(b.registry, "relay_events_total")

@@ -24,6 +24,8 @@ type EventReceipt struct {
 	Category   string   `json:"category"`
 	Outcome    string   `json:"outcome"`
 	Level      string   `json:"level,omitempty"`       // on drops: the level that refused, or never, full, suppressed
+	Channel    string   `json:"channel,omitempty"`     // where a rule sent it, or the lane; absent where it is the webhook's own
+	By         string   `json:"by,omitempty"`          // on muted: the rule or the silence
 	RetryAfter *float64 `json:"retry_after,omitempty"` // on drops, seconds; absent where it can never fit
 }
 
@@ -51,6 +53,20 @@ func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
 		receipt.Events[i] = er
 	}
 	return receipt
+}
+
+// add takes over what became of some of the events, by their places.
+func (r *Receipt) add(some Receipt, places []int) {
+	r.Received += some.Received
+	r.Admitted += some.Admitted
+	r.Dropped += some.Dropped
+	r.Duplicate += some.Duplicate
+	r.Merged += some.Merged
+	r.Delayed += some.Delayed
+	r.Durable = r.Durable && some.Durable
+	for n, one := range some.Events {
+		r.Events[places[n]] = one
+	}
 }
 
 // outcomeOf is the word for a decision in receipts and metrics.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -44,12 +45,17 @@ func (s *Status) Health() ratelimit.Health {
 func (s *Status) Away(ctx context.Context) map[string]ratelimit.Policy {
 	away := map[string]ratelimit.Policy{}
 	for _, ch := range s.Health().Away {
-		away[ch.Channel] = ch.Policy
+		if !strings.Contains(ch.Channel, "~") { // a lane
+			away[ch.Channel] = ch.Policy
+		}
 	}
 	if s.Ping(ctx) == nil {
 		return away
 	}
 	for _, ch := range s.channels {
+		if ch.Lane {
+			continue
+		}
 		away[ch.Name] = ratelimit.PolicyClosed
 		if s.outages != nil {
 			away[ch.Name] = s.outages.PolicyOf(ch.scope())
@@ -100,9 +106,11 @@ type ChannelState struct {
 
 // Channels are the names, in the order of the configuration.
 func (s *Status) Channels() []string {
-	names := make([]string, len(s.channels))
-	for i, ch := range s.channels {
-		names[i] = ch.Name
+	var names []string
+	for _, ch := range s.channels {
+		if !ch.Lane {
+			names = append(names, ch.Name)
+		}
 	}
 	return names
 }
@@ -119,6 +127,9 @@ func (s *Status) Durable() bool { return s.limiter.Durable() }
 func (s *Status) All(ctx context.Context) ([]ChannelStatus, error) {
 	all := make([]ChannelStatus, 0, len(s.channels))
 	for _, ch := range s.channels {
+		if ch.Lane {
+			continue
+		}
 		status, err := s.read(ctx, ch)
 		if err != nil {
 			return nil, err

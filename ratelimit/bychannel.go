@@ -32,6 +32,11 @@ func (b ByChannel) Peek(ctx context.Context, scope Scope, requests []Request) ([
 	return b.of(scope).Peek(ctx, scope, requests)
 }
 
+// Mute implements [Limiter].
+func (b ByChannel) Mute(ctx context.Context, scope Scope, n int64) error {
+	return b.of(scope).Mute(ctx, scope, n)
+}
+
 // Refund implements [Limiter].
 func (b ByChannel) Refund(ctx context.Context, scope Scope, request Request) error {
 	return b.of(scope).Refund(ctx, scope, request)

@@ -76,11 +76,16 @@ const (
 	maxTitled = 100
 )
 
-// add counts requests of one category. The caller holds the lock.
-func (c *counts) add(r *Request, o Outcome, n int64) {
+// begin makes the maps of a parcel. The caller holds the lock.
+func (c *counts) begin() {
 	if c.totals == nil {
 		c.totals, c.categories, c.noted = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	}
+}
+
+// add counts requests of one category. The caller holds the lock.
+func (c *counts) add(r *Request, o Outcome, n int64) {
+	c.begin()
 	c.totals["received"] += n
 	c.learn = c.learn || r.Fairness.on() && r.Fairness.FirstNotice.Auto
 	if o == Duplicate {

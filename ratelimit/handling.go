@@ -69,12 +69,14 @@ type Status string
 const (
 	Firing   Status = "firing"
 	Resolved Status = "resolved"
+	Update   Status = "update" // it takes the place of what the message of its fingerprint says
 )
 
 // Event is what handling needs to know of an event.
 type Event struct {
 	Status      Status // "" = neither
 	Fingerprint string // the same for all events of one alert; "" = none. At most 64 bytes.
+	Answers     string // the fingerprint of the message that it replies to; "" = none
 	Bundle      string // requests of a call with the same bundle and category become one message; "" = none
 	Severity    string // for the digest
 	Title       string // for the digest
@@ -119,13 +121,20 @@ func (r *Request) mustAsk() bool {
 	if h.Overflow != OverflowDrop || r.Delayed > 0 {
 		return true
 	}
-	return r.Event.Fingerprint != "" && (r.Event.Status == Resolved || r.Event.Status == Firing && h.Repeats)
+	switch r.Event.Status {
+	case Resolved, Update:
+		return r.Event.Fingerprint != ""
+	case Firing:
+		return r.Event.Fingerprint != "" && h.Repeats
+	default:
+		return false
+	}
 }
 
 func (r *Request) checkHandling() error {
 	switch h := r.Handling; {
-	case len(r.Event.Fingerprint) > 64:
-		return fmt.Errorf("fingerprint has %d bytes, want at most 64", len(r.Event.Fingerprint))
+	case len(r.Event.Fingerprint) > 64 || len(r.Event.Answers) > 64:
+		return fmt.Errorf("fingerprint has %d bytes, want at most 64", max(len(r.Event.Fingerprint), len(r.Event.Answers)))
 	case h == nil && r.Delayed > 0:
 		return fmt.Errorf("it asks again for what is delayed, without a handling")
 	case h == nil:

@@ -65,6 +65,46 @@ func TestResolves(t *testing.T) {
 	}
 }
 
+// An update takes the place of what a message says: where it waits, else by an edit.
+func TestUpdates(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		h := &ratelimit.Handling{Overflow: "drop", Resolves: "post", Drops: 10}
+		require.Equal(t, []ratelimit.Outcome{admitted, merged, suppressed}, outcomesOf(b.admit(t,
+			narrow.told(h, "1", "c", "", "f"),
+			narrow.told(h, "2", "c", ratelimit.Update, "f"),
+			narrow.told(h, "3", "c", ratelimit.Update, "never heard of"),
+		)))
+		require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 1, Merged: 1, Dropped: 1, Pending: 1}, b.report(t).Ledger)
+		require.Equal(t, merged, b.one(t, narrow.told(h, "4", "c", ratelimit.Update, "f")).Outcome)
+		require.Equal(t, int64(1), b.usage(t, narrow.request("x", "c")), "for no slot")
+	})
+}
+
+func TestAnswersSpendSlots(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		h := &ratelimit.Handling{Overflow: "drop", Resolves: "post"}
+		answer := narrow.told(h, "2", "c", "", "g")
+		answer.Event.Answers = "f"
+		lost := narrow.told(h, "3", "c", "", "h")
+		lost.Event.Answers = "never heard of"
+		require.Equal(t, []ratelimit.Outcome{admitted, admitted, dropped}, outcomesOf(b.admit(t, narrow.told(h, "1", "c", "", "f"), answer, lost)))
+		require.Equal(t, merged, b.one(t, narrow.told(h, "4", "c", ratelimit.Update, "g")).Outcome, "an answer can be updated too")
+	})
+}
+
+func TestMute(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		require.NoError(t, b.Mute(t.Context(), scope, 3))
+		require.Equal(t, admitted, b.one(t, narrow.request("1", "c")).Outcome)
+		ledger := b.report(t).Ledger
+		require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 1, Muted: 3, Pending: 1}, ledger)
+		require.Zero(t, ledger.Imbalance())
+	})
+}
+
 // usage is how many units of the channel are used.
 func (b bundle) usage(t *testing.T, r ratelimit.Request) int64 {
 	t.Helper()

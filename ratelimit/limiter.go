@@ -186,6 +186,8 @@ type Limiter interface {
 	Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error)
 	// Peek decides each of up to MaxBatch requests by itself, and spends and counts nothing.
 	Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error)
+	// Mute counts n events that were received and kept out on purpose.
+	Mute(ctx context.Context, scope Scope, n int64) error
 	// Refund gives back what a request spent, because it provably never reached its channel. Its id stays
 	// remembered. A repeat is harmless, and so is the refund of what was never admitted.
 	Refund(ctx context.Context, scope Scope, request Request) error

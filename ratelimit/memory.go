@@ -56,6 +56,16 @@ func (m *Memory) decide(_ context.Context, mode mode, scope Scope, requests []Re
 	return a, nil
 }
 
+// Mute implements [Limiter].
+func (m *Memory) Mute(_ context.Context, scope Scope, n int64) error {
+	m.store.Do(func(tx *memstore.Tx) {
+		ledger := memstore.Value[memstore.Counts](tx, scope.keys().Ledger())
+		ledger.Add("received", n)
+		ledger.Add("muted", n)
+	})
+	return nil
+}
+
 // Refund implements [Limiter]. It follows lua/refund.lua.
 func (m *Memory) Refund(_ context.Context, scope Scope, request Request) error {
 	if err := check([]Request{request}); err != nil {

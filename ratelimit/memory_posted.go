@@ -10,6 +10,13 @@ import (
 // before is what becomes of a request because of what was posted before.
 func (t *telling) before(r *Request) verdict {
 	e, name := r.Event, "f:"+r.Event.Fingerprint
+	if e.Answers != "" {
+		n, record := t.posted.Find("f:" + e.Answers)
+		if record == nil {
+			n = 0
+		}
+		return verdict{thread: n}
+	}
 	if e.Fingerprint == "" || e.Status == "" {
 		return verdict{}
 	}
@@ -28,6 +35,9 @@ func (t *telling) before(r *Request) verdict {
 		return verdict{outcome: Delayed, folded: true}
 	case record == nil:
 		return verdict{outcome: Suppressed, folded: true}
+	case e.Status == Update:
+		t.replace(n, record, r)
+		return verdict{outcome: Merged, folded: true}
 	case len(record.Events) == 1 && record.More == 0 && t.waits(n):
 		entry, _ := t.box.Find(n)
 		entry.At, entry.Payload, entry.Attempts, entry.Faults = t.now, r.payload(), 0, 0
@@ -50,12 +60,28 @@ func (t *telling) before(r *Request) verdict {
 	return verdict{outcome: Merged, folded: true}
 }
 
+// replace says a message anew in other words: where it waits, or by an edit.
+func (t *telling) replace(number int64, record *lua.Record, r *Request) {
+	for i := range record.Events {
+		if record.Events[i].Fingerprint == r.Event.Fingerprint {
+			record.Events[i].Payload = string(r.payload())
+		}
+	}
+	if !t.waits(number) {
+		t.edit(number, record, t.now)
+		return
+	}
+	entry, _ := t.box.Find(number)
+	entry.At, entry.Payload = t.now, r.payload()
+	t.touch(number, record)
+}
+
 // restored is for what was taken in while the engine was away; where it is in Slack is not known of what was sent.
 func (t *telling) restored(number int64, r *Request) {
 	switch {
 	case r.Enqueue != nil:
 		t.shown(verdict{number: number}, r)
-	case r.Event.Status != Resolved && r.Event.Fingerprint != "":
+	case r.Event.Status != Resolved && r.Event.Status != Update && r.Event.Fingerprint != "":
 		t.heard(r)
 		t.touch(number, &lua.Record{
 			Category: r.Category, At: t.now, Events: []lua.RecordEvent{{Fingerprint: r.Event.Fingerprint}}, Shown: true,
@@ -80,11 +106,12 @@ func noteHeard(tx *memstore.Tx, scope Scope, category string) {
 // shown is for a message that is to be told of later.
 func (t *telling) shown(v verdict, r *Request) {
 	t.heard(r)
-	if v.thread > 0 {
+	resolves := r.Event.Status == Resolved
+	if v.thread > 0 && resolves {
 		delete(t.posted.Newest, "f:"+r.Event.Fingerprint)
-		if entry, _ := t.box.Find(v.number); entry != nil && t.h.Resolves == ResolvesReply {
-			entry.Thread = v.thread
-		}
+	}
+	if entry, _ := t.box.Find(v.number); entry != nil && v.thread > 0 && (!resolves || t.h.Resolves == ResolvesReply) {
+		entry.Thread = v.thread
 	}
 	if r.Event.Status == Resolved || r.Event.Fingerprint == "" && t.h.Overflow != OverflowMerge {
 		return

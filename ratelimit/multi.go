@@ -167,6 +167,11 @@ func (m *Multi) Peek(ctx context.Context, scope Scope, requests []Request) ([]De
 // request was counted in, nor whether it was given back before: it gives nothing back.
 func (*Multi) Refund(context.Context, Scope, Request) error { return nil }
 
+// Mute implements [Limiter].
+func (m *Multi) Mute(ctx context.Context, scope Scope, n int64) error {
+	return m.counters.Mute(ctx, scope, n)
+}
+
 // Reset implements [Limiter]. The counters of the running second are left to end by themselves.
 func (m *Multi) Reset(ctx context.Context, levels ...Level) error {
 	var plain []Level

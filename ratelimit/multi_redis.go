@@ -173,6 +173,17 @@ func (c *redisCounters) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Mute counts without a script.
+func (c *redisCounters) Mute(ctx context.Context, scope Scope, n int64) error {
+	pipe := c.client.TxPipeline()
+	pipe.HIncrBy(ctx, scope.keys().Ledger(), "received", n)
+	pipe.HIncrBy(ctx, scope.keys().Ledger(), "muted", n)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("count what is muted in channel %s: %w", scope.Channel, unavailable(err))
+	}
+	return nil
+}
+
 // Reset empties levels without a script.
 func (c *redisCounters) Reset(ctx context.Context, levels ...Level) error {
 	for _, level := range levels {

@@ -73,6 +73,14 @@ func (r *Redis) Peek(ctx context.Context, scope Scope, requests []Request) ([]De
 	return answer.decisions, err
 }
 
+// Mute implements [Limiter].
+func (r *Redis) Mute(ctx context.Context, scope Scope, n int64) error {
+	if _, err := run(ctx, r.scripter, lua.Mute, []string{scope.keys().Ledger()}, []any{n}); err != nil {
+		return fmt.Errorf("count what is muted in channel %s: %w", scope.Channel, err)
+	}
+	return nil
+}
+
 func (r *Redis) decide(ctx context.Context, m mode, scope Scope, requests []Request) (answer, error) {
 	if err := check(requests); err != nil {
 		return answer{}, err
@@ -119,12 +127,12 @@ func (r *Redis) admitCall(p *plan, scope Scope, requests []Request, f fold) ([]s
 	if p.handling != nil {
 		keys = append(keys, names.Extras(), names.Posted(), names.Aged(), names.Drops(), names.Digest(), names.Told(), names.Delayed())
 	}
-	args := append(make([]any, 0, 1+10*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
+	args := append(make([]any, 0, 1+11*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
 	for i := range requests {
 		args = append(args, requests[i].ID, requests[i].units(), p.routeOf[i], requests[i].entry())
 		if p.handling != nil {
 			e := &requests[i].Event
-			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, cmp.Or(e.Severity, "warning"), e.Title, requests[i].Delayed)
+			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, cmp.Or(e.Severity, "warning"), e.Title, requests[i].Delayed, e.Answers)
 		}
 	}
 	return keys, args

@@ -3,9 +3,10 @@ package server
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 )
 
 // tokenDigest stands for a token, so that comparing takes the same time whatever its length.
@@ -27,22 +28,68 @@ func (d tokenDigest) is(token string) bool {
 // defaultSender is the name of whoever presents a channel's ingress token.
 const defaultSender = "default"
 
-// authenticate says who sends: the name of the credential, or the remote address where none is asked for.
-func (s *Server) authenticate(r *http.Request, channel string) (sender string, err error) {
-	want, ok := s.tokens[channel]
-	switch {
-	case !ok:
-		return "", errorf(unknownChannel, "no channel is called %q", channel)
-	case !want.set:
-		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil {
-			return r.RemoteAddr, nil //nolint:nilerr // not an address of the network; it names the sender all the same
+// door is how one gets into a channel.
+type door struct {
+	credentials []credential // any of which opens it, the channel's token among them
+	allowed     addressList  // empty = from anywhere
+	signed      bool         // a credential is a signature of the body, which must be read first
+}
+
+// credential is one of a channel's, ready to be tried.
+type credential struct {
+	name, source, asks string
+	try                func(a attempt) bool
+}
+
+// attempt is a request that wants in.
+type attempt struct {
+	request *http.Request
+	wire    []byte // the body as it came
+	token   string // that the sender presents elsewhere than in the header, as tools do that speak Slack
+	now     time.Time
+}
+
+func newDoor(ch Channel, s *Server) door {
+	d := door{allowed: ch.AllowFrom}
+	all := ch.Credentials
+	if ch.IngressToken != "" {
+		all = append([]Credential{{Name: defaultSender, Kind: "bearer", Secret: ch.IngressToken}}, all...)
+	}
+	for _, c := range all {
+		d.signed = d.signed || c.signs()
+		d.credentials = append(d.credentials, credential{name: c.Name, source: c.Source, asks: c.asks(), try: s.trial(c)})
+	}
+	return d
+}
+
+// open finds the door of a channel, for who comes from an address that it admits.
+func (s *Server) open(r *http.Request, channel string) (door, error) {
+	d, ok := s.doors[channel]
+	if !ok {
+		return door{}, errorf(unknownChannel, "no channel is called %q", channel)
+	}
+	if address := s.proxies.client(r); len(d.allowed) > 0 && !d.allowed.has(address) {
+		return door{}, errorf(forbidden, "channel %q does not take webhooks from %s; see its allow_from, and trusted_proxies where a proxy stands before the relay", channel, address)
+	}
+	return d, nil
+}
+
+// authenticate says who sends: the name of the credential, or the remote address where none is asked for. source is the
+// name of the body format where the sender named it.
+func (s *Server) authenticate(d door, channel, source string, a attempt) (credential, error) {
+	if len(d.credentials) == 0 {
+		return credential{name: s.proxies.client(a.request).String()}, nil
+	}
+	for _, c := range d.credentials {
+		if (source == "" || c.source == "" || c.source == source) && c.try(a) {
+			return c, nil
 		}
-		return host, nil
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || !want.is(strings.TrimSpace(token)) {
-		return "", errorf(unauthorized, "channel %q needs its ingress token: send the header Authorization: Bearer <token>", channel)
+	asked := make([]string, 0, len(d.credentials))
+	for _, c := range d.credentials {
+		if !slices.Contains(asked, c.asks) {
+			asked = append(asked, c.asks)
+		}
 	}
-	return defaultSender, nil
+	return credential{}, errorf(unauthorized, "channel %q needs a credential: send %s", channel, strings.Join(asked, ", or "))
 }

@@ -21,6 +21,7 @@ const (
 	methodNotAllowed     events.Code = "method_not_allowed"
 	bodyTooLarge         events.Code = "body_too_large"
 	unsupportedMediaType events.Code = "unsupported_media_type"
+	throttled            events.Code = "throttled"
 	unavailable          events.Code = "unavailable"
 	internal             events.Code = "internal"
 )
@@ -40,6 +41,7 @@ var statuses = map[events.Code]int{
 	bodyTooLarge:         http.StatusRequestEntityTooLarge,
 	events.TooManyEvents: http.StatusRequestEntityTooLarge,
 	unsupportedMediaType: http.StatusUnsupportedMediaType,
+	throttled:            http.StatusTooManyRequests,
 	unavailable:          http.StatusServiceUnavailable,
 	internal:             http.StatusInternalServerError,
 }
@@ -69,11 +71,16 @@ func (s *Server) handle(f handlerFunc) http.Handler {
 		case http.StatusServiceUnavailable:
 			w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
 		}
-		if status >= http.StatusInternalServerError {
-			s.opts.Logger.ErrorContext(r.Context(), "request failed", "channel", r.PathValue("channel"), "code", reply.Code, "error", err)
-		}
+		s.logFailure(r, err)
 		s.writeJSON(w, r, status, map[string]any{"error": map[string]string{"code": string(reply.Code), "message": reply.Message}})
 	})
+}
+
+// logFailure logs what is no fault of the sender, once.
+func (s *Server) logFailure(r *http.Request, err error) {
+	if reply := replyTo(err); statuses[reply.Code] >= http.StatusInternalServerError {
+		s.opts.Logger.ErrorContext(r.Context(), "request failed", "channel", r.PathValue("channel"), "code", reply.Code, "error", err)
+	}
 }
 
 // replyTo finds what a sender may be told of an error.

@@ -1,17 +1,20 @@
 package server
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
-	"net/url"
-	"strings"
+	"slices"
+	"strconv"
+	"time"
 
 	"slackrelay/events"
+	"slackrelay/pipeline"
 )
+
+// arrived is a webhook that was let in and decoded.
+type arrived struct {
+	channel, sender string
+	events          []events.Event
+}
 
 // hook takes a webhook in: who sends it, what it says, what becomes of it.
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
@@ -19,98 +22,101 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", http.MethodPost)
 		return errorf(methodNotAllowed, "webhooks are taken by POST, not by %s", r.Method)
 	}
-	channel := r.PathValue("channel")
-	sender, err := s.authenticate(r, channel)
+	a, err := s.receive(w, r)
 	if err != nil {
 		return err
 	}
-	body, err := s.readBody(w, r)
+	receipt, err := s.take(r, a)
 	if err != nil {
 		return err
 	}
-	all, err := events.Decode(events.Webhook{Source: r.PathValue("source"), Header: r.Header, Body: body})
-	if err != nil {
-		return err
+	if seconds, all := allDropped(receipt); all && slices.Contains(s.throttled[a.channel], a.events[0].Source) {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		return errorf(throttled, "channel %q is full; all %d events were dropped and counted", a.channel, receipt.Dropped)
 	}
-	receipt, err := s.opts.Intake.Take(r.Context(), channel, sender, all)
-	if err != nil {
-		return err
-	}
-	s.opts.Logger.DebugContext(r.Context(), "webhook taken in", "channel", channel, "sender", sender,
-		"received", receipt.Received, "admitted", receipt.Admitted, "dropped", receipt.Dropped, "duplicate", receipt.Duplicate)
 	s.writeJSON(w, r, http.StatusAccepted, receipt)
 	return nil
 }
 
-// readBody reads the JSON of a webhook, within bounds, out of whatever it is packed in.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	media, params, err := mediaType(r)
+// take has a webhook classified and asks the limits.
+func (s *Server) take(r *http.Request, a arrived) (pipeline.Receipt, error) {
+	receipt, err := s.opts.Intake.Take(r.Context(), pipeline.Arrival{
+		Channel: a.channel, Sender: a.sender, Header: r.Header, Test: isTest(r), Events: a.events,
+	})
 	if err != nil {
-		return nil, err
+		return receipt, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, errorf(bodyTooLarge, "the body has more than %d bytes; split it", tooLarge.Limit)
-	case err != nil:
-		return nil, errorf(events.BadJSON, "the body ended before its announced length")
-	}
-	switch media {
-	case formType:
-		return formPayload(body), nil
-	case multipartType:
-		return multipartPayload(body, params["boundary"], s.opts.MaxBody)
-	default:
-		return body, nil
-	}
+	s.opts.Logger.DebugContext(r.Context(), "webhook taken in", "channel", a.channel, "sender", a.sender, "source", a.events[0].Source,
+		"received", receipt.Received, "admitted", receipt.Admitted, "dropped", receipt.Dropped, "duplicate", receipt.Duplicate, "muted", receipt.Muted)
+	return receipt, nil
 }
 
-const (
-	formType      = "application/x-www-form-urlencoded"
-	multipartType = "multipart/form-data"
-)
-
-// mediaType accepts what senders label JSON with: JSON types, nothing, text, and forms.
-func mediaType(r *http.Request) (media string, params map[string]string, err error) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return "", nil, errorf(unsupportedMediaType, "Content-Encoding %q is not understood; send the body as it is", encoding)
-	}
-	header := r.Header.Get("Content-Type")
-	if header == "" {
-		return "", nil, nil
-	}
-	media, params, err = mime.ParseMediaType(header)
-	switch {
-	case err != nil:
-	case media == "application/json", strings.HasSuffix(media, "+json"), media == "text/json", media == "text/plain",
-		media == formType, media == multipartType:
-		return media, params, nil
-	}
-	return "", nil, errorf(unsupportedMediaType, "Content-Type %q is not understood; send application/json", header)
+// isTest tells whether a webhook asks for the test lane.
+func isTest(r *http.Request) bool {
+	test, err := strconv.ParseBool(r.URL.Query().Get("test"))
+	return test && err == nil
 }
 
-// formPayload is the field "payload" of a form. curl -d labels plain JSON as a form: that is taken as it is.
-func formPayload(body []byte) []byte {
-	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) == 0 || first[0] == '{' || first[0] == '[' {
-		return body
-	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil || !form.Has("payload") {
-		return body // no JSON either; decoding says so
-	}
-	return []byte(form.Get("payload"))
-}
-
-func multipartPayload(body []byte, boundary string, limit int64) ([]byte, error) {
-	form, err := multipart.NewReader(bytes.NewReader(body), boundary).ReadForm(limit)
+// receive lets a sender in and decodes what it says.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) (arrived, error) {
+	channel, source := r.PathValue("channel"), r.PathValue("source")
+	d, err := s.open(r, channel)
 	if err != nil {
-		return nil, errorf(events.BadJSON, "the body is not the multipart form that its Content-Type says")
+		return arrived{}, err
 	}
-	defer form.RemoveAll() //nolint:errcheck // the body is smaller than what is kept in memory
-	values := form.Value["payload"]
-	if len(values) == 0 {
-		return nil, errorf(events.BadField, "payload is missing from the form; it must hold the JSON")
+	leave, ok := s.crowd.enter(s.proxies.client(r))
+	if !ok {
+		return arrived{}, errorf(unavailable, "more than %d webhooks from this address are in hand; send it again", s.crowd.limit)
 	}
-	return []byte(values[0]), nil
+	defer leave()
+	a := attempt{request: r, now: time.Now()}
+	var who credential
+	if !d.signed { // whoever is not known need not be read
+		if who, err = s.authenticate(d, channel, source, a); err != nil {
+			return arrived{}, err
+		}
+	}
+	b, err := s.readBody(w, r)
+	if err != nil {
+		return arrived{}, err
+	}
+	if a.wire = b.wire; d.signed {
+		if who, err = s.authenticate(d, channel, source, a); err != nil {
+			return arrived{}, err
+		}
+	}
+	all, err := s.opts.Decoder.Decode(events.Webhook{Source: source, Category: r.URL.Query().Get("category"), Header: r.Header, Body: b.plain})
+	if err != nil {
+		return arrived{}, err
+	}
+	if who.source != "" && who.source != all[0].Source {
+		return arrived{}, errorf(unauthorized, "credential %q of channel %q is for %s, not for %s", who.name, channel, who.source, all[0].Source)
+	}
+	if all[0].Source == slackSource {
+		named(all, who.name)
+	}
+	return arrived{channel: channel, sender: who.name, events: all}, nil
+}
+
+// named calls the category of events that have none after who sent them.
+func named(all []events.Event, sender string) {
+	for i := range all {
+		if all[i].Category == events.Uncategorized {
+			all[i].Category = events.NormalizeCategory(sender)
+		}
+	}
+}
+
+// allDropped tells whether nothing of a webhook got through, and in how many seconds the first of it could.
+func allDropped(receipt pipeline.Receipt) (seconds int, all bool) {
+	if receipt.Dropped == 0 || receipt.Dropped != receipt.Received {
+		return 0, false
+	}
+	wait := -1.0
+	for _, e := range receipt.Events {
+		if e.RetryAfter != nil && (wait < 0 || *e.RetryAfter < wait) {
+			wait = *e.RetryAfter
+		}
+	}
+	return max(1, int(wait)+1), true
 }

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,24 +22,41 @@ import (
 
 // taker takes events in; *pipeline.Intake does.
 type taker interface {
-	Take(ctx context.Context, channel, sender string, all []events.Event) (pipeline.Receipt, error)
+	Take(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error)
 }
 
 // Channel is what the public listener knows of a channel.
 type Channel struct {
 	Name string
-	// IngressToken is the bearer token that senders must present; "" = everybody may send.
+	// SlackName is Slack's name or id of it, by which tools that speak Slack may call it; "" = none.
+	SlackName string
+	// IngressToken is the bearer token that senders must present; "" = everybody may send, where no credential is needed
+	// either.
 	IngressToken string
+	// Credentials are further ways in; any is enough.
+	Credentials []Credential
+	// AllowFrom are the addresses that may send; empty = all.
+	AllowFrom []netip.Prefix
+	// Throttled are the sources that are answered 429 when all events of a webhook were dropped.
+	Throttled []string
 }
 
 // Options configure a Server.
 type Options struct {
 	Channels []Channel
 	Intake   taker
-	Status   *pipeline.Status
-	Archive  *pipeline.Archive
-	Registry *prometheus.Registry // served at /metrics
-	Logger   *slog.Logger
+	// Decoder reads bodies. Default: with the default limits, and without mappings.
+	Decoder *events.Decoder
+	// Proxies are trusted to say in X-Forwarded-For where a request comes from.
+	Proxies []netip.Prefix
+	// MaxConcurrent is how many webhooks one address may have in hand at a time. Default 256.
+	MaxConcurrent int
+	// Transport asks Amazon SNS for certificates. Default: http.DefaultTransport.
+	Transport http.RoundTripper
+	Status    *pipeline.Status
+	Archive   *pipeline.Archive
+	Registry  *prometheus.Registry // served at /metrics
+	Logger    *slog.Logger
 	// AdminToken is needed by every call that changes state; "" = none is carried out.
 	AdminToken string
 	// Local says that only this machine reaches the ops listener: texts of events are shown without the token.
@@ -49,12 +68,21 @@ type Options struct {
 // DefaultMaxBody is the most bytes of a webhook's body.
 const DefaultMaxBody = 1 << 20
 
+// DefaultMaxConcurrent is how many webhooks one address may have in hand.
+const DefaultMaxConcurrent = 256
+
 // Server serves both listeners.
 type Server struct {
-	opts     Options
-	tokens   map[string]tokenDigest // by channel
-	admin    tokenDigest
-	draining atomic.Bool
+	opts        Options
+	doors       map[string]door     // by channel
+	throttled   map[string][]string // by channel
+	bySlackName map[string]string   // the channel of a Slack channel
+	proxies     addressList
+	crowd       *crowd
+	sns         *sns
+	minted      minter
+	admin       tokenDigest
+	draining    atomic.Bool
 }
 
 // New makes a Server.
@@ -62,9 +90,21 @@ func New(opts Options) *Server {
 	if opts.MaxBody == 0 {
 		opts.MaxBody = DefaultMaxBody
 	}
-	s := &Server{opts: opts, tokens: map[string]tokenDigest{}, admin: digest(opts.AdminToken)}
+	if opts.MaxConcurrent == 0 {
+		opts.MaxConcurrent = DefaultMaxConcurrent
+	}
+	if opts.Decoder == nil {
+		opts.Decoder, _ = events.NewDecoder(events.Options{}) // nothing in it can be wrong
+	}
+	s := &Server{
+		opts: opts, doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
+		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport),
+	}
 	for _, ch := range opts.Channels {
-		s.tokens[ch.Name] = digest(ch.IngressToken)
+		s.doors[ch.Name], s.throttled[ch.Name] = newDoor(ch, s), ch.Throttled
+		if ch.SlackName != "" {
+			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name
+		}
 	}
 	return s
 }
@@ -77,6 +117,8 @@ func (s *Server) Public() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/hooks/{channel}", s.handle(s.hook))
 	mux.Handle("/hooks/{channel}/{source}", s.handle(s.hook))
+	mux.HandleFunc("/services/{channel}/{token}", s.services)
+	mux.HandleFunc("/api/{method}", s.web)
 	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {
 		return errorf(notFound, "there is nothing here; post webhooks to /hooks/{channel}")
 	}))

@@ -114,9 +114,9 @@ func TestErrorTable(t *testing.T) {
 		"XML":                  {"/hooks/open", "<a/>", with("Content-Type", "application/xml"), 415, "unsupported_media_type", "application/xml"},
 		"nonsense type":        {"/hooks/open", ok, with("Content-Type", "json;;="), 415, "unsupported_media_type", "not understood"},
 		"compressed":           {"/hooks/open", ok, with("Content-Encoding", "br"), 415, "unsupported_media_type", `"br" is not understood`},
-		"a form without field": {"/hooks/open", "a=b", with("Content-Type", "application/x-www-form-urlencoded"), 400, "bad_json", "must be a JSON object"},
+		"a form without field": {"/hooks/open", "a=b", with("Content-Type", "application/x-www-form-urlencoded"), 400, "bad_field", "title or text is needed"},
 		"a broken multipart":   {"/hooks/open", "a=b", with("Content-Type", "multipart/form-data; boundary=x"), 400, "bad_json", "multipart"},
-		"no payload in it":     {"/hooks/open", "--x--\r\n", with("Content-Type", "multipart/form-data; boundary=x"), 400, "bad_field", "payload is missing"},
+		"no payload in it":     {"/hooks/open", "--x--\r\n", with("Content-Type", "multipart/form-data; boundary=x"), 400, "empty_body", "empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,8 +205,8 @@ type taken struct {
 	err    error
 }
 
-func (s *taken) Take(_ context.Context, _, sender string, all []events.Event) (pipeline.Receipt, error) {
-	s.sender, s.events = sender, all
+func (s *taken) Take(_ context.Context, a pipeline.Arrival) (pipeline.Receipt, error) {
+	s.sender, s.events = a.Sender, a.Events
 	return pipeline.Receipt{}, s.err
 }
 

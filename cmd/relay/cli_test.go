@@ -123,7 +123,7 @@ func TestSend(t *testing.T) {
 
 	_, stderr, code = send("--title", "x", "--token", "wrong")
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "unauthorized: channel \"default\" needs its ingress token")
+	require.Contains(t, stderr, "unauthorized: channel \"default\" needs a credential")
 	_, stderr, code = send("--title", "x", "--channel", "nowhere")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, `unknown_channel: no channel is called "nowhere"`)

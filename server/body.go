@@ -1,0 +1,167 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"slackrelay/events"
+)
+
+// body is what a sender posted.
+type body struct {
+	wire  []byte // as it came, which is what signatures are of
+	plain []byte // unpacked: JSON, or what its Content-Type says
+	form  url.Values
+}
+
+// readBody reads a body within bounds, and unpacks it.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body, error) {
+	media, params, err := mediaType(r)
+	if err != nil {
+		return body{}, err
+	}
+	wire, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return body{}, errorf(bodyTooLarge, "the body has more than %d bytes; split it", tooLarge.Limit)
+	case err != nil:
+		return body{}, errorf(events.BadJSON, "the body ended before its announced length, or came too slowly")
+	}
+	plain, err := s.decompressed(r.Header.Get("Content-Encoding"), wire)
+	if err != nil {
+		return body{}, err
+	}
+	b := body{wire: wire, plain: plain}
+	switch media {
+	case formType:
+		b.form = formOf(plain)
+	case multipartType:
+		if b.form, err = multipartForm(plain, params["boundary"], s.opts.MaxBody); err != nil {
+			return body{}, err
+		}
+	}
+	if b.form != nil {
+		b.plain = formJSON(b.form)
+	}
+	if len(b.plain) == 0 { // a sender that puts what it says into the address
+		b.plain = queryJSON(r.URL.Query())
+	}
+	return b, nil
+}
+
+const (
+	formType      = "application/x-www-form-urlencoded"
+	multipartType = "multipart/form-data"
+)
+
+// mediaType accepts what senders label JSON with: JSON types, nothing, text, and forms; and any type whose body is the
+// data of a CloudEvent.
+func mediaType(r *http.Request) (media string, params map[string]string, err error) {
+	header := r.Header.Get("Content-Type")
+	if header == "" {
+		return "", nil, nil
+	}
+	media, params, err = mime.ParseMediaType(header)
+	switch {
+	case r.Header.Get("Ce-Specversion") != "":
+		return "", nil, nil
+	case err != nil:
+	case media == "application/json", strings.HasSuffix(media, "+json"), media == "text/json", media == "text/plain",
+		media == formType, media == multipartType:
+		return media, params, nil
+	}
+	return "", nil, errorf(unsupportedMediaType, "Content-Type %q is not understood; send application/json", header)
+}
+
+// decompressed unpacks a body. What it unpacks to is bounded as the body itself is.
+func (s *Server) decompressed(encoding string, wire []byte) ([]byte, error) {
+	var reader io.ReadCloser
+	var err error
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "", "identity":
+		return wire, nil
+	case "gzip", "x-gzip":
+		reader, err = gzip.NewReader(bytes.NewReader(wire))
+	case "deflate": // that of zlib, as the standard says
+		reader, err = zlib.NewReader(bytes.NewReader(wire))
+	default:
+		return nil, errorf(unsupportedMediaType, "Content-Encoding %q is not understood; send the body as it is, or in gzip", encoding)
+	}
+	if err != nil {
+		return nil, errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
+	}
+	defer reader.Close()
+	plain, err := io.ReadAll(io.LimitReader(reader, s.opts.MaxBody+1))
+	switch {
+	case err != nil:
+		return nil, errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
+	case int64(len(plain)) > s.opts.MaxBody:
+		return nil, errorf(bodyTooLarge, "the body has more than %d bytes when it is unpacked; split it", s.opts.MaxBody)
+	}
+	return plain, nil
+}
+
+// formOf parses a form. curl -d labels plain JSON as a form: that is none.
+func formOf(plain []byte) url.Values {
+	if first := bytes.TrimLeft(plain, " \t\r\n"); len(first) == 0 || first[0] == '{' || first[0] == '[' {
+		return nil
+	}
+	form, err := url.ParseQuery(string(plain))
+	if err != nil {
+		return nil // no JSON either; decoding says so
+	}
+	return form
+}
+
+func multipartForm(plain []byte, boundary string, limit int64) (url.Values, error) {
+	form, err := multipart.NewReader(bytes.NewReader(plain), boundary).ReadForm(limit)
+	if err != nil {
+		return nil, errorf(events.BadJSON, "the body is not the multipart form that its Content-Type says")
+	}
+	defer form.RemoveAll() //nolint:errcheck // the body is smaller than what is kept in memory
+	return url.Values(form.Value), nil
+}
+
+// jsonFields are the fields of forms in which senders put all of their JSON: GitHub, Slack's senders, Uptime Kuma.
+var jsonFields = []string{"payload", "data"}
+
+// formJSON is the JSON in a form, or else its fields as an object.
+func formJSON(form url.Values) []byte {
+	for _, name := range jsonFields {
+		if text := strings.TrimSpace(form.Get(name)); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			return []byte(text)
+		}
+	}
+	fields := map[string]string{}
+	for name := range form {
+		fields[name] = strings.ToValidUTF8(form.Get(name), "�")
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	encoded, err := json.Marshal(fields)
+	if err != nil {
+		return nil // texts can always be encoded
+	}
+	return encoded
+}
+
+// reserved are the parameters of the relay's own in an address.
+var reserved = []string{"token", "category", "test"}
+
+func queryJSON(query url.Values) []byte {
+	for _, name := range reserved {
+		query.Del(name)
+	}
+	return formJSON(query)
+}

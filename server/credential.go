@@ -1,0 +1,296 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/sha1" //nolint:gosec // Amazon SNS's signature version 1, and senders that know no other
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Credential is one way for a sender to show who it is. Its name is what its events call their sender.
+type Credential struct {
+	Name   string
+	Kind   string // one of [CredentialKinds]
+	Source string // it is good for this body format only; "" = for any
+	Secret string // the token, password or key
+	// Username is that of kind basic.
+	Username string
+	// Header is where kind header looks for the secret, and kind hmac for the signature. Kinds of one provider know theirs;
+	// it is for those whose users may choose another.
+	Header string
+	// Algorithm is sha256, sha1 or sha512, Encoding hex or base64, and Prefix stands before the signature, for kind hmac.
+	Algorithm, Encoding, Prefix string
+	// TimestampHeader is where a signed time stands, in Unix seconds, for kinds hmac and grafana; the signature is of the
+	// time, ":" and the body then. "" = the body alone is signed.
+	TimestampHeader string
+	// Tolerance is how far a signed time may be off. Default 5 min.
+	Tolerance time.Duration
+	// Topics are the ARNs that kind sns takes messages of; Confirm opens the link that SNS asks to have opened.
+	Topics  []string
+	Confirm bool
+	// Subjects are the names (common name, DNS, URI or e-mail address) that kind mtls takes; empty = any certificate that
+	// the listener's authority signed.
+	Subjects []string
+}
+
+// DefaultTolerance is how far a signed time may be off.
+const DefaultTolerance = 5 * time.Minute
+
+// CredentialKinds are the ways for a sender to show who it is.
+func CredentialKinds() []string {
+	kinds := []string{"bearer", "basic", "header", "url", "hmac", "standard", "sns", "mtls"}
+	kinds = slices.AppendSeq(kinds, maps.Keys(signatures))
+	kinds = slices.AppendSeq(kinds, maps.Keys(headers))
+	slices.Sort(kinds)
+	return kinds
+}
+
+// signatures are the kinds whose header holds an HMAC of the body, as their providers define them.
+var signatures = map[string]Credential{
+	"github":    {Header: "X-Hub-Signature-256", Prefix: "sha256="}, // https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
+	"gitea":     {Header: "X-Gitea-Signature"},                      // https://docs.gitea.com/usage/webhooks
+	"bitbucket": {Header: "X-Hub-Signature", Prefix: "sha256="},     // https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/
+	"grafana":   {Header: "X-Grafana-Alerting-Signature"},           // https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-contact-points/integrations/webhook-notifier/
+	"sentry":    {Header: "Sentry-Hook-Signature"},                  // https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
+	"pagerduty": {Header: "X-Pagerduty-Signature", Prefix: "v1="},   // https://developer.pagerduty.com/docs/verifying-webhook-signatures
+}
+
+// headers are the kinds whose header holds the secret itself.
+var headers = map[string]string{"gitlab": "X-Gitlab-Token"}
+
+// Check says what is wrong with a credential, with the field named.
+func (c Credential) Check() error {
+	_, signed := signatures[c.Kind]
+	switch {
+	case !slices.Contains(CredentialKinds(), c.Kind):
+		return fmt.Errorf("kind is %q; it must be %s", c.Kind, strings.Join(CredentialKinds(), ", "))
+	case c.Name == "":
+		return errors.New("name is needed: it is what events call their sender")
+	case c.Secret == "" && c.Kind != "sns" && c.Kind != "mtls":
+		return errors.New("secret, or secret_file, is needed")
+	case c.Kind == "basic" && c.Username == "":
+		return errors.New("username is needed for kind basic")
+	case (c.Kind == "header" || c.Kind == "hmac") && c.Header == "":
+		return fmt.Errorf("header is needed for kind %s", c.Kind)
+	case c.Kind == "sns" && len(c.Topics) == 0:
+		return errors.New("topics are needed for kind sns: anybody can have Amazon sign messages of a topic of their own")
+	case c.Kind == "standard":
+		if _, err := standardKey(c.Secret); err != nil {
+			return errors.New("secret must be whsec_ and base64, as Standard Webhooks have it")
+		}
+	case signed, c.Kind == "hmac":
+		return c.checkSignature()
+	}
+	return nil
+}
+
+func (c Credential) checkSignature() error {
+	switch {
+	case hashes[c.algorithm()] == nil:
+		return fmt.Errorf("algorithm is %q; it must be sha256, sha512 or sha1", c.Algorithm)
+	case c.Encoding != "" && c.Encoding != "hex" && c.Encoding != "base64":
+		return fmt.Errorf("encoding is %q; it must be hex or base64", c.Encoding)
+	case c.Tolerance < 0:
+		return fmt.Errorf("tolerance is %s; it must not be negative", c.Tolerance)
+	}
+	return nil
+}
+
+func (c Credential) algorithm() string {
+	if c.Algorithm == "" {
+		return "sha256"
+	}
+	return c.Algorithm
+}
+
+// asks says what a sender must send, without a secret in it.
+func (c Credential) asks() string {
+	switch {
+	case c.Kind == "bearer" && c.Name == defaultSender:
+		return "its ingress token in the header Authorization: Bearer <token>"
+	case c.Kind == "bearer":
+		return "a token in the header Authorization: Bearer <token>"
+	case c.Kind == "basic":
+		return "a name and password in the header Authorization: Basic <...>"
+	case c.Kind == "header":
+		return "a token in the header " + c.Header
+	case headers[c.Kind] != "":
+		return "a token in the header " + headers[c.Kind]
+	case c.Kind == "url":
+		return "a token in the address, ?token=<token>"
+	case c.Kind == "mtls":
+		return "a client certificate"
+	case c.Kind == "sns":
+		return "a message that Amazon SNS signed, of a topic that is listed"
+	case c.Kind == "standard":
+		return "a signature in the header Webhook-Signature"
+	default:
+		return "a signature in the header " + c.withDefaults().Header
+	}
+}
+
+// withDefaults fills in what the provider defines.
+func (c Credential) withDefaults() Credential {
+	if preset, ok := signatures[c.Kind]; ok {
+		if c.Header == "" {
+			c.Header = preset.Header
+		}
+		c.Prefix = preset.Prefix
+	}
+	if c.Tolerance == 0 {
+		c.Tolerance = DefaultTolerance
+	}
+	return c
+}
+
+// trial makes the check of a credential. All comparisons of secrets take the same time whatever is compared.
+func (s *Server) trial(c Credential) func(a attempt) bool {
+	secret := digest(c.Secret)
+	switch {
+	case c.Kind == "bearer":
+		return func(a attempt) bool { return secret.is(a.bearer()) }
+	case c.Kind == "basic":
+		username := digest(c.Username)
+		return func(a attempt) bool {
+			name, password, ok := a.request.BasicAuth()
+			named, known := username.is(name), secret.is(password)
+			return ok && named && known
+		}
+	case c.Kind == "header":
+		return func(a attempt) bool { return secret.is(a.request.Header.Get(c.Header)) }
+	case headers[c.Kind] != "":
+		return func(a attempt) bool { return secret.is(a.request.Header.Get(headers[c.Kind])) }
+	case c.Kind == "url":
+		return func(a attempt) bool { return secret.is(a.token) || secret.is(a.request.URL.Query().Get("token")) }
+	case c.Kind == "mtls":
+		return c.certified
+	case c.Kind == "sns":
+		return s.sns.trial(c)
+	case c.Kind == "standard":
+		return c.withDefaults().standard
+	default:
+		return c.withDefaults().signed
+	}
+}
+
+// signs tells whether the body must be read to check a credential.
+func (c Credential) signs() bool {
+	_, preset := signatures[c.Kind]
+	return preset || c.Kind == "hmac" || c.Kind == "standard" || c.Kind == "sns"
+}
+
+// bearer is the token that a sender presents.
+func (a attempt) bearer() string {
+	if a.token != "" {
+		return a.token
+	}
+	return bearer(a.request)
+}
+
+// bearer is the token of the header Authorization; "" = none.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New, "sha1": sha1.New}
+
+// signed checks an HMAC of the body. A header may hold several signatures, parted by commas or spaces, while a secret is
+// rotated; one that fits is enough.
+func (c Credential) signed(a attempt) bool {
+	mac := hmac.New(hashes[c.algorithm()], []byte(c.Secret))
+	if c.TimestampHeader != "" {
+		stamp := a.request.Header.Get(c.TimestampHeader)
+		if !c.recent(stamp, a.now) {
+			return false
+		}
+		mac.Write([]byte(stamp + ":"))
+	}
+	mac.Write(a.wire)
+	return oneFits(a.request.Header.Get(c.Header), c.Prefix, c.Encoding, mac.Sum(nil))
+}
+
+// oneFits tells whether one of the signatures in a header is the one that is expected.
+func oneFits(header, prefix, encoding string, want []byte) bool {
+	fits := false
+	for _, signature := range strings.FieldsFunc(header, func(r rune) bool { return r == ',' || r == ' ' }) {
+		text, ok := strings.CutPrefix(signature, prefix)
+		var got []byte
+		var err error
+		if encoding == "base64" {
+			got, err = base64.StdEncoding.DecodeString(text)
+		} else {
+			got, err = hex.DecodeString(text)
+		}
+		fits = hmac.Equal(got, want) && ok && err == nil || fits
+	}
+	return fits
+}
+
+// recent tells whether a signed time, in Unix seconds, is near enough to now: an old message may be sent by anybody who saw it.
+func (c Credential) recent(stamp string, now time.Time) bool {
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= c.Tolerance
+}
+
+// standard checks a signature as Standard Webhooks define it
+// (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). Within the tolerance, a
+// message that is sent twice has the same id, and is a duplicate.
+func (c Credential) standard(a attempt) bool {
+	id, stamp := a.request.Header.Get("Webhook-Id"), a.request.Header.Get("Webhook-Timestamp")
+	key, err := standardKey(c.Secret)
+	if err != nil || id == "" || !c.recent(stamp, a.now) {
+		return false
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id + "." + stamp + "."))
+	mac.Write(a.wire)
+	return standardFits(a.request.Header.Get("Webhook-Signature"), mac.Sum(nil))
+}
+
+// standardFits looks for a signature among "v1,<base64> v1,<base64>".
+func standardFits(header string, want []byte) bool {
+	fits := false
+	for signature := range strings.FieldsSeq(header) {
+		text, ok := strings.CutPrefix(signature, "v1,")
+		got, err := base64.StdEncoding.DecodeString(text)
+		fits = hmac.Equal(got, want) && ok && err == nil || fits
+	}
+	return fits
+}
+
+func standardKey(secret string) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		return nil, fmt.Errorf("decode the secret: %w", err)
+	}
+	return key, nil
+}
+
+// certified tells whether the client's certificate, which the listener verified, is one of those that are meant.
+func (c Credential) certified(a attempt) bool {
+	if a.request.TLS == nil || len(a.request.TLS.VerifiedChains) == 0 {
+		return false
+	}
+	certificate := a.request.TLS.PeerCertificates[0]
+	names := append([]string{certificate.Subject.CommonName}, certificate.DNSNames...)
+	names = append(names, certificate.EmailAddresses...)
+	for _, uri := range certificate.URIs {
+		names = append(names, uri.String())
+	}
+	return len(c.Subjects) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(c.Subjects, name) })
+}

@@ -1,0 +1,44 @@
+package silence
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is the store of a single process. What it keeps ends with it.
+type Memory struct {
+	now func() time.Time
+
+	mu  sync.Mutex
+	all map[string]Silence
+}
+
+var _ Store = (*Memory)(nil)
+
+// NewMemory makes a Memory store with a clock; nil = time.Now.
+func NewMemory(now func() time.Time) *Memory {
+	if now == nil {
+		now = time.Now
+	}
+	return &Memory{now: now, all: map[string]Silence{}}
+}
+
+// Put implements [Store].
+func (m *Memory) Put(_ context.Context, s Silence) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all[s.ID] = s
+	return nil
+}
+
+// List implements [Store].
+func (m *Memory) List(context.Context) (time.Time, []Silence, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	maps.DeleteFunc(m.all, func(_ string, s Silence) bool { return now.Sub(s.EndsAt) > keepEnded })
+	return now, slices.Collect(maps.Values(m.all)), nil
+}

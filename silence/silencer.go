@@ -1,0 +1,191 @@
+package silence
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"slackrelay/events"
+)
+
+// Options configure a Silencer.
+type Options struct {
+	Store Store
+	// Every is how often the store is asked for what others changed. Default 1 s.
+	Every  time.Duration
+	Logger *slog.Logger
+	// Now is a clock; how far it is off the store's is taken into account. Default time.Now.
+	Now func() time.Time
+}
+
+// Silencer mutes events by the silences of a store, which it knows by heart: an event costs no call. While the store is
+// away, the silences that were known hold on.
+type Silencer struct {
+	opts Options
+
+	mu    sync.RWMutex
+	all   []compiled
+	ahead time.Duration // the store's clock less ours
+}
+
+// New makes a Silencer. Run must run while it is used.
+func New(opts Options) *Silencer {
+	if opts.Every == 0 {
+		opts.Every = time.Second
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Silencer{opts: opts}
+}
+
+// Run keeps up with the store until ctx ends.
+func (s *Silencer) Run(ctx context.Context) {
+	ticker := time.NewTicker(s.opts.Every)
+	defer ticker.Stop()
+	failing := false
+	for {
+		err := s.Refresh(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			s.opts.Logger.WarnContext(ctx, "silences cannot be read; those that are known hold on", "error", err)
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// callTimeout bounds one call of the store.
+const callTimeout = 2 * time.Second
+
+// Refresh asks the store now.
+func (s *Silencer) Refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	now, all, err := s.opts.Store.List(ctx)
+	if err != nil {
+		return fmt.Errorf("read the silences: %w", err)
+	}
+	known := make([]compiled, 0, len(all))
+	for _, one := range all {
+		c, err := one.compile()
+		if err != nil {
+			s.opts.Logger.WarnContext(ctx, "a silence cannot be used", "silence", one.ID, "error", err)
+			continue
+		}
+		known = append(known, c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all, s.ahead = known, now.Sub(s.opts.Now())
+	return nil
+}
+
+// Mutes is the id of the silence that mutes an event; "" = none does.
+func (s *Silencer) Mutes(e *events.Event) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.all) == 0 {
+		return ""
+	}
+	now := s.opts.Now().Add(s.ahead)
+	for i := range s.all {
+		if s.all[i].mutes(e, now) {
+			return s.all[i].ID
+		}
+	}
+	return ""
+}
+
+// Listed is a silence and how it stands.
+type Listed struct {
+	Silence
+	State State `json:"state"`
+}
+
+// List answers all silences, those that end last first.
+func (s *Silencer) List(ctx context.Context) ([]Listed, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	now, all, err := s.opts.Store.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the silences: %w", err)
+	}
+	listed := make([]Listed, len(all))
+	for i, one := range all {
+		listed[i] = Listed{Silence: one, State: one.StateAt(now)}
+	}
+	slices.SortFunc(listed, func(a, b Listed) int {
+		if order := b.EndsAt.Compare(a.EndsAt); order != 0 {
+			return order
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return listed, nil
+}
+
+// Add keeps a new silence. It takes effect here at once, and elsewhere within Every. For is how long it lasts where it has
+// no end.
+func (s *Silencer) Add(ctx context.Context, one Silence, lasts time.Duration) (Silence, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	now, all, err := s.opts.Store.List(ctx)
+	if err != nil {
+		return Silence{}, fmt.Errorf("read the silences: %w", err)
+	}
+	if one.EndsAt.IsZero() && lasts > 0 {
+		one.EndsAt = one.StartsAt
+		if one.EndsAt.IsZero() {
+			one.EndsAt = now
+		}
+		one.EndsAt = one.EndsAt.Add(lasts)
+	}
+	if err := one.complete(now); err != nil {
+		return Silence{}, err
+	}
+	if len(all) >= maxSilences {
+		return Silence{}, ErrTooMany
+	}
+	return one, s.put(ctx, one)
+}
+
+// Expire ends a silence now.
+func (s *Silencer) Expire(ctx context.Context, id string) (Silence, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	now, all, err := s.opts.Store.List(ctx)
+	if err != nil {
+		return Silence{}, fmt.Errorf("read the silences: %w", err)
+	}
+	for _, one := range all {
+		if one.ID != id {
+			continue
+		}
+		if one.StateAt(now) == Ended {
+			return one, nil
+		}
+		one.EndsAt = now
+		if one.StartsAt.After(now) {
+			one.StartsAt = now
+		}
+		return one, s.put(ctx, one)
+	}
+	return Silence{}, ErrNotFound
+}
+
+func (s *Silencer) put(ctx context.Context, one Silence) error {
+	if err := s.opts.Store.Put(ctx, one); err != nil {
+		return fmt.Errorf("keep the silence: %w", err)
+	}
+	return s.Refresh(ctx)
+}
