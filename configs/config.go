@@ -97,6 +97,8 @@ type Config struct {
 	MaxLabels int64 `yaml:"max_labels" split_words:"true"`
 	// MaxConcurrent is how many webhooks one address may have in hand at a time; more are answered 503 (256).
 	MaxConcurrent int64 `yaml:"max_concurrent" split_words:"true"`
+	// ReadTimeout is how long a request may take to arrive, its headers a third of that (15s).
+	ReadTimeout time.Duration `yaml:"read_timeout" split_words:"true"`
 	// CanaryInterval is how often a message goes the whole way to Slack, to see whether it arrives; 0s = never (0s).
 	CanaryInterval time.Duration `yaml:"canary_interval" split_words:"true"`
 	// CanaryWithin is how long it may take before the operations channel is told (1m).
@@ -240,6 +242,7 @@ func Default() Config {
 		MaxLabel:       int64(limits.Label),
 		MaxLabels:      int64(limits.Labels),
 		MaxConcurrent:  server.DefaultMaxConcurrent,
+		ReadTimeout:    server.DefaultReadTimeout,
 		CanaryWithin:   time.Minute,
 
 		LogLevel:  "info",

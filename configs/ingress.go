@@ -80,6 +80,7 @@ func (c *Config) validateBounds(v *validator) {
 	v.within("max_labels", c.MaxLabels, 1, maxLabels)
 	v.within("max_label", c.MaxLabel, 1, maxMaxText)
 	v.within("max_concurrent", c.MaxConcurrent, 1, maxCrowd)
+	v.between("read_timeout", c.ReadTimeout, 100*time.Millisecond, 10*time.Minute)
 	v.addresses("trusted_proxies", c.TrustedProxies)
 	if (c.TLSCertFile == "") != (c.TLSKeyFile == "") || c.TLSClientCAFile != "" && c.TLSCertFile == "" {
 		v.fault("tls_cert_file", "and tls_key_file are needed together, and for tls_client_ca_file too")

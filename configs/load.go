@@ -35,7 +35,7 @@ func Load(flags Flags) (Loaded, error) {
 	dropEmptyVariables()
 	cfg := Default()
 	var faults []error
-	if file := cmp.Or(flags.File, os.Getenv(prefix+"CONFIG")); file != "" {
+	if file := flags.Path(); file != "" {
 		faults = append(faults, readFile(file, &cfg)...)
 	}
 	faults = append(faults, readEnvironment(&cfg)...)

@@ -82,7 +82,7 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			Renderer:    ch.renderer(),
 			Fallback:    c.fallback(ch),
 			DropUnknown: ch.dropUnknown(),
-			Rules:       c.rulesOf(ch),
+			Rules:       c.Rules(ch),
 		}
 		for _, reserve := range ch.Reserves {
 			channels[i].Reserves = append(channels[i].Reserves, pipeline.Reserve(reserve))

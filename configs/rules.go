@@ -157,8 +157,8 @@ func (c Channel) rules(schedules []events.Schedule) (*events.Rules, error) {
 	return events.NewRules(all, schedules)
 }
 
-// rulesOf are the compiled rules of a valid configuration's channel.
-func (c *Config) rulesOf(ch Channel) *events.Rules {
+// Rules are the compiled rules of a channel of a valid configuration; nil where it has none.
+func (c *Config) Rules(ch Channel) *events.Rules {
 	schedules, _ := c.schedules() // validated before
 	rules, _ := ch.rules(schedules)
 	return rules
@@ -250,8 +250,11 @@ func (t RuleTest) run(channel string, decoder *events.Decoder, rules *events.Rul
 func (w Want) differs(got Want) []string {
 	var wrong []string
 	for _, field := range []struct{ name, want, got string }{
-		{"rule", w.Rule, got.Rule}, {"category", w.Category, got.Category}, {"severity", w.Severity, got.Severity},
-		{"status", w.Status, got.Status}, {"channel", w.Channel, got.Channel},
+		{"rule", w.Rule, got.Rule},
+		{"category", w.Category, got.Category},
+		{"severity", w.Severity, got.Severity},
+		{"status", w.Status, got.Status},
+		{"channel", w.Channel, got.Channel},
 	} {
 		if field.want != "" && field.want != field.got {
 			wrong = append(wrong, fmt.Sprintf("%s is %q, not %q", field.name, field.got, field.want))

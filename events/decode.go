@@ -210,9 +210,10 @@ func (e *Event) finish(name, delivery string, index int, limits Limits) {
 	}
 }
 
-// deliveryHeaders carry an id that stays the same when the sender sends a webhook again.
+// deliveryHeaders carry an id that stays the same when the sender sends a webhook again. One that is signed comes first: a
+// webhook that somebody sends again must not become another one by a header that he adds.
 var deliveryHeaders = []string{
-	"Idempotency-Key", "Webhook-Id", "X-Gitea-Delivery", "X-Github-Delivery", "X-Gitlab-Event-Uuid", "X-Request-Uuid",
+	"Webhook-Id", "Idempotency-Key", "X-Gitea-Delivery", "X-Github-Delivery", "X-Gitlab-Event-Uuid", "X-Request-Uuid",
 	"X-Amz-Sns-Message-Id", "Request-Id",
 }
 

@@ -150,17 +150,26 @@ replicaCount: 3
 redisURL: ""
 redisPassword: pw
 redis: {addrs: ["r1:6379", "r2:6379"], cluster: true, waitReplicas: 1, username: relay}
-channels: [{name: alerts, ingressToken: in, onRedisDown: open, limitGroup: team}]
+channels: [{name: alerts, ingressToken: in, onRedisDown: open, limitGroup: team, allowFrom: [10.0.0.7, 10.1.0.0/16]}]
+senderSecret: senders
+trustedProxies: [10.0.0.0/8, "fd00::/8"]
+canary: {interval: 5m, webhookURL: "https://canary/services/x"}
+operations: {webhookURL: "https://ops/services/z"}
 config: |
   channels:
     - name: alerts
       window: 1h
+      auth: [{name: hub, kind: github, secret_file: /etc/relay-senders/hub}]
+      rules: [{name: quiet, match: [{field: severity, is: info}], mute: true}]
       first_notice: {mode: auto}
       levels: [{name: sender, strategy: gate, windows: [{limit: 5, per: 5s}]}]
 `), 0o600))
 	objects := render(t, "--values", values)
 	file := t.TempDir() + "/relay.yaml"
+	secrets := t.TempDir()
+	require.NoError(t, os.WriteFile(secrets+"/hub", []byte("s3cret"), 0o600))
 	content := at[string](t, objects["ConfigMap/my-relay"], "data", "relay.yaml")
+	content = strings.ReplaceAll(content, "/etc/relay-senders", secrets)
 	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
 	mount := at[object](t, objects["Deployment/my-relay"], "spec", "template", "spec", "containers", 0, "volumeMounts", 0)
 	require.Equal(t, "/etc/relay", mount["mountPath"])
@@ -171,9 +180,23 @@ config: |
 	for _, line := range []string{
 		"replicas: 3", "- r1:6379", "redis_cluster: true", "redis_username: relay", "redis_password: '********'", "redis_wait_replicas: 1",
 		"on_redis_down: open", "limit_group: team", "window: 1h\n", "mode: auto", "strategy: gate",
+		"- 10.0.0.7", "- 10.1.0.0/16", "- 10.0.0.0/8", "- fd00::/8", "canary_interval: 5m", "canary_webhook_url: '********'", "kind: github", "name: quiet",
 	} {
 		require.Contains(t, stdout, line)
 	}
+	volume := at[object](t, objects["Deployment/my-relay"], "spec", "template", "spec", "volumes", 1)
+	require.Equal(t, object{"name": "senders", "secret": object{"secretName": "senders"}}, volume)
+}
+
+func TestTLS(t *testing.T) {
+	objects := render(t, "--set", "tls.secretName=cert,tls.clientCertificates=true")
+	env := environment(t, objects)
+	require.Contains(t, env, "RELAY_TLS_CERT_FILE=/etc/relay-tls/tls.crt")
+	require.Contains(t, env, "RELAY_TLS_KEY_FILE=/etc/relay-tls/tls.key")
+	require.Contains(t, env, "RELAY_TLS_CLIENT_CA_FILE=/etc/relay-tls/ca.crt")
+	pod := at[object](t, objects["Deployment/my-relay"], "spec", "template", "spec")
+	require.Equal(t, object{"name": "tls", "mountPath": "/etc/relay-tls", "readOnly": true}, at[object](t, pod, "containers", 0, "volumeMounts", 0))
+	require.Equal(t, object{"name": "tls", "secret": object{"secretName": "cert"}}, at[object](t, pod, "volumes", 0))
 }
 
 func TestAnExistingSecret(t *testing.T) {

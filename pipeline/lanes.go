@@ -9,11 +9,14 @@ import (
 // testSuffix names the test lane of a channel: no channel can be called so.
 const testSuffix = "~test"
 
+// TestLaneOf is the name of a channel's test lane.
+func TestLaneOf(channel string) string { return channel + testSuffix }
+
 // TestLane is a channel for tests: the same limits and destination, with a budget and a ledger of its own, so that a test
 // never spends what is real.
 func (c Channel) TestLane() Channel {
 	lane := c
-	lane.Name, lane.Group, lane.Lane = c.Name+testSuffix, "", true
+	lane.Name, lane.Group, lane.Lane = TestLaneOf(c.Name), "", true
 	lane.Rules, lane.Fallback = nil, nil
 	lane.Digest.Interval = 0
 	if c.Handling != nil {

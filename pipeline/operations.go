@@ -36,17 +36,23 @@ func (d *delivery) tell(ctx context.Context, id, text, detail string) {
 	if d.opts.Operations == nil || d.channel.Name == operationsName {
 		return
 	}
-	notice, err := json.Marshal(notifier.Notice{ID: id, Channel: d.channel.Name, Text: text, Detail: detail})
-	if err == nil {
-		ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
-		defer cancel()
-		err = d.opts.Outbox.Put(ctx, operations(d.opts.Operations).outbox(), id, outbox.KindNotice, notice)
-	}
-	if err != nil {
+	notice := notifier.Notice{ID: id, Channel: d.channel.Name, Text: text, Detail: detail}
+	bounded, cancel := d.finishing(ctx, d.opts.CallTimeout)
+	defer cancel()
+	if err := putNotice(bounded, d.opts.Outbox, notice); err != nil {
 		d.log.ErrorContext(ctx, "the operators could not be told", "notice", text, "error", err)
 		return
 	}
 	d.Wake(operationsName)
+}
+
+// putNotice queues a notice for the operators, once for each id.
+func putNotice(ctx context.Context, box outbox.Outbox, notice notifier.Notice) error {
+	payload, err := json.Marshal(notice)
+	if err != nil {
+		return fmt.Errorf("encode the notice: %w", err)
+	}
+	return box.Put(ctx, operations(nil).outbox(), notice.ID, outbox.KindNotice, payload)
 }
 
 // stopToken lets no channel use the credential for a while.

@@ -9,10 +9,11 @@ import (
 // effective is the policy that can be followed: a process that never reached Redis knows neither the use nor
 // the replicas, unless it was told.
 func (ch *channel) effective() Policy {
-	if ch.policy == PolicyLocal && !ch.reached.Load() && ch.opts.Replicas == 0 {
+	policy := (*ch.policies.Load())[ch.scope.Channel]
+	if policy == PolicyLocal && !ch.reached.Load() && ch.opts.Replicas == 0 {
 		return PolicyClosed
 	}
-	return cmp.Or(ch.policy, PolicyClosed)
+	return cmp.Or(policy, PolicyClosed)
 }
 
 // fallback decides as the channel's policy says.

@@ -90,6 +90,7 @@ type Shared struct {
 	reached   atomic.Bool  // Redis was reached since the start
 	stateLost atomic.Int64 // how often Redis came back without its data
 	epoch     atomic.Value // string
+	policies  atomic.Pointer[map[string]Policy]
 
 	background sync.WaitGroup
 	ctx        context.Context //nolint:containedctx // ends what runs in the background
@@ -107,14 +108,17 @@ func NewShared(e engine, opts SharedOptions) *Shared {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.alive.Store(1)
 	s.epoch.Store("")
+	s.SetPolicies(s.opts.Policies)
 	return s
 }
+
+// SetPolicies changes what happens to channels while Redis is away, from the next call on.
+func (s *Shared) SetPolicies(policies map[string]Policy) { s.policies.Store(&policies) }
 
 // channel is what this process knows of one channel.
 type channel struct {
 	*Shared
 	scope   Scope
-	policy  Policy
 	closed  closedCache
 	calls   coalescer
 	counts  counts
@@ -127,7 +131,7 @@ func (s *Shared) channel(scope Scope) *channel {
 	defer s.mu.Unlock()
 	ch, ok := s.channels[scope]
 	if !ok {
-		ch = &channel{Shared: s, scope: scope, policy: s.opts.Policies[scope.Channel]}
+		ch = &channel{Shared: s, scope: scope}
 		ch.closed.init()
 		ch.outage.init()
 		ch.breaker = newBreaker(ch)

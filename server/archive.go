@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -160,8 +159,7 @@ func pageSize(r *http.Request) (int, error) {
 
 // isAdmin tells whether a request presents the admin token.
 func (s *Server) isAdmin(r *http.Request) bool {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && s.admin.is(strings.TrimSpace(token))
+	return s.admin.is(bearer(r))
 }
 
 // requireAdmin refuses what changes state without the admin token.
@@ -187,6 +185,6 @@ func (s *Server) veil(r *http.Request, e *events.Event) {
 }
 
 // audit logs who changed what.
-func (s *Server) audit(r *http.Request, what string) {
-	s.opts.Logger.InfoContext(r.Context(), "changed by an admin", "what", what, "channel", r.PathValue("channel"), "id", r.PathValue("id"), "from", r.RemoteAddr)
+func (s *Server) audit(r *http.Request, what string, more ...any) {
+	s.opts.Logger.With(more...).InfoContext(r.Context(), "changed by an admin", "what", what, "channel", r.PathValue("channel"), "id", r.PathValue("id"), "from", r.RemoteAddr)
 }

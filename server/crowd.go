@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"net/netip"
 	"sync"
 )
@@ -29,4 +30,13 @@ func (c *crowd) enter(address netip.Addr) (leave func(), ok bool) {
 			delete(c.inHand, address)
 		}
 	}, true
+}
+
+// enter takes a place for a webhook, from the address that it comes from.
+func (s *Server) enter(r *http.Request) (leave func(), err error) {
+	leave, ok := s.crowd.enter(s.proxies.client(r))
+	if !ok {
+		return nil, errorf(unavailable, "more than %d webhooks from this address are in hand; send it again", s.crowd.limit)
+	}
+	return leave, nil
 }

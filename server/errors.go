@@ -10,6 +10,7 @@ import (
 	"slackrelay/events"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
+	"slackrelay/silence"
 )
 
 // The codes of error replies that do not come from decoding.
@@ -91,6 +92,8 @@ func replyTo(err error) *events.InputError {
 		return input
 	case errors.Is(err, pipeline.ErrUnknownChannel):
 		return &events.InputError{Code: unknownChannel, Message: "no such channel"}
+	case errors.Is(err, silence.ErrUnavailable):
+		return &events.InputError{Code: unavailable, Message: "Redis cannot be reached; the silences that are known hold on meanwhile"}
 	case errors.Is(err, ratelimit.ErrUnavailable):
 		return &events.InputError{
 			Code:    unavailable,

@@ -22,6 +22,11 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", http.MethodPost)
 		return errorf(methodNotAllowed, "webhooks are taken by POST, not by %s", r.Method)
 	}
+	leave, err := s.enter(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	a, err := s.receive(w, r)
 	if err != nil {
 		return err
@@ -64,11 +69,6 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (arrived, error
 	if err != nil {
 		return arrived{}, err
 	}
-	leave, ok := s.crowd.enter(s.proxies.client(r))
-	if !ok {
-		return arrived{}, errorf(unavailable, "more than %d webhooks from this address are in hand; send it again", s.crowd.limit)
-	}
-	defer leave()
 	a := attempt{request: r, now: time.Now()}
 	var who credential
 	if !d.signed { // whoever is not known need not be read

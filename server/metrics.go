@@ -13,13 +13,13 @@ import (
 // gauges are read from the shared state at each scrape: every replica shows the same, so take the maximum
 // over replicas.
 type gauges struct {
-	status *pipeline.Status
+	status func() *pipeline.Status
 
 	pending, oldest, used, imbalance, paused, up, fallback, replicas, lost *prometheus.Desc
 }
 
-// NewGauges is the collector of what all replicas share.
-func NewGauges(status *pipeline.Status) prometheus.Collector {
+// NewGauges is the collector of what all replicas share; status is asked for at each scrape.
+func NewGauges(status func() *pipeline.Status) prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
@@ -51,18 +51,19 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	health := g.status.Health()
+	now := g.status()
+	health := now.Health()
 	gauge(g.replicas, float64(health.Replicas))
 	ch <- prometheus.MustNewConstMetric(g.lost, prometheus.CounterValue, float64(health.StateLost))
 	for _, away := range health.Away {
 		gauge(g.fallback, 1, away.Channel, string(away.Policy))
 	}
 	up := 1.0
-	if g.status.Ping(ctx) != nil || len(health.Away) > 0 {
+	if now.Ping(ctx) != nil || len(health.Away) > 0 {
 		up = 0
 	}
 	gauge(g.up, up)
-	all, err := g.status.All(ctx)
+	all, err := now.All(ctx)
 	if err != nil {
 		return
 	}

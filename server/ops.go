@@ -48,6 +48,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if len(away) == 0 {
 		ready.Reasons = append(ready.Reasons, s.stoppedChannels(ctx)...)
 	}
+	if s.opts.Config().Reload != nil {
+		ready.Reasons = append(ready.Reasons, "the configuration cannot be used as it is now; the one before is in effect, see /api/v1/config")
+	}
 	switch {
 	case status != http.StatusOK:
 		ready.Status = "unavailable"

@@ -55,8 +55,11 @@ type Options struct {
 	Transport http.RoundTripper
 	Status    *pipeline.Status
 	Archive   *pipeline.Archive
-	Registry  *prometheus.Registry // served at /metrics
-	Logger    *slog.Logger
+	Silences  Silences
+	// Config says which configuration is in effect. Default: none.
+	Config   func() ConfigState
+	Registry *prometheus.Registry // served at /metrics
+	Logger   *slog.Logger
 	// AdminToken is needed by every call that changes state; "" = none is carried out.
 	AdminToken string
 	// Local says that only this machine reaches the ops listener: texts of events are shown without the token.
@@ -95,6 +98,9 @@ func New(opts Options) *Server {
 	}
 	if opts.Decoder == nil {
 		opts.Decoder, _ = events.NewDecoder(events.Options{}) // nothing in it can be wrong
+	}
+	if opts.Config == nil {
+		opts.Config = func() ConfigState { return ConfigState{} }
 	}
 	s := &Server{
 		opts: opts, doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
@@ -136,6 +142,10 @@ func (s *Server) Ops() http.Handler {
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", s.metrics())
+	mux.Handle("GET /api/v1/config", s.handle(s.config))
+	mux.Handle("GET /api/v1/silences", s.handle(s.listSilences))
+	mux.Handle("POST /api/v1/silences", s.handle(s.addSilence))
+	mux.Handle("DELETE /api/v1/silences/{id}", s.handle(s.expireSilence))
 	mux.Handle("GET /api/v1/channels", s.handle(s.channels))
 	mux.Handle("GET /api/v1/channels/{channel}", s.handle(s.channel))
 	mux.Handle("GET /api/v1/channels/{channel}/dead", s.handle(s.dead))
@@ -147,26 +157,39 @@ func (s *Server) Ops() http.Handler {
 	return mux
 }
 
-// Time-outs of both listeners: a slow sender must not hold a connection for ever.
+// ServeOptions bound what a connection may do.
+type ServeOptions struct {
+	// ReadTimeout is how long a request may take to arrive; its headers may take a third of that. Default 15 s.
+	ReadTimeout time.Duration
+	// Grace is how long requests in hand may take to end when ctx ends.
+	Grace  time.Duration
+	Logger *slog.Logger
+}
+
+// DefaultReadTimeout is how long a request may take to arrive: a slow sender must not hold a connection for ever.
+const DefaultReadTimeout = 15 * time.Second
+
 const (
-	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 15 * time.Second
-	writeTimeout      = 30 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeader         = 32 << 10
+	headersShare = 3
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 2 * time.Minute
+	maxHeader    = 32 << 10
 )
 
 // Serve serves a handler on a listener until ctx ends; then it takes no new connections, waits for the
-// requests in hand up to grace, and returns.
-func Serve(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger, grace time.Duration) error {
+// requests in hand, and returns.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opts ServeOptions) error {
+	if opts.ReadTimeout == 0 {
+		opts.ReadTimeout = DefaultReadTimeout
+	}
 	server := &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
+		ReadHeaderTimeout: opts.ReadTimeout / headersShare,
+		ReadTimeout:       opts.ReadTimeout,
+		WriteTimeout:      opts.ReadTimeout + writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
@@ -175,7 +198,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.Grace)
 	defer cancel()
 	err := server.Shutdown(bounded)
 	if errors.Is(err, context.DeadlineExceeded) {

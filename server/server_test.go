@@ -48,7 +48,7 @@ func setup(tb testing.TB) bundle {
 	}
 	registry := prometheus.NewRegistry()
 	status := pipeline.NewStatus(limiter, channels, nil, nil)
-	registry.MustRegister(server.NewGauges(status))
+	registry.MustRegister(server.NewGauges(func() *pipeline.Status { return status }))
 	log := &bytes.Buffer{}
 	return bundle{limiter: limiter, log: log, Server: server.New(server.Options{
 		Channels: []server.Channel{{Name: "open"}, {Name: "guarded", IngressToken: "s3cret"}},
@@ -203,11 +203,13 @@ type taken struct {
 	sender string
 	events []events.Event
 	err    error
+
+	receipt pipeline.Receipt // the answer
 }
 
 func (s *taken) Take(_ context.Context, a pipeline.Arrival) (pipeline.Receipt, error) {
 	s.sender, s.events = a.Sender, a.Events
-	return pipeline.Receipt{}, s.err
+	return s.receipt, s.err
 }
 
 func TestTheSender(t *testing.T) {
@@ -334,7 +336,7 @@ func TestServeStops(t *testing.T) {
 	})
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- server.Serve(ctx, listener, handler, slog.New(slog.DiscardHandler), 10*time.Second)
+		stopped <- server.Serve(ctx, listener, handler, server.ServeOptions{Logger: slog.New(slog.DiscardHandler), Grace: 10 * time.Second})
 	}()
 	answered := make(chan string, 1)
 	go func() {
@@ -355,26 +357,35 @@ func TestServeStops(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// A sender that never finishes its headers is cut off; it holds its connection for no longer than the time-out.
+// A sender that never finishes its headers, or its body, holds its connection for no longer than the time-out.
 func TestASlowSenderIsCutOff(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
+	handler := setup(t).Public()
 	go func() {
-		stopped <- server.Serve(ctx, listener, http.NotFoundHandler(), slog.New(slog.DiscardHandler), time.Second)
+		stopped <- server.Serve(ctx, listener, handler, server.ServeOptions{
+			Logger: slog.New(slog.DiscardHandler), Grace: time.Second, ReadTimeout: 300 * time.Millisecond,
+		})
 	}()
-	conn, err := net.Dial("tcp", listener.Addr().String())
-	require.NoError(t, err)
-	defer conn.Close()
-	begin := time.Now()
-	_, err = io.WriteString(conn, "POST /hooks/open HTTP/1.1\r\nHost: x\r\n")
-	require.NoError(t, err)
-	require.NoError(t, conn.SetReadDeadline(begin.Add(20*time.Second)))
-	_, err = io.ReadAll(conn)
-	require.NoError(t, err, "the server closes it")
-	require.Less(t, time.Since(begin), 15*time.Second)
+	for name, sent := range map[string]string{
+		"headers": "POST /hooks/open HTTP/1.1\r\nHost: x\r\n",
+		"body":    "POST /hooks/open HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+	} {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, sent)
+		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+		answer, err := io.ReadAll(conn)
+		require.NoError(t, err, "the server closes it")
+		if name == "body" {
+			require.Contains(t, string(answer), "came too slowly")
+		}
+		require.NoError(t, conn.Close())
+	}
 	cancel()
 	require.NoError(t, <-stopped)
 }

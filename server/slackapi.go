@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +42,11 @@ func (s *Server) service(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", http.MethodPost)
 		return errorf(methodNotAllowed, "webhooks are taken by POST, not by %s", r.Method)
 	}
+	leave, err := s.enter(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	call, err := s.slackCall(w, r)
 	if err != nil {
 		return err
@@ -96,11 +102,6 @@ func (c slackCall) field(name string) string {
 // fields themselves.
 func (s *Server) slackCall(w http.ResponseWriter, r *http.Request) (slackCall, error) {
 	c := slackCall{attempt: attempt{request: r, now: time.Now()}}
-	leave, ok := s.crowd.enter(s.proxies.client(r))
-	if !ok {
-		return c, errorf(unavailable, "more than %d requests from this address are in hand; send it again", s.crowd.limit)
-	}
-	defer leave()
 	if _, _, err := mediaType(r); err != nil {
 		r.Header.Del("Content-Type")
 	}
@@ -150,15 +151,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request) {
 		s.writeJSON(w, r, http.StatusOK, map[string]any{"ok": false, "error": "unknown_method"})
 		return
 	}
-	c, err := s.slackCall(w, r)
-	var answer map[string]any
-	if err == nil {
-		c.token = bearer(r)
-		if c.token == "" {
-			c.token = c.field("token")
-		}
-		answer, err = call(c)
-	}
+	answer, c, err := s.webCall(w, r, call)
 	if err == nil {
 		answer["ok"] = true
 		s.writeJSON(w, r, http.StatusOK, answer)
@@ -171,6 +164,22 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.writeJSON(w, r, http.StatusOK, map[string]any{"ok": false, "error": webRefusal(err, c)})
+}
+
+// webCall carries a method out.
+func (s *Server) webCall(w http.ResponseWriter, r *http.Request, call func(c slackCall) (map[string]any, error)) (map[string]any, slackCall, error) {
+	leave, err := s.enter(r)
+	if err != nil {
+		return nil, slackCall{}, err
+	}
+	defer leave()
+	c, err := s.slackCall(w, r)
+	if err != nil {
+		return nil, c, err
+	}
+	c.token = cmp.Or(bearer(r), c.field("token"))
+	answer, err := call(c)
+	return answer, c, err
 }
 
 // webRefusal is the error code of Slack's Web API.

@@ -53,27 +53,36 @@ func newSNS(transport http.RoundTripper) *sns {
 	}
 }
 
-// snsMessage is the envelope of a message.
-type snsMessage struct {
-	Type, MessageID, TopicArn, Message, Timestamp, SignatureVersion, Signature, SigningCertURL string
+// snsMessage is the envelope of a message. Its names are matched letter for letter, as decoding does: what was signed and
+// what is read must be the same.
+type snsMessage map[string]json.RawMessage
 
-	Subject      *string
-	Token        string
-	SubscribeURL string
+// field is a text of the envelope; ok is false where it is missing or null.
+func (m snsMessage) field(name string) (text string, ok bool) {
+	var value *string
+	if json.Unmarshal(m[name], &value) != nil || value == nil {
+		return "", false
+	}
+	return *value, true
+}
+
+func (m snsMessage) text(name string) string {
+	text, _ := m.field(name)
+	return text
 }
 
 // trial makes the check of a credential: a signature of Amazon, under a message of one of its topics.
 func (n *sns) trial(c Credential) func(a attempt) bool {
 	return func(a attempt) bool {
 		var m snsMessage
-		if json.Unmarshal(a.wire, &m) != nil || !slices.Contains(c.Topics, m.TopicArn) {
+		if json.Unmarshal(a.wire, &m) != nil || !slices.Contains(c.Topics, m.text("TopicArn")) {
 			return false
 		}
 		ctx := a.request.Context()
 		if n.verify(ctx, m, a.now) != nil {
 			return false
 		}
-		if c.Confirm && m.Type == "SubscriptionConfirmation" {
+		if c.Confirm && m.text("Type") == "SubscriptionConfirmation" {
 			return n.confirm(ctx, m) == nil
 		}
 		return true
@@ -82,24 +91,25 @@ func (n *sns) trial(c Credential) func(a attempt) bool {
 
 // signedText is what is signed: names and values, each on a line.
 func (m snsMessage) signedText() string {
-	fields := []string{"Message", m.Message, "MessageId", m.MessageID}
-	if m.Type == "Notification" {
-		if m.Subject != nil {
-			fields = append(fields, "Subject", *m.Subject)
-		}
-		fields = append(fields, "Timestamp", m.Timestamp, "TopicArn", m.TopicArn, "Type", m.Type)
-	} else {
-		fields = append(fields, "SubscribeURL", m.SubscribeURL, "Timestamp", m.Timestamp, "Token", m.Token, "TopicArn", m.TopicArn, "Type", m.Type)
+	names := []string{"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"}
+	if m.text("Type") == "Notification" {
+		names = []string{"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"}
 	}
-	return strings.Join(fields, "\n") + "\n"
+	var b strings.Builder
+	for _, name := range names {
+		if value, ok := m.field(name); ok || name != "Subject" {
+			b.WriteString(name + "\n" + value + "\n")
+		}
+	}
+	return b.String()
 }
 
 func (n *sns) verify(ctx context.Context, m snsMessage, now time.Time) error {
-	signature, err := base64.StdEncoding.DecodeString(m.Signature)
+	signature, err := base64.StdEncoding.DecodeString(m.text("Signature"))
 	if err != nil {
 		return fmt.Errorf("decode the signature: %w", err)
 	}
-	certificate, err := n.certificate(ctx, m.SigningCertURL)
+	certificate, err := n.certificate(ctx, m.text("SigningCertURL"))
 	if err != nil {
 		return err
 	}
@@ -110,7 +120,7 @@ func (n *sns) verify(ctx context.Context, m snsMessage, now time.Time) error {
 	if !ok {
 		return errors.New("the certificate holds no RSA key")
 	}
-	switch text := []byte(m.signedText()); m.SignatureVersion {
+	switch text := []byte(m.signedText()); m.text("SignatureVersion") {
 	case "1":
 		sum := sha1.Sum(text) //nolint:gosec // as Amazon made it
 		err = rsa.VerifyPKCS1v15(key, crypto.SHA1, sum[:], signature)
@@ -118,7 +128,7 @@ func (n *sns) verify(ctx context.Context, m snsMessage, now time.Time) error {
 		sum := sha256.Sum256(text)
 		err = rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature)
 	default:
-		err = fmt.Errorf("its version %q is unknown", m.SignatureVersion)
+		err = fmt.Errorf("its version %q is unknown", m.text("SignatureVersion"))
 	}
 	if err != nil {
 		return fmt.Errorf("verify the signature: %w", err)
@@ -160,10 +170,10 @@ func (n *sns) certificate(ctx context.Context, address string) (*x509.Certificat
 
 // confirm opens the link by which a subscription is confirmed.
 func (n *sns) confirm(ctx context.Context, m snsMessage) error {
-	if !n.isAmazon(m.SubscribeURL, "") {
+	if !n.isAmazon(m.text("SubscribeURL"), "") {
 		return errors.New("the link is not at Amazon SNS")
 	}
-	answer, err := n.get(ctx, m.SubscribeURL)
+	answer, err := n.get(ctx, m.text("SubscribeURL"))
 	if err == nil && !bytes.Contains(answer, []byte("SubscriptionArn")) {
 		err = errors.New("Amazon did not confirm") //nolint:staticcheck // a name
 	}

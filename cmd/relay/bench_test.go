@@ -167,7 +167,7 @@ func benchOwnHandler(b *testing.B, cfg configs.Config, admits func(ctx context.C
 		b.Fatal(err)
 	}
 	serving := newTask(context.Background(), func(ctx context.Context) error { //nolint:usetesting // ended in Cleanup, when b.Context has ended already
-		return server.Serve(ctx, listener, s.Public(), slog.New(slog.DiscardHandler), time.Second)
+		return server.Serve(ctx, listener, s.Public(), server.ServeOptions{Logger: slog.New(slog.DiscardHandler), Grace: time.Second})
 	})
 	b.Cleanup(func() { _ = serving.stop() })
 	return "http://" + listener.Addr().String() + "/hooks/default/generic"

@@ -13,15 +13,24 @@ import (
 
 func newCheck() *cobra.Command {
 	var flags configs.Flags
+	var explain explainOptions
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Validate the configuration and print what is in effect",
 		Long: "Validate the configuration of file and environment, and print what is in effect, secrets masked.\n" +
-			"Every fault is reported at once. The exit code is 2 when there is one.",
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return check(cmd, flags) },
+			"Every fault is reported at once, among them rule_tests that fail. The exit code is 2 when there is one.\n\n" +
+			"With --explain, say what the relay makes of a webhook, and which rule decides.",
+		Example: "  relay check --config relay.yaml\n  relay check --explain webhook.json --channel alerts --header 'X-GitHub-Event: push'",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if explain.file != "" {
+				return explain.run(flags, cmd.InOrStdin(), cmd.OutOrStdout())
+			}
+			return check(cmd, flags)
+		},
 	}
 	addConfigFlags(cmd, &flags)
+	explain.add(cmd)
 	return cmd
 }
 

@@ -131,7 +131,7 @@ func (r *relay) watchDelivery(ctx context.Context, progress io.Writer) error {
 	defer ticker.Stop()
 	var bar *progressbar.ProgressBar
 	for {
-		status, err := r.status.Channel(ctx, demoChannel)
+		status, err := r.status().Channel(ctx, demoChannel)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (r *relay) watchDelivery(ctx context.Context, progress io.Writer) error {
 
 // explain prints what became of the events, read from the ledger.
 func (r *relay) explain(ctx context.Context, out io.Writer) error {
-	status, err := r.status.Channel(ctx, demoChannel)
+	status, err := r.status().Channel(ctx, demoChannel)
 	if err != nil {
 		return err
 	}
@@ -187,6 +187,6 @@ The relay stays up (Ctrl-C ends it); its clock runs %d times faster, so the wind
   curl -d '{"title":"Disk full","category":"disk"}' http://%s/hooks/%s
 and see how it stands:
   curl http://%s/api/v1/channels/%s
-`, demoSpeed, (r.cfg.Channels[0].Window / demoSpeed).Round(time.Second), public.Addr(), demoChannel, ops.Addr(), demoChannel)
+`, demoSpeed, (r.started.Channels[0].Window / demoSpeed).Round(time.Second), public.Addr(), demoChannel, ops.Addr(), demoChannel)
 	<-ctx.Done()
 }

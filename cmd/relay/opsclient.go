@@ -25,6 +25,8 @@ type opsOptions struct {
 	channel string
 	token   string
 	json    bool
+
+	first string // channel of the configuration
 }
 
 func (o *opsOptions) add(cmd *cobra.Command) {
@@ -38,11 +40,14 @@ func (o *opsOptions) add(cmd *cobra.Command) {
 
 // fillIn takes from the configuration what no flag says.
 func (o *opsOptions) fillIn() error {
+	if o.first != "" {
+		return nil
+	}
 	loaded, err := configs.Load(o.flags)
 	if err != nil {
 		return err
 	}
-	o.channel = cmp.Or(o.channel, loaded.Config.Channels[0].Name)
+	o.first = loaded.Config.Channels[0].Name
 	o.token = cmp.Or(o.token, string(loaded.Config.AdminToken))
 	if o.address == "" {
 		host, port, _ := net.SplitHostPort(loaded.Config.OpsListen) // validated
@@ -58,8 +63,16 @@ func (o *opsOptions) call(ctx context.Context, method, path string, answer any) 
 	if err := o.fillIn(); err != nil {
 		return err
 	}
-	target := strings.TrimSuffix(o.address, "/") + "/api/v1/channels/" + url.PathEscape(o.channel) + path
-	request, err := http.NewRequestWithContext(ctx, method, target, nil)
+	o.channel = cmp.Or(o.channel, o.first)
+	return o.ask(ctx, method, "/channels/"+url.PathEscape(o.channel)+path, nil, answer)
+}
+
+// ask asks the API; path is below /api/v1.
+func (o *opsOptions) ask(ctx context.Context, method, path string, body io.Reader, answer any) error {
+	if err := o.fillIn(); err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.address, "/")+"/api/v1"+path, body)
 	if err != nil {
 		return usagef("--ops-url %q is not an address like http://127.0.0.1:9090", o.address)
 	}
@@ -72,14 +85,14 @@ func (o *opsOptions) call(ctx context.Context, method, path string, answer any) 
 		return fmt.Errorf("ask the relay: %w; is one running there? start one with: relay serve", err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	reply, err := io.ReadAll(response.Body)
 	if err != nil {
 		return fmt.Errorf("read the reply: %w", err)
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
-		return refusalOf(response, body)
+		return refusalOf(response, reply)
 	}
-	if err := json.Unmarshal(body, answer); err != nil {
+	if err := json.Unmarshal(reply, answer); err != nil {
 		return fmt.Errorf("read the reply: %w", err)
 	}
 	return nil

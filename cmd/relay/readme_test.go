@@ -31,9 +31,11 @@ func TestReadmeConfigurationTable(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(encoded, &defaults))
 	channel := defaults["channels"].([]any)[0].(map[string]any)
 	delete(defaults, "channels")
-	for _, structured := range []string{"name", "levels", "first_notice", "reserves", "headroom", "unknown", "mentions"} { // live in the file only
-		delete(channel, structured)
+	for _, structured := range []string{"name", "levels", "first_notice", "reserves", "headroom", "unknown", "mentions", "auth", "on_drop", "rules", "rule_tests"} {
+		delete(channel, structured) // live in the file only
 	}
+	delete(defaults, "sources")
+	delete(defaults, "schedules")
 	want := map[string]string{"RELAY_CONFIG": "", "RELAY_CHANNELS": ""}
 	add := func(prefix string, settings map[string]any) {
 		for name, value := range settings {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func serve(ctx context.Context, flags configs.Flags, cmd *cobra.Command) error {
 	for _, warning := range append(loaded.UnknownVariables, loaded.Warnings...) {
 		log.WarnContext(ctx, "configuration", "warning", warning)
 	}
-	r, err := assemble(loaded.Config, surroundings{log: log, console: cmd.OutOrStdout()})
+	r, err := assemble(loaded.Config, surroundings{log: log, console: cmd.OutOrStdout(), flags: flags})
 	if err != nil {
 		return err
 	}
@@ -106,11 +107,11 @@ func (r *relay) probeOnce(ctx context.Context) error {
 // listen opens both listeners before anything else starts, so that a taken port fails at once.
 func (r *relay) listen(ctx context.Context) (public, ops net.Listener, err error) {
 	var lc net.ListenConfig
-	public, err = lc.Listen(ctx, "tcp", r.cfg.Listen)
+	public, err = lc.Listen(ctx, "tcp", r.started.Listen)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for webhooks: %w; set RELAY_LISTEN to another address", err)
 	}
-	ops, err = lc.Listen(ctx, "tcp", r.cfg.OpsListen)
+	ops, err = lc.Listen(ctx, "tcp", r.started.OpsListen)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("listen for ops: %w; set RELAY_OPS_LISTEN to another address", err), public.Close())
 	}
@@ -121,28 +122,26 @@ func (r *relay) listen(ctx context.Context) (public, ops net.Listener, err error
 // has in hand, the ops listener. Each step ends before the next one begins.
 func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 	takes := newTask(ctx, func(ctx context.Context) error {
-		return server.Serve(ctx, public, r.server.Public(), r.log, grace)
+		return server.Serve(ctx, r.encrypted(public), r.serveCurrent(func(g *generation) http.Handler { return g.public }), r.serveOptions())
 	})
 	lives := newTask(ctx, func(ctx context.Context) error {
-		if r.shared != nil {
-			r.shared.Run(ctx)
-		}
-		return nil
-	})
-	delivers := newTask(ctx, func(ctx context.Context) error {
 		var all sync.WaitGroup
-		all.Go(func() { r.intake.Run(ctx) })
-		for _, courier := range r.couriers {
-			all.Go(func() { courier.Run(ctx) })
+		all.Go(func() { r.silencer.Run(ctx) })
+		if r.shared != nil {
+			all.Go(func() { r.shared.Run(ctx) })
 		}
 		all.Wait()
 		return nil
 	})
+	delivers := newTask(ctx, func(ctx context.Context) error {
+		r.reloader.run(ctx)
+		return nil
+	})
 	answers := newTask(ctx, func(ctx context.Context) error {
-		return server.Serve(ctx, ops, r.server.Ops(), r.log, grace)
+		return server.Serve(ctx, ops, r.serveCurrent(func(g *generation) http.Handler { return g.ops }), r.serveOptions())
 	})
 	r.log.InfoContext(ctx, "relay started", "listen", public.Addr(), "ops_listen", ops.Addr(),
-		"channels", r.status.Channels(), "durable", r.status.Durable(), "version", versionText())
+		"channels", r.status().Channels(), "durable", r.status().Durable(), "version", versionText())
 
 	var failed error
 	select {
@@ -163,19 +162,25 @@ func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 	return err
 }
 
+func (r *relay) serveOptions() server.ServeOptions {
+	return server.ServeOptions{Logger: r.log, Grace: grace, ReadTimeout: r.started.ReadTimeout}
+}
+
 // drain leaves time for load balancers to see that this replica is no longer ready.
 func (r *relay) drain(ctx context.Context) {
-	r.server.Drain()
-	r.log.InfoContext(ctx, "draining: webhooks are still taken", "for", r.cfg.Drain)
-	<-time.After(r.cfg.Drain)
+	r.reloader.stay()
+	g := r.current.Load()
+	g.server.Drain()
+	r.log.InfoContext(ctx, "draining: webhooks are still taken", "for", g.cfg.Drain)
+	<-time.After(g.cfg.Drain)
 }
 
 // sayWhatIsLost is for the in-memory engines only: Redis keeps what is pending.
 func (r *relay) sayWhatIsLost(ctx context.Context) {
-	if r.status.Durable() {
+	if r.status().Durable() {
 		return
 	}
-	all, err := r.status.All(context.WithoutCancel(ctx))
+	all, err := r.status().All(context.WithoutCancel(ctx))
 	if err != nil {
 		return // memory does not fail
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,23 +22,29 @@ import (
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/silence"
 )
 
 // previewKeeps is how many messages a channel without Slack keeps in memory.
 const previewKeeps = 100
 
-// relay is the assembled program.
+// relay is the assembled program: what lives as long as the process, and in current what a new configuration replaces.
 type relay struct {
-	cfg      configs.Config
 	log      *slog.Logger
-	server   *server.Server
-	intake   *pipeline.Intake
-	couriers []*pipeline.Courier
-	status   *pipeline.Status
-	previews map[string]*notifier.Preview
-	redis    redis.UniversalClient // nil where none is configured
-	shared   *ratelimit.Shared     // on it
+	started  configs.Config // that it was started with
+	registry *prometheus.Registry
+	engines  engines
+	silencer *silence.Silencer
+	metrics  *pipeline.Metrics
+	canary   *pipeline.CanaryMetrics
+	console  io.Writer
+	previews map[string]*notifier.Preview // by channel
+	redis    redis.UniversalClient        // nil where none is configured
+	shared   *ratelimit.Shared            // on it
 	close    func() error
+
+	current  atomic.Pointer[generation]
+	reloader *reloader
 }
 
 // surroundings are what a command lends the relay.
@@ -44,66 +52,44 @@ type surroundings struct {
 	log     *slog.Logger
 	console io.Writer // where messages are shown when no Slack is configured; nil = nowhere
 	speed   float64   // of the in-memory clock; 0 = 1
+	flags   configs.Flags
 }
 
 // assemble puts the rooms together: the engines on Redis, or their twins in memory, then the way of an event
 // from the webhook to Slack.
 func assemble(cfg configs.Config, around surroundings) (*relay, error) {
-	r := &relay{cfg: cfg, log: around.log, previews: map[string]*notifier.Preview{}, close: func() error { return nil }}
-	registry := prometheus.NewRegistry()
-	e, err := r.engines(around, registry)
+	r := &relay{
+		started: cfg, log: around.log, console: around.console, registry: prometheus.NewRegistry(), previews: map[string]*notifier.Preview{},
+		close: func() error { return nil },
+	}
+	if err := r.openEngines(cfg, around); err != nil {
+		return nil, err
+	}
+	r.metrics, r.canary = pipeline.NewMetrics(r.registry), pipeline.NewCanaryMetrics(r.registry)
+	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		server.NewGauges(func() *pipeline.Status { return r.status() }))
+	r.reloader = newReloader(r, around.flags)
+	g, err := r.newGeneration(cfg)
 	if err != nil {
 		return nil, err
 	}
-	channels := cfg.PipelineChannels(func(ch configs.Channel) notifier.Sender {
-		return cfg.Sender(ch, func(name string) notifier.Sender {
-			r.previews[name] = notifier.NewPreview(name, around.console, previewKeeps)
-			return r.previews[name]
-		})
-	})
-	metrics := pipeline.NewMetrics(registry)
-	r.status = pipeline.NewStatus(e.limiter, channels, e.outages, e.boxes[0])
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), server.NewGauges(r.status))
-	posts, edits, lookups := cfg.PerMinute()
-	for _, box := range e.boxes {
-		r.couriers = append(r.couriers, pipeline.NewCourier(pipeline.CourierOptions{
-			Outbox: box, Channels: channels, Operations: cfg.Operations(), Limiter: e.limiter, Metrics: metrics, Logger: around.log,
-			SendTimeout: cfg.SlackTimeout, Settle: settle(cfg), Budget: box, PostsPerMinute: posts,
-			EditsPerMinute: edits, LookupsPerMinute: lookups,
-		}))
-	}
-	r.intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: e.limiter, Channels: channels, Metrics: metrics, Admitted: r.wake, Outbox: e.boxes[0], Logger: around.log,
-	})
-	archive := &pipeline.Archive{Limiter: e.limiter, Outbox: e.boxes[0], Intake: r.intake, Channels: channels}
-	r.server = server.New(server.Options{
-		Channels: cfg.ServerChannels(), Intake: r.intake, Status: r.status, Archive: archive, Registry: registry, Logger: around.log,
-		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(),
-	})
+	r.current.Store(g)
 	return r, nil
 }
 
-// settle is how long after an attempt of unknown fate Slack is asked; negative = never.
-func settle(cfg configs.Config) time.Duration {
-	if cfg.SlackSettle == 0 {
-		return -1
-	}
-	return cfg.SlackSettle
-}
-
-// wake has every courier look at a channel's outbox.
-func (r *relay) wake(channel string) {
-	for _, courier := range r.couriers {
-		courier.Wake(channel)
-	}
-}
+// status says how it all stands.
+func (r *relay) status() *pipeline.Status { return r.current.Load().status }
 
 // engines are a limiter and where it queues what it admits: on Redis, with a fallback in memory for when that
 // is away; or in memory alone.
 type engines struct {
 	limiter ratelimit.Limiter
+	multi   func() ratelimit.Limiter // makes one that decides without scripts, for a single channel
 	boxes   []box
 	outages pipeline.Outages
+
+	mu    sync.Mutex
+	apart map[string]ratelimit.Limiter // those of the channels that are decided without scripts, by name
 }
 
 // box is an outbox, with the budgets that are kept beside it.
@@ -112,64 +98,81 @@ type box interface {
 	outbox.Budget
 }
 
-func (r *relay) engines(around surroundings, registry prometheus.Registerer) (engines, error) {
-	opts := outbox.Options{Owner: owner(), Lease: r.cfg.Lease, DeadLetters: r.cfg.DeadLetters}
-	redisOptions, err := r.cfg.Redis()
+func (r *relay) openEngines(cfg configs.Config, around surroundings) error {
+	opts := outbox.Options{Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
+	r.engines.apart = map[string]ratelimit.Limiter{}
+	redisOptions, err := cfg.Redis()
 	if err != nil {
-		return engines{}, err
+		return err
 	}
 	if redisOptions == nil {
-		if around.speed > 1 { // store time runs ahead; the lease is meant in wall time
-			opts.Lease = time.Duration(float64(opts.Lease) * around.speed)
-		}
-		store := memstore.New(memstore.Options{Speed: around.speed})
-		limiter := r.byChannel(ratelimit.NewMemory(store, r.cfg.Dedupe), func() ratelimit.Limiter {
-			return ratelimit.NewMultiMemory(store, ratelimit.MultiOptions{Dedupe: r.cfg.Dedupe})
-		})
-		return engines{limiter: limiter, boxes: []box{outbox.NewMemory(store, opts)}}, nil
+		r.inMemory(cfg, opts, around.speed)
+		return nil
 	}
 	configs.RedisLog(around.log)
 	client := redis.NewUniversalClient(redisOptions)
 	r.redis, r.close = client, client.Close
-	return r.onRedis(lua.NewConn(client, r.cfg.RedisWaitReplicas), opts, registry), nil
+	r.silencer = silence.New(silence.Options{Store: silence.NewRedis(client), Logger: r.log})
+	r.onRedis(cfg, lua.NewConn(client, cfg.RedisWaitReplicas), opts)
+	return nil
 }
 
-func (r *relay) onRedis(client *lua.Conn, opts outbox.Options, registry prometheus.Registerer) engines {
+func (r *relay) inMemory(cfg configs.Config, opts outbox.Options, speed float64) {
+	if speed > 1 { // store time runs ahead; the lease is meant in wall time
+		opts.Lease = time.Duration(float64(opts.Lease) * speed)
+	}
+	store := memstore.New(memstore.Options{Speed: speed})
+	r.silencer = silence.New(silence.Options{Store: silence.NewMemory(nil), Logger: r.log})
+	r.engines.limiter, r.engines.boxes = ratelimit.NewMemory(store, cfg.Dedupe), []box{outbox.NewMemory(store, opts)}
+	r.engines.multi = func() ratelimit.Limiter {
+		return ratelimit.NewMultiMemory(store, ratelimit.MultiOptions{Dedupe: cfg.Dedupe})
+	}
+}
+
+func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts outbox.Options) {
 	store := memstore.New(memstore.Options{})
 	opts.PaceFactor = func() int64 { return r.shared.Health().Replicas }
 	unsent := &unsent{box: outbox.NewMemory(store, opts)}
 	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "relay_redis_clock_steps_total", Help: "How often Redis's clock was found to have gone back.",
 	}, []string{"channel"})
-	registry.MustRegister(steps)
+	r.registry.MustRegister(steps)
 	r.shared = ratelimit.NewShared(ratelimit.NewRedis(client, ratelimit.RedisOptions{
-		Dedupe: r.cfg.Dedupe,
+		Dedupe: cfg.Dedupe,
 		Stepped: func(channel string, by time.Duration) {
 			steps.WithLabelValues(channel).Inc()
 			r.log.Error("the clock of Redis went back; what it had admitted \"later\" was moved to now", "channel", channel, "by", by)
 		},
 	}), ratelimit.SharedOptions{
-		Replica: opts.Owner, Policies: r.cfg.Policies(), Replicas: int(r.cfg.Replicas), Store: store, Unsent: unsent,
-		Dedupe: r.cfg.Dedupe, CallTimeout: r.cfg.RedisTimeout, Logger: r.log,
+		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Store: store, Unsent: unsent,
+		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Logger: r.log,
 	})
-	limiter := r.byChannel(r.shared, func() ratelimit.Limiter {
-		return ratelimit.NewMulti(client, ratelimit.MultiOptions{Dedupe: r.cfg.Dedupe})
-	})
-	return engines{limiter: limiter, boxes: []box{outbox.NewRedis(client, opts), unsent.box}, outages: r.shared}
+	r.engines.limiter, r.engines.boxes, r.engines.outages = r.shared, []box{outbox.NewRedis(client, opts), unsent.box}, r.shared
+	r.engines.multi = func() ratelimit.Limiter {
+		return ratelimit.NewMulti(client, ratelimit.MultiOptions{Dedupe: cfg.Dedupe})
+	}
 }
 
-// byChannel sends the channels that are decided without scripts to an engine of their own.
-func (r *relay) byChannel(limiter ratelimit.Limiter, multi func() ratelimit.Limiter) ratelimit.Limiter {
+// byChannel sends the channels that are decided without scripts to an engine of their own, which stays theirs.
+func (e *engines) byChannel(cfg configs.Config) ratelimit.Limiter {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	apart := map[string]ratelimit.Limiter{}
-	for _, ch := range r.cfg.Channels {
-		if ch.Multi() {
-			apart[ch.Name] = multi()
+	for _, ch := range cfg.Channels {
+		if !ch.Multi() {
+			continue
+		}
+		for _, name := range []string{ch.Name, pipeline.TestLaneOf(ch.Name)} {
+			if e.apart[name] == nil {
+				e.apart[name] = e.multi()
+			}
+			apart[name] = e.apart[name]
 		}
 	}
 	if len(apart) == 0 {
-		return limiter
+		return e.limiter
 	}
-	return ratelimit.ByChannel{Limiter: limiter, Engines: apart}
+	return ratelimit.ByChannel{Limiter: e.limiter, Engines: apart}
 }
 
 // unsent gives back what the fallback queued in memory, in the limiter's words.

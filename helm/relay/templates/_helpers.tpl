@@ -45,12 +45,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* The plain settings of a channel; ON_REDIS_DOWN is the value onRedisDown. */}}
 {{- define "relay.settings" -}}
-SLACK_CHANNEL GLOBAL_LIMIT CATEGORY_LIMIT WINDOW GLOBAL_WINDOW CATEGORY_WINDOW PACE BURST TTL OVERFLOW MAX_DELAYED MAX_DELAY BUNDLE RESOLVES REPEATS REMEMBER_POSTED DIGEST DIGEST_INTERVAL DIGEST_MINIMUM DROP_RECORD ON_UNKNOWN ALLOW_MENTIONS TEMPLATE_TITLE TEMPLATE_TEXT FALLBACK_SLACK_CHANNEL ON_REDIS_DOWN LIMIT_GROUP ENGINE
+SLACK_CHANNEL GLOBAL_LIMIT CATEGORY_LIMIT WINDOW GLOBAL_WINDOW CATEGORY_WINDOW PACE BURST TTL OVERFLOW MAX_DELAYED MAX_DELAY BUNDLE RESOLVES REPEATS REMEMBER_POSTED DIGEST DIGEST_INTERVAL DIGEST_MINIMUM DROP_RECORD ON_UNKNOWN ALLOW_MENTIONS TEMPLATE_TITLE TEMPLATE_TEXT FALLBACK_SLACK_CHANNEL ON_REDIS_DOWN LIMIT_GROUP ENGINE ALLOW_FROM
 {{- end -}}
 
-{{/* A value as text. Helm reads 1000000 as a float and would print 1e+06. */}}
+{{/* A value as text, a list with commas. Helm reads 1000000 as a float and would print 1e+06. */}}
 {{- define "relay.text" -}}
-{{- if and (kindIs "float64" .) (eq . (float64 (int64 .))) -}}
+{{- if kindIs "slice" . -}}
+{{- join "," . | quote -}}
+{{- else if and (kindIs "float64" .) (eq . (float64 (int64 .))) -}}
 {{- int64 . | toString | quote -}}
 {{- else -}}
 {{- toString . | quote -}}

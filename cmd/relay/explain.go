@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slackrelay/configs"
+	"slackrelay/events"
+)
+
+// explainOptions are the flags of relay check --explain.
+type explainOptions struct {
+	file, channel, source, sender, at string
+	headers                           []string
+	json                              bool
+}
+
+func (o *explainOptions) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.file, "explain", "", "a file with the body of a webhook, - = standard input")
+	f.StringVar(&o.channel, "channel", "", "the channel it is posted to (default: the first of the configuration)")
+	f.StringVar(&o.source, "source", "", "its source, as in /hooks/<channel>/<source> (default: found)")
+	f.StringVar(&o.sender, "sender", "", "the name of the credential that it is sent with")
+	f.StringVar(&o.at, "at", "", "when it arrives, like 2026-11-20T22:00:00Z (default now)")
+	f.StringArrayVar(&o.headers, "header", nil, "a header of it, 'Name: value'; may be given more than once")
+	f.BoolVar(&o.json, "json", false, "print the explanation as JSON")
+}
+
+// explained is what becomes of an event before the limits are asked.
+type explained struct {
+	Decoded events.Event   `json:"decoded"`
+	Event   events.Event   `json:"event"` // after the rules
+	Verdict events.Verdict `json:"verdict"`
+}
+
+func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) error {
+	loaded, err := configs.Load(flags)
+	if err != nil {
+		return err
+	}
+	all, err := o.explain(loaded.Config, in)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(out, map[string]any{"events": all})
+	}
+	for i := range all {
+		if err := all[i].print(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained, error) {
+	o.channel = cmp.Or(o.channel, cfg.Channels[0].Name)
+	i := slices.IndexFunc(cfg.Channels, func(ch configs.Channel) bool { return ch.Name == o.channel })
+	if i < 0 {
+		return nil, usagef("the configuration has no channel %q", o.channel)
+	}
+	w, err := o.webhook(in)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	if o.at != "" {
+		if now, err = time.Parse(time.RFC3339, o.at); err != nil {
+			return nil, usagef("--at %q is no time; write it like 2026-11-20T22:00:00Z", o.at)
+		}
+	}
+	decoder, err := cfg.Decoder()
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := decoder.Decode(w)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", o.file, err)
+	}
+	rules := cfg.Rules(cfg.Channels[i])
+	all := make([]explained, len(decoded))
+	for i, e := range decoded {
+		e.Channel, e.Sender = o.channel, o.sender
+		all[i] = explained{Decoded: e, Event: e}
+		all[i].Verdict = rules.Explain(&all[i].Event, w.Header, now)
+		all[i].Event.Channel = all[i].Verdict.Channel
+	}
+	return all, nil
+}
+
+func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
+	w := events.Webhook{Source: o.source, Header: http.Header{}}
+	for _, header := range o.headers {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok {
+			return w, usagef("--header %q is not of the form 'Name: value'", header)
+		}
+		w.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	var err error
+	if o.file == "-" {
+		w.Body, err = io.ReadAll(in)
+	} else {
+		w.Body, err = os.ReadFile(o.file)
+	}
+	if err != nil {
+		return w, fmt.Errorf("read the webhook: %w", err)
+	}
+	return w, nil
+}
+
+// print says it line by line: what was understood, each rule, and what it comes to.
+func (x *explained) print(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	line := func(name string, value any) { fmt.Fprintf(table, "%s\t%v\n", name, value) }
+	line("source", x.Decoded.Source)
+	line("title", x.Decoded.Title)
+	line("category", changed(x.Decoded.Category, x.Event.Category))
+	line("severity", changed(string(x.Decoded.Severity), string(x.Event.Severity)))
+	line("status", changed(string(x.Decoded.Status), string(x.Event.Status)))
+	line("channel", changed(x.Decoded.Channel, x.Event.Channel))
+	line("id", x.Decoded.ID)
+	if labels, err := json.Marshal(x.Decoded.Labels); err == nil && len(x.Decoded.Labels) > 0 {
+		line("labels", string(labels))
+	}
+	for _, step := range x.Verdict.Steps {
+		mark := "no "
+		if step.Matched {
+			mark = "yes"
+		}
+		line("rule "+step.Rule, mark+"  "+step.Why)
+	}
+	line("decided", x.decision())
+	fmt.Fprintln(table)
+	return table.Flush()
+}
+
+func (x *explained) decision() string {
+	by := "no rule"
+	if n := len(x.Verdict.Rules); n > 0 {
+		by = "rule " + x.Verdict.Rules[n-1]
+	}
+	if x.Verdict.Muted {
+		return by + ": muted"
+	}
+	return by + ": the limits of channel " + x.Event.Channel + ", category " + x.Event.Category + ", are asked"
+}
+
+func changed(before, after string) string {
+	if before == after {
+		return cmp.Or(before, "none")
+	}
+	return cmp.Or(before, "none") + " -> " + cmp.Or(after, "none")
+}

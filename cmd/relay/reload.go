@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"slackrelay/configs"
+	"slackrelay/server"
+)
+
+// reloader puts a changed configuration into effect: when the file changes, or one that it names, and on SIGHUP. It is
+// validated first; a bad one changes nothing.
+type reloader struct {
+	relay   *relay
+	flags   configs.Flags
+	info    *prometheus.GaugeVec
+	good    prometheus.Gauge
+	applied prometheus.Gauge
+
+	mu       sync.Mutex
+	seen     string // the contents of the files at the last look
+	known    server.ConfigState
+	stopping bool
+	task     task // delivers
+}
+
+// How files are watched: soon after they change, when several change together; and now and then, where the system does not tell.
+const (
+	settleFiles = 100 * time.Millisecond
+	lookAgain   = 30 * time.Second
+)
+
+func newReloader(r *relay, flags configs.Flags) *reloader {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	l := &reloader{
+		relay: r, flags: flags,
+		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "relay_config_info", Help: "1, with a hash of the configuration in effect; replicas that show different ones differ in it.",
+		}, []string{"hash"}),
+		good:    gauge("relay_config_last_reload_successful", "1 where the configuration that was read last is in effect."),
+		applied: gauge("relay_config_last_reload_success_timestamp_seconds", "When a configuration was last put into effect."),
+	}
+	r.registry.MustRegister(l.info, l.good, l.applied)
+	l.known.File = flags.Path()
+	l.took(r.started, nil)
+	l.seen = l.contents(r.started)
+	return l
+}
+
+// state is how the configuration stands.
+func (l *reloader) state() server.ConfigState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known
+}
+
+// took notes that a configuration is in effect.
+func (l *reloader) took(cfg configs.Config, restart []string) {
+	l.known.Hash, l.known.LoadedAt = cfg.Hash(), time.Now().UTC()
+	l.known.Reload, l.known.RestartNeeded = nil, append([]string{}, restart...)
+	l.info.Reset()
+	l.info.WithLabelValues(l.known.Hash).Set(1)
+	l.good.Set(1)
+	l.applied.SetToCurrentTime()
+}
+
+// run delivers with the generation of the moment, and replaces it, until ctx ends.
+func (l *reloader) run(ctx context.Context) {
+	l.mu.Lock()
+	l.start(ctx)
+	l.mu.Unlock()
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	changed, stop := l.watch(ctx)
+	defer stop()
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-hangup:
+			l.reload(ctx, true)
+		case <-changed:
+			l.reload(ctx, false)
+		case <-again.C:
+			l.reload(ctx, false)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.task.stop() //nolint:errcheck // it answers none
+}
+
+// start delivers with the generation of the moment. The caller holds mu.
+func (l *reloader) start(ctx context.Context) {
+	g := l.relay.current.Load()
+	l.task = newTask(ctx, func(ctx context.Context) error {
+		g.run(ctx)
+		return nil
+	})
+}
+
+// stay keeps the configuration as it is from now on.
+func (l *reloader) stay() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopping = true
+}
+
+// reload reads the configuration, and puts it into effect where it is valid, and changed or asked for.
+func (l *reloader) reload(ctx context.Context, asked bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	contents := l.contents(l.relay.current.Load().cfg)
+	if l.stopping || contents == l.seen && !asked {
+		return
+	}
+	l.seen = contents
+	log := l.relay.log
+	loaded, err := configs.Load(l.flags)
+	var g *generation
+	var restart []string
+	if err == nil {
+		restart = loaded.Config.KeepWhatNeedsRestart(l.relay.started)
+		g, err = l.relay.newGeneration(loaded.Config)
+	}
+	if err != nil {
+		log.ErrorContext(ctx, "the configuration cannot be used; the one before stays in effect", "error", err)
+		l.known.Reload = &server.FailedReload{At: time.Now().UTC(), Error: err.Error()}
+		l.good.Set(0)
+		return
+	}
+	for _, warning := range loaded.Warnings {
+		log.WarnContext(ctx, "configuration", "warning", warning)
+	}
+	l.replace(ctx, g)
+	l.took(g.cfg, restart)
+	l.seen = l.contents(g.cfg)
+	log.InfoContext(ctx, "configuration reloaded", "hash", l.known.Hash, "channels", g.status.Channels())
+	if len(restart) > 0 {
+		log.WarnContext(ctx, "some settings take effect with a restart only", "settings", restart)
+	}
+}
+
+// replace puts a generation in the place of the one before. Webhooks go to it at once; then the one before finishes what it
+// has in hand, and this one goes on.
+func (l *reloader) replace(ctx context.Context, g *generation) {
+	before := l.relay.current.Swap(g)
+	if shared := l.relay.shared; shared != nil {
+		shared.SetPolicies(g.cfg.Policies())
+	}
+	l.task.stop() //nolint:errcheck // it answers none
+	l.start(ctx)
+	for _, name := range before.status.Channels() {
+		if slices.Contains(g.status.Channels(), name) {
+			continue
+		}
+		if status, err := before.status.Channel(ctx, name); err == nil && status.Ledger.Pending > 0 {
+			l.relay.log.WarnContext(ctx, "a channel was taken away while messages wait in it; they are kept until it is back", "channel", name, "messages", status.Ledger.Pending)
+		}
+	}
+}
+
+// contents stands for what the files of a configuration hold.
+func (l *reloader) contents(cfg configs.Config) string {
+	sum := sha256.New()
+	for _, file := range l.files(cfg) {
+		content, err := os.ReadFile(file)
+		fmt.Fprintf(sum, "%s %d %v\n", file, len(content), err)
+		sum.Write(content)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func (l *reloader) files(cfg configs.Config) []string {
+	files := cfg.Files()
+	if path := l.flags.Path(); path != "" {
+		files = append(files, path)
+	}
+	return files
+}
+
+// watch tells when something changes in the directories of the files: Kubernetes swaps a link (..data) there, and editors
+// put a new file in the place of the old one.
+func (l *reloader) watch(ctx context.Context) (changed <-chan time.Time, stop func()) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		l.relay.log.WarnContext(ctx, "changes of files are seen late", "error", err)
+		return nil, func() {}
+	}
+	for _, file := range l.files(l.relay.current.Load().cfg) {
+		if err := watcher.Add(filepath.Dir(file)); err != nil {
+			l.relay.log.WarnContext(ctx, "changes of a file are seen late", "file", file, "error", err)
+		}
+	}
+	settled := time.NewTimer(time.Hour)
+	settled.Stop()
+	var forwarding sync.WaitGroup
+	forwarding.Go(func() {
+		for range watcher.Events {
+			settled.Reset(settleFiles)
+		}
+	})
+	forwarding.Go(func() {
+		for range watcher.Errors { // what is missed is seen later
+		}
+	})
+	return settled.C, func() {
+		watcher.Close()
+		settled.Stop()
+		forwarding.Wait()
+	}
+}
+
+// encrypted makes a listener speak TLS as the generation of the moment has it.
+func (r *relay) encrypted(plain net.Listener) net.Listener {
+	first := r.current.Load().tls
+	if first == nil {
+		return plain
+	}
+	return tls.NewListener(plain, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: first.NextProtos,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current.Load().tls, nil },
+	})
+}
