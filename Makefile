@@ -4,14 +4,14 @@ GOLANGCI_VERSION = v2.15.0
 HELM_VERSION = v3.22.0
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test race lint chart bench soak fuzz run image redis luacheck
+.PHONY: help test race lint chart bench soak fuzz run image servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: redis ## run all tests (installs redis-server where it may)
+test: servers ## run all tests (installs the servers that they run against where it may)
 	$(GO) test ./...
 
-race: redis ## run all tests under the race detector (needs gcc)
+race: servers ## run all tests under the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race ./...
 
 lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
@@ -24,7 +24,7 @@ chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders
 bench: redis ## measure against a bare handler and the plain script, in one run
 	$(GO) test -run '^$$' -bench . ./cmd/relay ./ratelimit ./events
 
-soak: redis ## what takes long: repetitions, many random decisions, fuzzing
+soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKill|TestOutagePolicies|TestWhatIsUnsent|TestChaos' -v ./cmd/relay
 	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./outbox
 	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestAgainstTheOracle|TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit
@@ -34,7 +34,9 @@ FUZZTIME ?= 10s
 fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./events
 	$(GO) test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./notifier
+	$(GO) test -run '^$$' -fuzz FuzzRule -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./events
 	$(GO) test -run '^$$' -fuzz FuzzHook -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./server
+	$(GO) test -run '^$$' -fuzz FuzzCredentials -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./server
 
 run: ## run the relay with configs/relay.yaml
 	$(GO) run ./cmd/relay serve --config configs/relay.yaml
@@ -44,6 +46,9 @@ image: ## build the image with docker, podman or buildah (BUILDER=...)
 
 redis:
 	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || .ci/install redis-server
+
+servers: redis
+	@command -v prometheus-alertmanager >/dev/null || .ci/install prometheus-alertmanager
 
 luacheck:
 	@command -v luacheck >/dev/null || .ci/install lua-check

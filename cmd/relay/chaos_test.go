@@ -68,7 +68,7 @@ func unposted(method, channel string) (fakeslack.Reply, bool) {
 func newChaos(t *testing.T, channels, each int) *chaos {
 	t.Helper()
 	c := &chaos{T: t, slack: startSlack(t), redis: redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always"), each: each}
-	c.slack.Fault = unposted
+	c.slack.Break(unposted)
 	for i := range channels {
 		c.channels = append(c.channels, fmt.Sprintf("c%02d", i))
 	}

@@ -23,10 +23,10 @@ func BenchmarkLatency(b *testing.B) {
 	}
 	b.Cleanup(func() { slack.Close() })
 	arrived := make(chan time.Time, 100)
-	slack.Fault = func(string, string) (fakeslack.Reply, bool) {
+	slack.Break(func(string, string) (fakeslack.Reply, bool) {
 		arrived <- time.Now()
 		return fakeslack.Reply{}, false
-	}
+	})
 	cfg := configs.Default()
 	cfg.RedisURL, cfg.SlackToken, cfg.SlackApiURL = configs.Secret(redistest.Start(b).URL), "xoxb-1", slack.APIURL()
 	ch := &cfg.Channels[0]

@@ -35,7 +35,8 @@ type reloader struct {
 	seen     string // the contents of the files at the last look
 	known    server.ConfigState
 	stopping bool
-	task     task // delivers
+	task     task              // delivers
+	watcher  *fsnotify.Watcher // nil = nothing is watched
 }
 
 // How files are watched: soon after they change, when several change together; and now and then, where the system does not tell.
@@ -92,6 +93,7 @@ func (l *reloader) run(ctx context.Context) {
 	defer stop()
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
+	l.reload(ctx, false) // what changed before it was watched
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -153,6 +155,7 @@ func (l *reloader) reload(ctx context.Context, asked bool) {
 	l.replace(ctx, g)
 	l.took(g.cfg, restart)
 	l.seen = l.contents(g.cfg)
+	l.watchFiles(ctx)
 	log.InfoContext(ctx, "configuration reloaded", "hash", l.known.Hash, "channels", g.status.Channels())
 	if len(restart) > 0 {
 		log.WarnContext(ctx, "some settings take effect with a restart only", "settings", restart)
@@ -205,11 +208,10 @@ func (l *reloader) watch(ctx context.Context) (changed <-chan time.Time, stop fu
 		l.relay.log.WarnContext(ctx, "changes of files are seen late", "error", err)
 		return nil, func() {}
 	}
-	for _, file := range l.files(l.relay.current.Load().cfg) {
-		if err := watcher.Add(filepath.Dir(file)); err != nil {
-			l.relay.log.WarnContext(ctx, "changes of a file are seen late", "file", file, "error", err)
-		}
-	}
+	l.mu.Lock()
+	l.watcher = watcher
+	l.watchFiles(ctx)
+	l.mu.Unlock()
 	settled := time.NewTimer(time.Hour)
 	settled.Stop()
 	var forwarding sync.WaitGroup
@@ -226,6 +228,18 @@ func (l *reloader) watch(ctx context.Context) (changed <-chan time.Time, stop fu
 		watcher.Close()
 		settled.Stop()
 		forwarding.Wait()
+	}
+}
+
+// watchFiles watches the directories of all files that count now. The caller holds mu.
+func (l *reloader) watchFiles(ctx context.Context) {
+	if l.watcher == nil {
+		return
+	}
+	for _, file := range l.files(l.relay.current.Load().cfg) {
+		if err := l.watcher.Add(filepath.Dir(file)); err != nil {
+			l.relay.log.WarnContext(ctx, "changes of a file are seen late", "file", file, "error", err)
+		}
 	}
 }
 

@@ -36,9 +36,6 @@ type Server struct {
 	Token string
 	// NoHistory refuses to show what was posted, as for an app without the scope.
 	NoHistory bool
-	// Fault decides of each request what goes wrong, before any script is looked at; nil = nothing does. The
-	// method is that of the Web API, or "webhook".
-	Fault func(method, channel string) (Reply, bool)
 
 	server   *http.Server
 	base     string
@@ -46,6 +43,7 @@ type Server struct {
 	posts    []Post
 	requests int
 	scripts  map[string][]Reply
+	fault    Fault
 	lastTS   int64
 	late     sync.WaitGroup
 }

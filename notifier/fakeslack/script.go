@@ -66,6 +66,17 @@ func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, me
 	return true
 }
 
+// Fault decides of a request what goes wrong, before any script is looked at. The method is that of the Web API, or
+// "webhook".
+type Fault func(method, channel string) (Reply, bool)
+
+// Break makes every request be decided by fault.
+func (s *Server) Break(fault Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+}
+
 func (s *Server) next(method, channel string) (Reply, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +84,8 @@ func (s *Server) next(method, channel string) (Reply, bool) {
 	if posting {
 		s.requests++
 	}
-	if s.Fault != nil {
-		if reply, ok := s.Fault(method, channel); ok {
+	if s.fault != nil {
+		if reply, ok := s.fault(method, channel); ok {
 			return reply, true
 		}
 	}

@@ -1,0 +1,70 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack"
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua/redistest"
+)
+
+// slack-go itself as a client of the endpoints that act as Slack: what it posts arrives, an update changes the message that
+// it means, a reply stands in its thread, and nobody is called.
+func TestSlackGoAsAClient(t *testing.T) {
+	t.Parallel()
+	real, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, real, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	api := slack.New("tok", slack.OptionAPIURL(relay.public+"/api/"))
+	who, err := api.AuthTestContext(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "default", who.User)
+
+	channel, ts, err := api.PostMessageContext(t.Context(), "alerts", slack.MsgOptionText("Deploy *started* <!channel> a &lt; b", false),
+		slack.MsgOptionAttachments(slack.Attachment{Color: "danger", Title: "shop", TitleLink: "https://ci.example/1"}))
+	require.NoError(t, err)
+	require.Equal(t, "alerts", channel)
+	relay.settled(t, "alerts", 10*time.Second)
+	first := real.Posts()[0]
+	require.Contains(t, first.Form.Get("text"), "Deploy *started*")
+	require.Contains(t, first.Form.Get("text"), "a &lt; b", "mrkdwn is not escaped again")
+	require.NotContains(t, first.Form.Encode(), "%3C%21channel%3E", "nobody is called")
+	require.Contains(t, first.Form.Get("attachments"), "https://ci.example/1")
+	require.NotEqual(t, ts, first.TS, "the relay's name for it is its own")
+
+	_, replied, err := api.PostMessageContext(t.Context(), "C0ALERTS", slack.MsgOptionText("half way", false), slack.MsgOptionTS(ts))
+	require.NoError(t, err)
+	require.NotEqual(t, ts, replied)
+	relay.settled(t, "alerts", 10*time.Second)
+	require.Equal(t, first.TS, real.Posts()[1].Thread)
+
+	_, updated, _, err := api.UpdateMessageContext(t.Context(), "alerts", ts, slack.MsgOptionText("Deploy *done*", false))
+	require.NoError(t, err)
+	require.Equal(t, ts, updated)
+	require.Eventually(t, func() bool {
+		edits := real.Posts()[0].Edits
+		return len(edits) > 0 && strings.Contains(edits[len(edits)-1].Get("text"), "Deploy *done*")
+	}, 10*time.Second, 10*time.Millisecond)
+	_, _, _, err = api.UpdateMessageContext(t.Context(), "alerts", "1700000000.000100", slack.MsgOptionText("x", false))
+	require.ErrorContains(t, err, "message_not_found")
+	_, _, err = api.PostMessageContext(t.Context(), "nowhere", slack.MsgOptionText("x", false))
+	require.ErrorContains(t, err, "channel_not_found")
+	_, _, err = slack.New("wrong", slack.OptionAPIURL(relay.public+"/api/")).PostMessageContext(t.Context(), "alerts", slack.MsgOptionText("x", false))
+	require.ErrorContains(t, err, "invalid_auth")
+
+	hook := relay.public + "/services/alerts/tok"
+	require.NoError(t, slack.PostWebhookContext(t.Context(), hook, &slack.WebhookMessage{Text: "by webhook", Blocks: &slack.Blocks{BlockSet: []slack.Block{
+		slack.NewHeaderBlock(slack.NewTextBlockObject(slack.PlainTextType, "Backup failed", false, false)),
+		slack.NewSectionBlock(slack.NewTextBlockObject(slack.MarkdownType, "on *db-1*", false, false), nil, nil),
+	}}}))
+	relay.settled(t, "alerts", 10*time.Second)
+	posts := real.Posts()
+	require.Len(t, posts, 3)
+	require.Contains(t, posts[2].Form.Get("blocks"), "Backup failed")
+	require.Contains(t, posts[2].Form.Get("blocks"), "on *db-1*")
+	status := relay.status(t, "alerts")
+	require.Zero(t, status.Ledger.Imbalance())
+	require.Equal(t, []int64{3, 1}, []int64{status.Levels[0].Used, status.Ledger.Merged}, "an update takes no slot")
+}
