@@ -98,7 +98,7 @@ func (c Channel) validateIngress(v *validator, cfg *Config, sources []string) {
 	for i, credential := range c.Auth {
 		in := &validator{where: fmt.Sprintf("%sauth[%d] (%s).", v.where, i, credential.Name)}
 		if err := credential.option().Check(); err != nil {
-			in.fault("", "%v", err)
+			v.fault(fmt.Sprintf("auth[%d] (%s):", i, credential.Name), "%v", err)
 		}
 		if names[credential.Name] {
 			in.fault("name", "is that of another credential: events say by it who sent them")

@@ -27,6 +27,8 @@ type alertmanagerWebhook struct {
 	CommonLabels    labels              `json:"commonLabels"`
 	TruncatedAlerts float64             `json:"truncatedAlerts"`
 	Alerts          []alertmanagerAlert `json:"alerts"`
+
+	linked bool // ExternalURL can be followed: all alerts have the same
 }
 
 type alertmanagerAlert struct {
@@ -37,6 +39,9 @@ type alertmanagerAlert struct {
 	GeneratorURL string `json:"generatorURL"`
 	Fingerprint  string `json:"fingerprint"`
 }
+
+// usualGroup is how many alerts fit without a second thought.
+const usualGroup = 20
 
 // read takes over the fields of a webhook in one pass; ok is false where one has another type than it should.
 func (w *alertmanagerWebhook) read(body jsontext.Value) (ok bool) {
@@ -54,6 +59,7 @@ func (w *alertmanagerWebhook) read(body jsontext.Value) (ok bool) {
 		case "truncatedAlerts":
 			w.TruncatedAlerts = r.number()
 		case "alerts":
+			w.Alerts = make([]alertmanagerAlert, 0, usualGroup)
 			r.items(func() {
 				w.Alerts = append(w.Alerts, alertmanagerAlert{})
 				w.Alerts[len(w.Alerts)-1].read(&r)
@@ -90,6 +96,7 @@ func decodeAlertmanager(in input) ([]Event, error) {
 			return nil, err
 		}
 	}
+	hook.linked = isLink(hook.ExternalURL)
 	all := make([]Event, 0, len(hook.Alerts))
 	for i := range hook.Alerts {
 		event, err := hook.event(&hook.Alerts[i], i)
@@ -125,7 +132,11 @@ func (w *alertmanagerWebhook) event(alert *alertmanagerAlert, index int) (Event,
 	event.setStatus(cmp.Or(alert.Status, w.Status))
 	event.addLink("Source", "generator_url", alert.GeneratorURL)
 	event.addLink("Runbook", "runbook_url", alert.Annotations["runbook_url"])
-	event.addLink("Alertmanager", "external_url", w.ExternalURL)
+	if w.linked {
+		event.Links = append(event.Links, Link{Title: "Alertmanager", URL: w.ExternalURL})
+	} else {
+		event.addLink("Alertmanager", "external_url", w.ExternalURL)
+	}
 	if n := int64(w.TruncatedAlerts); n > 0 {
 		event.Note = fmt.Sprintf("Alertmanager left %d more out of this webhook (max_alerts).", n)
 	}

@@ -129,9 +129,12 @@ func (d *Decoder) Decode(w Webhook) ([]Event, error) {
 	case len(all) > d.limits.Events:
 		return nil, tooMany(len(all), d.limits.Events)
 	}
-	delivery := deliveryID(w.Header)
+	delivery, said, category := deliveryID(w.Header), "", Uncategorized
 	for i := range all {
-		all[i].Category = cmp.Or(w.Category, all[i].Category)
+		if c := cmp.Or(w.Category, all[i].Category); c != said { // a group has one for all its events
+			said, category = c, NormalizeCategory(c)
+		}
+		all[i].Category = category
 		all[i].finish(s.name, delivery, i, d.limits)
 	}
 	return all, nil
@@ -190,7 +193,6 @@ func (d *Decoder) find(name string, in input) (source, error) {
 // finish sets what does not depend on the format.
 func (e *Event) finish(name, delivery string, index int, limits Limits) {
 	e.Source = name
-	e.Category = NormalizeCategory(e.Category)
 	if e.Severity == "" {
 		e.Severity = Warning
 	}

@@ -86,7 +86,11 @@ func isLink(address string) bool {
 	name, port, _ := strings.Cut(host, ":")
 	plain := ok && name != "" && len(address) <= maxURL && isOnly(name, isHostByte) && isOnly(port, isDigit)
 	for i := 0; plain && i < len(address); i++ {
-		plain = '!' <= address[i] && address[i] <= '~' && (address[i] != '%' || i+2 < len(address) && isHex(address[i+1]) && isHex(address[i+2]))
+		if c := address[i]; c <= ' ' || c > '~' {
+			plain = false
+		} else if c == '%' {
+			plain = i+2 < len(address) && isHex(address[i+1]) && isHex(address[i+2])
+		}
 	}
 	if !plain {
 		_, ok = ParseLink(address)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -17,27 +17,80 @@ import (
 // look reads a body once: it must be one JSON value in valid UTF-8, with no name twice in an object, and nested no
 // deeper than allowed. It answers the fields of an object, or the items of an array, which point into the body.
 func look(body []byte, depth int) (fields object, items []jsontext.Value, err error) {
-	if at := invalidUTF8(body); at >= 0 {
-		return nil, nil, badJSON("the body is not valid UTF-8 at byte %d", at)
-	}
-	if at := deeperThan(body, depth); at >= 0 {
+	value := jsontext.Value(bytes.TrimSpace(body))
+	if at := deeperThan(value, depth); at >= 0 { // before it is parsed, which goes as deep
 		return nil, nil, badJSON("the body is nested more than %d deep at byte %d", depth, at)
 	}
+	fields, items, ok := taken(value)
+	if !ok {
+		return nil, nil, faultOf(body)
+	}
+	return fields, items, nil
+}
+
+// decoders are those of jsontext that were used before.
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
+
+// taken takes a body apart while it is checked; ok is false where it is not one object or array.
+func taken(body jsontext.Value) (fields object, items []jsontext.Value, ok bool) {
+	dec, _ := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(dec)
+	dec.Reset(bytes.NewBuffer(body))
+	switch dec.PeekKind() {
+	case '{':
+		fields = make(object, usualFields)
+	case '[':
+	default:
+		return nil, nil, false
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, false
+	}
+	for kind := dec.PeekKind(); kind != '}' && kind != ']'; kind = dec.PeekKind() {
+		name := ""
+		if fields != nil {
+			value, err := dec.ReadValue()
+			if err != nil {
+				return nil, nil, false
+			}
+			name = unquoted(value)
+		}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, nil, false
+		}
+		end := int(dec.InputOffset())
+		value = body[end-len(value) : end : end] // what the decoder answers is valid until it goes on
+		if fields != nil {
+			fields[name] = value
+		} else {
+			items = append(items, value)
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, false
+	}
+	_, err := dec.ReadToken()
+	return fields, items, errors.Is(err, io.EOF)
+}
+
+// usualFields is how many fields of an object fit without a second thought.
+const usualFields = 16
+
+// faultOf says what is wrong with a body that is not one JSON object or array.
+func faultOf(body []byte) error {
+	if at := invalidUTF8(body); at >= 0 {
+		return badJSON("the body is not valid UTF-8 at byte %d", at)
+	}
 	if first := bytes.TrimSpace(body); len(first) == 0 || first[0] != '{' && first[0] != '[' {
-		return nil, nil, badJSON("the body must be a JSON object or an array of objects")
+		return badJSON("the body must be a JSON object or an array of objects")
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
 	if _, err := dec.ReadValue(); err != nil {
-		return nil, nil, syntaxFault(err, body)
+		return syntaxFault(err, body)
 	}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, nil, badJSON("the body is not JSON: there is more after its end at byte %d; post one object, or an array of them", dec.InputOffset())
-	}
-	value := jsontext.Value(bytes.TrimSpace(body))
-	if value[0] == '{' {
-		return objectOf(value), nil, nil
-	}
-	return nil, slices.Collect(itemsOf(value)), nil
+	dec.ReadToken() //nolint:errcheck // it goes to where more begins
+	return badJSON("the body is not JSON: there is more after its end at byte %d; post one object, or an array of them", dec.InputOffset())
 }
 
 // deeperThan is where a body is nested deeper than allowed, or -1. Brackets within strings are skipped.

@@ -2,8 +2,9 @@ package events
 
 import (
 	"bytes"
-	"hash/maphash"
+	"encoding/binary"
 	"maps"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -100,7 +101,7 @@ func objectOf(value jsontext.Value) object {
 	if value.Kind() != '{' {
 		return nil
 	}
-	fields := make(object, 16)
+	fields := make(object, usualFields)
 	maps.Insert(fields, fieldsOf(value))
 	return fields
 }
@@ -130,19 +131,36 @@ func unquoted(value jsontext.Value) string {
 }
 
 // Names and values of labels repeat within a webhook and from one to the next: the latest are kept, each as one string.
-var (
-	internSeed = maphash.MakeSeed()
-	internKept [1024]atomic.Pointer[string]
-)
+var internKept [1 << (64 - internShift)]atomic.Pointer[string]
 
 // maxInterned is the longest text that is kept.
 const maxInterned = 64
 
+// slotOf is where a text is kept, by its length and both its ends: texts that meet there are kept one after the other.
+func slotOf(text []byte) *atomic.Pointer[string] {
+	hash := uint64(len(text))
+	if n := len(text); n >= wordSize {
+		hash ^= binary.LittleEndian.Uint64(text) ^ bits.RotateLeft64(binary.LittleEndian.Uint64(text[n-wordSize:]), wordSize)
+	} else {
+		for _, c := range text {
+			hash = hash<<8 | uint64(c)
+		}
+	}
+	return &internKept[hash*fibonacci>>internShift]
+}
+
+const (
+	wordSize    = 8
+	fibonacci   = 0x9e3779b97f4a7c15 // spreads (Knuth, The Art of Computer Programming, volume 3, section 6.4)
+	internShift = 64 - 10            // 1024 slots
+)
+
+// interned is a text, the one that is kept where that is the same.
 func interned(text []byte) string {
 	if len(text) > maxInterned {
 		return string(text)
 	}
-	slot := &internKept[maphash.Bytes(internSeed, text)%uint64(len(internKept))]
+	slot := slotOf(text)
 	if kept := slot.Load(); kept != nil && *kept == string(text) {
 		return *kept
 	}

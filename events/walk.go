@@ -149,6 +149,16 @@ func (r *reader) text() string {
 		return ""
 	}
 	begin := r.at
+	for i := begin + 1; i <= begin+maxInterned; i++ { // nearly all are short and have no escapes
+		c := r.body[i]
+		if c == '"' {
+			r.at = i + 1
+			return interned(r.body[begin+1 : i])
+		}
+		if c == '\\' {
+			break
+		}
+	}
 	r.at = endOfString(r.body, r.at) + 1
 	return unquoted(r.body[begin:r.at])
 }

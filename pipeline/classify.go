@@ -33,14 +33,14 @@ func (in *Intake) Take(ctx context.Context, a Arrival) (Receipt, error) {
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
-	plain := ch.Rules == nil && in.opts.Silences == nil && !a.Test
 	for i := range a.Events {
 		a.Events[i].Channel, a.Events[i].Sender = a.Channel, a.Sender
 	}
-	if plain {
+	parts := in.classify(ch, a)
+	if len(parts) == 1 && parts[0].channel == a.Channel && len(parts[0].muted) == 0 { // as nearly always
 		return in.take(ctx, a.Channel, a.Events)
 	}
-	return in.takeParts(ctx, a, in.classify(ch, a))
+	return in.takeParts(ctx, a, parts)
 }
 
 // part are the events of a webhook that go to one channel, by their places in the webhook.

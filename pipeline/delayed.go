@@ -65,7 +65,7 @@ func (in *Intake) promote(ctx context.Context, ch *intakeChannel) (moved bool, e
 		moved = moved || d.Outcome != ratelimit.Delayed
 		admitted = admitted || d.Outcome == ratelimit.Admitted || d.Outcome == ratelimit.Merged
 		if d.Outcome != ratelimit.Delayed && d.Outcome != ratelimit.Duplicate {
-			in.opts.Metrics.decided(&all[i], d)
+			in.opts.Metrics.decided(&all[i], d, 1)
 		}
 	}
 	if admitted {

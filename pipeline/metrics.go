@@ -69,11 +69,20 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 }
 
 func (m *Metrics) taken(all []events.Event, decisions []ratelimit.Decision) {
-	for i, d := range decisions {
-		e := all[i]
-		m.received.WithLabelValues(e.Channel, e.Source).Inc()
-		m.decided(&e, d)
+	for i := 0; i < len(decisions); {
+		e, d, n := &all[i], decisions[i], 1
+		for ; i+n < len(decisions) && alike(e, &all[i+n], d, decisions[i+n]); n++ { // a storm is counted at once
+		}
+		m.received.WithLabelValues(e.Channel, e.Source).Add(float64(n))
+		m.decided(e, d, n)
+		i += n
 	}
+}
+
+// alike tells whether two events are counted alike.
+func alike(a, b *events.Event, ofA, ofB ratelimit.Decision) bool {
+	return a.Category == b.Category && a.Source == b.Source && a.Channel == b.Channel && outcomeOf(ofA) == outcomeOf(ofB) && levelOf(ofA) == levelOf(ofB) &&
+		ofA.DecidedBy == ofB.DecidedBy
 }
 
 // muted counts what a rule or a silence kept out.
@@ -82,10 +91,10 @@ func (m *Metrics) muted(e *events.Event) {
 	m.events.WithLabelValues(e.Channel, m.category(e.Category), mutedOutcome, "").Inc()
 }
 
-// decided counts a decision; what was delayed is decided again.
-func (m *Metrics) decided(e *events.Event, d ratelimit.Decision) {
-	m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Inc()
-	m.decisions.WithLabelValues(string(d.DecidedBy)).Inc()
+// decided counts a decision of n events; what was delayed is decided again.
+func (m *Metrics) decided(e *events.Event, d ratelimit.Decision, n int) {
+	m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
+	m.decisions.WithLabelValues(string(d.DecidedBy)).Add(float64(n))
 }
 
 // category is the category as a label value.

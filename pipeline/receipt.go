@@ -31,6 +31,7 @@ type EventReceipt struct {
 
 func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
 	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, len(decisions))}
+	waits := make([]float64, len(decisions))
 	for i, d := range decisions {
 		receipt.Durable = receipt.Durable && d.Durable
 		er := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
@@ -41,8 +42,8 @@ func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
 			receipt.Duplicate++
 		case ratelimit.Dropped:
 			receipt.Dropped++
-			seconds := d.RetryAfter.Seconds()
-			er.RetryAfter = &seconds
+			waits[i] = d.RetryAfter.Seconds()
+			er.RetryAfter = &waits[i]
 		case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
 			receipt.Dropped++
 		case ratelimit.Merged:

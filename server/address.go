@@ -48,6 +48,9 @@ func (l addressList) client(r *http.Request) netip.Addr {
 		return netip.Addr{}
 	}
 	address = address.Unmap().WithZone("")
+	if !l.has(address) {
+		return address
+	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && l.has(address); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))

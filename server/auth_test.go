@@ -312,8 +312,10 @@ func TestIngressSecretsStaySecret(t *testing.T) {
 	log := &strings.Builder{}
 	s := server.New(server.Options{
 		Channels: []server.Channel{{Name: "c", IngressToken: "s3cret-token", Credentials: []server.Credential{
-			{Name: "url", Kind: "url", Secret: "s3cret-url"}, {Name: "basic", Kind: "basic", Username: "u", Secret: "s3cret-basic"},
-			{Name: "hmac", Kind: "hmac", Header: "X-Sig", Secret: "s3cret-key"}, {Name: "std", Kind: "standard", Secret: "czNjcmV0"},
+			{Name: "url", Kind: "url", Secret: "s3cret-url"},
+			{Name: "basic", Kind: "basic", Username: "u", Secret: "s3cret-basic"},
+			{Name: "hmac", Kind: "hmac", Header: "X-Sig", Secret: "s3cret-key"},
+			{Name: "std", Kind: "standard", Secret: "czNjcmV0"},
 		}}},
 		Intake: &taken{err: fmt.Errorf("the engine broke")}, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -343,9 +345,14 @@ func FuzzCredentials(f *testing.F) {
 	f.Add("Bearer k", "v1,x v1,y", "1614265330", "sha256=00", "k", []byte(body))
 	f.Add("Basic dTpr", "v1a,", "-1", "sha256=,", "", []byte("{}"))
 	kinds := []server.Credential{
-		{Name: "bearer", Kind: "bearer", Secret: "s3cret"}, {Name: "basic", Kind: "basic", Username: "u", Secret: "s3cret"}, {Name: "header", Kind: "header", Header: "X-Token", Secret: "s3cret"},
-		{Name: "url", Kind: "url", Secret: "s3cret"}, {Name: "standard", Kind: "standard", Secret: "czNjcmV0"}, {Name: "hmac", Kind: "hmac", Header: "X-Sig", Secret: "s3cret"},
-		{Name: "base64", Kind: "hmac", Header: "X-Sig", Encoding: "base64", Secret: "s3cret"}, {Name: "sns", Kind: "sns", Topics: []string{"arn:aws:sns:eu-west-1:1:t"}},
+		{Name: "bearer", Kind: "bearer", Secret: "s3cret"},
+		{Name: "basic", Kind: "basic", Username: "u", Secret: "s3cret"},
+		{Name: "header", Kind: "header", Header: "X-Token", Secret: "s3cret"},
+		{Name: "url", Kind: "url", Secret: "s3cret"},
+		{Name: "standard", Kind: "standard", Secret: "czNjcmV0"},
+		{Name: "hmac", Kind: "hmac", Header: "X-Sig", Secret: "s3cret"},
+		{Name: "base64", Kind: "hmac", Header: "X-Sig", Encoding: "base64", Secret: "s3cret"},
+		{Name: "sns", Kind: "sns", Topics: []string{"arn:aws:sns:eu-west-1:1:t"}},
 	}
 	for _, kind := range []string{"github", "gitea", "bitbucket", "grafana", "sentry", "pagerduty", "gitlab", "mtls"} {
 		kinds = append(kinds, server.Credential{Name: kind, Kind: kind, Secret: "s3cret"})

@@ -23,13 +23,18 @@ type body struct {
 	form  url.Values
 }
 
+// maxAnnounced is how many bytes are set aside for a body because its sender says that it is so long.
+const maxAnnounced = 64 << 10
+
 // readBody reads a body within bounds, and unpacks it.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body, error) {
 	media, params, err := mediaType(r)
 	if err != nil {
 		return body{}, err
 	}
-	wire, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
+	var wire bytes.Buffer
+	wire.Grow(int(min(max(r.ContentLength, 0), maxAnnounced)) + bytes.MinRead)
+	_, err = wire.ReadFrom(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -37,11 +42,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body, error) 
 	case err != nil:
 		return body{}, errorf(events.BadJSON, "the body ended before its announced length, or came too slowly")
 	}
-	plain, err := s.decompressed(r.Header.Get("Content-Encoding"), wire)
+	plain, err := s.decompressed(r.Header.Get("Content-Encoding"), wire.Bytes())
 	if err != nil {
 		return body{}, err
 	}
-	b := body{wire: wire, plain: plain}
+	b := body{wire: wire.Bytes(), plain: plain}
 	switch media {
 	case formType:
 		b.form = formOf(plain)
@@ -60,6 +65,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body, error) 
 }
 
 const (
+	jsonType      = "application/json"
 	formType      = "application/x-www-form-urlencoded"
 	multipartType = "multipart/form-data"
 )
@@ -68,15 +74,15 @@ const (
 // data of a CloudEvent.
 func mediaType(r *http.Request) (media string, params map[string]string, err error) {
 	header := r.Header.Get("Content-Type")
-	if header == "" {
-		return "", nil, nil
+	if header == "" || header == jsonType { // as nearly always
+		return header, nil, nil
 	}
 	media, params, err = mime.ParseMediaType(header)
 	switch {
 	case r.Header.Get("Ce-Specversion") != "":
 		return "", nil, nil
 	case err != nil:
-	case media == "application/json", strings.HasSuffix(media, "+json"), media == "text/json", media == "text/plain",
+	case media == jsonType, strings.HasSuffix(media, "+json"), media == "text/json", media == "text/plain",
 		media == formType, media == multipartType:
 		return media, params, nil
 	}

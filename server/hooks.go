@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -50,6 +51,9 @@ func (s *Server) take(r *http.Request, a arrived) (pipeline.Receipt, error) {
 	})
 	if err != nil {
 		return receipt, err
+	}
+	if !s.opts.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		return receipt, nil
 	}
 	s.opts.Logger.DebugContext(r.Context(), "webhook taken in", "channel", a.channel, "sender", a.sender, "source", a.events[0].Source,
 		"received", receipt.Received, "admitted", receipt.Admitted, "dropped", receipt.Dropped, "duplicate", receipt.Duplicate, "muted", receipt.Muted)

@@ -259,7 +259,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		"RELAY_SLACK_TOKEN="+token, "RELAY_CHANNELS=alerts,hook,gone", "RELAY_CHANNEL_HOOK_ON_REDIS_DOWN=closed", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN="+ingress,
 		"RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL="+slack.WebhookURL("B0", hook), "RELAY_ADMIN_TOKEN="+admin,
 		"RELAY_CHANNEL_HOOK_FALLBACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B2/"+hook,
-		"RELAY_OPERATIONS_WEBHOOK_URL=http://127.0.0.1:1/"+hook,
+		"RELAY_OPERATIONS_WEBHOOK_URL=http://127.0.0.1:1/"+hook, "RELAY_CANARY_INTERVAL=1s", "RELAY_CANARY_WITHIN=1s", "RELAY_CANARY_WEBHOOK_URL=http://127.0.0.1:1/"+hook,
 		"RELAY_CHANNEL_GONE_SLACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B1/"+hook)...)
 	slack.Script("C0ALERTS", fakeslack.Reply{Cut: true}, fakeslack.APIError("token_revoked"))
 	slack.Script("B0", fakeslack.Reply{Cut: true}, fakeslack.Reply{Status: 403, Body: "invalid_token"})
@@ -270,8 +270,17 @@ func TestSecretsStaySecret(t *testing.T) {
 	status, answer = request(t, http.MethodPost, relay.public+"/hooks/alerts", ingress, []byte(`{"title":"x"}`))
 	require.Equal(t, http.StatusAccepted, status)
 	said = append(said, string(answer))
+	for path, want := range map[string]int{
+		"/services/alerts/" + ingress: http.StatusOK, "/services/alerts/wrong-" + ingress: http.StatusForbidden, "/services/nowhere/" + ingress: http.StatusNotFound,
+		"/hooks/alerts?token=" + ingress: http.StatusUnauthorized, "/api/chat.postMessage?channel=alerts&token=" + ingress: http.StatusOK,
+	} {
+		status, answer = request(t, http.MethodPost, relay.public+path, "", []byte(`{"text":"y"}`))
+		require.Equal(t, want, status, path)
+		said = append(said, string(answer))
+	}
 	relay.take(t, "hook", event{Title: "x"})
 	relay.take(t, "gone", event{Title: "x"})
+	relay.says(t, "The canary of ")
 	relay.settled(t, "hook", 10*time.Second)
 	require.Eventually(t, func() bool {
 		return relay.status(t, "alerts").State.Reason == "token_revoked" && relay.status(t, "gone").State.Reason == "network"
@@ -287,7 +296,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	status, answer = request(t, http.MethodPost, relay.public+"/hooks/hook", "", []byte(`{"title":"x"}`))
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	said = append(said, string(answer))
-	for _, path := range []string{"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts", "/api/v1/channels/hook/dead", "/api/v1/channels/hook/drops"} {
+	for _, path := range []string{"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts", "/api/v1/channels/hook/dead", "/api/v1/channels/hook/drops", "/api/v1/config", "/api/v1/silences", "/api/v1/channels/~canary"} {
 		_, answer := request(t, http.MethodGet, relay.ops+path, "", nil)
 		said = append(said, string(answer))
 	}

@@ -68,11 +68,11 @@ func TestRulesDecide(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &explained))
 	require.Equal(t, []string{"team", "databases"}, explained.Events[0].Verdict.Rules)
 	for says, args := range map[string][]string{
-		`no channel "nowhere"`:       {"--explain", body, "--channel", "nowhere"},
-		"read the webhook":           {"--explain", "/does/not/exist"},
-		"is not of the form":         {"--explain", body, "--header", "x"},
-		"is no time":                 {"--explain", body, "--at", "noon"},
-		"unknown_source":             {"--explain", body, "--source", "nagios"},
+		`no channel "nowhere"`: {"--explain", body, "--channel", "nowhere"},
+		"read the webhook":     {"--explain", "/does/not/exist"},
+		"is not of the form":   {"--explain", body, "--header", "x"},
+		"is no time":           {"--explain", body, "--at", "noon"},
+		"unknown_source":       {"--explain", body, "--source", "nagios"},
 	} {
 		_, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + path}, append([]string{"check"}, args...)...)
 		require.NotZero(t, code)
@@ -143,6 +143,9 @@ func TestTheTestLane(t *testing.T) {
 			relay.settled(t, "alerts~test", 10*time.Second)
 			require.Len(t, slack.Posts(), 2)
 			require.Contains(t, slack.Posts()[0].Form.Encode(), "Test")
+			stdout, stderr, code := runRelay(t, nil, "send", "--url", relay.public, "--channel", "alerts", "--title", "x", "--category", "y", "--test")
+			require.Equal(t, 0, code, stderr)
+			require.Regexp(t, `^admitted  category y  id \S+  channel alerts~test\n$`, stdout)
 			status := relay.status(t, "alerts")
 			require.Zero(t, status.Levels[0].Used)
 			require.Zero(t, status.Ledger.Received)

@@ -25,6 +25,7 @@ type sendOptions struct {
 	address string
 	channel string
 	token   string
+	test    bool
 	event   genericEvent
 }
 
@@ -54,6 +55,7 @@ func newSend() *cobra.Command {
 	f.StringVar(&opts.address, "url", "", "the relay (default: where the configuration listens)")
 	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
 	f.StringVar(&opts.token, "token", "", "the channel's ingress token (default: the configuration's)")
+	f.BoolVar(&opts.test, "test", false, "through the test lane: the whole way, marked, without spending a real slot")
 	f.StringVar(&opts.event.Title, "title", "", "one line that says what happened")
 	f.StringVar(&opts.event.Text, "text", "", "more about it")
 	f.StringVar(&opts.event.Category, "category", "", "the category it counts for")
@@ -108,6 +110,9 @@ func post(ctx context.Context, opts sendOptions) (pipeline.Receipt, error) {
 		return receipt, fmt.Errorf("encode the event: %w", err)
 	}
 	target := strings.TrimSuffix(opts.address, "/") + "/hooks/" + url.PathEscape(opts.channel) + "/generic"
+	if opts.test {
+		target += "?test=1"
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return receipt, usagef("--url %q is not an address like http://127.0.0.1:8080", opts.address)
@@ -143,7 +148,12 @@ func readReply(response *http.Response, receipt *pipeline.Receipt) error {
 // describe says what became of an event, in one line.
 func describe(e pipeline.EventReceipt) string {
 	line := fmt.Sprintf("%s  category %s  id %s", e.Outcome, e.Category, e.ID)
+	if e.Channel != "" {
+		line += "  channel " + e.Channel
+	}
 	switch {
+	case e.By != "":
+		return line + ": by the " + e.By
 	case e.RetryAfter != nil:
 		wait := time.Duration(*e.RetryAfter * float64(time.Second)).Round(time.Second)
 		return fmt.Sprintf("%s: the limit of the %s is reached; there is room again in %s", line, e.Level, wait)

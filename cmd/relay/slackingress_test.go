@@ -15,8 +15,8 @@ import (
 // it means, a reply stands in its thread, and nobody is called.
 func TestSlackGoAsAClient(t *testing.T) {
 	t.Parallel()
-	real, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, real, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	workspace, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, workspace, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
 	api := slack.New("tok", slack.OptionAPIURL(relay.public+"/api/"))
 	who, err := api.AuthTestContext(t.Context())
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func TestSlackGoAsAClient(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "alerts", channel)
 	relay.settled(t, "alerts", 10*time.Second)
-	first := real.Posts()[0]
+	first := workspace.Posts()[0]
 	require.Contains(t, first.Form.Get("text"), "Deploy *started*")
 	require.Contains(t, first.Form.Get("text"), "a &lt; b", "mrkdwn is not escaped again")
 	require.NotContains(t, first.Form.Encode(), "%3C%21channel%3E", "nobody is called")
@@ -38,13 +38,13 @@ func TestSlackGoAsAClient(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, ts, replied)
 	relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, first.TS, real.Posts()[1].Thread)
+	require.Equal(t, first.TS, workspace.Posts()[1].Thread)
 
 	_, updated, _, err := api.UpdateMessageContext(t.Context(), "alerts", ts, slack.MsgOptionText("Deploy *done*", false))
 	require.NoError(t, err)
 	require.Equal(t, ts, updated)
 	require.Eventually(t, func() bool {
-		edits := real.Posts()[0].Edits
+		edits := workspace.Posts()[0].Edits
 		return len(edits) > 0 && strings.Contains(edits[len(edits)-1].Get("text"), "Deploy *done*")
 	}, 10*time.Second, 10*time.Millisecond)
 	_, _, _, err = api.UpdateMessageContext(t.Context(), "alerts", "1700000000.000100", slack.MsgOptionText("x", false))
@@ -60,7 +60,7 @@ func TestSlackGoAsAClient(t *testing.T) {
 		slack.NewSectionBlock(slack.NewTextBlockObject(slack.MarkdownType, "on *db-1*", false, false), nil, nil),
 	}}}))
 	relay.settled(t, "alerts", 10*time.Second)
-	posts := real.Posts()
+	posts := workspace.Posts()
 	require.Len(t, posts, 3)
 	require.Contains(t, posts[2].Form.Get("blocks"), "Backup failed")
 	require.Contains(t, posts[2].Form.Get("blocks"), "on *db-1*")
