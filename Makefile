@@ -29,6 +29,7 @@ soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./outbox
 	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestAgainstTheOracle|TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit
 	$(MAKE) fuzz FUZZTIME=2m
+	for source in events/testdata/*/; do SOAK_SOURCE=$$(basename $$source) $(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 2m -fuzzminimizetime 1x ./events || exit 1; done
 
 FUZZTIME ?= 10s
 fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each

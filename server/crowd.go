@@ -32,11 +32,20 @@ func (c *crowd) enter(address netip.Addr) (leave func(), ok bool) {
 	}, true
 }
 
-// enter takes a place for a webhook, from the address that it comes from.
+// enter takes a place for a request, from the address that it comes from.
 func (s *Server) enter(r *http.Request) (leave func(), err error) {
 	leave, ok := s.crowd.enter(s.proxies.client(r))
 	if !ok {
 		return nil, errorf(unavailable, "more than %d webhooks from this address are in hand; send it again", s.crowd.limit)
 	}
 	return leave, nil
+}
+
+// enterByPost takes a place for a webhook.
+func (s *Server) enterByPost(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, errorf(methodNotAllowed, "webhooks are taken by POST, not by %s", r.Method)
+	}
+	return s.enter(r)
 }

@@ -19,11 +19,7 @@ type arrived struct {
 
 // hook takes a webhook in: who sends it, what it says, what becomes of it.
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return errorf(methodNotAllowed, "webhooks are taken by POST, not by %s", r.Method)
-	}
-	leave, err := s.enter(r)
+	leave, err := s.enterByPost(w, r)
 	if err != nil {
 		return err
 	}
