@@ -79,6 +79,9 @@ var budgetSource string
 //go:embed mute.lua
 var muteSource string
 
+//go:embed hold.lua
+var holdSource string
+
 // The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
 var (
 	Admit      = redis.NewScript(admitSource)
@@ -103,4 +106,5 @@ var (
 	Delayed    = redis.NewScript(delayedSource)
 	Budget     = redis.NewScript(budgetSource)
 	Mute       = redis.NewScript(muteSource)
+	Hold       = redis.NewScript(holdSource)
 )

@@ -172,6 +172,19 @@ func (m *Memory) Retry(_ context.Context, channel Channel, number int64, p Pausi
 	})
 }
 
+// Hold implements [Outbox].
+func (m *Memory) Hold(_ context.Context, channel Channel, wait time.Duration, reason string) error {
+	m.store.Do(func(tx *memstore.Tx) {
+		pause := memstore.Value[memstore.Pause](tx, channel.keys().Pause())
+		*pause = memstore.Pause{}
+		if wait > 0 {
+			until := tx.Now + wait.Microseconds()
+			*pause = memstore.Pause{Until: until, Reason: reason, Edits: until}
+		}
+	})
+	return nil
+}
+
 // Renew implements [Outbox].
 func (m *Memory) Renew(_ context.Context, channel Channel) (time.Time, error) {
 	before, lost := time.Now(), false

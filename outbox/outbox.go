@@ -205,6 +205,9 @@ type Outbox interface {
 	Renew(ctx context.Context, channel Channel) (time.Time, error)
 	// Release gives up the lease, if this sender has it.
 	Release(ctx context.Context, channel Channel) error
+	// Hold stops the channel's sending for a time, because somebody asked for it; 0 lets it go on, whatever it waited
+	// for. What is admitted meanwhile waits.
+	Hold(ctx context.Context, channel Channel, wait time.Duration, reason string) error
 	// Digest has a digest posted or edited where one is due.
 	Digest(ctx context.Context, channel Channel, terms DigestTerms) error
 	// Put puts an extra in, once: the id is remembered for a day.

@@ -186,6 +186,11 @@ func (r *Redis) Release(ctx context.Context, channel Channel) error {
 	return r.fenced(ctx, "release", lua.Release, channel, []string{channel.keys().Lease()}, r.opts.Owner)
 }
 
+// Hold implements [Outbox].
+func (r *Redis) Hold(ctx context.Context, channel Channel, wait time.Duration, reason string) error {
+	return r.fenced(ctx, "hold", lua.Hold, channel, []string{channel.keys().Pause()}, wait.Microseconds(), reason)
+}
+
 // fenced runs a script that answers 1 (done), 0 (nothing to do) or -1 (the lease is another's).
 func (r *Redis) fenced(ctx context.Context, verb string, script *redis.Script, channel Channel, keys []string, args ...any) error {
 	code, err := script.Run(ctx, r.scripter, keys, args...).Int()

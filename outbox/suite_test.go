@@ -339,3 +339,22 @@ func TestABacklogShrinksAsEntriesAreSettled(t *testing.T) {
 		})
 	}
 }
+
+func TestHoldStopsAChannelUntilItIsLetGo(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		require.NoError(t, b.a.Hold(t.Context(), channel, time.Hour, "by hand"))
+		held := claim(t, b.b, unpaced)
+		require.Equal(t, []any{outbox.Paused, time.Hour}, []any{held.State, held.Wait})
+		report := b.report(t)
+		require.Equal(t, []any{time.Hour, "by hand"}, []any{report.PausedFor, report.PauseReason})
+		require.NoError(t, b.b.Hold(t.Context(), channel, time.Minute, "shorter"))
+		require.Equal(t, time.Minute, claim(t, b.a, unpaced).Wait, "the last word counts")
+		require.NoError(t, b.a.Hold(t.Context(), channel, 0, ""))
+		claimed(t, b.a)
+		require.NoError(t, b.a.Hold(t.Context(), channel, time.Minute, "again"))
+		b.advance(time.Minute)
+		claimed(t, b.a)
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"slackrelay/events"
@@ -49,13 +50,15 @@ const MaxPage = 1000
 // ErrNotKept is returned for an id of which nothing is kept.
 var ErrNotKept = errors.New("nothing is kept under that id")
 
-func (a *Archive) channel(name string) (Channel, error) {
-	for _, ch := range a.Channels {
-		if ch.Name == name {
-			return ch, nil
-		}
+func (a *Archive) channel(name string) (Channel, error) { return channelOf(a.Channels, name) }
+
+// channelOf finds a channel by its name.
+func channelOf(channels []Channel, name string) (Channel, error) {
+	i := slices.IndexFunc(channels, func(ch Channel) bool { return ch.Name == name })
+	if i < 0 {
+		return Channel{}, fmt.Errorf("channel %q: %w", name, ErrUnknownChannel)
 	}
-	return Channel{}, fmt.Errorf("channel %q: %w", name, ErrUnknownChannel)
+	return channels[i], nil
 }
 
 // Dead lists dead letters, newest first: those older than before ("" = all), so many at most. Those of the channel's

@@ -183,8 +183,3 @@ func (s *Server) veil(r *http.Request, e *events.Event) {
 		*e = events.Event{ID: e.ID, Source: e.Source, Channel: e.Channel, Category: e.Category, Severity: e.Severity, Status: e.Status, StartedAt: e.StartedAt}
 	}
 }
-
-// audit logs who changed what.
-func (s *Server) audit(r *http.Request, what string, more ...any) {
-	s.opts.Logger.With(more...).InfoContext(r.Context(), "changed by an admin", "what", what, "channel", r.PathValue("channel"), "id", r.PathValue("id"), "from", r.RemoteAddr)
-}

@@ -55,6 +55,7 @@ type Options struct {
 	Transport http.RoundTripper
 	Status    *pipeline.Status
 	Archive   *pipeline.Archive
+	Admin     *pipeline.Admin
 	Silences  Silences
 	// Config says which configuration is in effect. Default: none.
 	Config   func() ConfigState
@@ -148,6 +149,9 @@ func (s *Server) Ops() http.Handler {
 	mux.Handle("DELETE /api/v1/silences/{id}", s.handle(s.expireSilence))
 	mux.Handle("GET /api/v1/channels", s.handle(s.channels))
 	mux.Handle("GET /api/v1/channels/{channel}", s.handle(s.channel))
+	mux.Handle("POST /api/v1/channels/{channel}/pause", s.handle(s.pause))
+	mux.Handle("POST /api/v1/channels/{channel}/resume", s.handle(s.resume))
+	mux.Handle("POST /api/v1/channels/{channel}/limits/reset", s.handle(s.resetLimit))
 	mux.Handle("GET /api/v1/channels/{channel}/dead", s.handle(s.dead))
 	mux.Handle("DELETE /api/v1/channels/{channel}/dead/{id}", s.handle(s.deleteDead))
 	mux.Handle("POST /api/v1/channels/{channel}/dead/{id}/replay", s.handle(s.replayDead))

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -47,25 +45,17 @@ type newSilence struct {
 	Reason   string           `json:"reason"`
 }
 
-// maxSilence is the most bytes of such a body.
-const maxSilence = 256 << 10
+// maxSilenced is the longest that a silence lasts.
+const maxSilenced = 366 * 24 * time.Hour
 
 func (s *Server) addSilence(w http.ResponseWriter, r *http.Request) error {
-	if err := s.requireAdmin(r); err != nil {
+	var wanted newSilence
+	if err := s.order(r, &wanted); err != nil {
 		return err
 	}
-	var wanted newSilence
-	decoder := json.NewDecoder(io.LimitReader(r.Body, maxSilence))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&wanted); err != nil {
-		return errorf(events.BadJSON, "the body is no silence: %v", err)
-	}
-	var lasts time.Duration
-	if wanted.For != "" {
-		var err error
-		if lasts, err = time.ParseDuration(wanted.For); err != nil || lasts <= 0 {
-			return errorf(events.BadField, "for is %q; write how long it lasts with a unit, like 2h or 30m", wanted.For)
-		}
+	lasts, err := lasting(wanted.For, 0, maxSilenced)
+	if err != nil {
+		return err
 	}
 	if _, known := s.doors[wanted.Channel]; wanted.Channel != "" && !known {
 		return errorf(unknownChannel, "no channel is called %q", wanted.Channel)
@@ -76,7 +66,7 @@ func (s *Server) addSilence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return silenceError(err)
 	}
-	s.audit(r, "silence made", "silence", made.ID, "silenced", made.Channel, "ends_at", made.EndsAt, "author", made.Author)
+	s.audit(r, "silence made", "silence", made.ID, "silenced", wanted.Channel, "ends_at", made.EndsAt, "author", made.Author)
 	s.writeJSON(w, r, http.StatusCreated, made)
 	return nil
 }

@@ -66,6 +66,7 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.server = server.New(server.Options{
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent), MaxBody: cfg.MaxBody,
 		Status: g.status, Archive: &pipeline.Archive{Limiter: limiter, Outbox: r.engines.boxes[0], Intake: g.intake, Channels: channels},
+		Admin:    &pipeline.Admin{Limiter: limiter, Outboxes: r.engines.outboxes(), Channels: channels, Woken: r.wake},
 		Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(),
 	})

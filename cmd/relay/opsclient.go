@@ -60,11 +60,15 @@ const opsTimeout = 30 * time.Second
 
 // call asks the API about the channel; path is below it.
 func (o *opsOptions) call(ctx context.Context, method, path string, answer any) error {
+	return o.callWith(ctx, method, path, nil, answer)
+}
+
+func (o *opsOptions) callWith(ctx context.Context, method, path string, body io.Reader, answer any) error {
 	if err := o.fillIn(); err != nil {
 		return err
 	}
 	o.channel = cmp.Or(o.channel, o.first)
-	return o.ask(ctx, method, "/channels/"+url.PathEscape(o.channel)+path, nil, answer)
+	return o.ask(ctx, method, "/channels/"+url.PathEscape(o.channel)+path, body, answer)
 }
 
 // ask asks the API; path is below /api/v1.
@@ -79,6 +83,7 @@ func (o *opsOptions) ask(ctx context.Context, method, path string, body io.Reade
 	if o.token != "" {
 		request.Header.Set("Authorization", "Bearer "+o.token)
 	}
+	request.Header.Set("X-Relay-User", whoami()) // for the audit log
 	client := &http.Client{Timeout: opsTimeout}
 	response, err := client.Do(request)
 	if err != nil {

@@ -34,7 +34,7 @@ func newSilenceAdd() *cobra.Command {
 	var opts silenceOptions
 	cmd := &cobra.Command{
 		Use: "add MATCHER...", Short: "Mute what fulfils all matchers; it is counted as muted",
-		Long: "Mute what fulfils all matchers; it is counted as muted. A matcher is a field, or label.<name>, or the name of a\n" +
+		Long: "Mute what fulfils all matchers; it is counted as muted. A matcher is a field, or label.NAME, or the name of a\n" +
 			"label; one of = != =~ !~; and a value. Fields: " + strings.Join(events.Fields(), ", ") + ".",
 		Example: "  relay silence add category=disk 'host=~db-.*' --for 2h --reason 'migration, OPS-12'",
 		Args:    someMatcher,

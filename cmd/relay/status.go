@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"slackrelay/pipeline"
+)
+
+// statusOptions are the flags of relay status.
+type statusOptions struct {
+	opsOptions
+	watch bool
+	every time.Duration
+}
+
+func newStatus() *cobra.Command {
+	var opts statusOptions
+	cmd := &cobra.Command{
+		Use: "status", Short: "How every channel stands; with --channel one of them, with its categories", Args: noArgs,
+		Long: "How every channel stands: slots used, events received, sent, dropped and waiting, and what it waits for. With\n" +
+			"--channel one of them, with its categories. The counts are those of all replicas.",
+		Example: "  relay status --watch",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return opts.run(cmd.Context(), cmd.OutOrStdout()) },
+	}
+	opts.add(cmd)
+	cmd.Flag("channel").Usage = "one channel, with its categories (default: all)"
+	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "show it again and again, until Ctrl-C")
+	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often, with --watch")
+	return cmd
+}
+
+func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
+	if o.every <= 0 {
+		return usagef("--every must be above 0, like 1s")
+	}
+	for {
+		var screen bytes.Buffer
+		if err := o.show(ctx, &screen); err != nil {
+			return err
+		}
+		if o.watch && isTerminal(out) {
+			fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
+		}
+		if _, err := out.Write(screen.Bytes()); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		if !o.watch {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(o.every):
+		}
+	}
+}
+
+// isTerminal tells whether a person looks at what is written.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// relayStatus is all that is shown.
+type relayStatus struct {
+	Ready    readiness                `json:"ready"`
+	Channels []pipeline.ChannelStatus `json:"channels"`
+}
+
+type readiness struct {
+	Status  string   `json:"status"`
+	Reasons []string `json:"reasons"`
+}
+
+func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
+	status, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(out, status)
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "CHANNEL\tUSED\tRECEIVED\tSENT\tDROPPED\tWAITING\tDEAD\tSTATE")
+	for _, ch := range status.Channels {
+		used := "-"
+		if len(ch.Levels) > 0 {
+			used = fmt.Sprintf("%d/%d", ch.Levels[0].Used, ch.Levels[0].Limit)
+		}
+		l := ch.Ledger
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", ch.Channel, used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if o.channel != "" {
+		fmt.Fprintln(out)
+		if err := showLimits(out, status.Channels[0]); err != nil {
+			return err
+		}
+	}
+	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[status.Ready.Status]
+	if paint == nil {
+		paint = color.New(color.FgRed)
+	}
+	_, err = fmt.Fprintln(out, strings.TrimSpace("\n"+paint.Sprint(status.Ready.Status)+"  "+strings.Join(status.Ready.Reasons, "; ")))
+	return err
+}
+
+// stateOf says in a word or two whether a channel sends. It stands last in its line, since colours take room.
+func stateOf(ch pipeline.ChannelStatus, imbalance int64) string {
+	switch {
+	case imbalance != 0:
+		return color.RedString("the ledger is off by %d", imbalance)
+	case ch.State.PausedUntil != nil:
+		return color.RedString("paused for %s: %s", shortly(time.Until(*ch.State.PausedUntil).Round(time.Second)), ch.State.Reason)
+	case ch.State.Fallback != "":
+		return color.YellowString("without Redis (%s)", ch.State.Fallback)
+	default:
+		return color.GreenString("sends")
+	}
+}
+
+// shortly writes a duration without its zero units.
+func shortly(d time.Duration) string {
+	return string(zeroUnits.ReplaceAll([]byte(d.String()), []byte("$1")))
+}
+
+func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
+	var status relayStatus
+	if o.channel != "" {
+		var one pipeline.ChannelStatus
+		if err := o.call(ctx, http.MethodGet, "", &one); err != nil {
+			return status, err
+		}
+		status.Channels = []pipeline.ChannelStatus{one}
+	} else if err := o.ask(ctx, http.MethodGet, "/channels", nil, &status); err != nil {
+		return status, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(o.address, "/")+"/readyz", http.NoBody)
+	if err != nil {
+		return status, fmt.Errorf("ask the relay: %w", err)
+	}
+	response, err := (&http.Client{Timeout: opsTimeout}).Do(request)
+	if err != nil {
+		return status, fmt.Errorf("ask the relay: %w", err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(&status.Ready); err != nil {
+		return status, fmt.Errorf("read the reply: %w", err)
+	}
+	status.Ready.Status = cmp.Or(status.Ready.Status, "unknown")
+	return status, nil
+}
