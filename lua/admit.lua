@@ -19,7 +19,8 @@
 -- KEYS[3] series   hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
 -- KEYS[4] outbox   sorted set of entry numbers in order
 -- KEYS[5] entries  hash: "seq", and "<number>" = "<admitted at> <kind> <payload>"
--- KEYS[6..] the levels, by their place from 1. What a key holds depends on the strategy:
+-- KEYS[6] minutes  hash of the same a minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
+-- KEYS[7..] the levels, by their place from 1. What a key holds depends on the strategy:
 --   (a hash also has "since": when its first unit was taken, so that a refund from before a reset is known)
 --   sliding-log      sorted set, a member a unit, score = when; exact
 --   sliding-buckets  hash: "<end of the bucket>" = units; a bucket counts until its end has left the window
@@ -78,17 +79,18 @@
 --
 -- By hand, a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
 --   redis-cli --eval lua/admit.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
---     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
+--     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' 'relay:{demo}:minutes:demo:0' \
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
 --     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
 -- answers 1) now 2) 0 3) 1 0 0 0 4) 0 1 0 1: admitted, one unit used at both levels. With ids event-2 to
 -- event-10 three pass, seven are dropped.
 
-local seen, ledger, series, outbox, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local before_levels = 5 -- KEYS[before_levels + i] is level i
+local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local before_levels = 6 -- KEYS[before_levels + i] is level i
 local grace_ms = 60000 -- how long an expired level outlives its longest window
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
+local max_minutes = 6000 -- fields of an hour: what is more is counted into "other"
 local drops_ms = 604800000 -- 7 days after the last drop
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
@@ -1010,12 +1012,23 @@ if fairness then fairness.store() end
 
 -- Count. A category that is new in this hour gets both its fields, or is counted into "other" when there are
 -- too many.
+local function count_minute(category, outcome, total)
+  local begin = int(floor(now / 60000000)) .. ':' .. string.sub(outcome, 1, 1) .. ':'
+  if call('HINCRBY', minutes, begin .. category, total) ~= total then return end
+  local fields = call('HLEN', minutes)
+  if fields == 1 then call('PEXPIRE', minutes, series_ms) end
+  if fields > max_minutes and category ~= 'other' then
+    call('HDEL', minutes, begin .. category)
+    call('HINCRBY', minutes, begin .. 'other', total)
+  end
+end
 local admitted, dropped = 0, 0
 for i = 1, #routes do
   local route = routes[i]
   for _, name in ipairs(outcomes) do
     local total = route[name]
     if total then
+      count_minute(route[1], name, total)
       local field = route[1] .. ':' .. name
       if call('HINCRBY', series, field, total) == total then
         local sibling = route[1] .. (name == 'admitted' and ':dropped' or ':admitted')

@@ -6,7 +6,8 @@
 -- KEYS[3] folds    hash: replica = sequence of its last fold
 -- KEYS[4] drops    stream that records what was dropped
 -- KEYS[5] digest   hash of what the next digest will say (digest.lua)
--- KEYS[6] known    sorted set of the channel's categories by their last attempt; written only where it is
+-- KEYS[6] minutes  hash of the same a minute: "<minute since 1970>:d:<category>"
+-- KEYS[7] known    sorted set of the channel's categories by their last attempt; written only where it is
 --                  named (first_notice auto)
 --
 -- ARGV[1] replica  who counted; unique to one process
@@ -22,15 +23,17 @@
 --
 -- By hand:
 --   redis-cli --eval lua/fold.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' 'relay:{demo}:folds:demo' \
---     'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' , replica-1 1 \
+--     'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' , replica-1 1 \
 --     '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
 
-local ledger, series, folds, drops, digest, known = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local ledger, series, folds, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local minutes, known = KEYS[6], KEYS[7]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local drops_ms = 604800000 -- 7 days after the last drop
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local max_categories = 1000
+local max_minutes = 6000 -- fields of an hour: what is more is counted into "other"
 local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
 local call = redis.call
 
@@ -47,6 +50,7 @@ if tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
 
 local time = redis.call('TIME')
 local now_text = string.format('%.0f', tonumber(time[1]) * 1000000 + tonumber(time[2]))
+local minute = string.format('%.0f:d:', math.floor(tonumber(time[1]) / 60))
 
 for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end
 for name, dropped in pairs(counted.categories or {}) do
@@ -56,9 +60,13 @@ for name, dropped in pairs(counted.categories or {}) do
   end
   call('HINCRBY', series, category .. ':dropped', dropped)
   call('HSETNX', series, category .. ':admitted', 0)
+  if call('HEXISTS', minutes, minute .. category) == 0 and call('HLEN', minutes) >= max_minutes then category = 'other' end
+  call('HINCRBY', minutes, minute .. category, dropped)
   if known then call('ZADD', known, now_text, name) end
 end
-if call('PTTL', series) == -1 then call('PEXPIRE', series, series_ms) end
+for _, counts in ipairs({ series, minutes }) do
+  if call('PTTL', counts) == -1 then call('PEXPIRE', counts, series_ms) end
+end
 
 for _, drop in ipairs(counted.drops or {}) do
   call('XADD', drops, 'MAXLEN', '=', counted.keep, '*', 'event', drop[1], 'category', drop[2], 'level', drop[3],

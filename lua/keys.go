@@ -55,6 +55,11 @@ func (k Keys) Series(t time.Time) string {
 	return k.of("series") + ":" + strconv.FormatInt(t.Unix()/3600, 10)
 }
 
+// Minutes is the hash of counts a minute and category in the hour that holds t.
+func (k Keys) Minutes(t time.Time) string {
+	return k.of("minutes") + ":" + strconv.FormatInt(t.Unix()/3600, 10)
+}
+
 // Outbox is the sorted set of entry numbers, in the order of admission.
 func (k Keys) Outbox() string { return k.of("outbox") }
 

@@ -1,6 +1,6 @@
--- series.lua: the counts of each category, summed over hours. Writes nothing.
+-- series.lua: the counts of each category, summed over hours; or the counts of the minutes of an hour. Writes nothing.
 --
--- KEYS    hourly hashes of one channel, each with "<category>:admitted" and "<category>:dropped"
+-- KEYS    hourly hashes of one channel: "<category>:admitted" and "<category>:dropped", or those of minutes (admit.lua)
 -- ARGV    none
 --
 -- Reply: [field, count, ...], each field once

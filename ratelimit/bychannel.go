@@ -61,6 +61,11 @@ func (b ByChannel) Categories(ctx context.Context, scope Scope) ([]CategoryCount
 	return b.of(scope).Categories(ctx, scope)
 }
 
+// Minutes implements [Limiter].
+func (b ByChannel) Minutes(ctx context.Context, scope Scope, back time.Duration) (time.Time, []MinuteCount, error) {
+	return b.of(scope).Minutes(ctx, scope, back)
+}
+
 // Drops implements [Limiter].
 func (b ByChannel) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
 	return b.of(scope).Drops(ctx, scope, before, most)

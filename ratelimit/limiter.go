@@ -178,6 +178,14 @@ type CategoryCounts struct {
 	Dropped  int64
 }
 
+// MinuteCount is how many events of a category were admitted and dropped within a minute.
+type MinuteCount struct {
+	At       time.Time // when the minute began
+	Category string    // "other" where there were too many
+	Admitted int64
+	Dropped  int64
+}
+
 // Limiter decides and counts. A refusal is never an error of Admit; [Wait] and [Do] make one of it.
 type Limiter interface {
 	// Admit decides up to MaxBatch requests in one round trip, in order: each sees the ones before it.
@@ -197,6 +205,9 @@ type Limiter interface {
 	Report(ctx context.Context, scope Scope) (Report, error)
 	// Categories reads the counts of the last 24 hours, in the order of the names.
 	Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error)
+	// Minutes reads how many events of each category were admitted and dropped in each minute since a time ago, at most
+	// [MaxBack], in the order of time and name; minutes without any are left out. It answers the store's time too.
+	Minutes(ctx context.Context, scope Scope, back time.Duration) (now time.Time, all []MinuteCount, err error)
 	// Drops reads the record of what was dropped, newest first: what is older than an id ("" = all), so many at
 	// most.
 	Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error)

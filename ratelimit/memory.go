@@ -123,6 +123,16 @@ func (m *Memory) Report(_ context.Context, scope Scope) (Report, error) {
 	return report, nil
 }
 
+// Minutes implements [Limiter].
+func (m *Memory) Minutes(_ context.Context, scope Scope, back time.Duration) (now time.Time, all []MinuteCount, err error) {
+	m.store.Do(func(tx *memstore.Tx) {
+		now, all, err = readMinutes(tx.Time, back, func(hour time.Time) (map[string]int64, error) {
+			return memstore.Look[memstore.Counts](tx, scope.keys().Minutes(hour)).All(), nil
+		})
+	})
+	return now, all, err
+}
+
 // Categories implements [Limiter].
 func (m *Memory) Categories(_ context.Context, scope Scope) ([]CategoryCounts, error) {
 	sums := map[string]int64{}

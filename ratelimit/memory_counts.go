@@ -27,6 +27,7 @@ func (b *batch) count(r *Request, outcome Outcome) {
 }
 
 func countInSeries(tx *memstore.Tx, scope Scope, category string, outcome Outcome, n int64) {
+	countMinute(tx, scope, category, outcome, n)
 	key := scope.keys().Series(tx.Time)
 	series := memstore.Value[memstore.Counts](tx, key)
 	if !series.Has(category + ":admitted") {

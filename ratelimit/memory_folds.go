@@ -82,6 +82,7 @@ func (m *Memory) forget(scope Scope, levels []string) {
 		tx.Delete(scope.keys().Ledger())
 		for i := range seriesHours {
 			tx.Delete(scope.keys().Series(tx.Time.Add(-time.Duration(i) * time.Hour)))
+			tx.Delete(scope.keys().Minutes(tx.Time.Add(-time.Duration(i) * time.Hour)))
 		}
 	})
 }

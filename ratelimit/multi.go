@@ -195,6 +195,11 @@ func (m *Multi) Drops(ctx context.Context, scope Scope, before string, most int)
 	return m.counters.Drops(ctx, scope, before, most)
 }
 
+// Minutes implements [Limiter].
+func (m *Multi) Minutes(ctx context.Context, scope Scope, back time.Duration) (time.Time, []MinuteCount, error) {
+	return m.counters.Minutes(ctx, scope, back)
+}
+
 // Categories implements [Limiter].
 func (m *Multi) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, error) {
 	return m.counters.Categories(ctx, scope)

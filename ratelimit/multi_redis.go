@@ -155,10 +155,12 @@ func (c *redisCounters) conclude(ctx context.Context, scope Scope, all []conclud
 		if r.outcome != Duplicate {
 			name := map[bool]string{true: "admitted", false: "dropped"}[r.outcome == Admitted]
 			pipe.HIncrBy(ctx, series, r.Category+":"+name, 1)
+			pipe.HIncrBy(ctx, names.Minutes(now), minuteField(now, name, r.Category), 1)
 			pipe.HSetNX(ctx, series, r.Category+":"+map[string]string{"admitted": "dropped", "dropped": "admitted"}[name], 0)
 		}
 	}
 	pipe.PExpire(ctx, series, seriesFor)
+	pipe.PExpire(ctx, names.Minutes(now), seriesFor)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return unavailable(err)
 	}
@@ -219,6 +221,21 @@ func (c *redisCounters) Report(ctx context.Context, scope Scope) (Report, error)
 		}
 	}
 	return report, nil
+}
+
+// Minutes reads without a script.
+func (c *redisCounters) Minutes(ctx context.Context, scope Scope, back time.Duration) (time.Time, []MinuteCount, error) {
+	now, err := c.now(ctx)
+	if err != nil {
+		return time.Time{}, nil, err
+	}
+	return readMinutes(now, back, func(hour time.Time) (map[string]int64, error) {
+		fields, err := c.client.HGetAll(ctx, scope.keys().Minutes(hour)).Result()
+		if err != nil {
+			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Channel, unavailable(err))
+		}
+		return parsed(fields), nil
+	})
 }
 
 // Categories reads without a script.

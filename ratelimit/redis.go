@@ -113,8 +113,8 @@ func (r *Redis) call(ctx context.Context, p *plan, scope Scope, requests []Reque
 // admitCall lays out KEYS and ARGV as the header of lua/admit.lua says.
 func (r *Redis) admitCall(p *plan, scope Scope, requests []Request, f fold) ([]string, []any) {
 	names := scope.keys()
-	keys := make([]string, 5, 8+len(p.levels))
-	keys[0], keys[1], keys[2], keys[3], keys[4] = names.Seen(), names.Ledger(), names.Series(r.redisTime()), names.Outbox(), names.Entries()
+	hour := r.redisTime()
+	keys := append(make([]string, 0, 9+len(p.levels)), names.Seen(), names.Ledger(), names.Series(hour), names.Outbox(), names.Entries(), names.Minutes(hour))
 	for _, level := range p.levels {
 		keys = append(keys, level.Key)
 	}
@@ -210,6 +210,21 @@ func (r *Redis) Categories(ctx context.Context, scope Scope) ([]CategoryCounts, 
 		return nil, fmt.Errorf("categories of channel %s: %w", scope.Channel, err)
 	}
 	return categoriesOf(counts), nil
+}
+
+// Minutes implements [Limiter].
+func (r *Redis) Minutes(ctx context.Context, scope Scope, back time.Duration) (time.Time, []MinuteCount, error) {
+	return readMinutes(r.redisTime(), back, func(hour time.Time) (map[string]int64, error) {
+		reply, err := run(ctx, r.scripter, lua.Series, []string{scope.keys().Minutes(hour)}, nil)
+		if err != nil {
+			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Channel, err)
+		}
+		counts, err := fields(reply)
+		if err != nil {
+			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Channel, err)
+		}
+		return counts, nil
+	})
 }
 
 func (r *Redis) redisTime() time.Time {

@@ -23,7 +23,7 @@ func (r *Redis) restore(ctx context.Context, scope Scope, requests []Request, f 
 // fold implements [engine].
 func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) error {
 	names := scope.keys()
-	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds(), names.Drops(), names.Digest()}
+	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds(), names.Drops(), names.Digest(), names.Minutes(r.redisTime())}
 	if drops.learn {
 		keys = append(keys, names.Known())
 	}

@@ -79,13 +79,13 @@ func TestEveryKeyButTheTotalsAndTheOutboxExpires(t *testing.T) {
 	for _, key := range keys {
 		ttl := client.PTTL(t.Context(), key).Val()
 		expected, ok := want[key]
-		if strings.HasPrefix(key, "relay:{alerts}:series:alerts:") {
+		if strings.HasPrefix(key, "relay:{alerts}:series:alerts:") || strings.HasPrefix(key, "relay:{alerts}:minutes:alerts:") {
 			expected, ok = 25*time.Hour, true
 		}
 		require.True(t, ok, "unexpected key %s", key)
 		require.InDelta(t, expected, ttl, float64(10*time.Second), key)
 	}
-	require.Len(t, keys, len(want)+1)
+	require.Len(t, keys, len(want)+2)
 }
 
 func TestMembersStayCompact(t *testing.T) {
@@ -209,7 +209,7 @@ func TestByHandWithRedisCLI(t *testing.T) {
 	for i := 1; i <= 10; i++ {
 		cli := exec.CommandContext(t.Context(), "redis-cli", "-h", host, "-p", port, "--eval", "../lua/admit.lua",
 			"relay:{demo}:seen:demo", "relay:{demo}:ledger:demo", "relay:{demo}:series:demo:0",
-			"relay:{demo}:outbox:demo", "relay:{demo}:entries:demo",
+			"relay:{demo}:outbox:demo", "relay:{demo}:entries:demo", "relay:{demo}:minutes:demo:0",
 			"relay:{demo}:limit:sliding-log:channel", "relay:{demo}:limit:sliding-log:category:demo:errors", ",",
 			`["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]`,
 			fmt.Sprint("event-", i), "1", "1", `message {"title":"disk full"}`)

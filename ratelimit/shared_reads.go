@@ -40,6 +40,20 @@ func (s *Shared) Categories(ctx context.Context, scope Scope) ([]CategoryCounts,
 	return s.engine.Categories(ctx, scope)
 }
 
+// Minutes implements [Limiter], with the same exception as Report.
+func (s *Shared) Minutes(ctx context.Context, scope Scope, back time.Duration) (time.Time, []MinuteCount, error) {
+	ch := s.channel(scope)
+	if ch.outage.down() {
+		return s.local.Minutes(ctx, scope, back)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	if err := ch.fold(ctx); err != nil {
+		return time.Time{}, nil, err
+	}
+	return s.engine.Minutes(ctx, scope, back)
+}
+
 // Drops implements [Limiter].
 func (s *Shared) Drops(ctx context.Context, scope Scope, before string, most int) ([]Drop, error) {
 	ch := s.channel(scope)

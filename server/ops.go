@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
+	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
@@ -111,5 +113,32 @@ func (s *Server) channel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.writeJSON(w, r, http.StatusOK, status)
+	return nil
+}
+
+// series answers how a channel fared over time: ?back=1h, ?step=1m.
+func (s *Server) series(w http.ResponseWriter, r *http.Request) error {
+	times := map[string]time.Duration{"back": time.Hour, "step": time.Minute}
+	for name := range times {
+		text := r.URL.Query().Get(name)
+		if text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return errorf(events.BadField, "%s is %q; write a time with a unit, like 1h or 5m", name, text)
+		}
+		times[name] = d
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+	defer cancel()
+	series, err := s.opts.Status.Series(ctx, r.PathValue("channel"), times["back"], times["step"])
+	if errors.Is(err, pipeline.ErrSeries) {
+		return errorf(events.BadField, "%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, r, http.StatusOK, series)
 	return nil
 }

@@ -149,6 +149,7 @@ func (s *Server) Ops() http.Handler {
 	mux.Handle("DELETE /api/v1/silences/{id}", s.handle(s.expireSilence))
 	mux.Handle("GET /api/v1/channels", s.handle(s.channels))
 	mux.Handle("GET /api/v1/channels/{channel}", s.handle(s.channel))
+	mux.Handle("GET /api/v1/channels/{channel}/series", s.handle(s.series))
 	mux.Handle("POST /api/v1/channels/{channel}/pause", s.handle(s.pause))
 	mux.Handle("POST /api/v1/channels/{channel}/resume", s.handle(s.resume))
 	mux.Handle("POST /api/v1/channels/{channel}/limits/reset", s.handle(s.resetLimit))

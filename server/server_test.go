@@ -411,3 +411,38 @@ func tiers(channel, category ratelimit.Window) []ratelimit.Tier {
 		{Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{category}},
 	}
 }
+
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	serve(b.Public(), post("/hooks/open", `[{"title":"1","category":"a"},{"title":"2","category":"a"},{"title":"3","category":"a"},{"title":"4","category":"b"}]`))
+	get := func(query string) (int, string) {
+		status, _, answer := serve(b.Ops(), httptest.NewRequest(http.MethodGet, "/api/v1/channels/"+query, nil))
+		return status, strings.TrimSpace(string(answer))
+	}
+	status, answer := get("open/series?back=10m")
+	require.Equal(t, 200, status, answer)
+	var series pipeline.Series
+	require.NoError(t, json.Unmarshal([]byte(answer), &series))
+	require.Len(t, series.Total.Received, 11)
+	total := func(all []int64) (n int64) {
+		for _, one := range all {
+			n += one
+		}
+		return n
+	}
+	require.Equal(t, []int64{4, 3, 1}, []int64{total(series.Total.Received), total(series.Total.Sent), total(series.Total.Dropped)})
+	require.Equal(t, "a", series.Categories[0].Category, "the busiest first")
+	require.Equal(t, int64(3), total(series.Categories[0].Received))
+	require.InDelta(t, 60, series.Step, 0)
+	_, answer = get("open/series?back=1h&step=10m")
+	require.NoError(t, json.Unmarshal([]byte(answer), &series))
+	require.Contains(t, []int{7, 6}, len(series.Total.Received))
+	for _, query := range []string{"back=x", "back=30s", "back=25h", "step=30s", "step=90s", "back=-1h"} {
+		status, answer := get("open/series?" + query)
+		require.Equal(t, 400, status, query)
+		require.Contains(t, answer, "bad_field")
+	}
+	status, _ = get("nowhere/series")
+	require.Equal(t, 404, status)
+}

@@ -1,0 +1,92 @@
+package ratelimit
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slackrelay/lua/memstore"
+)
+
+// MaxBack is how far the counts of minutes reach back.
+const MaxBack = 24 * time.Hour
+
+// maxMinutes is how many minutes and categories an hour tells apart, as in lua/admit.lua.
+const maxMinutes = 6000
+
+// readMinutes collects the counts of the minutes since a time ago, hour by hour, so that no call takes long.
+func readMinutes(now time.Time, back time.Duration, read func(hour time.Time) (map[string]int64, error)) (time.Time, []MinuteCount, error) {
+	now = now.UTC()
+	since := now.Add(-min(back, MaxBack)).Truncate(time.Minute)
+	var all []MinuteCount
+	for hour := since.Truncate(time.Hour); !hour.After(now.Add(time.Hour)); hour = hour.Add(time.Hour) { // a clock may be a little off
+		fields, err := read(hour)
+		if err != nil {
+			return now, nil, err
+		}
+		all = append(all, minutesOf(fields, since)...)
+	}
+	slices.SortFunc(all, func(a, b MinuteCount) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Category, b.Category))
+	})
+	return now, joinMinutes(all), nil
+}
+
+// minutesOf reads the fields "<minute>:a:<category>" and "<minute>:d:<category>" of an hour.
+func minutesOf(fields map[string]int64, since time.Time) []MinuteCount {
+	var all []MinuteCount
+	for field, n := range fields {
+		minute, rest, _ := strings.Cut(field, ":")
+		outcome, category, _ := strings.Cut(rest, ":")
+		number, err := strconv.ParseInt(minute, 10, 64)
+		at := time.Unix(number*60, 0).UTC()
+		if err != nil || at.Before(since) {
+			continue
+		}
+		one := MinuteCount{At: at, Category: category}
+		if outcome == "a" {
+			one.Admitted = n
+		} else {
+			one.Dropped = n
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// joinMinutes adds up what is of the same minute and category; all is sorted.
+func joinMinutes(all []MinuteCount) []MinuteCount {
+	joined := all[:0]
+	for _, one := range all {
+		if n := len(joined); n > 0 && joined[n-1].At.Equal(one.At) && joined[n-1].Category == one.Category {
+			joined[n-1].Admitted += one.Admitted
+			joined[n-1].Dropped += one.Dropped
+			continue
+		}
+		joined = append(joined, one)
+	}
+	return joined
+}
+
+// minuteField is where a minute is counted.
+func minuteField(now time.Time, outcome, category string) string {
+	return strconv.FormatInt(now.Unix()/60, 10) + ":" + outcome[:1] + ":" + category
+}
+
+// countMinute is the twin of what lua/admit.lua does.
+func countMinute(tx *memstore.Tx, scope Scope, category string, outcome Outcome, n int64) {
+	key := scope.keys().Minutes(tx.Time)
+	minutes := memstore.Value[memstore.Counts](tx, key)
+	field := minuteField(tx.Time, outcome.String(), category)
+	if !minutes.Has(field) {
+		if minutes.Len() >= maxMinutes {
+			field = minuteField(tx.Time, outcome.String(), "other")
+		}
+		if minutes.Len() == 0 {
+			tx.Expire(key, seriesFor)
+		}
+	}
+	minutes.Add(field, n)
+}
