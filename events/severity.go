@@ -29,15 +29,19 @@ var severities = map[string]Severity{
 	"none": Info, "ok": Info, "success": Info, "p4": Info, "p5": Info, "sev4": Info, "sev-4": Info,
 }
 
+// SeverityOf is the severity that a word stands for; a missing or unknown word is a warning.
+func SeverityOf(word string) Severity {
+	if severity, known := severities[strings.ToLower(strings.TrimSpace(word))]; known {
+		return severity
+	}
+	return Warning
+}
+
 // setSeverity takes over a word for severity. A missing or unknown word is a warning; the original of
 // every word that is not ours is kept as the label "severity".
 func (e *Event) setSeverity(word string) {
-	severity, known := severities[strings.ToLower(strings.TrimSpace(word))]
-	if !known {
-		severity = Warning
-	}
-	e.Severity = severity
-	if string(severity) != word {
+	e.Severity = SeverityOf(word)
+	if string(e.Severity) != word {
 		e.setLabel("severity", word)
 	}
 }

@@ -22,6 +22,7 @@ type Template struct {
 const (
 	maxTemplateOutput = 12_000
 	maxTemplateTime   = 100 * time.Millisecond
+	maxTrialTime      = 5 * time.Second // a machine may be busy when it starts
 	maxTemplateNumber = 10_000
 	maxTemplateLoops  = 2 // one inside the other
 )
@@ -70,7 +71,7 @@ func ParseTemplate(title, text string) (*Template, error) {
 		Sender: "default", Channel: "alerts", Labels: map[string]string{"host": "db-1"}, StartedAt: time.Unix(0, 0),
 	})
 	for _, one := range []*template.Template{t.title, t.text} {
-		if _, err := execute(one, sample); err != nil {
+		if _, err := execute(one, sample, maxTrialTime); err != nil {
 			return nil, err
 		}
 	}
@@ -137,20 +138,20 @@ func (t *Template) run(e events.Event) (title, text string, ok bool) {
 	}
 	data, own := dataOf(e), Renderer{}
 	title, text = own.headline(e), own.untrusted(strings.TrimSpace(e.Text), maxSection)
-	if said, err := execute(t.title, data); err == nil && t.title != nil {
+	if said, err := execute(t.title, data, maxTemplateTime); err == nil && t.title != nil {
 		title = cutMarkup(oneLine(said), maxHeadline)
 	}
-	if said, err := execute(t.text, data); err == nil && t.text != nil {
+	if said, err := execute(t.text, data, maxTemplateTime); err == nil && t.text != nil {
 		text = cutMarkup(strings.TrimSpace(said), maxSection)
 	}
 	return title, text, strings.TrimSpace(title) != ""
 }
 
-func execute(t *template.Template, data TemplateData) (string, error) {
+func execute(t *template.Template, data TemplateData, most time.Duration) (string, error) {
 	if t == nil {
 		return "", nil
 	}
-	out := &boundedWriter{until: time.Now().Add(maxTemplateTime)}
+	out := &boundedWriter{until: time.Now().Add(most), most: most}
 	if err := t.Execute(out, data); err != nil {
 		return "", fmt.Errorf("template: %w", err)
 	}
@@ -161,6 +162,7 @@ func execute(t *template.Template, data TemplateData) (string, error) {
 type boundedWriter struct {
 	strings.Builder
 	until time.Time
+	most  time.Duration
 }
 
 // Write implements [io.Writer].
@@ -169,7 +171,7 @@ func (w *boundedWriter) Write(p []byte) (int, error) {
 		return 0, errors.New("it writes more than " + strconv.Itoa(maxTemplateOutput) + " bytes")
 	}
 	if time.Now().After(w.until) {
-		return 0, errors.New("it takes longer than " + maxTemplateTime.String())
+		return 0, errors.New("it takes longer than " + w.most.String())
 	}
 	return w.Builder.Write(p) //nolint:wrapcheck // never fails
 }

@@ -30,8 +30,10 @@ func TestMinutesOfADay(t *testing.T) {
 		later := first.Add(2*time.Hour + time.Minute)
 		require.Equal(t, later, now.Truncate(time.Minute))
 		require.Equal(t, []ratelimit.MinuteCount{
-			{At: first, Category: "a", Admitted: 1, Dropped: 1}, {At: first, Category: "b", Admitted: 1},
-			{At: first.Add(time.Minute), Category: "b", Admitted: 1}, {At: later, Category: "b", Admitted: 1},
+			{At: first, Category: "a", Admitted: 1, Dropped: 1},
+			{At: first, Category: "b", Admitted: 1},
+			{At: first.Add(time.Minute), Category: "b", Admitted: 1},
+			{At: later, Category: "b", Admitted: 1},
 		}, all)
 		_, all, err = b.Minutes(t.Context(), scope, time.Hour)
 		require.NoError(t, err)

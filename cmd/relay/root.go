@@ -43,7 +43,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newServe(), newDemo(), newCheck(), newSend(), newDrops(), newDead(), newSilence(), newLimits(), newPause(), newResume(), newStatus(), newMan(), newVersion())
+	root.AddCommand(newServe(), newDemo(), newCheck(), newSend(), newDrops(), newDead(), newSilence(), newLimits(), newPause(), newResume(), newStatus(), newSimulate(), newRecord(), newMan(), newVersion())
 	return root
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -89,5 +88,5 @@ func TestManPages(t *testing.T) {
 	require.Equal(t, 2, code)
 	stdout, _, code := runRelay(t, nil, "completion", "bash")
 	require.Equal(t, 0, code)
-	require.True(t, strings.Contains(stdout, "__start_relay"))
+	require.Contains(t, stdout, "__start_relay")
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slackrelay/pipeline"
+	"slackrelay/simulation"
+)
+
+// newRecord writes what a relay counted as a trace.
+func newRecord() *cobra.Command {
+	var opts opsOptions
+	var back time.Duration
+	cmd := &cobra.Command{
+		Use: "record", Short: "Write what a channel received as a trace for relay simulate", Args: noArgs,
+		Long: "Write what a channel received, up to 24 hours back, as a trace for relay simulate: an event a line, with its\n" +
+			"category, spread over the minute in which it was counted.",
+		Example: "  relay record --channel alerts --back 24h > day.jsonl",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return opts.record(cmd.Context(), back, cmd.OutOrStdout())
+		},
+	}
+	opts.add(cmd)
+	cmd.Flags().DurationVar(&back, "back", 24*time.Hour, "how far back, at most 24h")
+	return cmd
+}
+
+// record writes the minutes of a channel as a trace.
+func (o *opsOptions) record(ctx context.Context, back time.Duration, out io.Writer) error {
+	var series pipeline.Series
+	if err := o.call(ctx, http.MethodGet, fmt.Sprintf("/series?back=%s&step=1m", back), &series); err != nil {
+		return err
+	}
+	trace := traceOf(series)
+	if len(trace) == 0 {
+		return fmt.Errorf("channel %s received nothing in the last %s", o.channel, shortly(back))
+	}
+	return simulation.WriteTrace(out, trace)
+}
+
+// traceOf spreads the events of each minute over it.
+func traceOf(series pipeline.Series) simulation.Trace {
+	step := time.Duration(series.Step * float64(time.Second))
+	var trace simulation.Trace
+	for _, c := range series.Categories {
+		for i, n := range c.Received {
+			for k := range n {
+				at := time.Duration(i)*step + time.Duration(k)*step/time.Duration(n)
+				trace = append(trace, simulation.Event{At: at, Category: c.Category})
+			}
+		}
+	}
+	slices.SortStableFunc(trace, func(a, b simulation.Event) int { return int(a.At - b.At) })
+	if len(trace) > 0 {
+		for i := len(trace) - 1; i >= 0; i-- {
+			trace[i].At -= trace[0].At
+		}
+	}
+	return trace
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"slackrelay/configs"
+	"slackrelay/notifier"
+	"slackrelay/simulation"
+)
+
+// simulateOptions are the flags of relay simulate.
+type simulateOptions struct {
+	generate, trace, config, against, channel, out string
+	events                                         int
+	seed                                           uint64
+	tries                                          []string
+	json                                           bool
+}
+
+func newSimulate() *cobra.Command {
+	var opts simulateOptions
+	cmd := &cobra.Command{
+		Use: "simulate", Short: "Play a trace against limits: what would be sent, and what dropped", Args: noArgs,
+		Long: "Play a trace of events, recorded (relay record) or generated, against limits, on a clock of its own, with the\n" +
+			"engine that decides. Several limits are compared side by side: those of two configurations, and variations.\n" +
+			"What overflow, resolves and bundles make of it is left out: it is the limits that are played.",
+		Example: "  relay simulate --generate storm --events 100000 --out report.html\n" +
+			"  relay simulate --trace day.jsonl --config new.yaml --against old.yaml\n" +
+			"  relay simulate --generate many --try global_limit=200 --try category_limit=5,window=10m --try strategy=gcra",
+		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.generate, "generate", "", "a trace: "+strings.Join(simulation.Kinds(), ", ")+" (default storm, without --trace)")
+	f.IntVar(&opts.events, "events", 10_000, "how many events to generate")
+	f.Uint64Var(&opts.seed, "seed", 1, "another one makes another trace")
+	f.StringVar(&opts.trace, "trace", "", "a file of events, one a line, as relay record writes it; - = standard input")
+	f.StringVarP(&opts.config, "config", "c", "", "the configuration with the limits (default RELAY_CONFIG, else the defaults)")
+	f.StringVar(&opts.against, "against", "", "another configuration to compare it with")
+	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
+	f.StringArrayVar(&opts.tries, "try", nil, "settings of the channel to compare too, like global_limit=200,window=10m,strategy=gcra; may be given more than once")
+	f.StringVar(&opts.out, "out", "", "write a report with charts, .html or .svg")
+	f.BoolVar(&opts.json, "json", false, "print the numbers as JSON")
+	return cmd
+}
+
+func (o *simulateOptions) run(cmd *cobra.Command) error {
+	settings, err := o.settings()
+	if err != nil {
+		return err
+	}
+	if ext := filepath.Ext(o.out); o.out != "" && ext != ".html" && ext != ".svg" {
+		return usagef("--out %q must end in .html or .svg", o.out)
+	}
+	trace, title, err := o.load(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	runs, err := playAll(cmd.Context(), trace, settings, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		if err := o.report(simulation.Report{Title: title, Runs: runs}); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"runs": runs})
+	}
+	if err := printRuns(cmd.OutOrStdout(), title, runs); err != nil {
+		return err
+	}
+	if o.out != "" {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), "the report is in", o.out)
+	}
+	return err
+}
+
+// settings are the limits to compare.
+func (o *simulateOptions) settings() ([]simulation.Setting, error) {
+	base, cfg, err := o.channelOf(o.config)
+	if err != nil {
+		return nil, err
+	}
+	name := cmp.Or(o.config, base.Name)
+	settings := []simulation.Setting{settingOf(name, cfg, base)}
+	if o.against != "" {
+		other, otherCfg, err := o.channelOf(o.against)
+		if err != nil {
+			return nil, err
+		}
+		settings = append(settings, settingOf(o.against, otherCfg, other))
+	}
+	for _, try := range o.tries {
+		varied, err := base.Vary(try)
+		if err != nil {
+			return nil, usagef("--try %s: %v", try, err)
+		}
+		settings = append(settings, settingOf(try, cfg, varied))
+	}
+	return settings, nil
+}
+
+func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Config, error) {
+	loaded, err := configs.Load(configs.Flags{File: path})
+	if err != nil {
+		return configs.Channel{}, configs.Config{}, err
+	}
+	cfg := loaded.Config
+	wanted := cmp.Or(o.channel, cfg.Channels[0].Name)
+	i := slices.IndexFunc(cfg.Channels, func(ch configs.Channel) bool { return ch.Name == wanted })
+	if i < 0 {
+		return configs.Channel{}, cfg, usagef("the configuration has no channel %q", wanted)
+	}
+	return cfg.Channels[i], cfg, nil
+}
+
+func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.Setting {
+	cfg.Channels = []configs.Channel{ch}
+	return simulation.Setting{Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0]}
+}
+
+func (o *simulateOptions) load(in io.Reader) (trace simulation.Trace, title string, err error) {
+	switch {
+	case o.trace != "" && o.generate != "":
+		return nil, "", usagef("--trace and --generate are both given; keep one")
+	case o.trace == "" && (o.events < 1 || o.events > maxGenerated):
+		return nil, "", usagef("--events is %d; it must be between 1 and %d", o.events, maxGenerated)
+	case o.trace == "":
+		kind := cmp.Or(o.generate, "storm")
+		if trace, err = simulation.Generate(kind, o.events, o.seed); err != nil {
+			return nil, "", usagef("%v", err)
+		}
+		return trace, fmt.Sprintf("%s, %d events", kind, len(trace)), nil
+	case o.trace != "-":
+		file, err := os.Open(o.trace)
+		if err != nil {
+			return nil, "", fmt.Errorf("read the trace: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	if trace, err = simulation.ReadTrace(in); err != nil {
+		return nil, "", fmt.Errorf("trace %s: %w", o.trace, err)
+	}
+	if len(trace) == 0 {
+		return nil, "", errors.New("the trace holds no events")
+	}
+	return trace, fmt.Sprintf("%s, %d events", o.trace, len(trace)), nil
+}
+
+const maxGenerated = 50_000_000
+
+// playAll plays the trace against all settings at once.
+func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.Setting, progress io.Writer) ([]simulation.Result, error) {
+	bar := newBar(progress, int64(len(trace)*len(settings)), "playing")
+	var played atomic.Int64
+	var shown sync.Mutex
+	runs := make([]simulation.Result, len(settings))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, setting := range settings {
+		before := 0
+		group.Go(func() error {
+			var err error
+			runs[i], err = simulation.Play(ctx, trace, setting, func(n int) {
+				total := played.Add(int64(n - before))
+				before = n
+				shown.Lock()
+				defer shown.Unlock()
+				bar.Set64(total) //nolint:errcheck // a bar that cannot be drawn stops nothing
+			})
+			return err
+		})
+	}
+	err := group.Wait()
+	bar.Finish() //nolint:errcheck // as above
+	fmt.Fprintln(progress)
+	return runs, err
+}
+
+func (o *simulateOptions) report(report simulation.Report) error {
+	file, err := os.Create(o.out)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	write := report.WriteHTML
+	if filepath.Ext(o.out) == ".svg" {
+		write = report.WriteSVG
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+// shownCategories is how many categories the table lists.
+const shownCategories = 25
+
+func printRuns(out io.Writer, title string, runs []simulation.Result) error {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(table, "%s\n\nLIMITS\tRECEIVED\tSENT\tDROPPED\tDUPLICATE\n", title)
+	for _, r := range runs {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", r.Name, r.Received, r.Sent, r.Dropped, r.Duplicate)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	for _, r := range runs {
+		fmt.Fprintf(table, "\n%s\nCATEGORY\tRECEIVED\tSENT\tDROPPED\tFIRST NOTICE\tLONGEST SILENCE\n", r.Name)
+		for i, c := range r.Categories {
+			if i == shownCategories {
+				fmt.Fprintf(table, "... and %d more; --out or --json has them all\n", len(r.Categories)-i)
+				break
+			}
+			first := "never"
+			if c.FirstNoticeDelay != nil {
+				first = seconds(*c.FirstNoticeDelay)
+			}
+			fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%s\t%s\n", c.Category, c.Received, c.Sent, c.Dropped, first, seconds(c.LongestSilence))
+		}
+		if err := table.Flush(); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package pipeline
+
+import (
+	"slackrelay/events"
+	"slackrelay/ratelimit"
+)
+
+// Asker makes of events what the limits of a channel are asked, for who only wants to know: nothing is queued.
+type Asker struct{ channel *intakeChannel }
+
+// Asker makes an Asker of the channel.
+func (c Channel) Asker() *Asker {
+	return &Asker{&intakeChannel{Channel: c, fair: c.fairness(), levels: map[string][]ratelimit.Level{}}}
+}
+
+// Scope is what the limits are asked about.
+func (a *Asker) Scope() ratelimit.Scope { return a.channel.scope() }
+
+// Ask makes the request for an event; the id is left to the caller.
+func (a *Asker) Ask(e *events.Event) ratelimit.Request {
+	return ratelimit.Request{Levels: a.channel.levelsOf(e), Category: e.Category, Headroom: a.channel.headroom(*e), Fairness: a.channel.fair}
+}

@@ -1,0 +1,199 @@
+// Package simulation plays traces of events against limits, on a clock of its own: what would have been sent, and what
+// dropped. It decides with the engine in memory, which decides as the one on Redis does.
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"slackrelay/events"
+	"slackrelay/lua/memstore"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
+)
+
+// Event is one event of a trace: what limits look at.
+type Event struct {
+	At       time.Duration // since the beginning of the trace
+	ID       string        // "" = it repeats no other
+	Category string        // normalised
+	Sender   string
+	Severity events.Severity
+	Labels   map[string]string
+}
+
+// Trace are events in the order of their times.
+type Trace []Event
+
+// Setting is what a trace is played against.
+type Setting struct {
+	Name    string
+	Channel pipeline.Channel // its limits; nothing is sent
+}
+
+// Result is what became of a trace.
+type Result struct {
+	Name       string     `json:"name"`
+	Received   int64      `json:"received"`
+	Sent       int64      `json:"sent"`
+	Dropped    int64      `json:"dropped"`
+	Duplicate  int64      `json:"duplicate"`
+	Categories []Category `json:"categories"` // the busiest first
+
+	// SentPerStep and ReceivedPerStep are counts over time, for charts.
+	SentPerStep     []int64       `json:"-"`
+	ReceivedPerStep []int64       `json:"-"`
+	Step            time.Duration `json:"-"`
+}
+
+// Category is what became of one category's events. Times are in seconds.
+type Category struct {
+	Category string `json:"category"`
+	Received int64  `json:"received"`
+	Sent     int64  `json:"sent"`
+	Dropped  int64  `json:"dropped"`
+	// FirstNoticeDelay is the time from its first event to the first that was sent; nil = none was.
+	FirstNoticeDelay *float64 `json:"first_notice_delay"`
+	// LongestSilence is the longest time from a dropped event to the next that was sent, or to the last event.
+	LongestSilence float64 `json:"longest_silence"`
+}
+
+// Start is when every trace begins, on the clock of the engines: what is aligned to hours depends on it.
+var Start = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+
+// chartSteps is how many steps a chart shows.
+const chartSteps = 120
+
+// Play plays a trace against a setting. progress is told how many events were played, now and then.
+func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
+	now := Start
+	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{Now: func() time.Time { return now }}), 0)
+	return play(ctx, trace, setting, limiter, func(at time.Duration) { now = Start.Add(at) }, progress)
+}
+
+// progressEvery is how often progress is told.
+const progressEvery = 4096
+
+func play(ctx context.Context, trace Trace, setting Setting, limiter ratelimit.Limiter, advance func(at time.Duration), progress func(int)) (Result, error) {
+	t := newTally(setting.Name, trace)
+	asker := setting.Channel.Asker()
+	request, asked := make([]ratelimit.Request, 1), events.Event{}
+	for i := range trace {
+		e := &trace[i]
+		if i%progressEvery == 0 {
+			progress(i)
+			if err := ctx.Err(); err != nil {
+				return Result{}, fmt.Errorf("play %s: %w", setting.Name, err)
+			}
+		}
+		advance(e.At)
+		asked.Category, asked.Sender, asked.Severity, asked.Labels = e.Category, e.Sender, e.Severity, e.Labels
+		request[0] = asker.Ask(&asked)
+		request[0].ID = idOf(e, i)
+		decisions, err := limiter.Admit(ctx, asker.Scope(), request)
+		if err != nil {
+			return Result{}, fmt.Errorf("play %s: %w", setting.Name, err)
+		}
+		t.count(e, decisions[0].Outcome)
+	}
+	progress(len(trace))
+	return t.result(), nil
+}
+
+// idOf is an event's id for the limiter: its own, or one that no other has.
+func idOf(e *Event, i int) string {
+	if e.ID == "" {
+		return "#" + strconv.Itoa(i)
+	}
+	sum := sha256.Sum256([]byte(e.ID))
+	return hex.EncodeToString(sum[:16])
+}
+
+// tally adds up.
+type tally struct {
+	Result
+	categories map[string]*counted
+}
+
+type counted struct {
+	Category
+	first     time.Duration
+	silent    bool          // something was dropped since the last that was sent
+	since     time.Duration // when that began
+	last      time.Duration
+	firstSent time.Duration // -1 = none
+}
+
+func newTally(name string, trace Trace) *tally {
+	t := &tally{Result: Result{Name: name, Step: time.Minute}, categories: map[string]*counted{}}
+	length := time.Duration(0)
+	if len(trace) > 0 {
+		length = trace[len(trace)-1].At
+	}
+	if step := length / chartSteps; step > t.Step {
+		t.Step = step.Round(time.Minute) + time.Minute
+	}
+	n := int(length/t.Step) + 1
+	t.SentPerStep, t.ReceivedPerStep = make([]int64, n), make([]int64, n)
+	return t
+}
+
+func (t *tally) count(e *Event, outcome ratelimit.Outcome) {
+	c := t.categories[e.Category]
+	if c == nil {
+		c = &counted{Category: Category{Category: e.Category}, first: e.At, firstSent: -1}
+		t.categories[e.Category] = c
+	}
+	c.last = e.At
+	t.Received++
+	c.Received++
+	t.ReceivedPerStep[e.At/t.Step]++
+	switch {
+	case outcome == ratelimit.Duplicate:
+		t.Duplicate++
+	case outcome.Drops():
+		t.Dropped++
+		c.Dropped++
+		if !c.silent {
+			c.silent, c.since = true, e.At
+		}
+	default:
+		t.Sent++
+		c.Sent++
+		t.SentPerStep[e.At/t.Step]++
+		if c.firstSent < 0 {
+			c.firstSent = e.At
+		}
+		c.heard(e.At)
+	}
+}
+
+// heard ends a silence.
+func (c *counted) heard(at time.Duration) {
+	if c.silent {
+		c.LongestSilence = max(c.LongestSilence, (at - c.since).Seconds())
+		c.silent = false
+	}
+}
+
+func (t *tally) result() Result {
+	t.Categories = make([]Category, 0, len(t.categories))
+	for _, c := range t.categories {
+		c.heard(c.last)
+		if c.firstSent >= 0 {
+			delay := (c.firstSent - c.first).Seconds()
+			c.FirstNoticeDelay = &delay
+		}
+		t.Categories = append(t.Categories, c.Category)
+	}
+	slices.SortFunc(t.Categories, func(a, b Category) int {
+		return cmp.Or(cmp.Compare(b.Received, a.Received), cmp.Compare(a.Category, b.Category))
+	})
+	return t.Result
+}

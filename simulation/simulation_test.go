@@ -1,0 +1,156 @@
+package simulation
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua/redistest"
+	"slackrelay/outbox"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
+)
+
+func channel(global, category int64, window time.Duration, strategy ratelimit.StrategyKind) pipeline.Channel {
+	tier := func(name string, limit int64) ratelimit.Tier {
+		return ratelimit.Tier{Name: name, Strategy: ratelimit.Strategy{Kind: strategy}, Windows: []ratelimit.Window{{Limit: limit, Per: window}}}
+	}
+	return pipeline.Channel{Name: "alerts", Tiers: []ratelimit.Tier{tier(ratelimit.LevelChannel, global), tier(ratelimit.LevelCategory, category)}, Pace: outbox.Pace{Burst: 1}}
+}
+
+func quietly(int) {}
+
+// The scenario that must always come out right.
+func TestTheScenario(t *testing.T) {
+	t.Parallel()
+	var trace Trace
+	for i := range 200 {
+		trace = append(trace, Event{At: time.Duration(i) * time.Second, Category: fmt.Sprintf("c%02d", i%20)})
+	}
+	r, err := Play(t.Context(), trace, Setting{"plain", channel(100, 10, 30*time.Minute, "")}, quietly)
+	require.NoError(t, err)
+	require.Equal(t, []int64{200, 100, 100}, []int64{r.Received, r.Sent, r.Dropped})
+	require.Len(t, r.Categories, 20)
+	require.Equal(t, int64(5), r.Categories[0].Sent)
+	require.Zero(t, *r.Categories[0].FirstNoticeDelay)
+	require.InDelta(t, 80, r.Categories[0].LongestSilence, 0, "from its 6th event to its last")
+}
+
+func TestSilencesAndFirstNotices(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int, category string) Event {
+		return Event{At: time.Duration(seconds) * time.Second, Category: category}
+	}
+	trace := Trace{at(0, "a"), at(10, "b"), at(20, "b"), at(60, "b"), at(70, "c"), at(80, "b"), {At: 81 * time.Second, Category: "b", ID: "x"}}
+	trace = append(trace, Event{At: 200 * time.Second, Category: "b", ID: "x"}, Event{At: 201 * time.Second, Category: "b", ID: "x"})
+	r, err := Play(t.Context(), trace, Setting{"one a minute", channel(1, 1, time.Minute, "")}, quietly)
+	require.NoError(t, err)
+	require.Equal(t, []int64{9, 3, 5, 1}, []int64{r.Received, r.Sent, r.Dropped, r.Duplicate})
+	byName := map[string]Category{}
+	for _, c := range r.Categories {
+		byName[c.Category] = c
+	}
+	require.InDelta(t, 50, *byName["b"].FirstNoticeDelay, 0, "10 s to 60 s")
+	require.InDelta(t, 120, byName["b"].LongestSilence, 0, "80 s to 200 s")
+	require.Nil(t, byName["c"].FirstNoticeDelay)
+}
+
+// What the engine in memory says of a trace is what the one on Redis says, for every kind of trace.
+func TestRedisSaysTheSame(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			trace, err := Generate(kind, 3000, 7)
+			require.NoError(t, err)
+			for i := range trace {
+				if i%10 == 9 {
+					trace[i].ID = fmt.Sprint(i / 40) // repeats
+				}
+			}
+			for _, strategy := range []ratelimit.StrategyKind{ratelimit.SlidingLog, ratelimit.FixedWindow, ratelimit.GCRA} {
+				setting := Setting{string(strategy), channel(100, 10, 30*time.Minute, strategy)}
+				mine, err := Play(t.Context(), trace, setting, quietly)
+				require.NoError(t, err)
+				clocked := redistest.NewClocked(t, redistest.Start(t).Client(), Start)
+				redis := ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now})
+				theirs, err := play(t.Context(), trace, setting, redis, func(at time.Duration) { clocked.Advance(Start.Add(at).Sub(clocked.Now())) }, quietly)
+				require.NoError(t, err)
+				require.Equal(t, theirs, mine, strategy)
+				if kind == "storm" {
+					require.Positive(t, mine.Dropped)
+					require.Positive(t, mine.Duplicate)
+				}
+			}
+		})
+	}
+}
+
+func TestGeneratedTraces(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Kinds() {
+		a, err := Generate(kind, 10_000, 1)
+		require.NoError(t, err)
+		b, err := Generate(kind, 10_000, 1)
+		require.NoError(t, err)
+		require.Equal(t, a, b, "the same each time")
+		other, err := Generate(kind, 10_000, 2)
+		require.NoError(t, err)
+		require.NotEqual(t, a, other)
+		require.Len(t, a, 10_000)
+		for i := range a[1:] {
+			require.LessOrEqual(t, a[i].At, a[i+1].At)
+		}
+	}
+	_, err := Generate("odd", 1, 1)
+	require.ErrorContains(t, err, `there is no trace of kind "odd"; known are`)
+}
+
+func TestTracesInFiles(t *testing.T) {
+	t.Parallel()
+	trace, err := Generate("storm", 500, 1)
+	require.NoError(t, err)
+	var file bytes.Buffer
+	require.NoError(t, WriteTrace(&file, trace))
+	again, err := ReadTrace(&file)
+	require.NoError(t, err)
+	require.Len(t, again, 500)
+	for i := range trace {
+		require.InDelta(t, trace[i].At, again[i].At, 1000)
+		require.Equal(t, trace[i].Category, again[i].Category)
+		require.Equal(t, trace[i].Severity, again[i].Severity)
+	}
+	dated, err := ReadTrace(strings.NewReader(`{"at":"2026-11-20T07:01:00Z","category":"Disk Full"}
+
+{"at":"2026-11-20T08:00:00+01:00","category":"b","severity":"page","labels":{"team":"x"},"sender":"am","id":"1"}`))
+	require.NoError(t, err)
+	require.Equal(t, Trace{
+		{ID: "1", Category: "b", Sender: "am", Severity: "critical", Labels: map[string]string{"team": "x"}},
+		{At: time.Minute, Category: "disk-full", Severity: "warning"},
+	}, dated)
+	for says, text := range map[string]string{
+		"line 1: it is no JSON object":      "nonsense",
+		"line 2: at is missing":             "{\"at\":1}\n{\"category\":\"a\"}",
+		`line 1: at is "noon"`:              `{"at":"noon"}`,
+		"line 1: at is -1; it must not lie": `{"at":-1}`,
+		"use one of them":                   "{\"at\":1}\n{\"at\":\"2026-11-20T07:01:00Z\"}",
+	} {
+		_, err := ReadTrace(strings.NewReader(text))
+		require.ErrorContains(t, err, says)
+	}
+}
+
+func BenchmarkPlay(b *testing.B) {
+	trace, err := Generate("storm", 1_000_000, 1)
+	require.NoError(b, err)
+	setting := Setting{"plain", channel(100, 10, 30*time.Minute, "")}
+	for b.Loop() {
+		_, err := Play(b.Context(), trace, setting, quietly)
+		require.NoError(b, err)
+	}
+	b.ReportMetric(1_000_000*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}

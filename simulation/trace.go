@@ -1,0 +1,110 @@
+package simulation
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"slackrelay/events"
+)
+
+// line is one line of a trace in a file: a generic event, and when it came.
+type line struct {
+	At       any               `json:"at"` // seconds since the beginning, or RFC 3339
+	ID       string            `json:"id,omitempty"`
+	Category string            `json:"category"`
+	Title    string            `json:"title,omitempty"`
+	Severity string            `json:"severity,omitempty"`
+	Sender   string            `json:"sender,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+}
+
+// maxLine is the longest line of a trace.
+const maxLine = 1 << 20
+
+// ReadTrace reads a trace, one generic event a line with "at", as WriteTrace writes it. Lines may come in any order; empty
+// ones are left out. Times that are no seconds count from the earliest.
+func ReadTrace(in io.Reader) (Trace, error) {
+	var trace Trace
+	names, dated := map[string]string{}, 0
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	for n := 1; lines.Scan(); n++ {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		e, date, err := parseLine(text)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		if date {
+			dated++
+		}
+		if kept, ok := names[e.Category]; ok {
+			e.Category = kept // one string for all
+		} else {
+			names[e.Category] = e.Category
+		}
+		trace = append(trace, e)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read the trace: %w", err)
+	}
+	if dated > 0 && dated < len(trace) {
+		return nil, fmt.Errorf("some lines have a date in at, others seconds; use one of them")
+	}
+	slices.SortStableFunc(trace, func(a, b Event) int { return int(a.At - b.At) })
+	if dated > 0 && len(trace) > 0 {
+		for i := len(trace) - 1; i >= 0; i-- {
+			trace[i].At -= trace[0].At
+		}
+	}
+	return trace, nil
+}
+
+// parseLine reads a line; date tells that its time is a date, as the time since 2000.
+func parseLine(text []byte) (e Event, date bool, err error) {
+	var l line
+	if err := json.Unmarshal(text, &l); err != nil {
+		return Event{}, false, fmt.Errorf("it is no JSON object with at, category and the like: %w", err)
+	}
+	e = Event{ID: l.ID, Category: events.NormalizeCategory(l.Category), Sender: l.Sender, Severity: events.SeverityOf(l.Severity), Labels: l.Labels}
+	switch at := l.At.(type) {
+	case float64:
+		e.At = time.Duration(at * float64(time.Second))
+	case string:
+		when, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return Event{}, false, fmt.Errorf("at is %q; write seconds, or a time like 2026-11-20T07:00:00Z", at)
+		}
+		e.At, date = when.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), true
+	default:
+		return Event{}, false, fmt.Errorf("at is missing; write seconds, or a time like 2026-11-20T07:00:00Z")
+	}
+	if e.At < 0 {
+		return Event{}, false, fmt.Errorf("at is %v; it must not lie before the beginning", l.At)
+	}
+	return e, date, nil
+}
+
+// WriteTrace writes a trace.
+func WriteTrace(out io.Writer, trace Trace) error {
+	w := bufio.NewWriter(out)
+	encoder := json.NewEncoder(w)
+	for _, e := range trace {
+		if err := encoder.Encode(line{
+			At: e.At.Seconds(), ID: e.ID, Category: e.Category, Title: e.Category, Severity: string(e.Severity), Sender: e.Sender, Labels: e.Labels,
+		}); err != nil {
+			return fmt.Errorf("write the trace: %w", err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write the trace: %w", err)
+	}
+	return nil
+}
