@@ -4,7 +4,7 @@ GOLANGCI_VERSION = v2.15.0
 HELM_VERSION = v3.22.0
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test race lint chart bench soak fuzz run image servers redis luacheck
+.PHONY: help test race lint chart page bench soak fuzz run image servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -20,6 +20,10 @@ lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
 
 chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm
 	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/...
+
+page: servers ## try the dashboard in a real Chromium
+	@command -v chromium >/dev/null || .ci/install chromium
+	$(GO) test -count=1 -tags page -run 'Dashboard|Preview' ./cmd/relay
 
 bench: redis ## measure against a bare handler and the plain script, in one run
 	$(GO) test -run '^$$' -bench . ./cmd/relay ./ratelimit ./events

@@ -59,6 +59,19 @@ func (p *Preview) PrintTo(out io.Writer) {
 	p.out = out
 }
 
+// Kind names the colour of a message: its severity, "good" for what is resolved, "" for what has none.
+func (m Message) Kind() string {
+	if m.Color == resolvedLook.color {
+		return "good"
+	}
+	for severity, look := range looks {
+		if m.Color == look.color {
+			return string(severity)
+		}
+	}
+	return ""
+}
+
 var markup = regexp.MustCompile(`<(?:!date[^|>]*|[^|>]*)\|([^>]*)>`)
 
 // Plain is a message as plain text, for a terminal.

@@ -72,7 +72,10 @@ type ChannelStatus struct {
 	Categories []CategoryStatus `json:"categories,omitzero"`
 	State      ChannelState     `json:"state"`
 
-	Oldest time.Duration `json:"-"` // age of the oldest message in the outbox
+	// OldestSeconds is the age of the oldest message in the outbox; 0 where there is none.
+	OldestSeconds float64 `json:"oldest_seconds"`
+
+	Oldest time.Duration `json:"-"` // the same
 }
 
 // LevelStatus is how full a level is. Per and RetryAfter are in seconds; a RetryAfter of 0 means that one
@@ -168,7 +171,7 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	status := ChannelStatus{Channel: ch.Name, Ledger: report.Ledger, Oldest: report.Oldest}
+	status := ChannelStatus{Channel: ch.Name, Ledger: report.Ledger, Oldest: report.Oldest, OldestSeconds: report.Oldest.Seconds()}
 	for _, u := range usage {
 		status.Levels = append(status.Levels, LevelStatus{
 			Level: u.Level, Limit: u.Window.Limit, Per: u.Window.Per.Seconds(), Used: u.Used, RetryAfter: u.RetryAfter.Seconds(),

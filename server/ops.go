@@ -35,6 +35,11 @@ type readiness struct {
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
+	ready, status := s.readiness(ctx)
+	s.writeJSON(w, r, status, ready)
+}
+
+func (s *Server) readiness(ctx context.Context) (readiness, int) {
 	ready := readiness{Status: "ok", Reasons: []string{}}
 	status := http.StatusOK
 	if s.draining.Load() {
@@ -59,7 +64,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	case len(ready.Reasons) > 0:
 		ready.Status = "degraded"
 	}
-	s.writeJSON(w, r, status, ready)
+	return ready, status
 }
 
 func takesIn(policy ratelimit.Policy) bool { return policy != ratelimit.PolicyClosed }

@@ -11,12 +11,14 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"slackrelay/events"
+	"slackrelay/notifier"
 	"slackrelay/pipeline"
 )
 
@@ -57,6 +59,9 @@ type Options struct {
 	Archive   *pipeline.Archive
 	Admin     *pipeline.Admin
 	Silences  Silences
+	// Previews are the last messages of a channel whose messages are shown instead of sent; shown is false where they are
+	// sent. Default: none are shown.
+	Previews func(channel string) (messages []notifier.Message, shown bool)
 	// Config says which configuration is in effect. Default: none.
 	Config   func() ConfigState
 	Registry *prometheus.Registry // served at /metrics
@@ -87,6 +92,9 @@ type Server struct {
 	minted      minter
 	admin       tokenDigest
 	draining    atomic.Bool
+	snapshots   snapshots
+	retired     chan struct{}
+	retire      func() // closes retired
 }
 
 // New makes a Server.
@@ -103,8 +111,12 @@ func New(opts Options) *Server {
 	if opts.Config == nil {
 		opts.Config = func() ConfigState { return ConfigState{} }
 	}
+	if opts.Previews == nil {
+		opts.Previews = func(string) ([]notifier.Message, bool) { return nil, false }
+	}
+	retired := make(chan struct{})
 	s := &Server{
-		opts: opts, doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
+		opts: opts, retired: retired, retire: sync.OnceFunc(func() { close(retired) }), doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
 		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport),
 	}
 	for _, ch := range opts.Channels {
@@ -117,7 +129,9 @@ func New(opts Options) *Server {
 }
 
 // Drain makes /readyz answer 503, so that no new connections come; webhooks are still taken in.
-func (s *Server) Drain() { s.draining.Store(true) }
+func (s *Server) Drain() {
+	s.draining.Store(true)
+}
 
 // Public is the handler of the public listener.
 func (s *Server) Public() http.Handler {
@@ -143,6 +157,11 @@ func (s *Server) Ops() http.Handler {
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", s.metrics())
+	mux.Handle("GET /{$}", pages())
+	mux.Handle("GET /assets/{file}", pages())
+	mux.Handle("POST /login", s.handle(s.login))
+	mux.HandleFunc("GET /api/v1/stream", s.stream)
+	mux.Handle("GET /api/v1/channels/{channel}/preview", s.handle(s.preview))
 	mux.Handle("GET /api/v1/config", s.handle(s.config))
 	mux.Handle("GET /api/v1/silences", s.handle(s.listSilences))
 	mux.Handle("POST /api/v1/silences", s.handle(s.addSilence))
@@ -159,13 +178,15 @@ func (s *Server) Ops() http.Handler {
 	mux.Handle("GET /api/v1/channels/{channel}/drops", s.handle(s.drops))
 	mux.Handle("GET /api/v1/channels/{channel}/drops/{id}", s.handle(s.drop))
 	mux.Handle("POST /api/v1/channels/{channel}/drops/{id}/replay", s.handle(s.replayDrop))
-	return mux
+	return http.NewCrossOriginProtection().Handler(mux) // no other site's page changes anything by a browser's cookie
 }
 
 // ServeOptions bound what a connection may do.
 type ServeOptions struct {
 	// ReadTimeout is how long a request may take to arrive; its headers may take a third of that. Default 15 s.
 	ReadTimeout time.Duration
+	// Stopping is told that ctx ended, before the requests in hand are waited for; nil = nobody is.
+	Stopping func()
 	// Grace is how long requests in hand may take to end when ctx ends.
 	Grace  time.Duration
 	Logger *slog.Logger
@@ -202,6 +223,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
+	}
+	if opts.Stopping != nil {
+		opts.Stopping()
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.Grace)
 	defer cancel()

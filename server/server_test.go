@@ -282,8 +282,10 @@ func TestOps(t *testing.T) {
 			map[string]any{"category": "a", "used": 2.0, "limit": 2.0, "admitted": 2.0, "dropped": 1.0},
 			map[string]any{"category": "b", "used": 1.0, "limit": 2.0, "admitted": 1.0, "dropped": 0.0},
 		},
-		"state": map[string]any{"paused_until": nil, "reason": ""},
+		"state": map[string]any{"paused_until": nil, "reason": ""}, "oldest_seconds": 0.0,
 	}
+	require.Positive(t, channel["oldest_seconds"])
+	channel["oldest_seconds"] = 0.0
 	require.Equal(t, want, channel)
 
 	status, answer = get("/api/v1/channels")

@@ -186,7 +186,7 @@ func (r *relay) keepGoing(ctx context.Context, out io.Writer, public, ops net.Li
 The relay stays up (Ctrl-C ends it); its clock runs %d times faster, so the window empties in %s. Post to it:
   curl -d '{"title":"Disk full","category":"disk"}' http://%s/hooks/%s
 and see how it stands:
-  curl http://%s/api/v1/channels/%s
-`, demoSpeed, (r.started.Channels[0].Window / demoSpeed).Round(time.Second), public.Addr(), demoChannel, ops.Addr(), demoChannel)
+  http://%s
+`, demoSpeed, (r.started.Channels[0].Window / demoSpeed).Round(time.Second), public.Addr(), demoChannel, ops.Addr())
 	<-ctx.Done()
 }

@@ -67,7 +67,7 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent), MaxBody: cfg.MaxBody,
 		Status: g.status, Archive: &pipeline.Archive{Limiter: limiter, Outbox: r.engines.boxes[0], Intake: g.intake, Channels: channels},
 		Admin:    &pipeline.Admin{Limiter: limiter, Outboxes: r.engines.outboxes(), Channels: channels, Woken: r.wake},
-		Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log,
+		Previews: r.previewed(cfg), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(),
 	})
 	g.public, g.ops = g.server.Public(), g.server.Ops()
@@ -93,6 +93,23 @@ func (r *relay) preview(name string) notifier.Sender {
 		r.previews[name] = notifier.NewPreview(name, r.console, previewKeeps)
 	}
 	return r.previews[name]
+}
+
+// previewed finds what the channels show whose messages are not sent.
+func (r *relay) previewed(cfg configs.Config) func(channel string) ([]notifier.Message, bool) {
+	shown := map[string]*notifier.Preview{}
+	for _, ch := range cfg.Channels {
+		if preview, ok := cfg.Sender(ch, r.preview).(*notifier.Preview); ok {
+			shown[ch.Name] = preview
+		}
+	}
+	return func(channel string) ([]notifier.Message, bool) {
+		preview, ok := shown[channel]
+		if !ok {
+			return nil, false
+		}
+		return preview.Messages(), true
+	}
 }
 
 // settle is how long after an attempt of unknown fate Slack is asked; negative = never.

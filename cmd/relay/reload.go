@@ -166,6 +166,7 @@ func (l *reloader) reload(ctx context.Context, asked bool) {
 // has in hand, and this one goes on.
 func (l *reloader) replace(ctx context.Context, g *generation) {
 	before := l.relay.current.Swap(g)
+	before.server.Retire()
 	if shared := l.relay.shared; shared != nil {
 		shared.SetPolicies(g.cfg.Policies())
 	}

@@ -138,7 +138,7 @@ func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 		return nil
 	})
 	answers := newTask(ctx, func(ctx context.Context) error {
-		return server.Serve(ctx, ops, r.serveCurrent(func(g *generation) http.Handler { return g.ops }), r.serveOptions())
+		return server.Serve(ctx, ops, r.serveCurrent(func(g *generation) http.Handler { return g.ops }), r.opsOptions())
 	})
 	r.log.InfoContext(ctx, "relay started", "listen", public.Addr(), "ops_listen", ops.Addr(),
 		"channels", r.status().Channels(), "durable", r.status().Durable(), "version", versionText())
@@ -164,6 +164,13 @@ func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 
 func (r *relay) serveOptions() server.ServeOptions {
 	return server.ServeOptions{Logger: r.log, Grace: grace, ReadTimeout: r.started.ReadTimeout}
+}
+
+// opsOptions end the streams of the dashboard when the relay stops.
+func (r *relay) opsOptions() server.ServeOptions {
+	opts := r.serveOptions()
+	opts.Stopping = func() { r.current.Load().server.Retire() }
+	return opts
 }
 
 // drain leaves time for load balancers to see that this replica is no longer ready.

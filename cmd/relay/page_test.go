@@ -1,0 +1,217 @@
+//go:build page
+
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua/redistest"
+	"slackrelay/notifier/fakeslack"
+)
+
+// browser is a tab of a real Chromium.
+type browser struct {
+	ctx context.Context
+
+	mu     sync.Mutex
+	errors []string // of the page's console
+}
+
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	require.NoError(t, err, "install the Debian package chromium; make page does")
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
+	allocator, stopAllocator := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, stop := chromedp.NewContext(allocator)
+	ctx, expire := context.WithTimeout(ctx, 2*time.Minute)
+	b := &browser{ctx: ctx}
+	t.Cleanup(func() {
+		expire()
+		stop()
+		stopAllocator()
+	})
+	chromedp.ListenTarget(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.errors = append(b.errors, e.ExceptionDetails.Error())
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.LevelError {
+				b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
+			}
+		}
+	})
+	require.NoError(t, chromedp.Run(ctx, chromedp.Navigate("about:blank")))
+	return b
+}
+
+func (b *browser) do(t *testing.T, actions ...chromedp.Action) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	require.NoError(t, chromedp.Run(ctx, actions...))
+}
+
+func (b *browser) text(t *testing.T) (text string) {
+	t.Helper()
+	b.do(t, chromedp.Evaluate("document.body ? document.body.innerText : ''", &text))
+	return text
+}
+
+func (b *browser) shows(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(b.text(t), text) }, 20*time.Second, 50*time.Millisecond, text)
+}
+
+func (b *browser) complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.errors
+}
+
+// accessible wants no violation of what axe checks (WCAG 2.1, A and AA).
+func (b *browser) accessible(t *testing.T) {
+	t.Helper()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	require.NoError(t, err)
+	var found []struct{ ID, Help, Nodes string }
+	b.do(t, chromedp.Evaluate(string(axe), nil), chromedp.Evaluate(
+		`axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Nodes: v.nodes.map(n => n.html).join('\n')})))`,
+		&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	require.Empty(t, found)
+}
+
+// picture takes a screenshot where somebody wants to look at it: PICTURES names a folder.
+func (b *browser) picture(t *testing.T, name string, width int64, dark bool) {
+	t.Helper()
+	scheme := map[bool]string{true: "dark", false: "light"}[dark]
+	var png []byte
+	b.do(t, chromedp.EmulateViewport(width, 900),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}), chromedp.Sleep(1500*time.Millisecond),
+		chromedp.FullScreenshot(&png, 100))
+	var wider bool
+	b.do(t, chromedp.Evaluate("document.documentElement.scrollWidth > innerWidth", &wider))
+	require.False(t, wider, "nothing sticks out at %d px", width)
+	b.accessible(t)
+	if folder := os.Getenv("PICTURES"); folder != "" { //nolint:forbidigo // for the eyes of a person
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o644))
+	}
+}
+
+// The dashboard in a real browser, during a storm: it is live, replays a dead letter, pauses a channel, makes a silence, and has
+// nothing to complain about.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	slack.Script("C0ALERTS", fakeslack.APIError("is_archived"))
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNELS=alerts,quiet", "RELAY_CHANNEL_QUIET_SLACK_CHANNEL=C0QUIET", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=5")...)
+	relay.take(t, "alerts", event{Title: "refused by Slack", Category: "first"})
+	require.Eventually(t, func() bool { return relay.status(t, "alerts").Ledger.Failed == 1 }, 20*time.Second, 20*time.Millisecond)
+
+	b := openBrowser(t)
+	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(relay.ops+"/"))
+	b.shows(t, "refused by Slack")
+	b.shows(t, "is_archived")
+	for i := range 60 {
+		relay.take(t, "alerts", []event{{Title: fmt.Sprintf("Disk full on db-%d", i), Category: fmt.Sprintf("service-%02d", i%7)}, {Title: fmt.Sprint("Slow answers ", i), Category: "web"}})
+	}
+	b.shows(t, "Disk full on db-59")
+	b.shows(t, "category: 5 of 5")
+	require.NotContains(t, b.text(t), "Send again", "nobody signed in")
+	var points int
+	require.Eventually(t, func() bool {
+		b.do(t, chromedp.Evaluate("document.querySelectorAll('#chart canvas').length", &points))
+		return points == 1
+	}, 10*time.Second, 50*time.Millisecond)
+	b.picture(t, "light", 1280, false)
+	b.picture(t, "dark", 1280, true)
+	b.picture(t, "phone", 390, false)
+	b.do(t, chromedp.EmulateViewport(1280, 900))
+
+	b.do(t, chromedp.SendKeys("input[name=token]", "wrong\n"))
+	b.shows(t, "That is not the admin token.")
+	b.do(t, chromedp.Evaluate("document.querySelector('input[name=token]').value = ''", nil), chromedp.SendKeys("input[name=token]", "4dm1n\n"))
+	b.shows(t, "Send again")
+	b.do(t, chromedp.Click("button.replay"))
+	require.Eventually(t, func() bool {
+		ledger := relay.status(t, "alerts").Ledger
+		return ledger.Failed == 1 && ledger.Received == 122
+	}, 20*time.Second, 20*time.Millisecond, "it counts as received again")
+	b.shows(t, "No dead letters.")
+
+	b.do(t, chromedp.Click(`//button[text()="Pause for 1 h"]`))
+	b.shows(t, "Paused until")
+	require.NotNil(t, relay.status(t, "alerts").State.PausedUntil)
+	b.do(t, chromedp.Click(`//button[text()="Resume"]`))
+	b.shows(t, "Pause for 1 h")
+
+	b.do(t, chromedp.SendKeys("input[name=matcher]", "category=web"), chromedp.SendKeys("input[name=author]", "eve"), chromedp.SendKeys("input[name=reason]", "deploy\n"))
+	b.shows(t, "category=web")
+	require.Equal(t, 1, relay.take(t, "alerts", event{Title: "x", Category: "web"}).Muted)
+
+	b.do(t, chromedp.Click(`//button[.//h3[text()="quiet"]]`))
+	b.shows(t, "quiet: the last hour")
+	complaints := b.complaints()
+	require.Len(t, complaints, 1, "%v", complaints)
+	require.Contains(t, complaints[0], "401", "of the wrong token alone")
+}
+
+// Without Slack, the page shows what Slack would.
+func TestThePreview(t *testing.T) {
+	t.Parallel()
+	relay := startRelay(t, "RELAY_CHANNELS=alerts")
+	relay.take(t, "alerts", event{Title: "<b>Disk full</b> & more", Category: "disk"})
+	b := openBrowser(t)
+	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(relay.ops+"/"))
+	b.shows(t, "What Slack would show")
+	b.shows(t, "🟡 <b>Disk full</b> & more")
+	require.Empty(t, b.complaints())
+	relay.kill()
+	b.shows(t, "connection lost")
+}
+
+// Who may not read sees counts and no texts; what changes state is refused, also for who comes from another site's page.
+func TestTheDashboardKeepsSecrets(t *testing.T) {
+	t.Parallel()
+	relay := startRelay(t, "RELAY_OPS_LISTEN=0.0.0.0:0", "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNELS=alerts", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=1")
+	relay.take(t, "alerts", []event{{Title: "very private", Category: "a"}, {Title: "very private too", Category: "a"}})
+	b := openBrowser(t)
+	b.do(t, chromedp.Navigate(relay.ops+"/"))
+	b.shows(t, "hidden")
+	require.NotContains(t, b.text(t), "very private")
+	b.do(t, chromedp.SendKeys("input[name=token]", "4dm1n\n"))
+	b.shows(t, "very private too")
+	var cookie string
+	b.do(t, chromedp.Evaluate("document.cookie", &cookie))
+	require.Empty(t, cookie, "no script can read it")
+
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, relay.ops+"/api/v1/channels/alerts/pause", strings.NewReader("{}"))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer 4dm1n")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	response, err := client.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusForbidden, response.StatusCode)
+	var status any
+	_, answer := request(t, http.MethodGet, relay.ops+"/api/v1/channels/alerts", "", nil)
+	require.NoError(t, json.Unmarshal(answer, &status))
+}

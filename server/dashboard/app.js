@@ -1,0 +1,209 @@
+import { html, render, nothing } from '/assets/lit-html.js';
+
+// The page shows what the API says. The stream brings how all channels stand, once a second; of the channel that is
+// looked at, the rest is asked for when its counts have changed.
+const state = { now: null, selected: null, detail: {}, live: false, toast: '' };
+const $ = (id) => document.getElementById(id);
+
+async function api(path, method = 'GET', body) {
+  const answer = await fetch('/api/v1' + path, { method, body: body && JSON.stringify(body) });
+  const said = await answer.json();
+  if (!answer.ok) throw new Error(said.error ? said.error.message : answer.statusText);
+  return said;
+}
+
+function tell(text) {
+  state.toast = text;
+  draw();
+  setTimeout(() => { if (state.toast === text) { state.toast = ''; draw(); } }, 6000);
+}
+
+async function act(what, f) {
+  try { await f(); tell(what); refresh(true); } catch (e) { tell(e.message); }
+}
+
+// refresh asks for what the stream does not bring.
+let asked = '', asking = false;
+async function refresh(force) {
+  const ch = state.now && state.now.channels.find((c) => c.channel === state.selected);
+  if (!ch || asking) return;
+  const minute = Math.floor(Date.now() / 5000);
+  const mark = JSON.stringify([ch.channel, ch.ledger, ch.state, minute]);
+  if (mark === asked && !force) return;
+  asked = mark;
+  asking = true;
+  try {
+    const at = '/channels/' + encodeURIComponent(ch.channel);
+    const [channel, series, drops, dead, silences, preview] = await Promise.all([
+      api(at), api(at + '/series?back=1h'), api(at + '/drops?limit=15'), api(at + '/dead?limit=15'), api('/silences'), api(at + '/preview'),
+    ]);
+    state.detail = { channel, series, drops: drops.drops, dead: dead.dead, silences: silences.silences, preview: preview.messages, shown: preview.shown };
+    draw();
+    chart(series);
+  } catch (e) { tell(e.message); } finally { asking = false; }
+}
+
+const count = (n) => n.toLocaleString('en');
+const ago = (at) => lasting((Date.now() - new Date(at)) / 1000) + ' ago';
+function lasting(s) {
+  s = Math.max(0, Math.round(s));
+  if (s < 60) return s + ' s';
+  if (s < 3600) return Math.floor(s / 60) + ' min' + (s < 600 && s % 60 ? ' ' + (s % 60) + ' s' : '');
+  return Math.floor(s / 3600) + ' h ' + Math.floor((s % 3600) / 60) + ' min';
+}
+
+function stateOf(ch) {
+  if (ch.state.paused_until) return ['bad', 'paused: ' + ch.state.reason];
+  if (ch.state.fallback) return ['warn', 'without Redis (' + ch.state.fallback + ')'];
+  if (ch.ledger.pending > 0) return ['good', 'sending'];
+  return ['good', 'idle'];
+}
+
+const gauge = (name, used, limit, note) => html`
+  <div class="level"><span>${name}</span><span class="soft">${count(used)} of ${count(limit)}${note ? html` · ${note}` : nothing}</span>
+  <meter min="0" max=${limit} high=${limit * 0.8} optimum="0" .value=${Math.min(used, limit)} aria-label="${name}: ${used} of ${limit} slots used"></meter></div>`;
+
+const counts = (pairs) => html`<dl class="counts">${pairs.map(([name, n, kind]) => html`<div><dt>${name}</dt><dd class=${kind || ''}>${n}</dd></div>`)}</dl>`;
+
+function card(ch) {
+  const [kind, said] = stateOf(ch), l = ch.ledger;
+  return html`<button class="card channel" aria-pressed=${ch.channel === state.selected} @click=${() => select(ch.channel)}>
+    <h3>${ch.channel}</h3><span class="state ${kind}">${said}</span>
+    ${ch.levels.slice(0, 1).map((v) => gauge(v.level, v.used, v.limit))}
+    ${counts([['sent', count(l.delivered)], ['dropped', count(l.dropped), l.dropped ? 'bad' : ''], ['waiting', count(l.pending)], ['dead', count(l.failed), l.failed ? 'bad' : '']])}
+  </button>`;
+}
+
+function select(name) {
+  state.selected = name;
+  state.detail = {};
+  location.hash = encodeURIComponent(name);
+  draw();
+  refresh(true);
+}
+
+const title = (e) => e ? (e.title || e.text || '(no text)') : '(not kept)';
+
+function drops(list, channel) {
+  if (!list.length) return html`<p class="soft">Nothing was dropped.</p>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Last drops"><table><thead><tr><th>when</th><th>category</th><th>event</th><th>why</th><th></th></tr></thead><tbody>
+    ${list.map((d) => html`<tr><td>${ago(d.at)}</td><td>${d.category}</td><td class="what">${state.now.may.read ? title(d.event) : html`<span class="soft">hidden</span>`}</td>
+    <td>${d.limit > 0 ? `${d.level}: ${d.used} of ${d.limit}` : d.level}</td>
+    <td>${state.now.may.change && d.event ? html`<button class="act" @click=${() => act('Sent again: it is asked of the limits.', () => api(`/channels/${encodeURIComponent(channel)}/drops/${encodeURIComponent(d.id)}/replay`, 'POST'))}>Send again<span hidden> ${d.id}</span></button>` : nothing}</td></tr>`)}
+  </tbody></table></div>`;
+}
+
+function dead(list, channel) {
+  if (!list.length) return html`<p class="soft">No dead letters.</p>`;
+  const at = (d) => `/channels/${encodeURIComponent(channel)}/dead/${encodeURIComponent(d.id)}`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Dead letters"><table><thead><tr><th>when</th><th>reason</th><th>event</th><th></th></tr></thead><tbody>
+    ${list.map((d) => html`<tr><td>${ago(d.at)}</td><td>${d.reason}</td><td class="what">${state.now.may.read ? title((d.events || [])[0]) : html`<span class="soft">hidden</span>`}</td>
+    <td>${state.now.may.change ? html`<button class="act replay" @click=${() => act('Sent again.', () => api(at(d) + '/replay', 'POST'))}>Send again</button>
+    <button class="act" @click=${() => act('Deleted.', () => api(at(d), 'DELETE'))}>Delete</button>` : nothing}</td></tr>`)}
+  </tbody></table></div>`;
+}
+
+function silences(list, channel) {
+  const shown = list.filter((s) => s.state !== 'ended' && (!s.channel || s.channel === channel));
+  const add = (event) => {
+    event.preventDefault();
+    const form = new FormData(event.target);
+    const [, field, not, op, value] = /^\s*([\w.:-]+?)\s*(!?)(=~|~|=)\s*(.*)$/.exec(form.get('matcher')) || [];
+    if (!field) return tell('Write a matcher like category=disk or label.host=~db-.*');
+    const matcher = { field, not: not === '!' };
+    if (op === '=') matcher.is = value; else matcher.matches = '^(?:' + value + ')$';
+    act('The silence is made.', () => api('/silences', 'POST', { channel, matchers: [matcher], for: form.get('for'), author: form.get('author'), reason: form.get('reason') }));
+    event.target.reset();
+  };
+  return html`${shown.length ? html`<table><thead><tr><th>mutes</th><th>until</th><th>by</th><th>why</th><th></th></tr></thead><tbody>
+    ${shown.map((s) => html`<tr><td class="what">${s.matchers.map((m) => `${m.field}${m.not ? '!' : ''}${m.is !== undefined ? '=' + m.is : m.in ? ' in ' + m.in.join(', ') : '=~' + m.matches}`).join(' and ') || '(hidden)'}</td>
+    <td>${new Date(s.ends_at).toLocaleString()}</td><td>${s.author}</td><td>${s.reason}</td>
+    <td>${state.now.may.change ? html`<button class="act" @click=${() => act('The silence ended.', () => api('/silences/' + s.id, 'DELETE'))}>End</button>` : nothing}</td></tr>`)}</tbody></table>` : html`<p class="soft">No silences.</p>`}
+    ${state.now.may.change ? html`<form class="inline" @submit=${add}>
+      <input name="matcher" required placeholder="category=disk" aria-label="matcher" size="18"><input name="for" required value="2h" aria-label="for how long" size="4">
+      <input name="author" required placeholder="who" aria-label="author" size="8"><input name="reason" required placeholder="why" aria-label="reason" size="14"><button class="act">Silence</button></form>` : nothing}`;
+}
+
+function detail() {
+  const { channel, drops: dropped, dead: letters, silences: quiet, preview, shown } = state.detail;
+  if (!channel) return html`<section class="card"><p class="soft">Loading…</p></section>`;
+  const l = channel.ledger, name = channel.channel, paused = channel.state.paused_until;
+  return html`
+    <section class="card" aria-labelledby="flow"><h2 id="flow">${name}: the last hour</h2>
+      <p class="legend"><span class="received"><i>received</i></span><span class="sent"><i>sent</i></span><span class="dropped"><i>dropped</i></span></p>
+      <div id="chart" role="img" aria-label="Events received, sent and dropped in each minute of the last hour"></div>
+      ${counts([['received', count(l.received)], ['admitted', count(l.admitted)], ['dropped', count(l.dropped)], ['duplicate', count(l.duplicate)], ['muted', count(l.muted)], ['merged', count(l.merged)], ['delayed', count(l.delayed)], ['delivered', count(l.delivered)], ['failed', count(l.failed)], ['expired', count(l.expired)]])}
+    </section>
+    <div class="two">
+    <section class="card" aria-labelledby="limits"><h2 id="limits">Limits</h2>
+      ${channel.levels.map((v) => gauge(`${v.level}, within ${lasting(v.per)}`, v.used, v.limit, v.retry_after ? 'room in ' + lasting(v.retry_after) : 'room now'))}
+      <h2 class="soft">Busiest categories</h2>
+      ${[...channel.categories].sort((a, b) => b.admitted + b.dropped - a.admitted - a.dropped).slice(0, 12).map((c) => gauge(c.category, c.used, c.limit, `${count(c.admitted)} sent, ${count(c.dropped)} dropped in a day`))}
+    </section>
+    <section class="card" aria-labelledby="outbox"><h2 id="outbox">Outbox</h2>
+      <p>${l.pending ? html`${count(l.pending)} waiting for Slack, the oldest for ${lasting(channel.oldest_seconds)}` : 'Nothing waits for Slack.'}${paused ? html`<br><span class="bad">Paused until ${new Date(paused).toLocaleTimeString()}: ${channel.state.reason}</span>` : nothing}</p>
+      ${state.now.may.change ? html`<p>${paused ? html`<button class="act" @click=${() => act('The channel goes on.', () => api(`/channels/${encodeURIComponent(name)}/resume`, 'POST'))}>Resume</button>`
+    : html`<button class="act" @click=${() => act('The channel is paused for an hour.', () => api(`/channels/${encodeURIComponent(name)}/pause`, 'POST', { for: '1h' }))}>Pause for 1 h</button>`}</p>` : nothing}
+      <h2>Dead letters</h2>${dead(letters, name)}
+      <h2>Silences</h2>${silences(quiet, name)}
+    </section></div>
+    <section class="card" aria-labelledby="dropped"><h2 id="dropped">Last drops</h2>${drops(dropped, name)}</section>
+    ${shown ? html`<section class="card" aria-labelledby="preview"><h2 id="preview">What Slack would show</h2>
+      ${preview.length ? preview.map((m) => html`<div class="message ${m.kind}"><b>${m.headline}</b>${m.text}</div>`) : html`<p class="soft">No messages yet.</p>`}</section>` : nothing}`;
+}
+
+function head() {
+  const ready = state.now && state.now.ready;
+  const kind = !state.live ? 'bad' : ready.status === 'ok' ? 'good' : ready.status === 'degraded' ? 'warn' : 'bad';
+  const signIn = async (event) => {
+    event.preventDefault();
+    const answer = await fetch('/login', { method: 'POST', body: new URLSearchParams(new FormData(event.target)) });
+    if (answer.ok) location.reload(); else tell('That is not the admin token.');
+  };
+  return html`<h1>relay</h1><span class="state ${kind}" role="status">${state.live ? ready.status : 'connection lost'}</span>
+    <span class="soft grow">${ready ? ready.reasons.join('; ') : ''}</span>
+    ${state.now && state.now.may.token && !state.now.may.change ? html`<form class="inline" @submit=${signIn}><input type="password" name="token" required autocomplete="current-password" placeholder="admin token" aria-label="admin token"><button class="act">Sign in</button></form>` : nothing}`;
+}
+
+function draw() {
+  if (!state.now) return;
+  if (!state.drawn) $('head').textContent = $('main').textContent = ''; // what stands there before
+  state.drawn = true;
+  render(head(), $('head'));
+  render(html`<section aria-label="Channels" class="cards">${state.now.channels.map(card)}</section>${detail()}
+    <div role="status" aria-live="polite">${state.toast ? html`<div id="toast">${state.toast}</div>` : nothing}</div>`, $('main'));
+}
+
+let plot = null;
+function chart(series) {
+  const at = $('chart');
+  if (!at || !window.uPlot) return;
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+  const begin = Date.parse(series.from) / 1000;
+  const last = (all) => [...all, all[all.length - 1]]; // so that the last step is as wide as the others
+  const data = [last(series.total.received).map((_, i) => begin + i * series.step), ...['received', 'sent', 'dropped'].map((name) => last(series.total[name]))];
+  const width = at.clientWidth;
+  if (plot && plot.root.parentNode === at && plot.width === width && plot.colors === color('ink')) return plot.setData(data);
+  if (plot) plot.destroy();
+  const stepped = uPlot.paths.stepped({ align: 1 }), line = (name, fill) => ({ label: name, stroke: color(name), fill: fill ? color(name) + '33' : undefined, width: 2, paths: stepped, points: { show: false } });
+  const axis = { stroke: color('soft'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
+  plot = new uPlot({ width, height: 220, legend: { show: false }, cursor: { drag: { x: false, y: false } }, scales: { y: { range: (_, low, high) => [0, Math.max(5, high)] } },
+    axes: [{ ...axis, values: (_, at) => at.map((s) => new Date(s * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 44 }], series: [{}, line('received', true), line('sent'), line('dropped')] }, data, at);
+  plot.colors = color('ink');
+}
+addEventListener('resize', () => state.detail.series && chart(state.detail.series));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => state.detail.series && chart(state.detail.series));
+
+function connect() {
+  const stream = new EventSource('/api/v1/stream');
+  stream.onmessage = (message) => {
+    state.now = JSON.parse(message.data);
+    state.live = true;
+    const names = state.now.channels.map((c) => c.channel), wanted = decodeURIComponent(location.hash.slice(1));
+    if (!names.includes(state.selected)) state.selected = names.includes(wanted) ? wanted : names[0];
+    draw();
+    refresh(false);
+  };
+  stream.onerror = () => { state.live = false; draw(); }; // it connects again by itself
+}
+connect();
