@@ -18,7 +18,8 @@ lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
 	$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) run ./...
 	luacheck --quiet lua
 
-chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm
+chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm, and the alerts with promtool
+	@command -v promtool >/dev/null || .ci/install prometheus
 	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/...
 
 page: servers ## try the dashboard in a real Chromium

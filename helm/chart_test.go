@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -89,7 +91,8 @@ func TestLint(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	objects := render(t)
-	require.Len(t, objects, 5)
+	require.Len(t, objects, 6)
+	require.Equal(t, 1, at[int](t, objects["PodDisruptionBudget/my-relay"], "spec", "maxUnavailable"))
 	deployment := objects["Deployment/my-relay"]
 	require.Equal(t, 2, at[int](t, deployment, "spec", "replicas"))
 	pod := at[object](t, deployment, "spec", "template", "spec")
@@ -213,4 +216,95 @@ func TestAChannelNeedsAName(t *testing.T) {
 	out, err := helm(t, "template", "my", "relay", "--set", "channels[0].window=5m")
 	require.Error(t, err)
 	require.Contains(t, out, "each channel needs a name")
+}
+
+// The switches for what a cluster may have besides.
+func TestSwitches(t *testing.T) {
+	values := t.TempDir() + "/values.yaml"
+	require.NoError(t, os.WriteFile(values, []byte(`
+podDisruptionBudget: {enabled: false}
+autoscaling: {enabled: true, minReplicas: 3}
+networkPolicy:
+  enabled: true
+  webhooksFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]
+  opsFrom: [{podSelector: {matchLabels: {app: prometheus}}}]
+serviceMonitor: {enabled: true, labels: {release: prometheus}}
+prometheusRule: {enabled: true}
+`), 0o600))
+	objects := render(t, "--values", values)
+	require.NotContains(t, objects, "PodDisruptionBudget/my-relay")
+	deployment := objects["Deployment/my-relay"]
+	require.NotContains(t, at[object](t, deployment, "spec"), "replicas", "the autoscaler decides")
+	require.Contains(t, environment(t, objects), "RELAY_REPLICAS=3")
+	scaler := objects["HorizontalPodAutoscaler/my-relay"]
+	require.Equal(t, []int{3, 6}, []int{at[int](t, scaler, "spec", "minReplicas"), at[int](t, scaler, "spec", "maxReplicas")})
+	require.Equal(t, "my-relay", at[string](t, scaler, "spec", "scaleTargetRef", "name"))
+
+	selector := at[object](t, deployment, "spec", "selector", "matchLabels")
+	policy := objects["NetworkPolicy/my-relay"]
+	require.Equal(t, selector, at[object](t, policy, "spec", "podSelector", "matchLabels"))
+	require.Equal(t, "http", at[string](t, policy, "spec", "ingress", 0, "ports", 0, "port"))
+	require.Equal(t, "monitoring", at[string](t, policy, "spec", "ingress", 0, "from", 0, "namespaceSelector", "matchLabels", "name"))
+	require.Equal(t, "ops", at[string](t, policy, "spec", "ingress", 1, "ports", 0, "port"))
+	require.Len(t, at[[]any](t, render(t, "--set", "networkPolicy.enabled=true")["NetworkPolicy/my-relay"], "spec", "ingress"), 1, "the ops listener is reached by nobody")
+
+	monitor := objects["ServiceMonitor/my-relay"]
+	require.Equal(t, "prometheus", at[string](t, monitor, "metadata", "labels", "release"))
+	wanted := at[object](t, monitor, "spec", "selector", "matchLabels")
+	ops, labels := objects["Service/my-relay-ops"], at[object](t, objects["Service/my-relay-ops"], "metadata", "labels")
+	for name, value := range wanted {
+		require.Equal(t, value, labels[name])
+	}
+	require.NotEqual(t, wanted["app.kubernetes.io/component"], at[object](t, objects["Service/my-relay"], "metadata", "labels")["app.kubernetes.io/component"])
+	require.Equal(t, at[string](t, monitor, "spec", "endpoints", 0, "port"), at[string](t, ops, "spec", "ports", 0, "name"))
+
+	rules := at[[]any](t, objects["PrometheusRule/my-relay"], "spec", "groups", 0, "rules")
+	require.Len(t, rules, 11)
+	require.Contains(t, at[string](t, rules[3], "annotations", "summary"), "{{ $labels.channel }}", "Prometheus fills it in, not helm")
+}
+
+// The alerts fire when they should, by promtool, and every metric that they ask for exists.
+func TestAlerts(t *testing.T) {
+	for _, args := range [][]string{{"check", "rules", "relay/files/alerts.yaml"}, {"test", "rules", "testdata/alerts_test.yaml"}} {
+		out, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	text, err := os.ReadFile("relay/files/alerts.yaml")
+	require.NoError(t, err)
+	var known []string
+	for _, pattern := range []string{"../server/*.go", "../pipeline/*.go", "../cmd/relay/*.go"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, name := range regexp.MustCompile(`"(relay_[a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+				known = append(known, name[1])
+			}
+		}
+	}
+	asked := regexp.MustCompile(`relay_[a-z_]+`).FindAllString(string(text), -1)
+	require.NotEmpty(t, asked)
+	for _, name := range asked {
+		require.Contains(t, known, name)
+	}
+}
+
+// Every code by which Slack refuses a credential is one that the alert knows.
+func TestTheAlertOfRefusedTokens(t *testing.T) {
+	alerts, err := os.ReadFile("relay/files/alerts.yaml")
+	require.NoError(t, err)
+	pattern := regexp.MustCompile(`relay_channel_paused\{reason=~"([^"]+)"\}`).FindSubmatch(alerts)
+	require.NotNil(t, pattern)
+	refused := regexp.MustCompile("^(?:" + string(pattern[1]) + ")$")
+	source, err := os.ReadFile("../notifier/codes.go")
+	require.NoError(t, err)
+	codes := regexp.MustCompile(`"([a-z_]+)": badToken`).FindAllSubmatch(source, -1)
+	require.Greater(t, len(codes), 10)
+	for _, code := range codes {
+		require.Regexp(t, refused, string(code[1]))
+	}
+	for _, reason := range []string{"rate_limited", "workspace_budget", "network", "timeout", "slack_unavailable", "by hand", ""} {
+		require.NotRegexp(t, refused, reason)
+	}
 }
