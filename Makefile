@@ -20,7 +20,7 @@ lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
 
 chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm, and the alerts with promtool
 	@command -v promtool >/dev/null || .ci/install prometheus
-	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/...
+	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/... $(ARGS)
 
 page: servers ## try the dashboard in a real Chromium
 	@command -v chromium >/dev/null || .ci/install chromium

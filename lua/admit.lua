@@ -79,7 +79,8 @@
 --
 -- By hand, a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
 --   redis-cli --eval lua/admit.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
---     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' 'relay:{demo}:minutes:demo:0' \
+--     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
+--     'relay:{demo}:minutes:demo:0' \
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
 --     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
@@ -1013,13 +1014,13 @@ if fairness then fairness.store() end
 -- Count. A category that is new in this hour gets both its fields, or is counted into "other" when there are
 -- too many.
 local function count_minute(category, outcome, total)
-  local begin = int(floor(now / 60000000)) .. ':' .. string.sub(outcome, 1, 1) .. ':'
-  if call('HINCRBY', minutes, begin .. category, total) ~= total then return end
+  local minute = int(floor(now / 60000000)) .. ':' .. string.sub(outcome, 1, 1) .. ':'
+  if call('HINCRBY', minutes, minute .. category, total) ~= total then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, series_ms) end
   if fields > max_minutes and category ~= 'other' then
-    call('HDEL', minutes, begin .. category)
-    call('HINCRBY', minutes, begin .. 'other', total)
+    call('HDEL', minutes, minute .. category)
+    call('HINCRBY', minutes, minute .. 'other', total)
   end
 end
 local admitted, dropped = 0, 0

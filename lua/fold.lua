@@ -60,7 +60,9 @@ for name, dropped in pairs(counted.categories or {}) do
   end
   call('HINCRBY', series, category .. ':dropped', dropped)
   call('HSETNX', series, category .. ':admitted', 0)
-  if call('HEXISTS', minutes, minute .. category) == 0 and call('HLEN', minutes) >= max_minutes then category = 'other' end
+  if call('HEXISTS', minutes, minute .. category) == 0 and call('HLEN', minutes) >= max_minutes then
+    category = 'other'
+  end
   call('HINCRBY', minutes, minute .. category, dropped)
   if known then call('ZADD', known, now_text, name) end
 end

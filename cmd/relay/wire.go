@@ -112,6 +112,7 @@ func (r *relay) openEngines(cfg configs.Config, around surroundings) error {
 	configs.RedisLog(around.log)
 	client := redis.NewUniversalClient(redisOptions)
 	r.redis, r.close = client, client.Close
+	registerPool(r.registry, client.PoolStats)
 	r.silencer = silence.New(silence.Options{Store: silence.NewRedis(client), Logger: r.log})
 	r.onRedis(cfg, lua.NewConn(client, cfg.RedisWaitReplicas), opts)
 	return nil
