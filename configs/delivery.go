@@ -14,12 +14,14 @@ import (
 
 // Unknown says what becomes of a message of a severity that may have been posted.
 type Unknown struct {
+	// Severity is the severity, and Do what is done: retry or drop.
 	Severity string `yaml:"severity"`
-	Do       string `yaml:"do"` // retry or drop
+	Do       string `yaml:"do"`
 }
 
 // Mention calls somebody for a severity: here, channel, everyone, or the id of a user (U...) or a user group (S...).
 type Mention struct {
+	// Severity is the severity, and Who is called: here, channel, everyone, or the id of a user or a user group.
 	Severity string `yaml:"severity"`
 	Who      string `yaml:"who"`
 }

@@ -16,6 +16,7 @@ import (
 // Credential is a way for a sender of a channel to show who it is; see [server.Credential]. Its name is what its events call
 // their sender. Each field's comment ends with its default.
 type Credential struct {
+	// Name is what events call their sender.
 	Name string `yaml:"name"`
 	// Kind is bearer, basic, header, url, hmac, standard, sns or mtls, or the provider's: github, gitea, bitbucket, gitlab,
 	// grafana, sentry, pagerduty.
@@ -46,8 +47,10 @@ type Credential struct {
 
 // OnDrop says how a source is answered of which everything was dropped.
 type OnDrop struct {
+	// Source is the body format.
 	Source string `yaml:"source"`
-	Reply  int64  `yaml:"reply"` // 429: with Retry-After; senders that repeat for ever should not get it
+	// Reply is 429, with Retry-After; not for senders that give up then.
+	Reply int64 `yaml:"reply"`
 }
 
 // Bounds of what may be taken in.

@@ -35,6 +35,7 @@ type Level struct {
 
 // Window admits limit events in any time of length per.
 type Window struct {
+	// Limit is how many, and Per in how long.
 	Limit int64         `yaml:"limit"`
 	Per   time.Duration `yaml:"per"`
 }
@@ -52,12 +53,14 @@ type FirstNotice struct {
 
 // Reserve keeps slots of the channel for one category.
 type Reserve struct {
+	// Category is the category, and Slots how many of the channel are kept for it.
 	Category string `yaml:"category"`
 	Slots    int64  `yaml:"slots"`
 }
 
 // Headroom is the share of the channel, from 0 to 1, that events of a severity may use.
 type Headroom struct {
+	// Severity is the severity, and Share what of the channel it may use, from 0 to 1.
 	Severity string  `yaml:"severity"`
 	Share    float64 `yaml:"share"`
 }

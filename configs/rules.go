@@ -16,33 +16,50 @@ import (
 
 // Rule classifies the events of a channel; see [events.Rule].
 type Rule struct {
-	Name     string           `yaml:"name"`
-	Match    []events.Matcher `yaml:"match,omitempty"`
-	When     string           `yaml:"when,omitempty"`
-	During   []string         `yaml:"during,omitempty"`
-	Outside  []string         `yaml:"outside,omitempty"`
-	Set      Changes          `yaml:"set,omitempty"`
-	Mute     bool             `yaml:"mute,omitempty"`
-	Continue bool             `yaml:"continue,omitempty"`
+	// Name is what receipts and explanations call it.
+	Name string `yaml:"name"`
+	// Match are conditions that must all hold: a field, and one of is, in and matches; not turns it round (none).
+	Match []events.Matcher `yaml:"match,omitempty"`
+	// When is an expression that must be true (always).
+	When string `yaml:"when,omitempty"`
+	// During and Outside name schedules: the rule is for what arrives then, or not then (always).
+	During  []string `yaml:"during,omitempty"`
+	Outside []string `yaml:"outside,omitempty"`
+	// Set is what it makes of an event (nothing).
+	Set Changes `yaml:"set,omitempty"`
+	// Mute counts the event as muted, and sends it nowhere (false).
+	Mute bool `yaml:"mute,omitempty"`
+	// Continue looks at the next rules too (false).
+	Continue bool `yaml:"continue,omitempty"`
 }
 
 // Changes are what a rule makes of an event.
 type Changes struct {
+	// Category is the category; CategoryFrom an expression for it.
 	Category     string `yaml:"category,omitempty"`
 	CategoryFrom string `yaml:"category_from,omitempty"`
-	Severity     string `yaml:"severity,omitempty"`
-	Status       string `yaml:"status,omitempty"`
-	Channel      string `yaml:"channel,omitempty"`
+	// Severity is critical, error, warning or info.
+	Severity string `yaml:"severity,omitempty"`
+	// Status is firing, resolved or none.
+	Status string `yaml:"status,omitempty"`
+	// Channel is where it goes.
+	Channel string `yaml:"channel,omitempty"`
 }
 
 // RuleTest is a webhook and what the rules must make of its first event. What Want leaves empty is not looked at.
 type RuleTest struct {
-	Name   string   `yaml:"name"`
-	Event  string   `yaml:"event"`            // the body of a webhook, as JSON
-	Source string   `yaml:"source,omitempty"` // its source; empty = found
+	// Name is what a fault calls it.
+	Name string `yaml:"name"`
+	// Event is the body of a webhook, as JSON.
+	Event string `yaml:"event"`
+	// Source is its source (found).
+	Source string `yaml:"source,omitempty"`
+	// Header are its headers, each with a name and a value (none).
 	Header []Header `yaml:"header,omitempty"`
-	At     string   `yaml:"at,omitempty"` // when it arrives, RFC 3339; empty = now
-	Want   Want     `yaml:"want"`
+	// At is when it arrives, RFC 3339 (now).
+	At string `yaml:"at,omitempty"`
+	// Want is what the rules must make of its first event.
+	Want Want `yaml:"want"`
 }
 
 // Header is one header of a webhook.
@@ -53,7 +70,9 @@ type Header struct {
 
 // Want is what rules must make of an event.
 type Want struct {
-	Rule     string `yaml:"rule,omitempty"` // the last rule that matched; "none" = no rule
+	// Rule is the last rule that matched; none = no rule.
+	Rule string `yaml:"rule,omitempty"`
+	// Category and the others are those of the event afterwards.
 	Category string `yaml:"category,omitempty"`
 	Severity string `yaml:"severity,omitempty"`
 	Status   string `yaml:"status,omitempty"`
@@ -64,26 +83,33 @@ type Want struct {
 // Schedule names times of the week and of the year, in the form of Alertmanager's time_intervals
 // (https://prometheus.io/docs/alerting/latest/configuration/#time_interval).
 type Schedule struct {
-	Name          string           `yaml:"name"`
+	// Name is what rules call it.
+	Name string `yaml:"name"`
+	// TimeIntervals are as Alertmanager has them; it is time in any of them.
 	TimeIntervals []map[string]any `yaml:"time_intervals"`
 }
 
 // Source says where the fields of an event stand in the bodies of a sender that the relay does not know; see
 // [events.Mapping].
 type Source struct {
-	Name        string        `yaml:"name"`
-	When        string        `yaml:"when,omitempty"`
-	Events      string        `yaml:"events,omitempty"`
-	Category    string        `yaml:"category,omitempty"`
-	Severity    string        `yaml:"severity,omitempty"`
-	Status      string        `yaml:"status,omitempty"`
-	Title       string        `yaml:"title,omitempty"`
-	Text        string        `yaml:"text,omitempty"`
-	Link        string        `yaml:"link,omitempty"`
-	ID          string        `yaml:"id,omitempty"`
-	Fingerprint string        `yaml:"fingerprint,omitempty"`
-	StartedAt   string        `yaml:"started_at,omitempty"`
-	Labels      []SourceLabel `yaml:"labels,omitempty"`
+	// Name is that of the source, as in /hooks/{channel}/{name}.
+	Name string `yaml:"name"`
+	// When is true for a body of this source (only when it is named).
+	When string `yaml:"when,omitempty"`
+	// Events is a list, each item of which is an event (the body is one).
+	Events string `yaml:"events,omitempty"`
+	// Category and the others are the fields of the event.
+	Category    string `yaml:"category,omitempty"`
+	Severity    string `yaml:"severity,omitempty"`
+	Status      string `yaml:"status,omitempty"`
+	Title       string `yaml:"title,omitempty"`
+	Text        string `yaml:"text,omitempty"`
+	Link        string `yaml:"link,omitempty"`
+	ID          string `yaml:"id,omitempty"`
+	Fingerprint string `yaml:"fingerprint,omitempty"`
+	StartedAt   string `yaml:"started_at,omitempty"`
+	// Labels are labels, each with a name and a value, which is an expression.
+	Labels []SourceLabel `yaml:"labels,omitempty"`
 }
 
 // SourceLabel is a label and the expression for its value.

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,10 +18,10 @@ import (
 func TestSnippets(t *testing.T) {
 	t.Parallel()
 	secrets := t.TempDir()
-	for _, name := range []string{"prometheus", "github", "github-next", "sentry", "grafana", "billing"} {
+	for _, name := range []string{"prometheus", "github", "github-next", "sentry", "grafana", "billing", "relay"} {
 		require.NoError(t, os.WriteFile(filepath.Join(secrets, name), []byte("s3cret"), 0o600))
 	}
-	for _, doc := range []string{"sources", "rules"} {
+	for _, doc := range []string{"sources", "rules", "recipes"} {
 		text, err := os.ReadFile("../../docs/" + doc + ".md")
 		require.NoError(t, err)
 		for i, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
@@ -28,11 +29,59 @@ func TestSnippets(t *testing.T) {
 			_, stderr, code := runRelay(t, nil, "check", "--config", path)
 			require.Equal(t, 0, code, "%s, block %d: %s", doc, i, stderr)
 		}
+		for _, block := range regexp.MustCompile("(?s)```yaml alertmanager\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			out, err := exec.CommandContext(t.Context(), "amtool", "check-config", file(t, block[1])).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
 		for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 			stdout, stderr, code := runRelay(t, nil, "check", "--explain", file(t, block[1]))
 			require.Equal(t, 0, code, stderr)
 			require.Regexp(t, `(?m)^source +(healthchecks|argocd|datadog)$`, stdout)
 		}
+	}
+}
+
+// Commands in the documentation have flags that exist, and links lead somewhere.
+func TestCommandsAndLinks(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	for _, path := range append(files, "../../README.md") {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, link := range regexp.MustCompile(`\]\(([^)#h][^)#]*)(?:#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(path), link[1]))
+			require.NoError(t, err, path)
+		}
+		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			for line := range strings.Lines(block[1]) {
+				words := strings.Fields(line)
+				if len(words) < 2 || words[0] != "relay" {
+					continue
+				}
+				checkCommand(t, words[1:])
+			}
+		}
+	}
+}
+
+// checkCommand wants a command with these flags.
+func checkCommand(t *testing.T, words []string) {
+	t.Helper()
+	var command, flags []string
+	for _, word := range words {
+		switch {
+		case strings.HasPrefix(word, "--"):
+			name, _, _ := strings.Cut(word, "=")
+			flags = append(flags, name)
+		case len(flags) == 0 && regexp.MustCompile(`^[a-z]+$`).MatchString(word):
+			command = append(command, word)
+		}
+	}
+	help, stderr, code := runRelay(t, nil, append(command, "--help")...)
+	require.Equal(t, 0, code, "%v: %s", words, stderr)
+	for _, flag := range flags {
+		require.Contains(t, help, flag+" ", "%v", words)
 	}
 }
 

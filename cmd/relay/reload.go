@@ -37,6 +37,7 @@ type reloader struct {
 	stopping bool
 	task     task              // delivers
 	watcher  *fsnotify.Watcher // nil = nothing is watched
+	hangup   chan os.Signal
 }
 
 // How files are watched: soon after they change, when several change together; and now and then, where the system does not tell.
@@ -50,7 +51,7 @@ func newReloader(r *relay, flags configs.Flags) *reloader {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	l := &reloader{
-		relay: r, flags: flags,
+		relay: r, flags: flags, hangup: make(chan os.Signal, 1),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "relay_config_info", Help: "1, with a hash of the configuration in effect; replicas that show different ones differ in it.",
 		}, []string{"hash"}),
@@ -62,6 +63,12 @@ func newReloader(r *relay, flags configs.Flags) *reloader {
 	l.took(r.started, nil)
 	l.seen = l.contents(r.started)
 	return l
+}
+
+// listen has SIGHUP ask for a reload, from now on: a signal that nobody listens to would end the process.
+func (l *reloader) listen() (stop func()) {
+	signal.Notify(l.hangup, syscall.SIGHUP)
+	return func() { signal.Stop(l.hangup) }
 }
 
 // state is how the configuration stands.
@@ -86,9 +93,6 @@ func (l *reloader) run(ctx context.Context) {
 	l.mu.Lock()
 	l.start(ctx)
 	l.mu.Unlock()
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
 	changed, stop := l.watch(ctx)
 	defer stop()
 	again := time.NewTicker(lookAgain)
@@ -97,7 +101,7 @@ func (l *reloader) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case <-hangup:
+		case <-l.hangup:
 			l.reload(ctx, true)
 		case <-changed:
 			l.reload(ctx, false)

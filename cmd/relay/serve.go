@@ -121,6 +121,7 @@ func (r *relay) listen(ctx context.Context) (public, ops net.Listener, err error
 // serve runs until ctx ends, then stops in this order: no longer ready, no more webhooks, what the courier
 // has in hand, the ops listener. Each step ends before the next one begins.
 func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
+	defer r.reloader.listen()()
 	takes := newTask(ctx, func(ctx context.Context) error {
 		return server.Serve(ctx, r.encrypted(public), r.serveCurrent(func(g *generation) http.Handler { return g.public }), r.serveOptions())
 	})
