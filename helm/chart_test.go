@@ -215,7 +215,7 @@ func TestAnExistingSecret(t *testing.T) {
 func TestAChannelNeedsAName(t *testing.T) {
 	out, err := helm(t, "template", "my", "relay", "--set", "channels[0].window=5m")
 	require.Error(t, err)
-	require.Contains(t, out, "each channel needs a name")
+	require.Contains(t, out, "missing property 'name'")
 }
 
 // The switches for what a cluster may have besides.
@@ -313,5 +313,42 @@ func TestTheAlertOfRefusedTokens(t *testing.T) {
 	}
 	for _, reason := range []string{"rate_limited", "workspace_budget", "network", "timeout", "slack_unavailable", "by hand", ""} {
 		require.NotRegexp(t, refused, reason)
+	}
+}
+
+// What relay check would refuse, helm refuses before anything is installed.
+func TestTheSchemaOfValues(t *testing.T) {
+	for says, set := range map[string]string{
+		"channels.0.window":      "channels[0].name=a,channels[0].window=30",
+		"channels.0.globalLimit": "channels[0].name=a,channels[0].globalLimit=0",
+		"channels.0.name":        "channels[0].name=Bad_Name",
+		"channels.0.resolves":    "channels[0].name=a,channels[0].resolves=maybe",
+		"channels.0.onRedisDown": "channels[0].name=a,channels[0].onRedisDown=shut",
+		"globlLimit":             "channels[0].name=a,channels[0].globlLimit=5",
+		"not":                    "channels[0].name=a,channels[0].slackChannel=C1,channels[0].slackWebhookURL=https://x/y",
+		"redisURL":               "redisURL=http://x",
+		"drain":                  "drain=5",
+		"logLevel":               "logLevel=loud",
+		"PATH":                   "env.PATH=x",
+		"replicas":               "replicas=3",
+		"canary.interval":        "canary.interval=often",
+		"redis.addrs.0":          "redis.addrs[0]=nowhere",
+	} {
+		out, err := helm(t, "template", "my", "relay", "--set", set)
+		require.Error(t, err, set)
+		require.Contains(t, strings.ReplaceAll(out, "/", "."), says, "%s: %s", set, out)
+	}
+	values, err := os.ReadFile("relay/values.yaml")
+	require.NoError(t, err)
+	var defaults, schema object
+	require.NoError(t, yaml.Unmarshal(values, &defaults))
+	text, err := os.ReadFile("relay/values.schema.json")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, &schema))
+	for name := range defaults {
+		require.Contains(t, at[object](t, schema, "properties"), name)
+	}
+	for _, setting := range regexp.MustCompile(`(?m)^    # (\w+):`).FindAllSubmatch(values, -1) { // each is commented out
+		require.Contains(t, at[object](t, schema, "properties", "channels", "items", "properties"), string(setting[1]))
 	}
 }

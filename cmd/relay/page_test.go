@@ -105,8 +105,13 @@ func (b *browser) picture(t *testing.T, name string, width int64, dark bool) {
 	scheme := map[bool]string{true: "dark", false: "light"}[dark]
 	var png []byte
 	b.do(t, chromedp.EmulateViewport(width, 900),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}), chromedp.Sleep(1500*time.Millisecond),
-		chromedp.FullScreenshot(&png, 100))
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+	var drawn bool // as wide as its place
+	require.Eventually(t, func() bool {
+		b.do(t, chromedp.Evaluate("document.querySelector('#chart .uplot').offsetWidth === document.getElementById('chart').clientWidth", &drawn))
+		return drawn
+	}, 10*time.Second, 50*time.Millisecond)
+	b.do(t, chromedp.FullScreenshot(&png, 100))
 	var wider bool
 	b.do(t, chromedp.Evaluate("document.documentElement.scrollWidth > innerWidth", &wider))
 	require.False(t, wider, "nothing sticks out at %d px", width)
