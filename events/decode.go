@@ -113,7 +113,7 @@ func Decode(w Webhook) ([]Event, error) { return standard.Decode(w) }
 // The id is the sender's own, else made of fingerprint, status and start time, else of the delivery header
 // and the event's place, else random: two identical anonymous events are two events.
 //
-// Every error is an [*InputError].
+// Every error is an [*InputError]. Nothing in an event points into the body, which may be used again.
 func (d *Decoder) Decode(w Webhook) ([]Event, error) {
 	in, s, err := d.open(w)
 	if err != nil {

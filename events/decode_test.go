@@ -324,7 +324,7 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte, source, header, value string) {
-		w := events.Webhook{Source: cmp.Or(only, source), Body: body, Header: http.Header{}}
+		w := events.Webhook{Source: cmp.Or(only, source), Body: bytes.Clone(body), Header: http.Header{}}
 		w.Header.Set(header, value)
 		all, err := events.Decode(w)
 		if err != nil {
@@ -333,6 +333,14 @@ func FuzzDecode(f *testing.F) {
 			require.Less(t, len(input.Message), 1000)
 			return
 		}
+		before, err := json.Marshal(all)
+		require.NoError(t, err)
+		for i := range w.Body {
+			w.Body[i] = 'x'
+		}
+		after, err := json.Marshal(all)
+		require.NoError(t, err)
+		require.Equal(t, string(before), string(after), "an event outlives the body")
 		for _, e := range all {
 			require.NotEmpty(t, e.ID)
 			require.NotEmpty(t, e.Title+e.Text)

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 
@@ -69,7 +70,7 @@ func slackList(in input, name string) jsontext.Value {
 	if !isArray(value) || string(value) == "[]" {
 		return nil
 	}
-	return value
+	return bytes.Clone(value) // an event outlives the body
 }
 
 // slackTitle says a message in plain text: its title, and the rest.

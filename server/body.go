@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"slackrelay/events"
 )
@@ -21,6 +22,19 @@ type body struct {
 	wire  []byte // as it came, which is what signatures are of
 	plain []byte // unpacked: JSON, or what its Content-Type says
 	form  url.Values
+
+	buffer *bytes.Buffer // that holds wire
+}
+
+// buffers are those that bodies were read into before.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// release gives the buffer of a body back, once nothing points into it.
+func (b *body) release() {
+	if b.buffer != nil && b.buffer.Cap() <= maxAnnounced {
+		b.buffer.Reset()
+		buffers.Put(b.buffer)
+	}
 }
 
 // maxAnnounced is how many bytes are set aside for a body because its sender says that it is so long.
@@ -32,7 +46,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body, error) 
 	if err != nil {
 		return body{}, err
 	}
-	var wire bytes.Buffer
+	wire, ok := buffers.Get().(*bytes.Buffer)
+	if !ok {
+		wire = new(bytes.Buffer)
+	}
 	wire.Grow(int(min(max(r.ContentLength, 0), maxAnnounced)) + bytes.MinRead)
 	_, err = wire.ReadFrom(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
 	var tooLarge *http.MaxBytesError
@@ -46,7 +63,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body, error) 
 	if err != nil {
 		return body{}, err
 	}
-	b := body{wire: wire.Bytes(), plain: plain}
+	b := body{wire: wire.Bytes(), plain: plain, buffer: wire}
 	switch media {
 	case formType:
 		b.form = formOf(plain)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,13 +106,15 @@ func replyTo(err error) *events.InputError {
 }
 
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(v); err != nil {
 		s.opts.Logger.ErrorContext(r.Context(), "reply could not be encoded", "error", err)
-		status, body = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the reply could not be encoded"}}`)
+		status = http.StatusInternalServerError
+		body.Reset()
+		body.WriteString(`{"error":{"code":"internal","message":"the reply could not be encoded"}}` + "\n")
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	w.Write(append(body, '\n'))
+	w.Write(body.Bytes())
 }

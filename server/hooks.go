@@ -80,6 +80,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (arrived, error
 	if err != nil {
 		return arrived{}, err
 	}
+	defer b.release() // nothing of an event points into it
 	if a.wire = b.wire; d.signed {
 		if who, err = s.authenticate(d, channel, source, a); err != nil {
 			return arrived{}, err
