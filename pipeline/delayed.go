@@ -83,7 +83,7 @@ func (ch *intakeChannel) again(waiting outbox.Waiting) (ratelimit.Request, event
 	e := all[0]
 	return ratelimit.Request{
 		ID: dedupeID(e), Levels: ch.levelsOf(&e), Category: e.Category, Headroom: ch.headroom(e), Fairness: ch.fair,
-		Handling: ch.Handling, Event: ch.about(&e, ""), Delayed: waiting.Number,
+		Handling: ch.Handling, Event: ch.about(&e, "", fingerprint), Delayed: waiting.Number,
 		Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: waiting.Payload},
 	}, e, nil
 }

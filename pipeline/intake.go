@@ -102,13 +102,14 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 			Headroom: ch.headroom(*e),
 			Fairness: ch.fair,
 			Handling: ch.Handling,
-			Event:    ch.about(e, bundle),
+			Event:    ch.about(e, bundle, anyName),
 			Complete: func(r *ratelimit.Request) error {
 				payload, err := json.Marshal(e)
 				if err != nil {
 					return fmt.Errorf("encode event %s: %w", e.ID, err)
 				}
 				r.ID, r.Enqueue = dedupeID(*e), &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload}
+				r.Event = ch.about(e, bundle, fingerprint)
 				return nil
 			},
 		}
@@ -119,8 +120,8 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 // bundles counts the webhooks whose events come together: calls of several webhooks are made as one.
 var bundles atomic.Int64
 
-// about is what a channel's handling needs to know of an event.
-func (c Channel) about(e *events.Event, bundle string) ratelimit.Event {
+// about is what a channel's handling needs to know of an event; named makes its fingerprints.
+func (c Channel) about(e *events.Event, bundle string, named func(e *events.Event, name string) string) ratelimit.Event {
 	if c.Handling == nil {
 		return ratelimit.Event{}
 	}
@@ -132,17 +133,25 @@ func (c Channel) about(e *events.Event, bundle string) ratelimit.Event {
 		about.Status = ratelimit.Resolved
 	case events.NoStatus:
 	}
-	about.Fingerprint = fingerprint(e, e.Fingerprint)
+	about.Fingerprint = named(e, e.Fingerprint)
 	if _, edits := c.Sender.(notifier.Editor); edits && e.Slack != nil {
-		about.Answers = fingerprint(e, e.Slack.Thread)
+		about.Answers = named(e, e.Slack.Thread)
 		if e.Slack.TS != "" {
-			about.Fingerprint, about.Status = fingerprint(e, e.Slack.TS), ""
+			about.Fingerprint, about.Status = named(e, e.Slack.TS), ""
 		}
 		if e.Slack.Update {
 			about.Status = ratelimit.Update
 		}
 	}
 	return about
+}
+
+// anyName stands for a fingerprint while only that there is one matters.
+func anyName(_ *events.Event, name string) string {
+	if name == "" {
+		return ""
+	}
+	return "any"
 }
 
 // fingerprint is a name that a source gives to what it tells of, of a length that keeps Redis's hashes compact.
