@@ -65,7 +65,7 @@ func demo(cmd *cobra.Command, flags configs.Flags, keep bool) error {
 		return &configs.InvalidError{Faults: faults}
 	}
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	r, err := assemble(cfg, surroundings{log: log, speed: demoSpeed})
+	r, err := assemble(cfg, surroundings{log: log, speed: demoSpeed, fixed: true})
 	if err != nil {
 		return err
 	}

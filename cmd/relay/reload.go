@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,10 +32,11 @@ type reloader struct {
 	good    prometheus.Gauge
 	applied prometheus.Gauge
 
+	known atomic.Pointer[server.ConfigState] // read while a reload waits for what is in hand
+
 	mu       sync.Mutex
-	seen     string // the contents of the files at the last look
-	known    server.ConfigState
-	stopping bool
+	seen     string            // the contents of the files at the last look
+	stopping bool              // it stays as it is
 	task     task              // delivers
 	watcher  *fsnotify.Watcher // nil = nothing is watched
 	hangup   chan os.Signal
@@ -46,12 +48,12 @@ const (
 	lookAgain   = 30 * time.Second
 )
 
-func newReloader(r *relay, flags configs.Flags) *reloader {
+func newReloader(r *relay, flags configs.Flags, fixed bool) *reloader {
 	gauge := func(name, help string) prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	l := &reloader{
-		relay: r, flags: flags, hangup: make(chan os.Signal, 1),
+		relay: r, flags: flags, stopping: fixed, hangup: make(chan os.Signal, 1),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "relay_config_info", Help: "1, with a hash of the configuration in effect; replicas that show different ones differ in it.",
 		}, []string{"hash"}),
@@ -59,7 +61,6 @@ func newReloader(r *relay, flags configs.Flags) *reloader {
 		applied: gauge("relay_config_last_reload_success_timestamp_seconds", "When a configuration was last put into effect."),
 	}
 	r.registry.MustRegister(l.info, l.good, l.applied)
-	l.known.File = flags.Path()
 	l.took(r.started, nil)
 	l.seen = l.contents(r.started)
 	return l
@@ -72,18 +73,14 @@ func (l *reloader) listen() (stop func()) {
 }
 
 // state is how the configuration stands.
-func (l *reloader) state() server.ConfigState {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.known
-}
+func (l *reloader) state() server.ConfigState { return *l.known.Load() }
 
 // took notes that a configuration is in effect.
 func (l *reloader) took(cfg configs.Config, restart []string) {
-	l.known.Hash, l.known.LoadedAt = cfg.Hash(), time.Now().UTC()
-	l.known.Reload, l.known.RestartNeeded = nil, append([]string{}, restart...)
+	state := server.ConfigState{File: l.flags.Path(), Hash: cfg.Hash(), LoadedAt: time.Now().UTC(), RestartNeeded: append([]string{}, restart...)}
+	l.known.Store(&state)
 	l.info.Reset()
-	l.info.WithLabelValues(l.known.Hash).Set(1)
+	l.info.WithLabelValues(state.Hash).Set(1)
 	l.good.Set(1)
 	l.applied.SetToCurrentTime()
 }
@@ -145,11 +142,18 @@ func (l *reloader) reload(ctx context.Context, asked bool) {
 	var restart []string
 	if err == nil {
 		restart = loaded.Config.KeepWhatNeedsRestart(l.relay.started)
+		if faults := loaded.Config.Validate(); len(faults) > 0 { // with what is kept
+			err = &configs.InvalidError{Faults: faults}
+		}
+	}
+	if err == nil {
 		g, err = l.relay.newGeneration(loaded.Config)
 	}
 	if err != nil {
 		log.ErrorContext(ctx, "the configuration cannot be used; the one before stays in effect", "error", err)
-		l.known.Reload = &server.FailedReload{At: time.Now().UTC(), Error: err.Error()}
+		state := l.state()
+		state.Reload = &server.FailedReload{At: time.Now().UTC(), Error: err.Error()}
+		l.known.Store(&state)
 		l.good.Set(0)
 		return
 	}
@@ -160,7 +164,7 @@ func (l *reloader) reload(ctx context.Context, asked bool) {
 	l.took(g.cfg, restart)
 	l.seen = l.contents(g.cfg)
 	l.watchFiles(ctx)
-	log.InfoContext(ctx, "configuration reloaded", "hash", l.known.Hash, "channels", g.status.Channels())
+	log.InfoContext(ctx, "configuration reloaded", "hash", l.state().Hash, "channels", g.status.Channels())
 	if len(restart) > 0 {
 		log.WarnContext(ctx, "some settings take effect with a restart only", "settings", restart)
 	}

@@ -166,6 +166,9 @@ func TestHangup(t *testing.T) {
 	require.Equal(t, []string{"replicas", "lease"}, relay.becomes(t, before.Hash).RestartNeeded)
 	relay.says(t, "some settings take effect with a restart only")
 	require.Equal(t, 1, relay.take(t, "alerts", []event{{Title: "1"}, {Title: "2"}}).Admitted, "the rest took effect")
+	rewrite(t, path, "lease: 60s\nslack_timeout: 15s\n"+channelFile("    category_limit: 1\n"))
+	require.Eventually(t, func() bool { return relay.configuration(t).Reload != nil }, 10*time.Second, 10*time.Millisecond)
+	require.Contains(t, relay.configuration(t).Reload.Error, "lease is 10s and must be longer than slack_timeout, 15s", "the lease is kept")
 	require.Equal(t, 0, relay.stop())
 }
 

@@ -53,6 +53,7 @@ type surroundings struct {
 	console io.Writer // where messages are shown when no Slack is configured; nil = nowhere
 	speed   float64   // of the in-memory clock; 0 = 1
 	flags   configs.Flags
+	fixed   bool // the configuration is no file's, and never read again
 }
 
 // assemble puts the rooms together: the engines on Redis, or their twins in memory, then the way of an event
@@ -68,7 +69,7 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 	r.metrics, r.canary = pipeline.NewMetrics(r.registry), pipeline.NewCanaryMetrics(r.registry)
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		server.NewGauges(func() *pipeline.Status { return r.status() }))
-	r.reloader = newReloader(r, around.flags)
+	r.reloader = newReloader(r, around.flags, around.fixed)
 	g, err := r.newGeneration(cfg)
 	if err != nil {
 		return nil, err
