@@ -4,7 +4,7 @@ GOLANGCI_VERSION = v2.15.0
 HELM_VERSION = v3.22.0
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test race lint chart page bench soak fuzz run image servers redis luacheck
+.PHONY: help test race lint chart page bench soak fuzz run image imagetest servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -49,6 +49,9 @@ run: ## run the relay with configs/relay.yaml
 
 image: ## build the image with docker, podman or buildah (BUILDER=...)
 	$(or $(BUILDER),docker) build -t slackrelay:$(shell git describe --always --dirty) --build-arg VERSION=$(shell git describe --always --dirty) .
+
+imagetest: ## build the image with buildah, from base images made here, and run the program in it (needs root)
+	.ci/image
 
 redis:
 	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || .ci/install redis-server

@@ -138,7 +138,7 @@ func (s *Server) Public() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/hooks/{channel}", s.handle(s.hook))
 	mux.Handle("/hooks/{channel}/{source}", s.handle(s.hook))
-	mux.HandleFunc("/services/{channel}/{token}", s.services)
+	mux.HandleFunc("/services/{channel}/{token...}", s.services)
 	mux.HandleFunc("/api/{method}", s.web)
 	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {
 		return errorf(notFound, "there is nothing here; post webhooks to /hooks/{channel}")

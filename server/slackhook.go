@@ -1,10 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -44,7 +46,8 @@ func (s *Server) service(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	call.token = r.PathValue("token")
+	path := r.PathValue("token") // the secret is the last part, as Slack's is; Jenkins has it in the query
+	call.token = cmp.Or(path[strings.LastIndexByte(path, '/')+1:], r.URL.Query().Get("token"))
 	_, err = s.say(r, call, r.PathValue("channel"), events.SlackMessage{})
 	return err
 }
