@@ -68,6 +68,11 @@ receivers:
 // tell tells it of alerts, as Prometheus does. With over they are resolved.
 func (am *realAlertmanager) tell(tb testing.TB, over bool, hosts ...string) {
 	tb.Helper()
+	am.tellSince(tb, time.Now().Add(-time.Minute).Truncate(time.Minute), over, hosts...)
+}
+
+func (am *realAlertmanager) tellSince(tb testing.TB, since time.Time, over bool, hosts ...string) {
+	tb.Helper()
 	type told struct {
 		Labels      map[string]string `json:"labels"`
 		Annotations map[string]string `json:"annotations"`
@@ -78,7 +83,7 @@ func (am *realAlertmanager) tell(tb testing.TB, over bool, hosts ...string) {
 	for _, host := range hosts {
 		one := told{
 			Labels:      map[string]string{"alertname": "DiskFull", "severity": "critical", "instance": host},
-			Annotations: map[string]string{"summary": "Disk full on " + host}, StartsAt: time.Now().Add(-time.Minute).Truncate(time.Minute),
+			Annotations: map[string]string{"summary": "Disk full on " + host}, StartsAt: since,
 		}
 		if over {
 			now := time.Now()
@@ -194,14 +199,18 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 	slack, redis := startSlack(t), redistest.Start(t)
 	env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")
 	replicas := []*process{startRelay(t, env...), startRelay(t, env...)}
+	since := time.Now().Add(-time.Minute).Truncate(time.Second)
 	for _, replica := range replicas {
 		startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+replica.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
-`).tell(t, false, "db-1", "db-2")
+`).tellSince(t, since, false, "db-1", "db-2")
 	}
-	require.Eventually(t, func() bool { return replicas[0].status(t, "alerts").Ledger.Received == 4 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { // a notification that takes long is sent again, and is a duplicate too
+		return replicas[0].status(t, "alerts").Ledger.Duplicate >= 2
+	}, 20*time.Second, 10*time.Millisecond)
 	status := replicas[0].settled(t, "alerts", 10*time.Second)
-	require.Equal(t, []int64{2, 2}, []int64{status.Ledger.Admitted, status.Ledger.Duplicate})
+	require.Equal(t, int64(2), status.Ledger.Admitted)
+	require.Zero(t, status.Ledger.Imbalance())
 	require.Len(t, slack.Posts(), 2)
 }
