@@ -112,6 +112,15 @@ type Config struct {
 	LogLevel string `yaml:"log_level" split_words:"true"`
 	// LogFormat is text or json (text).
 	LogFormat string `yaml:"log_format" split_words:"true"`
+	// LogBurst is how many lines a second of one message and channel are written; of more, one in a hundred. 0 = all (20).
+	LogBurst int64 `yaml:"log_burst" split_words:"true"`
+	// OtlpEndpoint is the URL of an OpenTelemetry collector, as OTLP over HTTP; traces go to it. Empty = none are made (empty).
+	OtlpEndpoint string `yaml:"otlp_endpoint" split_words:"true"`
+	// OtlpHeaders go with them, name=value,name=value (empty).
+	OtlpHeaders     Secret `yaml:"otlp_headers"      split_words:"true"`
+	OtlpHeadersFile string `yaml:"otlp_headers_file" split_words:"true"`
+	// TraceRatio is the share of webhooks that are traced, of those whose sender does not say itself whether it is (1).
+	TraceRatio float64 `yaml:"trace_ratio" split_words:"true"`
 	// Sources are body formats of your own (none).
 	Sources []Source `yaml:"sources" ignored:"true"`
 	// Schedules are times that rules can name (none).
@@ -245,11 +254,13 @@ func Default() Config {
 		ReadTimeout:    server.DefaultReadTimeout,
 		CanaryWithin:   time.Minute,
 
-		LogLevel:  "info",
-		LogFormat: "text",
-		Sources:   []Source{},
-		Schedules: []Schedule{},
-		Channels:  []Channel{DefaultChannel("default")},
+		LogLevel:   "info",
+		LogBurst:   20,
+		TraceRatio: 1,
+		LogFormat:  "text",
+		Sources:    []Source{},
+		Schedules:  []Schedule{},
+		Channels:   []Channel{DefaultChannel("default")},
 	}
 }
 

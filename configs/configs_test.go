@@ -154,7 +154,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		"remember_posted": "3h", "digest": "false", "digest_interval": "3m", "digest_minimum": "3", "drop_record": "3", "on_unknown": "drop",
 		"allow_mentions": "true", "fallback_webhook_url": "http://x/y", "trusted_proxies": "10.0.0.0/8", "allow_from": "10.0.0.0/8",
 		"max_body": "3", "max_events": "3", "max_depth": "3", "max_title": "3", "max_text": "3", "max_label": "3", "max_labels": "3", "max_concurrent": "3", "read_timeout": "3s",
-		"canary_within": "3m", "canary_webhook_url": "http://x/y",
+		"canary_within": "3m", "canary_webhook_url": "http://x/y", "log_burst": "3", "otlp_endpoint": "http://x", "otlp_headers": "a=b", "trace_ratio": "0.5",
 	}
 	byToken := []string{"operations_slack_channel", "fallback_slack_channel"}
 	ofAddrs := []string{"redis_cluster", "redis_tls", "redis_master_name"}
@@ -181,7 +181,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 			before := good(t, "", more...)
 			value, ok := values[name]
 			if strings.HasSuffix(name, "_file") {
-				value, ok = write(t, "secret", "http://from/file"), true
+				value, ok = write(t, "secret", "http://from/file?name=value"), true
 			}
 			if name == "redis_url_file" {
 				value = write(t, "secret", "redis://from-file")
@@ -210,7 +210,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 // envconfig's bare names: nothing is read without the prefix.
 func TestBareNamesAreNotRead(t *testing.T) {
 	var junk []string
-	for name := range strings.FieldsSeq("LISTEN OPS_LISTEN REDIS_URL DRAIN SLACK_TOKEN SLACK_API_URL CHANNELS SLACK_CHANNEL SLACK_WEBHOOK_URL GLOBAL_LIMIT CATEGORY_LIMIT WINDOW GLOBAL_WINDOW CATEGORY_WINDOW PACE BURST ON_REDIS_DOWN INGRESS_TOKEN ALLOW_UNAUTHENTICATED CONFIG LEASE DEDUPE SLACK_TIMEOUT LOG_LEVEL LOG_FORMAT NAME") {
+	for name := range strings.FieldsSeq("LISTEN OPS_LISTEN REDIS_URL DRAIN SLACK_TOKEN SLACK_API_URL CHANNELS SLACK_CHANNEL SLACK_WEBHOOK_URL GLOBAL_LIMIT CATEGORY_LIMIT WINDOW GLOBAL_WINDOW CATEGORY_WINDOW PACE BURST ON_REDIS_DOWN INGRESS_TOKEN ALLOW_UNAUTHENTICATED CONFIG LEASE DEDUPE SLACK_TIMEOUT LOG_LEVEL LOG_FORMAT LOG_BURST OTLP_ENDPOINT OTLP_HEADERS TRACE_RATIO NAME") {
 		junk = append(junk, name+"=junk", name+"_FILE=/junk", "DEFAULT_"+name+"=junk", "CHANNEL_DEFAULT_"+name+"=junk")
 	}
 	require.Equal(t, configs.Default(), good(t, "", junk...))
@@ -275,6 +275,10 @@ slack_api_url: slack.example.com
 slack_token: x
 log_level: loud
 log_format: xml
+log_burst: -1
+otlp_endpoint: collector:4318
+otlp_headers: hunter2
+trace_ratio: 2
 channels:
   - {name: Bad_Name, slack_channel: C1, ingress_token: t, global_limit: 0, category_limit: -1, window: 0s, pace: -1s, burst: 0, on_redis_down: maybe}
   - {name: a, ingress_token: t, slack_channel: C1, slack_webhook_url: "https://x/services/y", global_window: 1000h, category_window: -1s}
@@ -284,7 +288,9 @@ channels:
 `, nil,
 		`listen is "nonsense"; write host:port`, `ops_listen is "nonsense"`, "ops_listen must differ from listen",
 		"redis_url is not of the form", "drain is 1h0m0s", "dedupe is 1ms", "lease is 5s and must be longer than slack_timeout, 5s",
-		"slack_api_url must be an http", `log_level is "loud"; it must be debug, info, warn, error`, `log_format is "xml"`,
+		"slack_api_url must be an http", `log_level is "loud"; it must be debug, info, warn, error`, `log_format is "xml"`, "log_burst is -1; it must be between 0 and 1000000",
+		"otlp_endpoint must be an http or https URL, like http://otel-collector:4318", "otlp_headers is not of the form name=value,name=value",
+		"trace_ratio is 2; it must be between 0 and 1",
 		"channels[0] (Bad_Name).name must be", "channels[0] (Bad_Name).global_limit is 0; it must be between 1 and 1000000",
 		"channels[0] (Bad_Name).category_limit is -1", "channels[0] (Bad_Name).window is 0s", "channels[0] (Bad_Name).pace is -1s",
 		"channels[0] (Bad_Name).burst is 0", `channels[0] (Bad_Name).on_redis_down is "maybe"; it must be local, closed, open`,

@@ -63,6 +63,8 @@ func kindOfVariable(goType string) string {
 		return "a duration with a unit, like 30m or 5s"
 	case "bool":
 		return "true or false"
+	case "float64":
+		return "a number"
 	default:
 		return "a whole number"
 	}

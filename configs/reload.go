@@ -46,6 +46,7 @@ func (c *Config) Files() []string {
 var restart = []string{
 	"listen", "ops_listen", "redis_url", "redis_url_file", "redis_addrs", "redis_master_name", "redis_cluster", "redis_tls", "redis_username",
 	"redis_password", "redis_password_file", "redis_wait_replicas", "redis_timeout", "replicas", "dedupe", "lease", "dead_letters", "read_timeout", "log_level", "log_format",
+	"log_burst", "otlp_endpoint", "otlp_headers", "otlp_headers_file", "trace_ratio",
 }
 
 // KeepWhatNeedsRestart sets the settings of what lives as long as the process to what it was started with, and names those

@@ -44,6 +44,7 @@ func (c *Config) secrets() []secretSetting {
 		{"slack_token", &c.SlackToken, &c.SlackTokenFile},
 		{"operations_webhook_url", &c.OperationsWebhookURL, &c.OperationsWebhookURLFile},
 		{"canary_webhook_url", &c.CanaryWebhookURL, &c.CanaryWebhookURLFile},
+		{"otlp_headers", &c.OtlpHeaders, &c.OtlpHeadersFile},
 	}
 }
 

@@ -46,6 +46,7 @@ func (c *Config) Validate() []error {
 	}
 	v.oneOf("log_level", c.LogLevel, "debug", "info", "warn", "error")
 	v.oneOf("log_format", c.LogFormat, "text", "json")
+	c.validateTelemetry(v)
 	c.validateBounds(v)
 	c.validateChannels(v)
 	c.validateClassification(v)

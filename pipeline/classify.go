@@ -33,8 +33,12 @@ func (in *Intake) Take(ctx context.Context, a Arrival) (Receipt, error) {
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
+	parent := traceparent(ctx)
 	for i := range a.Events {
 		a.Events[i].Channel, a.Events[i].Sender = a.Channel, a.Sender
+		if parent != "" {
+			a.Events[i].Trace = parent
+		}
 	}
 	parts := in.classify(ch, a)
 	if len(parts) == 1 && parts[0].channel == a.Channel && len(parts[0].muted) == 0 { // as nearly always

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"slackrelay/notifier"
 	"slackrelay/outbox"
 	"slackrelay/ratelimit"
@@ -23,6 +25,8 @@ type CourierOptions struct {
 	Limiter ratelimit.Limiter
 	Metrics *Metrics
 	Logger  *slog.Logger
+	// Tracer makes spans of what becomes of messages whose webhook is traced; nil = none are made.
+	Tracer trace.Tracer
 	// SendTimeout bounds one request to Slack; a send starts only if the lease outlasts it. Default 5 s.
 	SendTimeout time.Duration
 	// Settle is how long after an attempt of which nobody knows whether it arrived it is looked up in Slack, and,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
@@ -12,8 +14,10 @@ import (
 
 // deliver takes a claimed entry to Slack.
 func (d *delivery) deliver(ctx context.Context, claim outbox.Claim) {
-	entry := claim.Entry
+	entry, began := claim.Entry, time.Now()
 	j, err := d.compose(ctx, entry)
+	ctx, span := d.continueTrace(ctx, "deliver", began, entry, j.events)
+	defer span.End()
 	var unreachable outboxError
 	switch {
 	case errors.As(err, &unreachable):
@@ -95,8 +99,22 @@ func (d *delivery) once(ctx context.Context, claim outbox.Claim, j *job) (notifi
 	if time.Until(claim.Until) < d.opts.SendTimeout {
 		return notifier.Receipt{}, errLeaseTooShort
 	}
+	return d.call(ctx, j)
+}
+
+// call asks Slack.
+func (d *delivery) call(ctx context.Context, j *job) (receipt notifier.Receipt, err error) {
+	name := "slack post"
+	if j.edit != nil {
+		name = "slack edit"
+	}
+	ctx, span := beginSpan(ctx, d.opts.Tracer, name, trace.WithSpanKind(trace.SpanKindClient))
 	start := time.Now()
-	defer func() { d.opts.Metrics.answered(d.channel.Name, time.Since(start)) }()
+	defer func() {
+		d.opts.Metrics.answered(d.channel.Name, time.Since(start))
+		sayAnswer(span, receipt, err)
+		span.End()
+	}()
 	if j.edit == nil {
 		return d.channel.Sender.Send(ctx, j.message)
 	}
@@ -115,7 +133,7 @@ func (d *delivery) decideDoubt(ctx context.Context, claim *outbox.Claim, j job) 
 		case lookedLater:
 			return false
 		case lookedFound:
-			d.opts.Metrics.settled(d.channel.Name, resultFound)
+			d.settled(ctx, resultFound)
 			d.ack(ctx, claim.Entry, j, at)
 			return false
 		case lookedNotFound:
@@ -134,7 +152,7 @@ func (d *delivery) decideDoubt(ctx context.Context, claim *outbox.Claim, j job) 
 		})
 		return false
 	}
-	d.opts.Metrics.settled(d.channel.Name, resultResent)
+	d.settled(ctx, resultResent)
 	d.log.WarnContext(ctx, "a message that may have been posted is sent again", "number", claim.Entry.Number)
 	return true
 }

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
@@ -38,6 +40,8 @@ type IntakeOptions struct {
 	// Outbox lists what waits for a slot; nil = nothing does.
 	Outbox outbox.Outbox
 	Logger *slog.Logger
+	// Tracer makes a span of each call of the limiter for a webhook that is traced; nil = none are made.
+	Tracer trace.Tracer
 	// Timeout bounds one call of the limiter. Default 2 s.
 	Timeout time.Duration
 	// AskEvery is how often what waits for a slot is asked for again. Default 500 ms.
@@ -47,6 +51,7 @@ type IntakeOptions struct {
 // Intake takes the events of webhooks in.
 type Intake struct {
 	opts     IntakeOptions
+	full     *full
 	channels map[string]*intakeChannel
 }
 
@@ -64,7 +69,7 @@ func NewIntake(opts IntakeOptions) *Intake {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	in := &Intake{opts: opts, channels: map[string]*intakeChannel{}}
+	in := &Intake{opts: opts, full: newFull(opts.Logger), channels: map[string]*intakeChannel{}}
 	for _, c := range opts.Channels {
 		in.channels[c.Name] = &intakeChannel{Channel: c, fair: c.fairness(), levels: map[string][]ratelimit.Level{}}
 	}
@@ -83,6 +88,7 @@ func (in *Intake) take(ctx context.Context, channel string, all []events.Event) 
 		in.opts.Admitted(channel)
 	}
 	in.opts.Metrics.taken(all[:len(decisions)], decisions)
+	in.full.decided(ctx, all[:len(decisions)], decisions)
 	return receipt, err
 }
 
@@ -236,7 +242,10 @@ func (in *Intake) admit(ctx context.Context, ch Channel, requests []ratelimit.Re
 func (in *Intake) admitOnce(ctx context.Context, ch Channel, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
 	defer cancel()
+	ctx, span := beginSpan(ctx, in.opts.Tracer, "admit")
+	defer span.End()
 	decisions, err := in.opts.Limiter.Admit(ctx, ch.scope(), requests)
+	sayDecisions(span, ch.Name, decisions, err)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", ch.Name, err)
 	}

@@ -52,10 +52,10 @@ func (d *delivery) failed(ctx context.Context, entry outbox.Entry, j job, sendEr
 		d.stopToken(ctx, failure)
 		d.wait(ctx, entry, failure, outbox.Pausing{})
 	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j.events)):
-		d.opts.Metrics.settled(d.channel.Name, resultUnknown)
+		d.settled(ctx, resultUnknown)
 		d.retry(ctx, entry, outbox.Pausing{Reason: string(failure.Reason), Fault: failure.OwnFault, Fate: outbox.Unknown, Who: outbox.EntryWaits}, failure.Answer)
 	case failure.Doubt:
-		d.opts.Metrics.settled(d.channel.Name, resultResent)
+		d.settled(ctx, resultResent)
 		d.wait(ctx, entry, failure, outbox.Pausing{})
 	default:
 		d.wait(ctx, entry, failure, outbox.Pausing{})
@@ -76,7 +76,7 @@ func (d *delivery) ack(ctx context.Context, entry outbox.Entry, j job, receipt n
 		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry.Number, outbox.Receipt(receipt))
 	})
 	if err != nil {
-		d.opts.Metrics.settled(d.channel.Name, resultUnsettled)
+		d.settled(ctx, resultUnsettled)
 		d.log.ErrorContext(ctx, "a posted message could not be settled; it may be posted twice", "number", entry.Number, "error", err)
 		return
 	}
@@ -84,7 +84,7 @@ func (d *delivery) ack(ctx context.Context, entry outbox.Entry, j job, receipt n
 	if j.edit != nil {
 		result = resultEdited
 	}
-	d.opts.Metrics.settled(d.channel.Name, result)
+	d.settled(ctx, result)
 	d.opts.Metrics.delivered(d.channel.Name, entry.Age)
 	d.log.DebugContext(ctx, "message delivered", "number", entry.Number, "kind", entry.Kind, "age", entry.Age, "attempts", entry.Attempts+1)
 }
@@ -101,11 +101,11 @@ func (d *delivery) bury(ctx context.Context, entry outbox.Entry, j job, failure 
 	})
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
 	if err != nil {
-		d.opts.Metrics.settled(d.channel.Name, resultRetried)
+		d.settled(ctx, resultRetried)
 		log.ErrorContext(ctx, "a refused message could not be moved to the dead letters; it is tried again", "error", err)
 		return
 	}
-	d.opts.Metrics.settled(d.channel.Name, resultFailed)
+	d.settled(ctx, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
 	if death.Copy != nil {
 		d.Wake(death.Copy.Name)
@@ -151,6 +151,8 @@ func (d *delivery) expire(ctx context.Context, entry outbox.Entry) {
 		d.bury(ctx, entry, job{}, undecodable(err))
 		return
 	}
+	ctx, span := d.continueTrace(ctx, "expire", time.Now(), entry, all)
+	defer span.End()
 	var counts map[string]int64
 	if d.channel.Digest.Interval > 0 {
 		counts = noted(all, more)
@@ -162,7 +164,7 @@ func (d *delivery) expire(ctx context.Context, entry outbox.Entry) {
 		d.log.ErrorContext(ctx, "a message that is too old could not be settled; it is tried again", "number", entry.Number, "error", err)
 		return
 	}
-	d.opts.Metrics.settled(d.channel.Name, resultExpired)
+	d.settled(ctx, resultExpired)
 	d.log.WarnContext(ctx, "message expired before Slack took it", "number", entry.Number, "age", entry.Age)
 	d.refund(ctx, entry, all)
 }
@@ -176,7 +178,7 @@ func (d *delivery) drop(ctx context.Context, entry outbox.Entry, why string) {
 // wait lets an entry wait as a failure asks for.
 func (d *delivery) wait(ctx context.Context, entry outbox.Entry, failure *notifier.Error, p outbox.Pausing) {
 	p.Wait, p.Reason, p.Fault = waitAfter(failure, entry.Attempts), string(failure.Reason), failure.OwnFault
-	d.opts.Metrics.settled(d.channel.Name, resultRetried)
+	d.settled(ctx, resultRetried)
 	d.retry(ctx, entry, p, failure.Answer)
 	if failure.Action != notifier.StopToken && (entry.Attempts+1 == tellAfter || p.Wait >= tellWait) {
 		d.tell(ctx, fmt.Sprintf("paused:%s:%s:%s", d.channel.Name, failure.Reason, thisHour()),

@@ -108,6 +108,9 @@ const (
 	maxActor    = 100
 )
 
+// Audit is the message of the lines that say who changed what.
+const Audit = "audit"
+
 // audit logs who changed what.
 func (s *Server) audit(r *http.Request, what string, more ...any) {
 	who := r.Header.Get(actorHeader)
@@ -120,5 +123,5 @@ func (s *Server) audit(r *http.Request, what string, more ...any) {
 			args = append(args, name, value)
 		}
 	}
-	s.opts.Logger.InfoContext(r.Context(), "audit", append(args, more...)...)
+	s.opts.Logger.InfoContext(r.Context(), Audit, append(args, more...)...)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"slackrelay/events"
 	"slackrelay/pipeline"
 )
@@ -48,6 +50,7 @@ func (s *Server) take(r *http.Request, a arrived) (pipeline.Receipt, error) {
 	if err != nil {
 		return receipt, err
 	}
+	sayTaken(trace.SpanFromContext(r.Context()), a, receipt)
 	if !s.opts.Logger.Enabled(r.Context(), slog.LevelDebug) {
 		return receipt, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/events"
 	"slackrelay/notifier"
@@ -66,6 +67,8 @@ type Options struct {
 	Config   func() ConfigState
 	Registry *prometheus.Registry // served at /metrics
 	Logger   *slog.Logger
+	// Tracer makes a span of each webhook; nil = none are made.
+	Tracer trace.Tracer
 	// AdminToken is needed by every call that changes state; "" = none is carried out.
 	AdminToken string
 	// Local says that only this machine reaches the ops listener: texts of events are shown without the token.
@@ -136,10 +139,10 @@ func (s *Server) Drain() {
 // Public is the handler of the public listener.
 func (s *Server) Public() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/hooks/{channel}", s.handle(s.hook))
-	mux.Handle("/hooks/{channel}/{source}", s.handle(s.hook))
-	mux.HandleFunc("/services/{channel}/{token...}", s.services)
-	mux.HandleFunc("/api/{method}", s.web)
+	mux.Handle("/hooks/{channel}", s.traced(s.handle(s.hook)))
+	mux.Handle("/hooks/{channel}/{source}", s.traced(s.handle(s.hook)))
+	mux.Handle("/services/{channel}/{token...}", s.traced(http.HandlerFunc(s.services)))
+	mux.Handle("/api/{method}", s.traced(http.HandlerFunc(s.web)))
 	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {
 		return errorf(notFound, "there is nothing here; post webhooks to /hooks/{channel}")
 	}))

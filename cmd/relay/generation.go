@@ -49,13 +49,14 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 	posts, edits, lookups := cfg.PerMinute()
 	for _, box := range r.engines.boxes {
 		g.couriers = append(g.couriers, pipeline.NewCourier(pipeline.CourierOptions{
-			Outbox: box, Channels: channels, Operations: cfg.Operations(), Limiter: limiter, Metrics: r.metrics, Logger: r.log,
+			Outbox: box, Channels: channels, Operations: cfg.Operations(), Limiter: limiter, Metrics: r.metrics, Logger: r.log, Tracer: r.tracer,
 			SendTimeout: cfg.SlackTimeout, Settle: settle(cfg), Budget: box, PostsPerMinute: posts,
 			EditsPerMinute: edits, LookupsPerMinute: lookups,
 		}))
 	}
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: limiter, Channels: channels, Metrics: r.metrics, Admitted: r.wake, Outbox: r.engines.boxes[0], Logger: r.log, Silences: r.silencer,
+		Limiter: limiter, Channels: channels, Metrics: r.metrics, Admitted: r.wake, Outbox: r.engines.boxes[0], Logger: r.log, Tracer: r.tracer,
+		Silences: r.silencer,
 	})
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
@@ -67,7 +68,7 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent), MaxBody: cfg.MaxBody,
 		Status: g.status, Archive: &pipeline.Archive{Limiter: limiter, Outbox: r.engines.boxes[0], Intake: g.intake, Channels: channels},
 		Admin:    &pipeline.Admin{Limiter: limiter, Outboxes: r.engines.outboxes(), Channels: channels, Woken: r.wake},
-		Previews: r.previewed(cfg), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log,
+		Previews: r.previewed(cfg), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(),
 	})
 	g.public, g.ops = g.server.Public(), g.server.Ops()

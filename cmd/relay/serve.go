@@ -47,11 +47,16 @@ func serve(ctx context.Context, flags configs.Flags, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(loaded.Config, cmd.ErrOrStderr())
+	log, suppressed := newLogger(loaded.Config, cmd.ErrOrStderr())
 	for _, warning := range append(loaded.UnknownVariables, loaded.Warnings...) {
 		log.WarnContext(ctx, "configuration", "warning", warning)
 	}
-	r, err := assemble(loaded.Config, surroundings{log: log, console: cmd.OutOrStdout(), flags: flags})
+	tracer, flush, err := newTraces(ctx, loaded.Config, log)
+	if err != nil {
+		return err
+	}
+	defer flush(ctx)
+	r, err := assemble(loaded.Config, surroundings{log: log, lines: suppressed, tracer: tracer, console: cmd.OutOrStdout(), flags: flags})
 	if err != nil {
 		return err
 	}

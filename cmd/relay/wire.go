@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/configs"
 	"slackrelay/lua"
@@ -35,6 +36,7 @@ type relay struct {
 	registry *prometheus.Registry
 	engines  engines
 	silencer *silence.Silencer
+	tracer   trace.Tracer // nil = no traces
 	metrics  *pipeline.Metrics
 	canary   *pipeline.CanaryMetrics
 	console  io.Writer
@@ -50,8 +52,10 @@ type relay struct {
 // surroundings are what a command lends the relay.
 type surroundings struct {
 	log     *slog.Logger
-	console io.Writer // where messages are shown when no Slack is configured; nil = nowhere
-	speed   float64   // of the in-memory clock; 0 = 1
+	lines   prometheus.Collector // what is counted of log; nil = nothing
+	tracer  trace.Tracer         // nil = no traces
+	console io.Writer            // where messages are shown when no Slack is configured; nil = nowhere
+	speed   float64              // of the in-memory clock; 0 = 1
 	flags   configs.Flags
 	fixed   bool // the configuration is no file's, and never read again
 }
@@ -60,7 +64,7 @@ type surroundings struct {
 // from the webhook to Slack.
 func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 	r := &relay{
-		started: cfg, log: around.log, console: around.console, registry: prometheus.NewRegistry(), previews: map[string]*notifier.Preview{},
+		started: cfg, log: around.log, tracer: around.tracer, console: around.console, registry: prometheus.NewRegistry(), previews: map[string]*notifier.Preview{},
 		close: func() error { return nil },
 	}
 	if err := r.openEngines(cfg, around); err != nil {
@@ -69,6 +73,9 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 	r.metrics, r.canary = pipeline.NewMetrics(r.registry), pipeline.NewCanaryMetrics(r.registry)
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		server.NewGauges(func() *pipeline.Status { return r.status() }))
+	if around.lines != nil {
+		r.registry.MustRegister(around.lines)
+	}
 	r.reloader = newReloader(r, around.flags, around.fixed)
 	g, err := r.newGeneration(cfg)
 	if err != nil {
@@ -195,16 +202,4 @@ func owner() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s-%d-%d", host, os.Getpid(), time.Now().UnixNano())
-}
-
-func newLogger(cfg configs.Config, out io.Writer) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
-		level = slog.LevelInfo // validated before
-	}
-	opts := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(out, opts))
-	}
-	return slog.New(slog.NewTextHandler(out, opts))
 }
