@@ -49,9 +49,15 @@ func TestCommandsAndLinks(t *testing.T) {
 	for _, path := range append(files, "../../README.md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for _, link := range regexp.MustCompile(`\]\(([^)#h][^)#]*)(?:#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1) {
-			_, err := os.Stat(filepath.Join(filepath.Dir(path), link[1]))
+		for _, link := range regexp.MustCompile(`\]\(([^)#h][^)#]*)(?:#([^)]*))?\)`).FindAllStringSubmatch(string(text), -1) {
+			target := filepath.Join(filepath.Dir(path), link[1])
+			_, err := os.Stat(target)
 			require.NoError(t, err, path)
+			if link[2] != "" {
+				there, err := os.ReadFile(target)
+				require.NoError(t, err, path)
+				require.Contains(t, anchors(string(there)), link[2], path)
+			}
 		}
 		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 			for line := range strings.Lines(block[1]) {
@@ -63,6 +69,14 @@ func TestCommandsAndLinks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// anchors are what links may name within a document.
+func anchors(text string) (all []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		all = append(all, strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-"))
+	}
+	return all
 }
 
 // checkCommand wants a command with these flags.
