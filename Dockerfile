@@ -15,6 +15,10 @@ FROM ${RUNTIME_IMAGE}
 # Slack is reached by TLS.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /relay /relay
+ARG VERSION=development
+LABEL org.opencontainers.image.title="slackrelay" \
+      org.opencontainers.image.description="Throttled notifications for Slack, with limits that all replicas share" \
+      org.opencontainers.image.version="${VERSION}"
 ENV RELAY_LISTEN=:8080 RELAY_OPS_LISTEN=:9090
 EXPOSE 8080 9090
 USER 65532:65532

@@ -2,9 +2,11 @@
 GO ?= go
 GOLANGCI_VERSION = v2.15.0
 HELM_VERSION = v3.22.0
+# A tag, as the chart writes it.
+VERSION = $(patsubst v%,%,$(shell git describe --always --dirty))
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test race lint chart page bench soak fuzz run image imagetest servers redis luacheck
+.PHONY: help test race lint chart page bench soak fuzz run image imagetest notes servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -18,7 +20,7 @@ lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
 	$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) run ./...
 	luacheck --quiet lua
 
-chart: $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm, and the alerts with promtool
+chart: redis $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm, and the alerts with promtool
 	@command -v promtool >/dev/null || .ci/install prometheus
 	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/... $(ARGS)
 
@@ -48,10 +50,13 @@ run: ## run the relay with configs/relay.yaml
 	$(GO) run ./cmd/relay serve --config configs/relay.yaml
 
 image: ## build the image with docker, podman or buildah (BUILDER=...)
-	$(or $(BUILDER),docker) build -t slackrelay:$(shell git describe --always --dirty) --build-arg VERSION=$(shell git describe --always --dirty) .
+	$(or $(BUILDER),docker) build -t slackrelay:$(VERSION) --build-arg VERSION=$(VERSION) .
 
 imagetest: ## build the image with buildah, from base images made here, and run the program in it (needs root)
 	.ci/image
+
+notes: ## print the release notes of the newest version
+	@awk '/^## \[/ {n++} n == 1' CHANGELOG.md
 
 redis:
 	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || .ci/install redis-server

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -191,6 +190,35 @@ config: |
 	require.Equal(t, object{"name": "senders", "secret": object{"secretName": "senders"}}, volume)
 }
 
+// A pod is given the time that the relay takes to stop.
+func TestTheGracePeriod(t *testing.T) {
+	pod := at[object](t, render(t)["Deployment/my-relay"], "spec", "template", "spec")
+	require.Equal(t, 45, pod["terminationGracePeriodSeconds"])
+	require.NotContains(t, at[object](t, pod, "containers", 0), "lifecycle", "the relay drains by itself")
+	pod = at[object](t, render(t, "--set", "preStopSeconds=5,drain=20s")["Deployment/my-relay"], "spec", "template", "spec")
+	require.Equal(t, 5, at[int](t, pod, "containers", 0, "lifecycle", "preStop", "sleep", "seconds"))
+	for set, needed := range map[string]string{
+		"drain=25.5s": "46", "drain=1m30s": "110", "preStopSeconds=21": "46", "drain=1500ms,terminationGracePeriodSeconds=21": "22",
+	} {
+		out, err := helm(t, "template", "my", "relay", "--set", set)
+		require.Error(t, err, set)
+		require.Contains(t, out, "terminationGracePeriodSeconds")
+		require.Contains(t, out, "must be "+needed+" at least", set)
+	}
+}
+
+func TestTracesAndLogs(t *testing.T) {
+	objects := render(t, "--set", "traces.endpoint=http://collector:4318,traces.headers=key=s3cret,traces.ratio=0.25,logBurst=0,"+
+		"env.OTEL_RESOURCE_ATTRIBUTES=team=a,channels[0].name=a,channels[0].ingressToken=in")
+	env := environment(t, objects)
+	require.Contains(t, env, "OTEL_RESOURCE_ATTRIBUTES=team=a")
+	stdout, stderr, err := check(t, env)
+	require.NoError(t, err, stderr)
+	for _, line := range []string{"otlp_endpoint: http://collector:4318", "otlp_headers: '********'", "trace_ratio: 0.25", "log_burst: 0"} {
+		require.Contains(t, stdout, line)
+	}
+}
+
 func TestTLS(t *testing.T) {
 	objects := render(t, "--set", "tls.secretName=cert,tls.clientCertificates=true")
 	env := environment(t, objects)
@@ -210,6 +238,30 @@ func TestAnExistingSecret(t *testing.T) {
 	out, err := helm(t, "template", "my", "relay", "--set", "existingSecret=mine,channels[0].name=a,channels[0].ingressToken=x")
 	require.Error(t, err)
 	require.Contains(t, out, "belong into the Secret mine")
+}
+
+// What docs/operating.md says of values are values.
+func TestTheTableOfValues(t *testing.T) {
+	text, err := os.ReadFile("../docs/operating.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(text), "## Kubernetes")
+	require.True(t, found)
+	defaults, err := os.ReadFile("relay/values.yaml")
+	require.NoError(t, err)
+	var values object
+	require.NoError(t, yaml.Unmarshal(defaults, &values))
+	rows := regexp.MustCompile("(?m)^\\| (`[^|]+) \\|").FindAllStringSubmatch(table, -1)
+	require.Greater(t, len(rows), 7)
+	for _, row := range rows {
+		for _, found := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			name := found[1]
+			var at any = values
+			for step := range strings.SplitSeq(name, ".") {
+				require.Contains(t, at, step, name)
+				at = at.(object)[step]
+			}
+		}
+	}
 }
 
 func TestAChannelNeedsAName(t *testing.T) {
@@ -263,59 +315,6 @@ prometheusRule: {enabled: true}
 	require.Contains(t, at[string](t, rules[3], "annotations", "summary"), "{{ $labels.channel }}", "Prometheus fills it in, not helm")
 }
 
-// metricNames are the names of all metrics in the source.
-func metricNames(t *testing.T) []string {
-	t.Helper()
-	var known []string
-	for _, pattern := range []string{"../server/*.go", "../pipeline/*.go", "../cmd/relay/*.go"} {
-		files, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		for _, file := range files {
-			source, err := os.ReadFile(file)
-			require.NoError(t, err)
-			for _, name := range regexp.MustCompile(`"(relay_[a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
-				known = append(known, name[1])
-			}
-		}
-	}
-	return known
-}
-
-// The alerts fire when they should, by promtool, and every metric that they ask for exists.
-func TestAlerts(t *testing.T) {
-	for _, args := range [][]string{{"check", "rules", "relay/files/alerts.yaml"}, {"test", "rules", "testdata/alerts_test.yaml"}} {
-		out, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	text, err := os.ReadFile("relay/files/alerts.yaml")
-	require.NoError(t, err)
-	known := metricNames(t)
-	asked := regexp.MustCompile(`relay_[a-z_]+`).FindAllString(string(text), -1)
-	require.NotEmpty(t, asked)
-	for _, name := range asked {
-		require.Contains(t, known, name)
-	}
-}
-
-// Every code by which Slack refuses a credential is one that the alert knows.
-func TestTheAlertOfRefusedTokens(t *testing.T) {
-	alerts, err := os.ReadFile("relay/files/alerts.yaml")
-	require.NoError(t, err)
-	pattern := regexp.MustCompile(`relay_channel_paused\{reason=~"([^"]+)"\}`).FindSubmatch(alerts)
-	require.NotNil(t, pattern)
-	refused := regexp.MustCompile("^(?:" + string(pattern[1]) + ")$")
-	source, err := os.ReadFile("../notifier/codes.go")
-	require.NoError(t, err)
-	codes := regexp.MustCompile(`"([a-z_]+)": badToken`).FindAllSubmatch(source, -1)
-	require.Greater(t, len(codes), 10)
-	for _, code := range codes {
-		require.Regexp(t, refused, string(code[1]))
-	}
-	for _, reason := range []string{"rate_limited", "workspace_budget", "network", "timeout", "slack_unavailable", "by hand", ""} {
-		require.NotRegexp(t, refused, reason)
-	}
-}
-
 // What relay check would refuse, helm refuses before anything is installed.
 func TestTheSchemaOfValues(t *testing.T) {
 	for says, set := range map[string]string{
@@ -333,6 +332,8 @@ func TestTheSchemaOfValues(t *testing.T) {
 		"replicas":               "replicas=3",
 		"canary.interval":        "canary.interval=often",
 		"redis.addrs.0":          "redis.addrs[0]=nowhere",
+		"traces.ratio":           "traces.ratio=2",
+		"traces.endpoint":        "traces.endpoint=collector:4318",
 	} {
 		out, err := helm(t, "template", "my", "relay", "--set", set)
 		require.Error(t, err, set)

@@ -58,11 +58,12 @@ var grafana = []panel{
 		{`sum by (decided_by) (rate(relay_limiter_decisions_total[$__rate_interval])) * 60`, "{{decided_by}}"},
 	}},
 	{"Ledger imbalance", "short", "0, or something is wrong.", 8, []query{{`max by (channel) (abs(relay_ledger_imbalance{channel=~"$channel"}))`, "{{channel}}"}}},
-	{"Redis, replicas, canary", "short", "Replicas that share the limits; 1 while all reach Redis; 1 while the canary is missing; configurations in effect.", 8, []query{
+	{"Redis, replicas, canary", "short", "Replicas that share the limits; 1 while all reach Redis; 1 while the canary is missing; configurations in effect, versions that run.", 8, []query{
 		{`max(relay_replicas)`, "replicas"},
 		{`min(relay_redis_up)`, "redis up"},
 		{`max(relay_canary_missing)`, "canary missing"},
 		{`count(count by (hash) (relay_config_info))`, "configurations"},
+		{`count(count by (version) (relay_build_info))`, "versions"},
 	}},
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 )
 
@@ -20,6 +22,14 @@ func newVersion() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// buildInfo tells Prometheus which version runs.
+func buildInfo() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "relay_build_info", Help: "1, with the version of the relay and of Go.",
+		ConstLabels: prometheus.Labels{"version": versionText(), "go_version": runtime.Version()},
+	}, func() float64 { return 1 })
 }
 
 // versionText is the version that was stamped in, else what the Go toolchain knows.

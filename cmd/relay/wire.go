@@ -71,7 +71,7 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 		return nil, err
 	}
 	r.metrics, r.canary = pipeline.NewMetrics(r.registry), pipeline.NewCanaryMetrics(r.registry)
-	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(),
 		server.NewGauges(func() *pipeline.Status { return r.status() }))
 	if around.lines != nil {
 		r.registry.MustRegister(around.lines)

@@ -30,6 +30,43 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.existingSecret | default (include "relay.fullname" .) -}}
 {{- end -}}
 
+{{/* The Redis of bundledRedis has a name of its own: the selector of the relay's Services must not match it. */}}
+{{- define "relay.redisName" -}}
+{{- include "relay.fullname" . -}}-redis
+{{- end -}}
+
+{{- define "relay.redisSelectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}-redis
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "relay.redisLabels" -}}
+{{ include "relay.redisSelectorLabels" . }}
+app.kubernetes.io/component: redis
+app.kubernetes.io/part-of: {{ .Chart.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{/* A duration like 1m30s in seconds, as a number with a fraction. */}}
+{{- define "relay.seconds" -}}
+{{- $units := dict "ns" 1e-9 "us" 1e-6 "µs" 1e-6 "ms" 1e-3 "s" 1.0 "m" 60.0 "h" 3600.0 -}}
+{{- $total := 0.0 -}}
+{{- range regexFindAll "[0-9.]+(ns|us|µs|ms|s|m|h)" . -1 -}}
+{{- $total = addf $total (mulf (regexFind "[0-9.]+" .) (get $units (regexFind "[a-zµ]+" .))) -}}
+{{- end -}}
+{{- $total -}}
+{{- end -}}
+
+{{/* How long a pod may take to stop: at least preStop, drain, 10 s for requests in hand and 10 s for the message on its way. */}}
+{{- define "relay.gracePeriod" -}}
+{{- $needed := addf .Values.preStopSeconds (include "relay.seconds" .Values.drain) 20 | ceil | int -}}
+{{- if lt (int .Values.terminationGracePeriodSeconds) $needed -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d: with preStopSeconds and drain it must be %d at least, or pods are killed with messages on their way" (int .Values.terminationGracePeriodSeconds) $needed) -}}
+{{- end -}}
+{{- int .Values.terminationGracePeriodSeconds -}}
+{{- end -}}
+
 {{- define "relay.channelNames" -}}
 {{- $names := list -}}
 {{- range .Values.channels -}}
