@@ -46,9 +46,27 @@ func pages() http.Handler {
 // seen is what the stream tells each second.
 type seen struct {
 	Ready    readiness                `json:"ready"`
+	Shared   shared                   `json:"shared"`
 	Channels []pipeline.ChannelStatus `json:"channels"`
 	Config   string                   `json:"config"` // its hash
 	May      permission               `json:"may"`
+}
+
+// shared is how the state that replicas share stands.
+type shared struct {
+	Redis    string `json:"redis"` // "up", "away", or "none" where all is in memory
+	Replicas int64  `json:"replicas"`
+}
+
+func (s *Server) shared(ctx context.Context) shared {
+	state := shared{Redis: "up", Replicas: s.opts.Status.Health().Replicas}
+	switch {
+	case !s.opts.Status.Durable():
+		state.Redis = "none"
+	case s.opts.Status.Ping(ctx) != nil:
+		state.Redis = "away"
+	}
+	return state
 }
 
 // permission says what who looks may do.
@@ -114,7 +132,7 @@ func (n *snapshots) get(ctx context.Context, look func(ctx context.Context, befo
 func (s *Server) look(ctx context.Context, before seen) seen {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	now := seen{Config: s.opts.Config().Hash, Channels: before.Channels}
+	now := seen{Config: s.opts.Config().Hash, Channels: before.Channels, Shared: s.shared(ctx)}
 	now.Ready, _ = s.readiness(ctx)
 	all, err := s.opts.Status.All(ctx)
 	if err != nil {

@@ -150,6 +150,7 @@ func TestTheStream(t *testing.T) {
 		require.True(t, lines.Scan())
 		var said struct {
 			Ready    struct{ Status string }
+			Shared   map[string]any
 			Channels []struct{ Channel string }
 			Config   string
 			May      map[string]bool
@@ -158,6 +159,7 @@ func TestTheStream(t *testing.T) {
 		require.Equal(t, "ok", said.Ready.Status)
 		require.Equal(t, "alerts", said.Channels[0].Channel)
 		require.Equal(t, "abc", said.Config)
+		require.Equal(t, map[string]any{"redis": "none", "replicas": 1.0}, said.Shared)
 		require.Equal(t, map[string]bool{"read": false, "change": false, "token": true}, said.May)
 		require.True(t, lines.Scan(), "an empty line")
 	}

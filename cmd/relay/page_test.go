@@ -140,6 +140,8 @@ func TestDashboard(t *testing.T) {
 	}
 	b.shows(t, "Disk full on db-59")
 	b.shows(t, "category: 5 of 5")
+	b.shows(t, "Redis up · 1 replica · Slack ok")
+	b.shows(t, "dropping: a limit is reached")
 	require.NotContains(t, b.text(t), "Send again", "nobody signed in")
 	var points int
 	require.Eventually(t, func() bool {
@@ -171,6 +173,8 @@ func TestDashboard(t *testing.T) {
 	b.do(t, chromedp.SendKeys("input[name=matcher]", "category=web"), chromedp.SendKeys("input[name=author]", "eve"), chromedp.SendKeys("input[name=reason]", "deploy\n"))
 	b.shows(t, "category=web")
 	require.Equal(t, 1, relay.take(t, "alerts", event{Title: "x", Category: "web"}).Muted)
+	b.picture(t, "phone signed in", 390, true)
+	b.do(t, chromedp.EmulateViewport(1280, 900))
 
 	b.do(t, chromedp.Click(`//button[.//h3[text()="quiet"]]`))
 	b.shows(t, "quiet: the last hour")
@@ -187,10 +191,26 @@ func TestThePreview(t *testing.T) {
 	b := openBrowser(t)
 	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(relay.ops+"/"))
 	b.shows(t, "What Slack would show")
+	b.shows(t, "Redis none")
 	b.shows(t, "🟡 <b>Disk full</b> & more")
 	require.Empty(t, b.complaints())
 	relay.kill()
 	b.shows(t, "connection lost")
+}
+
+// While Redis is away the page goes on, and says so.
+func TestTheDashboardWithoutRedis(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_REPLICAS=1")...)
+	b := openBrowser(t)
+	b.do(t, chromedp.Navigate(relay.ops+"/"))
+	b.shows(t, "Redis up")
+	redis.Kill()
+	b.shows(t, "Redis away")
+	b.shows(t, "channel alerts goes on without it (local)")
+	redis.Up()
+	b.shows(t, "Redis up")
 }
 
 // Who may not read sees counts and no texts; what changes state is refused, also for who comes from another site's page.

@@ -52,9 +52,19 @@ function lasting(s) {
   return Math.floor(s / 3600) + ' h ' + Math.floor((s % 3600) / 60) + ' min';
 }
 
+// A channel drops while its count grows, and for a minute after.
+const droppedAt = {};
+function watchDrops(channels) {
+  for (const ch of channels) {
+    const before = droppedAt[ch.channel];
+    if (!before || before.count !== ch.ledger.dropped) droppedAt[ch.channel] = { count: ch.ledger.dropped, at: before ? Date.now() : 0 };
+  }
+}
+
 function stateOf(ch) {
   if (ch.state.paused_until) return ['bad', 'paused: ' + ch.state.reason];
   if (ch.state.fallback) return ['warn', 'without Redis (' + ch.state.fallback + ')'];
+  if (Date.now() - droppedAt[ch.channel].at < 60000) return ['warn', 'dropping: a limit is reached'];
   if (ch.ledger.pending > 0) return ['good', 'sending'];
   return ['good', 'idle'];
 }
@@ -115,10 +125,10 @@ function silences(list, channel) {
     act('The silence is made.', () => api('/silences', 'POST', { channel, matchers: [matcher], for: form.get('for'), author: form.get('author'), reason: form.get('reason') }));
     event.target.reset();
   };
-  return html`${shown.length ? html`<table><thead><tr><th>mutes</th><th>until</th><th>by</th><th>why</th><th></th></tr></thead><tbody>
+  return html`${shown.length ? html`<div class="scroll" tabindex="0" role="region" aria-label="Silences"><table><thead><tr><th>mutes</th><th>until</th><th>by</th><th>why</th><th></th></tr></thead><tbody>
     ${shown.map((s) => html`<tr><td class="what">${s.matchers.map((m) => `${m.field}${m.not ? '!' : ''}${m.is !== undefined ? '=' + m.is : m.in ? ' in ' + m.in.join(', ') : '=~' + m.matches}`).join(' and ') || '(hidden)'}</td>
     <td>${new Date(s.ends_at).toLocaleString()}</td><td>${s.author}</td><td>${s.reason}</td>
-    <td>${state.now.may.change ? html`<button class="act" @click=${() => act('The silence ended.', () => api('/silences/' + s.id, 'DELETE'))}>End</button>` : nothing}</td></tr>`)}</tbody></table>` : html`<p class="soft">No silences.</p>`}
+    <td>${state.now.may.change ? html`<button class="act" @click=${() => act('The silence ended.', () => api('/silences/' + s.id, 'DELETE'))}>End</button>` : nothing}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">No silences.</p>`}
     ${state.now.may.change ? html`<form class="inline" @submit=${add}>
       <input name="matcher" required placeholder="category=disk" aria-label="matcher" size="18"><input name="for" required value="2h" aria-label="for how long" size="4">
       <input name="author" required placeholder="who" aria-label="author" size="8"><input name="reason" required placeholder="why" aria-label="reason" size="14"><button class="act">Silence</button></form>` : nothing}`;
@@ -152,6 +162,13 @@ function detail() {
       ${preview.length ? preview.map((m) => html`<div class="message ${m.kind}"><b>${m.headline}</b>${m.text}</div>`) : html`<p class="soft">No messages yet.</p>`}</section>` : nothing}`;
 }
 
+// outside is how Redis and Slack stand.
+function outside({ shared, channels }) {
+  const waiting = channels.filter((c) => c.state.paused_until).length;
+  return html`Redis <b class=${{ up: 'good', away: 'bad' }[shared.redis] || 'warn'}>${shared.redis}</b> · ${shared.replicas === 1 ? '1 replica' : count(shared.replicas) + ' replicas'}
+    · Slack <b class=${waiting ? 'warn' : 'good'}>${waiting ? `waits in ${waiting} of ${channels.length}` : 'ok'}</b>`;
+}
+
 function head() {
   const ready = state.now && state.now.ready;
   const kind = !state.live ? 'bad' : ready.status === 'ok' ? 'good' : ready.status === 'degraded' ? 'warn' : 'bad';
@@ -161,6 +178,7 @@ function head() {
     if (answer.ok) location.reload(); else tell('That is not the admin token.');
   };
   return html`<h1>relay</h1><span class="state ${kind}" role="status">${state.live ? ready.status : 'connection lost'}</span>
+    <span class="soft">${state.now ? outside(state.now) : nothing}</span>
     <span class="soft grow">${ready ? ready.reasons.join('; ') : ''}</span>
     ${state.now && state.now.may.token && !state.now.may.change ? html`<form class="inline" @submit=${signIn}><input type="password" name="token" required autocomplete="current-password" placeholder="admin token" aria-label="admin token"><button class="act">Sign in</button></form>` : nothing}`;
 }
@@ -188,7 +206,7 @@ function chart(series) {
   const stepped = uPlot.paths.stepped({ align: 1 }), line = (name, fill) => ({ label: name, stroke: color(name), fill: fill ? color(name) + '33' : undefined, width: 2, paths: stepped, points: { show: false } });
   const axis = { stroke: color('soft'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
   plot = new uPlot({ width, height: 220, legend: { show: false }, cursor: { drag: { x: false, y: false } }, scales: { y: { range: (_, low, high) => [0, Math.max(5, high)] } },
-    axes: [{ ...axis, values: (_, at) => at.map((s) => new Date(s * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 44 }], series: [{}, line('received', true), line('sent'), line('dropped')] }, data, at);
+    axes: [{ ...axis, size: 30, values: (_, at) => at.map((s) => new Date(s * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 44 }], series: [{}, line('received', true), line('sent'), line('dropped')] }, data, at);
   plot.colors = color('ink');
 }
 addEventListener('resize', () => state.detail.series && chart(state.detail.series));
@@ -199,6 +217,7 @@ function connect() {
   stream.onmessage = (message) => {
     state.now = JSON.parse(message.data);
     state.live = true;
+    watchDrops(state.now.channels);
     const names = state.now.channels.map((c) => c.channel), wanted = decodeURIComponent(location.hash.slice(1));
     if (!names.includes(state.selected)) state.selected = names.includes(wanted) ? wanted : names[0];
     draw();
