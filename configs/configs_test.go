@@ -304,6 +304,10 @@ func TestNoFaultHoldsASecret(t *testing.T) {
 	_, err := load(t, "redis_url: \"nonsense://user:hunter2@x\"\n", "RELAY_CHANNEL_DEFAULT_SLACK_WEBHOOK_URL=hunter2")
 	require.True(t, configs.IsInvalid(err))
 	require.NotContains(t, err.Error(), "hunter2")
+	_, err = load(t, "otlp_endpoint: http://user:hunter2@x\ntrace_ratio: .nan\n")
+	require.ErrorContains(t, err, "otlp_endpoint has a user in it")
+	require.ErrorContains(t, err, "trace_ratio is NaN; it must be between 0 and 1")
+	require.NotContains(t, err.Error(), "hunter2")
 	for _, file := range []string{
 		"slack_token: 4711\n", "slack_token: [4711]\n", "channels: [{name: a, ingress_token: 4711}]\n", "x4711\n", "slack_token: {a: 4711\n", "- 4711\n",
 	} {

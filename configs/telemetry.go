@@ -12,13 +12,17 @@ func (c *Config) validateTelemetry(v *validator) {
 	if c.LogBurst < 0 || c.LogBurst > maxLogBurst {
 		v.fault("log_burst", "is %d; it must be between 0 and %d", c.LogBurst, maxLogBurst)
 	}
-	if c.OtlpEndpoint != "" && !isWebURL(c.OtlpEndpoint) {
+	switch u, err := url.Parse(c.OtlpEndpoint); {
+	case c.OtlpEndpoint == "":
+	case err != nil || !isWebURL(c.OtlpEndpoint):
 		v.fault("otlp_endpoint", "must be an http or https URL, like http://otel-collector:4318")
+	case u.User != nil:
+		v.fault("otlp_endpoint", "has a user in it, and is no secret; write otlp_headers=Authorization=Basic%%20...")
 	}
 	if _, ok := c.TraceHeaders(); !ok {
 		v.fault("otlp_headers", "is not of the form name=value,name=value")
 	}
-	if c.TraceRatio < 0 || c.TraceRatio > 1 {
+	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // nor NaN
 		v.fault("trace_ratio", "is %g; it must be between 0 and 1", c.TraceRatio)
 	}
 }
