@@ -186,12 +186,15 @@ func TestDashboard(t *testing.T) {
 // Without Slack, the page shows what Slack would.
 func TestThePreview(t *testing.T) {
 	t.Parallel()
-	relay := startRelay(t, "RELAY_CHANNELS=alerts")
+	relay := startRelay(t, "RELAY_CHANNELS=alerts", "RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=1")
 	relay.take(t, "alerts", event{Title: "<b>Disk full</b> & more", Category: "disk"})
 	b := openBrowser(t)
 	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(relay.ops+"/"))
 	b.shows(t, "What Slack would show")
 	b.shows(t, "Redis none")
+	b.shows(t, "Slack none: shown below")
+	b.shows(t, "a limit is reached")
+	b.accessible(t)
 	b.shows(t, "🟡 <b>Disk full</b> & more")
 	require.Empty(t, b.complaints())
 	relay.kill()

@@ -65,6 +65,7 @@ function stateOf(ch) {
   if (ch.state.paused_until) return ['bad', 'paused: ' + ch.state.reason];
   if (ch.state.fallback) return ['warn', 'without Redis (' + ch.state.fallback + ')'];
   if (Date.now() - droppedAt[ch.channel].at < 60000) return ['warn', 'dropping: a limit is reached'];
+  if (ch.levels.some((v) => v.retry_after > 0)) return ['warn', 'a limit is reached'];
   if (ch.ledger.pending > 0) return ['good', 'sending'];
   return ['good', 'idle'];
 }
@@ -159,14 +160,14 @@ function detail() {
     </section></div>
     <section class="card" aria-labelledby="dropped"><h2 id="dropped">Last drops</h2>${drops(dropped, name)}</section>
     ${shown ? html`<section class="card" aria-labelledby="preview"><h2 id="preview">What Slack would show</h2>
-      ${preview.length ? preview.map((m) => html`<div class="message ${m.kind}"><b>${m.headline}</b>${m.text}</div>`) : html`<p class="soft">No messages yet.</p>`}</section>` : nothing}`;
+      ${preview.length ? html`<div class="messages" tabindex="0" role="region" aria-label="Messages, the newest first">${preview.map((m) => html`<div class="message ${m.kind}"><b>${m.headline}</b>${m.text}</div>`)}</div>` : html`<p class="soft">No messages yet.</p>`}</section>` : nothing}`;
 }
 
 // outside is how Redis and Slack stand.
 function outside({ shared, channels }) {
   const waiting = channels.filter((c) => c.state.paused_until).length;
   return html`Redis <b class=${{ up: 'good', away: 'bad' }[shared.redis] || 'warn'}>${shared.redis}</b> · ${shared.replicas === 1 ? '1 replica' : count(shared.replicas) + ' replicas'}
-    · Slack <b class=${waiting ? 'warn' : 'good'}>${waiting ? `waits in ${waiting} of ${channels.length}` : 'ok'}</b>`;
+    · Slack <b class=${waiting || state.detail.shown ? 'warn' : 'good'}>${waiting ? `waits in ${waiting} of ${channels.length}` : state.detail.shown ? 'none: shown below' : 'ok'}</b>`;
 }
 
 function head() {
