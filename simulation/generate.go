@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"slackrelay/events"
@@ -34,7 +33,7 @@ func Generate(kind string, n int, seed uint64) (Trace, error) {
 		at, category := next(random)
 		trace[i] = Event{At: at, Category: names[category], Severity: severity(random)}
 	}
-	slices.SortStableFunc(trace, func(a, b Event) int { return int(a.At - b.At) })
+	trace.sort()
 	return trace, nil
 }
 

@@ -2,12 +2,16 @@ package simulation
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"slackrelay/lua/redistest"
 	"slackrelay/outbox"
@@ -108,6 +112,21 @@ func TestGeneratedTraces(t *testing.T) {
 	}
 	_, err := Generate("odd", 1, 1)
 	require.ErrorContains(t, err, `there is no trace of kind "odd"; known are`)
+}
+
+// Events of the same time stay in the order in which they came.
+func TestTracesAreInOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var trace Trace
+		for i, at := range rapid.SliceOf(rapid.IntRange(0, 5)).Draw(t, "times") {
+			trace = append(trace, Event{At: time.Duration(at), ID: strconv.Itoa(i)})
+		}
+		want := slices.Clone(trace)
+		slices.SortStableFunc(want, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+		trace.sort()
+		require.Equal(t, want, trace)
+	})
 }
 
 func TestTracesInFiles(t *testing.T) {

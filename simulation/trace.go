@@ -3,6 +3,7 @@ package simulation
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -58,13 +59,38 @@ func ReadTrace(in io.Reader) (Trace, error) {
 	if dated > 0 && dated < len(trace) {
 		return nil, fmt.Errorf("some lines have a date in at, others seconds; use one of them")
 	}
-	slices.SortStableFunc(trace, func(a, b Event) int { return int(a.At - b.At) })
+	trace.sort()
 	if dated > 0 && len(trace) > 0 {
 		for i := len(trace) - 1; i >= 0; i-- {
 			trace[i].At -= trace[0].At
 		}
 	}
 	return trace, nil
+}
+
+// sort sorts by time; events of one time keep their order. Their places are sorted, then each event moves once: events are long.
+func (t Trace) sort() {
+	type place struct {
+		at time.Duration
+		i  int
+	}
+	places := make([]place, len(t))
+	for i := range t {
+		places[i] = place{t[i].At, i}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.i, b.i)) })
+	for i := range places { // of each cycle of moves, the first one goes through it
+		moved, to := t[i], i
+		for {
+			from := places[to].i
+			places[to].i = to
+			if from == i {
+				t[to] = moved
+				break
+			}
+			t[to], to = t[from], from
+		}
+	}
 }
 
 // parseLine reads a line; date tells that its time is a date, as the time since 2000.
