@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,6 +54,16 @@ func TestBundledRedis(t *testing.T) {
 	claim := at[object](t, objects["StatefulSet/my-relay-redis"], "spec", "volumeClaimTemplates", 0)
 	require.Equal(t, "2Gi", at[string](t, claim, "spec", "resources", "requests", "storage"))
 	require.Equal(t, "/data", at[string](t, redisContainer(t, objects), "volumeMounts", 0, "mountPath"))
+}
+
+// The command of docs/operating.md installs something that the relay can start with.
+func TestTheInstallCommand(t *testing.T) {
+	text, err := os.ReadFile("../docs/operating.md")
+	require.NoError(t, err)
+	set := regexp.MustCompile(`helm install relay helm/relay (--set) (\S+)`).FindSubmatch(text)
+	require.NotNil(t, set)
+	_, stderr, err := check(t, environment(t, render(t, string(set[1]), string(set[2]))))
+	require.NoError(t, err, stderr)
 }
 
 func redisContainer(t *testing.T, objects map[string]object) object {
