@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -52,6 +53,15 @@ func (c *Config) Redis() (*redis.UniversalOptions, error) {
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return opts, nil
+}
+
+// Channel finds a channel by its name; "" = the first.
+func (c *Config) Channel(name string) (Channel, bool) {
+	i := slices.IndexFunc(c.Channels, func(ch Channel) bool { return ch.Name == cmp.Or(name, c.Channels[0].Name) })
+	if i < 0 {
+		return Channel{}, false
+	}
+	return c.Channels[i], true
 }
 
 // Policies are what the channels do while Redis is away.

@@ -9,9 +9,7 @@ import (
 const maxLogBurst = 1_000_000
 
 func (c *Config) validateTelemetry(v *validator) {
-	if c.LogBurst < 0 || c.LogBurst > maxLogBurst {
-		v.fault("log_burst", "is %d; it must be between 0 and %d", c.LogBurst, maxLogBurst)
-	}
+	v.within("log_burst", c.LogBurst, 0, maxLogBurst)
 	switch u, err := url.Parse(c.OtlpEndpoint); {
 	case c.OtlpEndpoint == "":
 	case err != nil || !isWebURL(c.OtlpEndpoint):
@@ -27,11 +25,8 @@ func (c *Config) validateTelemetry(v *validator) {
 	}
 }
 
-// TraceURL is where traces are posted: the endpoint as OpenTelemetry means it, without the path of the signal. "" = nowhere.
+// TraceURL is where traces are posted: the endpoint as OpenTelemetry means it, without the path of the signal.
 func (c *Config) TraceURL() string {
-	if c.OtlpEndpoint == "" {
-		return ""
-	}
 	if strings.HasSuffix(c.OtlpEndpoint, tracesPath) {
 		return c.OtlpEndpoint
 	}

@@ -116,9 +116,7 @@ func TestBundledRedisRefuses(t *testing.T) {
 		"redis.waitReplicas": "redisPassword=x,redis.waitReplicas=1",
 		"appendfsync":        "redisPassword=x,bundledRedis.appendfsync=no",
 	} {
-		out, err := helm(t, "template", "my", "relay", "--set", "bundledRedis.enabled=true,"+set)
-		require.Error(t, err, set)
-		require.Contains(t, strings.ReplaceAll(out, "/", "."), says, out)
+		require.Contains(t, refused(t, "bundledRedis.enabled=true,"+set), says, set)
 	}
 	objects := render(t, "--set", "bundledRedis.enabled=true,existingSecret=mine")
 	require.Equal(t, "mine", at[string](t, redisContainer(t, objects), "env", 0, "valueFrom", "secretKeyRef", "name"))

@@ -10,7 +10,7 @@ type Asker struct{ channel *intakeChannel }
 
 // Asker makes an Asker of the channel.
 func (c Channel) Asker() *Asker {
-	return &Asker{&intakeChannel{Channel: c, fair: c.fairness(), levels: map[string][]ratelimit.Level{}}}
+	return &Asker{newIntakeChannel(c)}
 }
 
 // Scope is what the limits are asked about.
@@ -18,5 +18,5 @@ func (a *Asker) Scope() ratelimit.Scope { return a.channel.scope() }
 
 // Ask makes the request for an event; the id is left to the caller.
 func (a *Asker) Ask(e *events.Event) ratelimit.Request {
-	return ratelimit.Request{Levels: a.channel.levelsOf(e), Category: e.Category, Headroom: a.channel.headroom(*e), Fairness: a.channel.fair}
+	return a.channel.request(e)
 }

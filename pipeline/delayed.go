@@ -81,9 +81,8 @@ func (ch *intakeChannel) again(waiting outbox.Waiting) (ratelimit.Request, event
 		return ratelimit.Request{}, events.Event{}, err
 	}
 	e := all[0]
-	return ratelimit.Request{
-		ID: dedupeID(e), Levels: ch.levelsOf(&e), Category: e.Category, Headroom: ch.headroom(e), Fairness: ch.fair,
-		Handling: ch.Handling, Event: ch.about(&e, "", fingerprint), Delayed: waiting.Number,
-		Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: waiting.Payload},
-	}, e, nil
+	request := ch.request(&e)
+	request.ID, request.Delayed, request.Handling, request.Event = dedupeID(e), waiting.Number, ch.Handling, ch.about(&e, "", fingerprint)
+	request.Enqueue = &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: waiting.Payload}
+	return request, e, nil
 }

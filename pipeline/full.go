@@ -29,17 +29,13 @@ func newFull(log *slog.Logger) *full { return &full{log: log, dropped: map[fullL
 func (f *full) decided(ctx context.Context, all []events.Event, decisions []ratelimit.Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i := 0; i < len(decisions); {
-		e, d, n := &all[i], decisions[i], 1
-		for ; i+n < len(decisions) && alike(e, &all[i+n], d, decisions[i+n]); n++ { // a storm is looked at once
-		}
-		i += n
-		switch d.Outcome { //nolint:exhaustive // what tells nothing of how full a level is
+	for i, n := range runs(all, decisions) {
+		switch decisions[i].Outcome { //nolint:exhaustive // what tells nothing of how full a level is
 		case ratelimit.Dropped:
-			f.drops(ctx, e, d, n)
+			f.drops(ctx, &all[i], decisions[i], n)
 		case ratelimit.Admitted:
 			if len(f.dropped) > 0 {
-				f.fits(ctx, e)
+				f.fits(ctx, &all[i])
 			}
 		}
 	}

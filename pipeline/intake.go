@@ -71,7 +71,7 @@ func NewIntake(opts IntakeOptions) *Intake {
 	}
 	in := &Intake{opts: opts, full: newFull(opts.Logger), channels: map[string]*intakeChannel{}}
 	for _, c := range opts.Channels {
-		in.channels[c.Name] = &intakeChannel{Channel: c, fair: c.fairness(), levels: map[string][]ratelimit.Level{}}
+		in.channels[c.Name] = newIntakeChannel(c)
 	}
 	return in
 }
@@ -102,22 +102,16 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 	}
 	for i := range all {
 		e := &all[i]
-		requests[i] = ratelimit.Request{
-			Levels:   ch.levelsOf(e),
-			Category: e.Category,
-			Headroom: ch.headroom(*e),
-			Fairness: ch.fair,
-			Handling: ch.Handling,
-			Event:    ch.about(e, bundle, anyName),
-			Complete: func(r *ratelimit.Request) error {
-				payload, err := json.Marshal(e)
-				if err != nil {
-					return fmt.Errorf("encode event %s: %w", e.ID, err)
-				}
-				r.ID, r.Enqueue = dedupeID(*e), &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload}
-				r.Event = ch.about(e, bundle, fingerprint)
-				return nil
-			},
+		requests[i] = ch.request(e)
+		requests[i].Handling, requests[i].Event = ch.Handling, ch.about(e, bundle, anyName)
+		requests[i].Complete = func(r *ratelimit.Request) error {
+			payload, err := json.Marshal(e)
+			if err != nil {
+				return fmt.Errorf("encode event %s: %w", e.ID, err)
+			}
+			r.ID, r.Enqueue = dedupeID(*e), &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload}
+			r.Event = ch.about(e, bundle, fingerprint)
+			return nil
 		}
 	}
 	return requests
@@ -191,6 +185,15 @@ type intakeChannel struct {
 
 	mu     sync.RWMutex
 	levels map[string][]ratelimit.Level // by category, where nothing else decides
+}
+
+func newIntakeChannel(c Channel) *intakeChannel {
+	return &intakeChannel{Channel: c, fair: c.fairness(), levels: map[string][]ratelimit.Level{}}
+}
+
+// request is what the limits are asked for an event.
+func (ch *intakeChannel) request(e *events.Event) ratelimit.Request {
+	return ratelimit.Request{Levels: ch.levelsOf(e), Category: e.Category, Headroom: ch.headroom(*e), Fairness: ch.fair}
 }
 
 // maxLevels bounds the categories whose levels are kept.

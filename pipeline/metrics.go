@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"iter"
 	"sync"
 	"time"
 
@@ -69,13 +70,25 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 }
 
 func (m *Metrics) taken(all []events.Event, decisions []ratelimit.Decision) {
-	for i := 0; i < len(decisions); {
-		e, d, n := &all[i], decisions[i], 1
-		for ; i+n < len(decisions) && alike(e, &all[i+n], d, decisions[i+n]); n++ { // a storm is counted at once
+	for i, n := range runs(all, decisions) {
+		m.received.WithLabelValues(all[i].Channel, all[i].Source).Add(float64(n))
+		m.decided(&all[i], decisions[i], n)
+	}
+}
+
+// runs are where events begin that are counted alike, and how many: a storm is looked at once.
+func runs(all []events.Event, decisions []ratelimit.Decision) iter.Seq2[int, int] {
+	return func(yield func(begin, n int) bool) {
+		for i := 0; i < len(decisions); {
+			n := 1
+			for i+n < len(decisions) && alike(&all[i], &all[i+n], decisions[i], decisions[i+n]) {
+				n++
+			}
+			if !yield(i, n) {
+				return
+			}
+			i += n
 		}
-		m.received.WithLabelValues(e.Channel, e.Source).Add(float64(n))
-		m.decided(e, d, n)
-		i += n
 	}
 }
 

@@ -144,18 +144,16 @@ func (s *Status) All(ctx context.Context) ([]ChannelStatus, error) {
 
 // Channel reads one channel with its categories.
 func (s *Status) Channel(ctx context.Context, name string) (ChannelStatus, error) {
-	for _, ch := range s.channels {
-		if ch.Name != name {
-			continue
-		}
-		status, err := s.read(ctx, ch)
-		if err != nil {
-			return ChannelStatus{}, err
-		}
-		status.Categories, err = s.categories(ctx, ch)
-		return status, err
+	ch, err := channelOf(s.channels, name)
+	if err != nil {
+		return ChannelStatus{}, err
 	}
-	return ChannelStatus{}, fmt.Errorf("channel %q: %w", name, ErrUnknownChannel)
+	status, err := s.read(ctx, ch)
+	if err != nil {
+		return ChannelStatus{}, err
+	}
+	status.Categories, err = s.categories(ctx, ch)
+	return status, err
 }
 
 func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {

@@ -50,14 +50,7 @@ func TestMinutesAreBounded(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
 		l := limits{channel: perMinute(1_000_000), category: perMinute(1)}
-		for batch := range 61 {
-			var requests []ratelimit.Request
-			for i := range 100 {
-				name := fmt.Sprintf("c%04d", batch*100+i)
-				requests = append(requests, l.request(name, name))
-			}
-			b.admit(t, requests...)
-		}
+		b.admitCategories(t, l, "c%04d", 6100)
 		_, all, err := b.Minutes(t.Context(), scope, time.Hour)
 		require.NoError(t, err)
 		require.Len(t, all, 6001)
@@ -98,13 +91,6 @@ func TestMemoryOfMinutes(t *testing.T) {
 	})
 	measure("an hour of endless categories", func(b bundle) {
 		l := limits{channel: perMinute(1_000_000), category: perMinute(1)}
-		for batch := range 65 {
-			var requests []ratelimit.Request
-			for i := range 100 {
-				name := fmt.Sprintf("category-%04d", batch*100+i)
-				requests = append(requests, l.request(name, name))
-			}
-			b.admit(t, requests...)
-		}
+		b.admitCategories(t, l, "category-%04d", 6500)
 	})
 }

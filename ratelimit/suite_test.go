@@ -327,18 +327,24 @@ func TestCategoriesOfADay(t *testing.T) {
 	})
 }
 
+// admitCategories admits an event of each of so many categories, a multiple of 100.
+func (b bundle) admitCategories(t *testing.T, l limits, name string, n int) {
+	t.Helper()
+	for batch := range n / 100 {
+		var requests []ratelimit.Request
+		for i := range 100 {
+			category := fmt.Sprintf(name, batch*100+i)
+			requests = append(requests, l.request(category, category))
+		}
+		b.admit(t, requests...)
+	}
+}
+
 func TestAtMostAThousandCategoriesAreCountedByName(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
 		l := limits{channel: perMinute(5000), category: perMinute(1)}
-		for batch := range 11 {
-			var requests []ratelimit.Request
-			for i := range 100 {
-				name := fmt.Sprintf("c%04d", batch*100+i)
-				requests = append(requests, l.request(name, name))
-			}
-			b.admit(t, requests...)
-		}
+		b.admitCategories(t, l, "c%04d", 1100)
 		require.Equal(t, "-", outcomes(b.admit(t, l.request("again", "c1099"))), "admission uses the true category")
 		require.Equal(t, "-", outcomes(b.admit(t, l.request("known", "c0007"))), "a known category keeps its name")
 		counts, err := b.Categories(t.Context(), scope)

@@ -24,15 +24,16 @@ func (s *Server) dead(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	texts := s.mayRead(r)
 	for i := range letters {
 		for e := range letters[i].Events {
-			s.veil(r, &letters[i].Events[e])
+			veil(texts, &letters[i].Events[e])
 		}
 	}
 	if letters == nil {
 		letters = []pipeline.DeadLetter{}
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"dead": letters, "texts": s.mayRead(r)})
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"dead": letters, "texts": texts})
 	return nil
 }
 
@@ -70,13 +71,14 @@ func (s *Server) drops(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	texts := s.mayRead(r)
 	for i := range drops {
-		s.veil(r, drops[i].Event)
+		veil(texts, drops[i].Event)
 	}
 	if drops == nil {
 		drops = []pipeline.DropRecord{}
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"drops": drops, "texts": s.mayRead(r)})
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"drops": drops, "texts": texts})
 	return nil
 }
 
@@ -89,7 +91,7 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.veil(r, drop.Event)
+	veil(s.mayRead(r), drop.Event)
 	s.writeJSON(w, r, http.StatusOK, map[string]any{"drop": drop, "explanation": explain(drop)})
 	return nil
 }
@@ -177,9 +179,9 @@ func (s *Server) requireAdmin(r *http.Request) error {
 // mayRead tells whether texts of events are shown: to this machine, or to who has the admin token.
 func (s *Server) mayRead(r *http.Request) bool { return s.opts.Local || s.isAdmin(r) }
 
-// veil takes the texts out of an event that the caller may not read.
-func (s *Server) veil(r *http.Request, e *events.Event) {
-	if e != nil && !s.mayRead(r) {
+// veil takes the texts out of an event, unless the caller may read them.
+func veil(texts bool, e *events.Event) {
+	if e != nil && !texts {
 		*e = events.Event{ID: e.ID, Source: e.Source, Channel: e.Channel, Category: e.Category, Severity: e.Severity, Status: e.Status, StartedAt: e.StartedAt}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -76,7 +77,7 @@ type permission struct {
 	Token  bool `json:"token"`  // there is a token to sign in with
 }
 
-// Every is how often the stream tells.
+// streamEvery is how often the stream tells.
 const streamEvery = time.Second
 
 // streamTimeout bounds how long a reader may take for one message.
@@ -133,8 +134,9 @@ func (s *Server) look(ctx context.Context, before seen) seen {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	now := seen{Config: s.opts.Config().Hash, Channels: before.Channels, Shared: s.shared(ctx)}
-	now.Ready, _ = s.readiness(ctx)
-	all, err := s.opts.Status.All(ctx)
+	channels := sync.OnceValues(func() ([]pipeline.ChannelStatus, error) { return s.opts.Status.All(ctx) })
+	now.Ready, _ = s.readiness(ctx, channels)
+	all, err := channels()
 	if err != nil {
 		now.Ready.Reasons = append(now.Ready.Reasons, "what is shown is old: the channels cannot be read")
 	} else {
@@ -162,11 +164,15 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request) error {
 		return errorf(unknownChannel, "no channel is called %q", r.PathValue("channel"))
 	}
 	messages, shown := s.opts.Previews(r.PathValue("channel"))
-	all := make([]previewed, 0, len(messages))
-	for i := len(messages) - 1; i >= 0 && s.mayRead(r); i-- {
-		headline, text, _ := strings.Cut(notifier.Plain(messages[i]), "\n")
-		all = append(all, previewed{Headline: headline, Text: text, Kind: messages[i].Kind()})
+	texts := s.mayRead(r)
+	if !texts {
+		messages = nil
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"messages": all, "shown": shown, "texts": s.mayRead(r)})
+	all := make([]previewed, 0, len(messages))
+	for _, message := range slices.Backward(messages) {
+		headline, text, _ := strings.Cut(notifier.Plain(message), "\n")
+		all = append(all, previewed{Headline: headline, Text: text, Kind: message.Kind()})
+	}
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"messages": all, "shown": shown, "texts": texts})
 	return nil
 }

@@ -35,11 +35,12 @@ type readiness struct {
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	ready, status := s.readiness(ctx)
+	ready, status := s.readiness(ctx, func() ([]pipeline.ChannelStatus, error) { return s.opts.Status.All(ctx) })
 	s.writeJSON(w, r, status, ready)
 }
 
-func (s *Server) readiness(ctx context.Context) (readiness, int) {
+// readiness reads the channels only where Redis is there.
+func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.ChannelStatus, error)) (readiness, int) {
 	ready := readiness{Status: "ok", Reasons: []string{}}
 	status := http.StatusOK
 	if s.draining.Load() {
@@ -53,7 +54,9 @@ func (s *Server) readiness(ctx context.Context) (readiness, int) {
 		ready.Reasons = append(ready.Reasons, "no channel can take anything in")
 	}
 	if len(away) == 0 {
-		ready.Reasons = append(ready.Reasons, s.stoppedChannels(ctx)...)
+		if all, err := channels(); err == nil { // else Redis answers, if slowly: this replica is ready all the same
+			ready.Reasons = append(ready.Reasons, stoppedChannels(all)...)
+		}
 	}
 	if s.opts.Config().Reload != nil {
 		ready.Reasons = append(ready.Reasons, "the configuration cannot be used as it is now; the one before is in effect, see /api/v1/config")
@@ -85,11 +88,7 @@ func awayReasons(away map[string]ratelimit.Policy) []string {
 
 // stoppedChannels says which channels send nothing, and why. A channel that waits as Slack asked, or for its share of what
 // Slack allows, is well.
-func (s *Server) stoppedChannels(ctx context.Context) []string {
-	all, err := s.opts.Status.All(ctx)
-	if err != nil {
-		return nil // Redis answers, if slowly: this replica is ready all the same
-	}
+func stoppedChannels(all []pipeline.ChannelStatus) []string {
 	var reasons []string
 	for _, ch := range all {
 		if ch.State.PausedUntil != nil && ch.State.Reason != string(notifier.RateLimited) && ch.State.Reason != pipeline.BudgetReason {

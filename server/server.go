@@ -132,9 +132,7 @@ func New(opts Options) *Server {
 }
 
 // Drain makes /readyz answer 503, so that no new connections come; webhooks are still taken in.
-func (s *Server) Drain() {
-	s.draining.Store(true)
-}
+func (s *Server) Drain() { s.draining.Store(true) }
 
 // Public is the handler of the public listener.
 func (s *Server) Public() http.Handler {
@@ -160,8 +158,9 @@ func (s *Server) Ops() http.Handler {
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", s.metrics())
-	mux.Handle("GET /{$}", pages())
-	mux.Handle("GET /assets/{file}", pages())
+	page := pages()
+	mux.Handle("GET /{$}", page)
+	mux.Handle("GET /assets/{file}", page)
 	mux.Handle("POST /login", s.handle(s.login))
 	mux.HandleFunc("GET /api/v1/stream", s.stream)
 	mux.Handle("GET /api/v1/channels/{channel}/preview", s.handle(s.preview))

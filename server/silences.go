@@ -25,12 +25,13 @@ func (s *Server) listSilences(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.mayRead(r) {
+	texts := s.mayRead(r)
+	if !texts {
 		for i := range all {
 			all[i].Matchers, all[i].Reason, all[i].Author = []events.Matcher{}, "", ""
 		}
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"silences": all, "texts": s.mayRead(r)})
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"silences": all, "texts": texts})
 	return nil
 }
 

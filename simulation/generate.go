@@ -33,7 +33,7 @@ func Generate(kind string, n int, seed uint64) (Trace, error) {
 		at, category := next(random)
 		trace[i] = Event{At: at, Category: names[category], Severity: severity(random)}
 	}
-	trace.sort()
+	trace.Sort()
 	return trace, nil
 }
 

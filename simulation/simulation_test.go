@@ -124,7 +124,7 @@ func TestTracesAreInOrder(t *testing.T) {
 		}
 		want := slices.Clone(trace)
 		slices.SortStableFunc(want, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
-		trace.sort()
+		trace.Sort()
 		require.Equal(t, want, trace)
 	})
 }

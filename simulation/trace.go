@@ -59,17 +59,15 @@ func ReadTrace(in io.Reader) (Trace, error) {
 	if dated > 0 && dated < len(trace) {
 		return nil, fmt.Errorf("some lines have a date in at, others seconds; use one of them")
 	}
-	trace.sort()
-	if dated > 0 && len(trace) > 0 {
-		for i := len(trace) - 1; i >= 0; i-- {
-			trace[i].At -= trace[0].At
-		}
+	trace.Sort()
+	if dated > 0 {
+		trace.FromZero()
 	}
 	return trace, nil
 }
 
-// sort sorts by time; events of one time keep their order. Their places are sorted, then each event moves once: events are long.
-func (t Trace) sort() {
+// Sort sorts by time; events of one time keep their order. Their places are sorted, then each event moves once: events are long.
+func (t Trace) Sort() {
 	type place struct {
 		at time.Duration
 		i  int
@@ -90,6 +88,13 @@ func (t Trace) sort() {
 			}
 			t[to], to = t[from], from
 		}
+	}
+}
+
+// FromZero counts the times of a sorted trace from its first event.
+func (t Trace) FromZero() {
+	for i := len(t) - 1; i >= 0; i-- {
+		t[i].At -= t[0].At
 	}
 }
 

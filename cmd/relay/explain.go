@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -64,9 +63,8 @@ func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) e
 }
 
 func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained, error) {
-	o.channel = cmp.Or(o.channel, cfg.Channels[0].Name)
-	i := slices.IndexFunc(cfg.Channels, func(ch configs.Channel) bool { return ch.Name == o.channel })
-	if i < 0 {
+	channel, known := cfg.Channel(o.channel)
+	if !known {
 		return nil, usagef("the configuration has no channel %q", o.channel)
 	}
 	w, err := o.webhook(in)
@@ -87,10 +85,10 @@ func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained,
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", o.file, err)
 	}
-	rules := cfg.Rules(cfg.Channels[i])
+	rules := cfg.Rules(channel)
 	all := make([]explained, len(decoded))
 	for i, e := range decoded {
-		e.Channel, e.Sender = o.channel, o.sender
+		e.Channel, e.Sender = channel.Name, o.sender
 		all[i] = explained{Decoded: e, Event: e}
 		all[i].Verdict = rules.Explain(&all[i].Event, w.Header, now)
 		all[i].Event.Channel = all[i].Verdict.Channel

@@ -68,7 +68,7 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent), MaxBody: cfg.MaxBody,
 		Status: g.status, Archive: &pipeline.Archive{Limiter: limiter, Outbox: r.engines.boxes[0], Intake: g.intake, Channels: channels},
 		Admin:    &pipeline.Admin{Limiter: limiter, Outboxes: r.engines.outboxes(), Channels: channels, Woken: r.wake},
-		Previews: r.previewed(cfg), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Previews: previewed(channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(),
 	})
 	g.public, g.ops = g.server.Public(), g.server.Ops()
@@ -97,10 +97,10 @@ func (r *relay) preview(name string) notifier.Sender {
 }
 
 // previewed finds what the channels show whose messages are not sent.
-func (r *relay) previewed(cfg configs.Config) func(channel string) ([]notifier.Message, bool) {
+func previewed(channels []pipeline.Channel) func(channel string) ([]notifier.Message, bool) {
 	shown := map[string]*notifier.Preview{}
-	for _, ch := range cfg.Channels {
-		if preview, ok := cfg.Sender(ch, r.preview).(*notifier.Preview); ok {
+	for _, ch := range channels {
+		if preview, ok := ch.Sender.(*notifier.Preview); ok {
 			shown[ch.Name] = preview
 		}
 	}

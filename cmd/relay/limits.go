@@ -76,7 +76,7 @@ func newLimitsReset() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			level = cmp.Or(level, ratelimit.LevelChannel)
 			var answer any
-			if err := opts.order(cmd.Context(), "/limits/reset", map[string]string{"level": level, "value": value}, &answer); err != nil {
+			if err := opts.callWith(cmd.Context(), http.MethodPost, "/limits/reset", map[string]string{"level": level, "value": value}, &answer); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "level %s of channel %s is empty\n", named(level, value), opts.channel)

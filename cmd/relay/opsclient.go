@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -63,31 +64,20 @@ func (o *opsOptions) call(ctx context.Context, method, path string, answer any) 
 	return o.callWith(ctx, method, path, nil, answer)
 }
 
-func (o *opsOptions) callWith(ctx context.Context, method, path string, body io.Reader, answer any) error {
+// callWith sends what is wanted along, as JSON; nil = nothing.
+func (o *opsOptions) callWith(ctx context.Context, method, path string, wanted, answer any) error {
 	if err := o.fillIn(); err != nil {
 		return err
 	}
 	o.channel = cmp.Or(o.channel, o.first)
-	return o.ask(ctx, method, "/channels/"+url.PathEscape(o.channel)+path, body, answer)
+	return o.ask(ctx, method, "/channels/"+url.PathEscape(o.channel)+path, wanted, answer)
 }
 
 // ask asks the API; path is below /api/v1.
-func (o *opsOptions) ask(ctx context.Context, method, path string, body io.Reader, answer any) error {
-	if err := o.fillIn(); err != nil {
+func (o *opsOptions) ask(ctx context.Context, method, path string, wanted, answer any) error {
+	response, err := o.do(ctx, method, "/api/v1"+path, wanted)
+	if err != nil {
 		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.address, "/")+"/api/v1"+path, body)
-	if err != nil {
-		return usagef("--ops-url %q is not an address like http://127.0.0.1:9090", o.address)
-	}
-	if o.token != "" {
-		request.Header.Set("Authorization", "Bearer "+o.token)
-	}
-	request.Header.Set("X-Relay-User", whoami()) // for the audit log
-	client := &http.Client{Timeout: opsTimeout}
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask the relay: %w; is one running there? start one with: relay serve", err)
 	}
 	defer response.Body.Close()
 	reply, err := io.ReadAll(response.Body)
@@ -101,6 +91,35 @@ func (o *opsOptions) ask(ctx context.Context, method, path string, body io.Reade
 		return fmt.Errorf("read the reply: %w", err)
 	}
 	return nil
+}
+
+// do makes a request to the ops listener.
+func (o *opsOptions) do(ctx context.Context, method, path string, wanted any) (*http.Response, error) {
+	if err := o.fillIn(); err != nil {
+		return nil, err
+	}
+	var body io.Reader
+	if wanted != nil {
+		encoded, err := json.Marshal(wanted)
+		if err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+		body = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.address, "/")+path, body)
+	if err != nil {
+		return nil, usagef("--ops-url %q is not an address like http://127.0.0.1:9090", o.address)
+	}
+	if o.token != "" {
+		request.Header.Set("Authorization", "Bearer "+o.token)
+	}
+	request.Header.Set("X-Relay-User", whoami()) // for the audit log
+	client := &http.Client{Timeout: opsTimeout}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the relay: %w; is one running there? start one with: relay serve", err)
+	}
+	return response, nil
 }
 
 // refusalOf is an error of the relay, as it said it.

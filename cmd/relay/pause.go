@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -21,7 +17,7 @@ func newPause() *cobra.Command {
 			var answer struct {
 				PausedFor float64 `json:"paused_for"`
 			}
-			if err := opts.order(cmd.Context(), "/pause", map[string]string{"for": lasts, "reason": reason}, &answer); err != nil {
+			if err := opts.callWith(cmd.Context(), http.MethodPost, "/pause", map[string]string{"for": lasts, "reason": reason}, &answer); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s sends nothing for %s; let it go on with: relay resume --channel %s\n", opts.channel, seconds(answer.PausedFor), opts.channel)
@@ -40,7 +36,7 @@ func newResume() *cobra.Command {
 		Use: "resume", Short: "Let a channel go on, whatever it waits for", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var answer any
-			if err := opts.order(cmd.Context(), "/resume", nil, &answer); err != nil {
+			if err := opts.callWith(cmd.Context(), http.MethodPost, "/resume", nil, &answer); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s goes on\n", opts.channel)
@@ -49,17 +45,4 @@ func newResume() *cobra.Command {
 	}
 	opts.add(cmd)
 	return cmd
-}
-
-// order asks for a change of the channel.
-func (o *opsOptions) order(ctx context.Context, path string, wanted map[string]string, answer any) error {
-	var body io.Reader
-	if wanted != nil {
-		encoded, err := json.Marshal(wanted)
-		if err != nil {
-			return fmt.Errorf("encode the request: %w", err)
-		}
-		body = bytes.NewReader(encoded)
-	}
-	return o.callWith(ctx, http.MethodPost, path, body, answer)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,11 +56,7 @@ func traceOf(series pipeline.Series) simulation.Trace {
 			}
 		}
 	}
-	slices.SortStableFunc(trace, func(a, b simulation.Event) int { return int(a.At - b.At) })
-	if len(trace) > 0 {
-		for i := len(trace) - 1; i >= 0; i-- {
-			trace[i].At -= trace[0].At
-		}
-	}
+	trace.Sort()
+	trace.FromZero()
 	return trace
 }

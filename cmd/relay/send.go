@@ -91,10 +91,8 @@ func (o *sendOptions) fillIn() error {
 		return err
 	}
 	o.channel = cmp.Or(o.channel, loaded.Config.Channels[0].Name)
-	for _, ch := range loaded.Config.Channels {
-		if ch.Name == o.channel {
-			o.token = cmp.Or(o.token, string(ch.IngressToken))
-		}
+	if ch, known := loaded.Config.Channel(o.channel); known {
+		o.token = cmp.Or(o.token, string(ch.IngressToken))
 	}
 	if o.address == "" {
 		host, port, _ := net.SplitHostPort(loaded.Config.Listen) // validated

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -89,18 +87,14 @@ func (o *silenceOptions) addSilence(ctx context.Context, args []string, out io.W
 	case o.until == "":
 		wanted["for"] = cmp.Or(o.lasts, "1h")
 	}
-	body, err := json.Marshal(wanted)
-	if err != nil {
-		return fmt.Errorf("encode the silence: %w", err)
-	}
 	var made silence.Silence
-	if err := o.ask(ctx, http.MethodPost, "/silences", bytes.NewReader(body), &made); err != nil {
+	if err := o.ask(ctx, http.MethodPost, "/silences", wanted, &made); err != nil {
 		return err
 	}
 	if o.json {
 		return printJSON(out, made)
 	}
-	_, err = fmt.Fprintf(out, "silence %s: %s, until %s\nend it with: relay silence expire %s\n", made.ID, wordsOf(made), made.EndsAt.Local().Format(time.DateTime), made.ID)
+	_, err := fmt.Fprintf(out, "silence %s: %s, until %s\nend it with: relay silence expire %s\n", made.ID, wordsOf(made), made.EndsAt.Local().Format(time.DateTime), made.ID)
 	return err
 }
 

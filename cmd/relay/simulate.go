@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,13 +119,11 @@ func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Confi
 	if err != nil {
 		return configs.Channel{}, configs.Config{}, err
 	}
-	cfg := loaded.Config
-	wanted := cmp.Or(o.channel, cfg.Channels[0].Name)
-	i := slices.IndexFunc(cfg.Channels, func(ch configs.Channel) bool { return ch.Name == wanted })
-	if i < 0 {
-		return configs.Channel{}, cfg, usagef("the configuration has no channel %q", wanted)
+	channel, known := loaded.Config.Channel(o.channel)
+	if !known {
+		return channel, loaded.Config, usagef("the configuration has no channel %q", o.channel)
 	}
-	return cfg.Channels[i], cfg, nil
+	return channel, loaded.Config, nil
 }
 
 func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.Setting {

@@ -137,7 +137,7 @@ func stateOf(ch pipeline.ChannelStatus, imbalance int64) string {
 
 // shortly writes a duration without its zero units.
 func shortly(d time.Duration) string {
-	return string(zeroUnits.ReplaceAll([]byte(d.String()), []byte("$1")))
+	return zeroUnits.ReplaceAllString(d.String(), "$1")
 }
 
 func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
@@ -151,13 +151,9 @@ func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 	} else if err := o.ask(ctx, http.MethodGet, "/channels", nil, &status); err != nil {
 		return status, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(o.address, "/")+"/readyz", http.NoBody)
+	response, err := o.do(ctx, http.MethodGet, "/readyz", nil) // which says why also where it answers 503
 	if err != nil {
-		return status, fmt.Errorf("ask the relay: %w", err)
-	}
-	response, err := (&http.Client{Timeout: opsTimeout}).Do(request)
-	if err != nil {
-		return status, fmt.Errorf("ask the relay: %w", err)
+		return status, err
 	}
 	defer response.Body.Close()
 	if err := json.NewDecoder(response.Body).Decode(&status.Ready); err != nil {
