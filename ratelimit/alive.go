@@ -86,9 +86,9 @@ func (s *Shared) lostAtClose(ctx context.Context) {
 			continue
 		}
 		err := ch.takeBack(ctx)
-		admitted, unsent := ch.packJournal()
+		admitted, unsent, dead := ch.packJournal()
 		s.opts.Logger.ErrorContext(ctx, "still without Redis at the end: what was decided without it is not in the shared ledger",
-			"channel", ch.scope.Channel, "admitted", admitted, "not_sent", unsent, "error", err)
+			"channel", ch.scope.Channel, "admitted", admitted, "not_sent", unsent, "dead_letters", dead, "error", err)
 	}
 }
 
