@@ -64,8 +64,8 @@
 --   = it takes the place of what the message of its fingerprint says, or ""), fingerprint ("" = none), severity,
 --   title, delayed (only in mode "promote": its number), answers (the fingerprint of the message that it replies to;
 --   "" = none)
---   and in mode "restore", last of all: its past, JSON (lua/past.go), or "" = it still waits, or where it has no entry, was
---   delivered. Its times are microseconds before now
+--   and in mode "restore", last of all: its past, JSON (lua/past.go), with times in microseconds before now; "" = it
+--   waits, or where it has no entry, was delivered
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far time went back, where entries had to be moved; else 0
@@ -123,12 +123,13 @@ if fair and next(fair) == nil then fair = nil end
 local learning, after_levels = fair and fair.floor, before_levels + #specs
 local known, heard = KEYS[after_levels + 1], KEYS[after_levels + 2] -- where they are used
 local after_all = after_levels + (learning and 2 or 0) + (restoring and 2 or 0)
-local folds, dead, width = KEYS[after_all - 1], KEYS[after_all], (options and 11 or 4) + (restoring and 1 or 0)
+local folds, dead = KEYS[after_all - 1], KEYS[after_all]
+local width = (options and 11 or 4) + (restoring and 1 or 0)
 if #KEYS ~= after_all + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG each event needs an id, units, a route and an entry, with options seven more, and in mode restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
 end
 if restoring then
   if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
@@ -580,7 +581,7 @@ if options then
   -- silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
   local function silent(record) return record.shown and not record.ts end
 
-  -- shown is for a message that is to be told of later; thread is the one that it answers, at when it was admitted (now).
+  -- shown is for a message that is to be told of later; thread is the one that it answers, at is its admission (now).
   function t.shown(n, route, status, fingerprint, entry, thread, at)
     admitted[route[1]] = true
     entered[n], messages[n] = #waiting, true
@@ -659,14 +660,14 @@ if options then
     if n and tonumber(record.at or 0) <= at then point('f:' .. fingerprint) end
   end
 
-  -- posted is for what was posted while this server was away. Where nobody knows where it is, an older message of the same
-  -- alert goes on standing for it, if something can be said on that.
+  -- posted is for what was posted while this server was away. Where nobody knows where it is, an older message of the
+  -- same alert goes on standing for it, if something can be said on that.
   function t.posted(n, route, fingerprint, entry, at, past)
     admitted[route[1]] = true
-    local merges, known, before = options.overflow == 'merge' and past.ts, nil, nil
-    if fingerprint ~= '' then known, before = find('f:' .. fingerprint) end
+    local merges = options.overflow == 'merge' and past.ts
     if fingerprint == '' and not merges then return end
-    if known and not silent(before) and (not past.ts or tonumber(before.at or 0) > at) then return end
+    local _, last = find('f:' .. fingerprint)
+    if last and not silent(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
     local event = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(entry) or nil }
     change(n, {
       category = route[1], at = int(at), events = { event }, shown = true, ts = past.ts, channel = past.channel,

@@ -13,7 +13,8 @@
 -- KEYS[5] entries  hash: "<number>" = "<admitted at> <kind> <payload>", and of each "<number>:attempts", ":faults",
 --                  ":sent" = when it was first tried, while it is not known that it did not arrive, ":tried" = the
 --                  last time, ":looked" = how often it was looked up since, ":again" = it is to be sent once more,
---                  ":thread" = the number of the message that it answers, ":name" = what it was posted as, without Redis
+--                  ":thread" = the number of the message that it answers,
+--                  ":name" = what it was posted as without Redis
 -- KEYS[6] extras   sorted set of the numbers of extras, score = when due
 -- KEYS[7] digest   hash of what the next digest will say (digest.lua)
 --
@@ -28,8 +29,8 @@
 -- ARGV[9] digest minimum, how much it must have to tell
 -- ARGV[10] look    1: do not claim what would be posted or edited, only say that it is ready; else 0
 --
--- Reply: [state, wait_us], and when claimed or stale also number, attempts, faults, age_us, entry, sent, looked, thread,
---        name
+-- Reply: [state, wait_us], and when claimed or stale also number, attempts, faults, age_us, entry, sent, looked,
+--        thread, name
 --   state    0 empty, 1 claimed, 2 held by another sender, 3 paused, 4 not yet (pace), 5 claimed, and stale,
 --            6 a digest is due (digest.lua), 7 a post is ready, 8 an edit is ready, 9 not yet: it may have been posted
 --   wait_us  how long the state lasts at most (states 2 to 4 and 9)

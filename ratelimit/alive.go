@@ -66,6 +66,7 @@ func (s *Shared) beat(ctx context.Context) error {
 		s.stateLost.Add(1)
 		for _, ch := range s.all() {
 			ch.closed.clear()
+			ch.remembered.forget()
 		}
 		s.opts.Logger.ErrorContext(ctx, "the data of Redis is lost: limits begin anew, and up to one more limit can be admitted within a window")
 	}

@@ -39,3 +39,22 @@ func Restore(ctx context.Context, l Limiter, scope Scope, requests []Request, pa
 	}
 	return l.(engine).restore(ctx, scope, requests, fold{replica, sequence})
 }
+
+// Remembered are ids that the shared state is known to hold.
+type Remembered = remembered
+
+// MaxRemembered bounds one half of them.
+const MaxRemembered = maxRemembered
+
+// Learn remembers the id of what was decided.
+func (m *Remembered) Learn(id string, outcome Outcome, now time.Time) {
+	m.learn([]Request{{ID: id}}, []Decision{{Outcome: outcome}}, now, time.Hour)
+}
+
+// Knows tells whether an id is a duplicate.
+func (m *Remembered) Knows(id string, now time.Time) bool {
+	return len(m.unknown([]Request{{ID: id}}, now, time.Hour)) == 0
+}
+
+// Size is how many ids are kept.
+func (m *Remembered) Size() int { return len(m.new) + len(m.old) }
