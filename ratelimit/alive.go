@@ -68,7 +68,7 @@ func (s *Shared) beat(ctx context.Context) error {
 			ch.closed.clear()
 			ch.remembered.forget()
 		}
-		s.opts.Logger.ErrorContext(ctx, "the data of Redis is lost: limits begin anew, and up to one more limit can be admitted within a window")
+		s.opts.Logger.ErrorContext(ctx, "the data of Redis is lost: messages that were admitted and not posted yet are gone, and limits begin anew, so that up to one more limit can be admitted within a window")
 	}
 	return nil
 }
