@@ -31,7 +31,7 @@
 --   backlog-list     list of the same
 -- then, only with first_notice auto: known and heard, sorted sets of the channel's categories by their last
 --   attempt, and by their last admission
--- then, only in mode "restore": folds, hash: replica = sequence of its last fold
+-- then, only in mode "restore": folds, hash: replica = sequence of its last fold; dead, stream of dead letters
 -- then, only with options:
 --   extras   sorted set of the numbers of edits, score = when due; they are entries too
 --   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number
@@ -43,8 +43,8 @@
 --
 -- ARGV[1] the plan, JSON: [mode, dedupe, levels, routes, fairness, replica, sequence, options]
 --   mode     "admit"; "peek": decide each event by itself and write nothing; "restore": take in what a replica
---            admitted by itself while it could not reach this server, whatever the limits say now: its units
---            are taken, and an event without an entry is counted as delivered; "promote": ask again for what is
+--            admitted by itself while it could not reach this server, whatever the limits say now, with what became of
+--            it (its past). Its units are taken, unless it certainly never appeared; "promote": ask again for what is
 --            delayed: it is admitted, or goes on waiting, or is dropped because it waited too long
 --   dedupe   how long an admitted id is remembered, microseconds
 --   levels   for each: [strategy, option, shadow, limit, per, limit, per, ...]; per in microseconds;
@@ -64,6 +64,8 @@
 --   = it takes the place of what the message of its fingerprint says, or ""), fingerprint ("" = none), severity,
 --   title, delayed (only in mode "promote": its number), answers (the fingerprint of the message that it replies to;
 --   "" = none)
+--   and in mode "restore", last of all: its past, JSON (lua/past.go), with times in microseconds before now; "" = it
+--   waits, or where it has no entry, was delivered
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far time went back, where entries had to be moved; else 0
@@ -120,13 +122,14 @@ end
 if fair and next(fair) == nil then fair = nil end
 local learning, after_levels = fair and fair.floor, before_levels + #specs
 local known, heard = KEYS[after_levels + 1], KEYS[after_levels + 2] -- where they are used
-local after_all = after_levels + (learning and 2 or 0) + (restoring and 1 or 0)
-local folds, width = KEYS[after_all], options and 11 or 4
+local after_all = after_levels + (learning and 2 or 0) + (restoring and 2 or 0)
+local folds, dead = KEYS[after_all - 1], KEYS[after_all]
+local width = (options and 11 or 4) + (restoring and 1 or 0)
 if #KEYS ~= after_all + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG each event needs an id, units, a route and an entry, and with options seven more')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
 end
 if restoring then
   if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
@@ -502,7 +505,8 @@ local fairness = fair and make_fairness()
 
 -- What the batch writes at the end.
 local number, taken, remembered, waiting, places -- entries: their numbers and what they say; numbers of messages
-local received, duplicates, delivered, decisions = 0, 0, 0, {}
+local received, duplicates, decisions = 0, 0, {}
+local results, buried = { delivered = 0, failed = 0, expired = 0 }, {} -- of what is restored
 local merged_total, delayed_total, superseded = 0, 0, 0
 local function begin()
   if number then return end
@@ -574,14 +578,17 @@ if options then
   end
   local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
 
-  -- shown is for a message that is to be told of later; thread is the one that it answers.
-  function t.shown(n, route, status, fingerprint, entry, thread)
+  -- silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
+  local function silent(record) return record.shown and not record.ts end
+
+  -- shown is for a message that is to be told of later; thread is the one that it answers, at is its admission (now).
+  function t.shown(n, route, status, fingerprint, entry, thread, at)
     admitted[route[1]] = true
     entered[n], messages[n] = #waiting, true
     if thread and status == 'resolved' then point('f:' .. fingerprint) end
     if thread and (status ~= 'resolved' or options.resolves == 'reply') then enter(n .. ':thread', thread) end
     if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
-    local record = { category = route[1], at = now_text, events = { { p = payload_of(entry) } } }
+    local record = { category = route[1], at = at or now_text, events = { { p = payload_of(entry) } } }
     if fingerprint ~= '' then
       record.events[1].f = fingerprint
       point('f:' .. fingerprint, n)
@@ -589,6 +596,8 @@ if options then
     if options.overflow == 'merge' then point('c:' .. route[1], n) end
     change(n, record)
   end
+
+  function t.heard(route) admitted[route[1]] = true end
 
   -- replace says a message anew in other words: where it waits, or by an edit.
   local function replace(id, n, record, fingerprint, entry)
@@ -614,14 +623,17 @@ if options then
     if fingerprint == '' or status == '' then return end
     local n, record = find('f:' .. fingerprint)
     if status == 'firing' then
-      if not n or not options.repeats then return end
+      if not n or not options.repeats or silent(record) then return end
       record.repeats, record.last = (record.repeats or 0) + 1, now_text
       edit(n, record, later(record))
       remember(id)
       return 5
     end
     if not n then return (options.overflow == 'delay' and not promoting and t.queue() > 0) and 6 or 7 end
-    if status == 'update' then return replace(id, n, record, fingerprint, entry) end
+    if status == 'update' then
+      if silent(record) then return end
+      return replace(id, n, record, fingerprint, entry)
+    end
     if #record.events == 1 and not record.more and waits(n) then
       superseded = superseded + 1
       if entered[n] then waiting[entered[n]] = now_text .. ' ' .. entry else rewritten[n] = now_text .. ' ' .. entry end
@@ -632,7 +644,7 @@ if options then
       return 1
     end
     local marked = false
-    for _, event in ipairs(options.resolves == 'edit' and record.events or {}) do
+    for _, event in ipairs(options.resolves == 'edit' and not silent(record) and record.events or {}) do
       if event.f == fingerprint and event.p then event.r, marked = now_text, true end
     end
     if not marked then return nil, n end
@@ -642,12 +654,26 @@ if options then
     return 5
   end
 
-  -- restored is for what was told while this server was away: where it is in Slack is not known.
-  function t.restored(n, route, status, fingerprint)
+  -- over says that an alert was over at a time: what fires after it is another.
+  function t.over(fingerprint, at)
+    local n, record = find('f:' .. fingerprint)
+    if n and tonumber(record.at or 0) <= at then point('f:' .. fingerprint) end
+  end
+
+  -- posted is for what was posted while this server was away. Where nobody knows where it is, an older message of the
+  -- same alert goes on standing for it, if something can be said on that.
+  function t.posted(n, route, fingerprint, entry, at, past)
     admitted[route[1]] = true
-    if status == 'resolved' or status == 'update' or fingerprint == '' then return end
-    point('f:' .. fingerprint, n)
-    change(n, { category = route[1], at = now_text, events = { { f = fingerprint } }, shown = true })
+    local merges = options.overflow == 'merge' and past.ts
+    if fingerprint == '' and not merges then return end
+    local _, last = find('f:' .. fingerprint)
+    if last and not silent(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
+    local event = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(entry) or nil }
+    change(n, {
+      category = route[1], at = int(at), events = { event }, shown = true, ts = past.ts, channel = past.channel,
+    })
+    if fingerprint ~= '' then point('f:' .. fingerprint, n) end
+    if merges then point('c:' .. route[1], n) end
   end
 
   -- join folds an event into the message of its bundle.
@@ -675,7 +701,7 @@ if options then
   -- hold counts an event on the last message of its category; nil where there is none.
   local function hold(id, category, title)
     local n, record = find('c:' .. category)
-    if not n then return end
+    if not n or silent(record) then return end
     record.held, record.held_at, record.held_title = (record.held or 0) + 1, now_text, title
     edit(n, record, later(record))
     remember(id)
@@ -807,7 +833,7 @@ if options then
     for n in pairs(cleared) do
       call('HDEL', posted, n)
       call('ZREM', aged, n)
-      call('HDEL', entries, n .. ':attempts', n .. ':faults')
+      call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
     end
     for _, n in ipairs(call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)) do
       local text = call('HGET', posted, n)
@@ -850,6 +876,33 @@ if options then
   told = t
 end
 
+-- restore writes down what became of an event while this server was away: it waits, with all that is known of its
+-- attempts, or it was posted, or it is dead.
+local function restore(n, route, status, fingerprint, entry, past, ended)
+  local at = now - (past.age or 0)
+  if told and status == 'resolved' and fingerprint ~= '' then told.over(fingerprint, at) end
+  if not ended then
+    waiting[#waiting + 1], waiting[#waiting + 2] = n, int(at) .. ' ' .. entry
+    places[#places + 1], places[#places + 2] = n, n
+    if told then told.shown(n, route, status, fingerprint, entry, nil, int(at)) end
+    local fields = { attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name }
+    fields.sent, fields.tried = past.sent and now - past.sent, past.tried and now - past.tried
+    fields.again = past.again and '1'
+    for field, value in pairs(fields) do
+      if value then
+        waiting[#waiting + 1] = n .. ':' .. field
+        waiting[#waiting + 1] = type(value) == 'number' and int(value) or value
+      end
+    end
+  elseif ended == 'failed' then
+    buried[#buried + 1] = { n, int(at) .. ' ' .. entry, past }
+  elseif told and ended == 'delivered' and status ~= 'resolved' and status ~= 'update' then
+    told.posted(n, route, fingerprint, entry, at, past)
+  elseif told and ended == 'delivered' then
+    told.heard(route)
+  end
+end
+
 -- Decide every event: ask all its levels, and take its units where all pass.
 for at = 2, #ARGV, width do
   local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
@@ -861,6 +914,15 @@ for at = 2, #ARGV, width do
   local place, folded, thread, lead -- its number; see told.fold
   if options then
     bundle, status, fingerprint, severity, title, waited, answers = unpack(ARGV, at + 4, at + 10)
+  end
+  local past, ended = nil, nil -- of what is restored
+  if restoring then
+    local text = ARGV[at + width - 1]
+    good, past = pcall(cjson.decode, text == '' and '{}' or text)
+    if not good or type(past) ~= 'table' or past.result and not results[past.result] then
+      return redis.error_reply('ARG a past is JSON, with the result delivered, failed or expired, or none')
+    end
+    ended = past.result or entry == '' and 'delivered'
   end
   if promoting then
     if not told.still(waited, route[1]) then outcome = 3 end
@@ -900,8 +962,8 @@ for at = 2, #ARGV, width do
       outcome = told.overdue(waited) and 8 or 6
     elseif outcome == 2 and handling then
       outcome, place = told.overflow(bits, id, route, entry, title)
-    elseif outcome == 1 and entry == '' then
-      delivered = delivered + 1
+    elseif outcome == 1 and ended then
+      results[ended] = results[ended] + 1
     end
   end
   if outcome == 1 then
@@ -919,12 +981,13 @@ for at = 2, #ARGV, width do
     local text = int(number)
     local member = id .. ':' .. text .. ':' -- and the unit
     local only = member .. '1'
+    local spent = not ended or ended == 'delivered' or past.shown -- what certainly never appeared gives its slot back
     for i = first, #route do
       local level = levels[route[i]]
-      if level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0 then
+      if spent and (level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0) then
         level.pending = level.pending + units
         if level.strategy then
-          if not (restoring and entry == '' and level.strategy.waits) then -- what was sent waits no more
+          if not (ended and level.strategy.waits) then -- what was sent waits no more
             level.strategy.take(level, units, text)
           end
         else
@@ -940,14 +1003,14 @@ for at = 2, #ARGV, width do
     end
     taken[id] = true
     remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-    if entry ~= '' then
+    if entry ~= '' and not restoring then
       waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
       places[#places + 1], places[#places + 2] = text, text
     end
     if fairness then fairness.admit(route[1]) end
     place = text
-    if told and entry == '' then
-      told.restored(text, route, status, fingerprint)
+    if restoring then
+      restore(text, route, status, fingerprint, entry, past, ended)
     elseif told then
       told.shown(text, route, status, fingerprint, entry, thread)
     end
@@ -1008,6 +1071,11 @@ if number then
   call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
 end
+for _, letter in ipairs(buried) do
+  local past = letter[3]
+  call('XADD', dead, 'MAXLEN', '=', past.keep or 1, '*', 'number', letter[1], 'entry', letter[2],
+    'reason', past.reason or '', 'answer', past.answer or '', 'attempts', int(past.attempts or 0))
+end
 if told then told.store() end
 if fairness then fairness.store() end
 
@@ -1054,7 +1122,9 @@ if merged_total > 0 then call('HINCRBY', ledger, 'merged', merged_total) end
 if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', delayed_total) end
 if superseded > 0 then call('HINCRBY', ledger, 'superseded', superseded) end
 if restoring then
-  if delivered > 0 then call('HINCRBY', ledger, 'delivered', delivered) end
+  for result, total in pairs(results) do
+    if total > 0 then call('HINCRBY', ledger, result, total) end
+  end
   call('HSET', folds, plan[6], int(plan[7]))
   call('PEXPIRE', folds, series_ms)
 end

@@ -13,7 +13,8 @@
 -- KEYS[5] entries  hash: "<number>" = "<admitted at> <kind> <payload>", and of each "<number>:attempts", ":faults",
 --                  ":sent" = when it was first tried, while it is not known that it did not arrive, ":tried" = the
 --                  last time, ":looked" = how often it was looked up since, ":again" = it is to be sent once more,
---                  ":thread" = the number of the message that it answers
+--                  ":thread" = the number of the message that it answers,
+--                  ":name" = what it was posted as without Redis
 -- KEYS[6] extras   sorted set of the numbers of extras, score = when due
 -- KEYS[7] digest   hash of what the next digest will say (digest.lua)
 --
@@ -28,7 +29,8 @@
 -- ARGV[9] digest minimum, how much it must have to tell
 -- ARGV[10] look    1: do not claim what would be posted or edited, only say that it is ready; else 0
 --
--- Reply: [state, wait_us], and when claimed or stale also number, attempts, faults, age_us, entry, sent, looked, thread
+-- Reply: [state, wait_us], and when claimed or stale also number, attempts, faults, age_us, entry, sent, looked,
+--        thread, name
 --   state    0 empty, 1 claimed, 2 held by another sender, 3 paused, 4 not yet (pace), 5 claimed, and stale,
 --            6 a digest is due (digest.lua), 7 a post is ready, 8 an edit is ready, 9 not yet: it may have been posted
 --   wait_us  how long the state lasts at most (states 2 to 4 and 9)
@@ -140,6 +142,6 @@ end
 call('HSET', lease, 'owner', owner, 'until', int(now + lease_us))
 call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
 local attempts = call('HINCRBY', entries, name .. ':attempts', 1) - 1
-local more = call('HMGET', entries, name .. ':faults', name .. ':thread')
+local more = call('HMGET', entries, name .. ':faults', name .. ':thread', name .. ':name')
 return { chosen.state, 0, tonumber(name), attempts, tonumber(more[1] or 0), math.max(0, now - chosen.at), chosen.entry,
-  chosen.doubt and chosen.sent or 0, chosen.doubt and chosen.looked or 0, tonumber(more[2] or 0) }
+  chosen.doubt and chosen.sent or 0, chosen.doubt and chosen.looked or 0, tonumber(more[2] or 0), more[3] or '' }

@@ -71,7 +71,7 @@ else
   return 0
 end
 call('HDEL', entries, number, number .. ':attempts', number .. ':faults', number .. ':sent', number .. ':tried',
-  number .. ':looked', number .. ':again', number .. ':thread')
+  number .. ':looked', number .. ':again', number .. ':thread', number .. ':name')
 
 if result == 'failed' then
   call('XADD', dead, 'MAXLEN', '=', more.keep, '*',
@@ -84,7 +84,7 @@ if more.copy and payload then
 end
 
 -- What is told of the message later finds it by its record, or finds none.
-local text = (more.ts or more.forget or result == 'delivered') and call('HGET', posted, number)
+local text = (more.ts or more.forget or result == 'delivered' or result == 'failed') and call('HGET', posted, number)
 if text then
   local record = cjson.decode(text)
   if more.forget then

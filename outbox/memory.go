@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"slackrelay/lua"
 	"slackrelay/lua/memstore"
 )
 
@@ -35,11 +36,6 @@ type lease struct {
 // pacing is when the bucket of a pace or a budget is empty again.
 type pacing struct{ emptyAt int64 }
 
-type deadLetters struct {
-	next    int64
-	letters []DeadLetter
-}
-
 // Claim implements [Outbox].
 func (m *Memory) Claim(_ context.Context, channel Channel, terms Terms, look bool) (Claim, error) {
 	if err := terms.check(); err != nil {
@@ -60,7 +56,8 @@ func (m *Memory) Claim(_ context.Context, channel Channel, terms Terms, look boo
 
 // Ack implements [Outbox].
 func (m *Memory) Ack(_ context.Context, channel Channel, number int64, receipt Receipt) error {
-	return m.settle("settle delivered", channel, number, "delivered", func(tx *memstore.Tx, _ *memstore.Entry) {
+	return m.settle("settle delivered", channel, number, lua.Delivered, func(tx *memstore.Tx, entry *memstore.Entry) {
+		m.end(tx, channel, entry, lua.Past{Result: lua.Delivered, Channel: receipt.Channel, TS: receipt.TS})
 		posted := memstore.Look[memstore.Posted](tx, channel.keys().Posted())
 		if record := posted.Record(number); record != nil {
 			record.TS, record.Channel, record.Shown = receipt.TS, receipt.Channel, true
@@ -70,28 +67,30 @@ func (m *Memory) Ack(_ context.Context, channel Channel, number int64, receipt R
 
 // Bury implements [Outbox].
 func (m *Memory) Bury(_ context.Context, channel Channel, number int64, death Death) error {
-	return m.settle("settle failed", channel, number, "failed", func(tx *memstore.Tx, entry *memstore.Entry) {
-		dead := memstore.Value[deadLetters](tx, channel.keys().Dead())
-		dead.next++
-		dead.letters = append(dead.letters, DeadLetter{
-			ID: fmt.Sprintf("%d-%d", tx.Now/1000, dead.next), At: tx.Time, Number: number, Kind: entry.Kind, Payload: entry.Payload,
-			Reason: death.Reason, Answer: death.Answer, Attempts: entry.Attempts,
+	return m.settle("settle failed", channel, number, lua.Failed, func(tx *memstore.Tx, entry *memstore.Entry) {
+		m.end(tx, channel, entry, lua.Past{
+			Result: lua.Failed, Reason: death.Reason, Answer: death.Answer, Attempts: entry.Attempts, Shown: death.Shown, Keep: m.opts.DeadLetters,
 		})
-		if over := len(dead.letters) - int(m.opts.DeadLetters); over > 0 {
-			dead.letters = dead.letters[over:]
-		}
+		memstore.Value[memstore.DeadLetters](tx, channel.keys().Dead()).Bury(memstore.DeadLetter{
+			At: tx.Time, Number: number, Kind: entry.Kind, Payload: entry.Payload,
+			Reason: death.Reason, Answer: death.Answer, Attempts: entry.Attempts,
+		}, m.opts.DeadLetters)
 		if death.Copy != nil {
 			memstore.Value[memstore.Outbox](tx, death.Copy.keys().Outbox()).Put(tx.Now, tx.Now, KindCopy, entry.Payload)
 		}
+		posted := memstore.Value[memstore.Posted](tx, channel.keys().Posted())
 		if !death.Shown {
-			memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(number)
+			posted.Forget(number)
+		} else if record := posted.Record(number); record != nil {
+			record.TS, record.Channel, record.Shown = "", "", true
 		}
 	})
 }
 
 // Expire implements [Outbox].
 func (m *Memory) Expire(_ context.Context, channel Channel, entry Entry, noted map[string]int64) error {
-	return m.settleAt("settle expired", channel, entry.Number, entry.At, "expired", func(tx *memstore.Tx, _ *memstore.Entry) {
+	return m.settleAt("settle expired", channel, entry.Number, entry.At, lua.Expired, func(tx *memstore.Tx, expired *memstore.Entry) {
+		m.end(tx, channel, expired, lua.Past{Result: lua.Expired})
 		memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(entry.Number)
 		if len(noted) > 0 {
 			memstore.Value[memstore.Digest](tx, channel.keys().Digest()).Note(tx.Now, noted)

@@ -82,7 +82,7 @@ func (c *claiming) take(held *lease, head, due *memstore.Entry) Claim {
 	entry.Attempts++
 	claimed := Entry{
 		Number: entry.Number, Kind: entry.Kind, Payload: entry.Payload, Attempts: entry.Attempts - 1, Faults: entry.Faults,
-		Age: micros(c.tx.Now - entry.At), At: entry.At, Thread: entry.Thread,
+		Age: micros(c.tx.Now - entry.At), At: entry.At, Thread: entry.Thread, Name: entry.Name,
 	}
 	if chosen.doubt {
 		claimed.Doubt, claimed.Looked = time.UnixMicro(entry.Sent), entry.Looked

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -65,7 +64,7 @@ func (m *Memory) Delayed(_ context.Context, channel Channel) ([]Waiting, error) 
 func (m *Memory) DeadLetters(_ context.Context, channel Channel, before string, most int) ([]DeadLetter, error) {
 	var page []DeadLetter
 	m.store.Do(func(tx *memstore.Tx) {
-		letters := memstore.LookOrNew[deadLetters](tx, channel.keys().Dead()).letters
+		letters := memstore.LookOrNew[memstore.DeadLetters](tx, channel.keys().Dead()).All
 		for i := len(letters) - 1; i >= 0 && len(page) < most; i-- {
 			if before == "" || place(letters[i].ID) < place(before) {
 				page = append(page, letters[i])
@@ -89,10 +88,10 @@ func place(id string) int64 {
 func (m *Memory) DeleteDead(_ context.Context, channel Channel, ids ...string) (int, error) {
 	n := 0
 	m.store.Do(func(tx *memstore.Tx) {
-		dead := memstore.LookOrNew[deadLetters](tx, channel.keys().Dead())
-		before := len(dead.letters)
-		dead.letters = slices.DeleteFunc(dead.letters, func(l DeadLetter) bool { return slices.Contains(ids, l.ID) })
-		n = before - len(dead.letters)
+		dead := memstore.LookOrNew[memstore.DeadLetters](tx, channel.keys().Dead())
+		before := len(dead.All)
+		dead.All = slices.DeleteFunc(dead.All, func(l DeadLetter) bool { return slices.Contains(ids, l.ID) })
+		n = before - len(dead.All)
 	})
 	return n, nil
 }
@@ -140,56 +139,4 @@ func (m *Memory) Paused(_ context.Context, workspace string) (wait time.Duration
 		}
 	})
 	return m.store.Wall(wait), reason, nil
-}
-
-// How long claims and TakeBack wait before they look again.
-const (
-	stoppedFor = 50 * time.Millisecond
-	inHandFor  = 5 * time.Millisecond
-)
-
-// TakeBack stops claims from a channel, waits until what was claimed is settled, and removes what is left,
-// dead letters included. It returns their numbers. Resume lets claims go on.
-func (m *Memory) TakeBack(ctx context.Context, channel Channel) ([]int64, error) {
-	for {
-		numbers, done := m.takeBack(channel)
-		if done {
-			return numbers, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for what is being sent from channel %s: %w", channel.Name, ctx.Err())
-		case <-time.After(inHandFor):
-		}
-	}
-}
-
-func (m *Memory) takeBack(channel Channel) (numbers []int64, done bool) {
-	k := channel.keys()
-	m.store.Do(func(tx *memstore.Tx) {
-		held := memstore.Value[lease](tx, k.Lease())
-		held.stopped = true
-		if held.inHand != 0 && held.until > tx.Now {
-			return
-		}
-		done = true
-		if dead := memstore.Look[deadLetters](tx, k.Dead()); dead != nil {
-			for _, letter := range dead.letters {
-				numbers = append(numbers, letter.Number)
-			}
-			dead.letters = nil
-		}
-		if box := memstore.Look[memstore.Outbox](tx, k.Outbox()); box != nil {
-			for _, entry := range box.Entries {
-				numbers = append(numbers, entry.Number)
-			}
-			box.Entries = nil
-		}
-	})
-	return numbers, done
-}
-
-// Resume lets claims from a channel go on after TakeBack.
-func (m *Memory) Resume(channel Channel) {
-	m.store.Do(func(tx *memstore.Tx) { memstore.Value[lease](tx, channel.keys().Lease()).stopped = false })
 }

@@ -37,6 +37,8 @@ type Options struct {
 	Lease time.Duration
 	// DeadLetters is how many a channel keeps. Default 1,000; the oldest go first.
 	DeadLetters int64
+	// Returned has messages remembered until [Memory.TakeBack], with what became of them; of the engine Memory only.
+	Returned bool
 	// PaceFactor slows the pace down, and divides the budgets, where several senders each keep to them by themselves;
 	// of the engine Memory only. Default 1.
 	PaceFactor func() int64

@@ -13,9 +13,11 @@ package outbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"slackrelay/lua"
+	"slackrelay/lua/memstore"
 )
 
 // Channel says whose outbox, and in which limit group its keys are.
@@ -115,6 +117,17 @@ type Entry struct {
 	Doubt  time.Time
 	Looked int64
 	Thread int64 // the number of the message that it answers; 0 = none
+	// Name is what it was posted as, "<number>@<admitted at>", by a replica that could not reach Redis; "" = its own
+	// number and admission.
+	Name string
+}
+
+// PostedAs is what the entry is called in the metadata of its message.
+func (e *Entry) PostedAs() string {
+	if e.Name != "" {
+		return e.Name
+	}
+	return fmt.Sprintf("%d@%d", e.Number, e.At)
 }
 
 // Fate says whether a message that was tried appeared in Slack.
@@ -161,16 +174,7 @@ type Death struct {
 }
 
 // DeadLetter is an entry that was buried.
-type DeadLetter struct {
-	ID       string // rising
-	At       time.Time
-	Number   int64
-	Kind     string
-	Payload  []byte
-	Reason   string
-	Answer   string
-	Attempts int64
-}
+type DeadLetter = memstore.DeadLetter
 
 // Record is what is kept of a message that was admitted.
 type Record = lua.Record

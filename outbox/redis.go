@@ -54,14 +54,16 @@ func (r *Redis) Claim(ctx context.Context, channel Channel, t Terms, look bool) 
 
 // decodeClaim reads the reply of lua/claim.lua.
 func decodeClaim(reply []any) (Claim, error) {
-	const entryAt, whole = 6, 10
-	numbers, text := make([]int64, len(reply)), ""
+	const entryAt, nameAt, whole = 6, 10, 11
+	numbers, texts := make([]int64, len(reply)), make([]string, whole)
 	for i, value := range reply {
 		switch v := value.(type) {
 		case int64:
 			numbers[i] = v
 		case string:
-			text = v
+			if i < whole {
+				texts[i] = v
+			}
 		default:
 			return Claim{}, fmt.Errorf("reply holds %T at %d", value, i)
 		}
@@ -76,12 +78,12 @@ func decodeClaim(reply []any) (Claim, error) {
 	if len(reply) == whole {
 		claim.Entry = Entry{
 			Number: numbers[2], Attempts: numbers[3], Faults: numbers[4], Age: micros(numbers[5]),
-			Looked: numbers[entryAt+2], Thread: numbers[entryAt+3],
+			Looked: numbers[entryAt+2], Thread: numbers[entryAt+3], Name: texts[nameAt],
 		}
 		if sent := numbers[entryAt+1]; sent > 0 {
 			claim.Entry.Doubt = time.UnixMicro(sent)
 		}
-		claim.Entry.At, claim.Entry.Kind, claim.Entry.Payload = splitEntry([]byte(text))
+		claim.Entry.At, claim.Entry.Kind, claim.Entry.Payload = splitEntry([]byte(texts[entryAt]))
 	}
 	return claim, nil
 }

@@ -49,7 +49,7 @@ func (d *delivery) compose(ctx context.Context, entry outbox.Entry) (job, error)
 	default:
 		err = fmt.Errorf("an entry of the unknown kind %q", entry.Kind)
 	}
-	j.message.Entry = fmt.Sprintf("%s/%d@%d", d.channel.Name, entry.Number, entry.At)
+	j.message.Entry = d.channel.Name + "/" + entry.PostedAs()
 	return j, err
 }
 

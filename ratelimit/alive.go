@@ -66,8 +66,9 @@ func (s *Shared) beat(ctx context.Context) error {
 		s.stateLost.Add(1)
 		for _, ch := range s.all() {
 			ch.closed.clear()
+			ch.remembered.forget()
 		}
-		s.opts.Logger.ErrorContext(ctx, "the data of Redis is lost: limits begin anew, and up to one more limit can be admitted within a window")
+		s.opts.Logger.ErrorContext(ctx, "the data of Redis is lost: messages that were admitted and not posted yet are gone, and limits begin anew, so that up to one more limit can be admitted within a window")
 	}
 	return nil
 }
@@ -86,9 +87,9 @@ func (s *Shared) lostAtClose(ctx context.Context) {
 			continue
 		}
 		err := ch.takeBack(ctx)
-		admitted, unsent := ch.packJournal()
+		admitted, unsent, dead := ch.packJournal()
 		s.opts.Logger.ErrorContext(ctx, "still without Redis at the end: what was decided without it is not in the shared ledger",
-			"channel", ch.scope.Channel, "admitted", admitted, "not_sent", unsent, "error", err)
+			"channel", ch.scope.Channel, "admitted", admitted, "not_sent", unsent, "dead_letters", dead, "error", err)
 	}
 }
 

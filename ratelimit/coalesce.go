@@ -108,5 +108,6 @@ func (ch *channel) decideAll(requests []Request) ([]Decision, error) {
 	ch.reached.Store(true)
 	ch.learnClosed(a, requests, before)
 	ch.learnUse(requests, a.decisions, before)
+	ch.remembered.learn(requests, a.decisions, before, ch.opts.Dedupe)
 	return a.decisions, nil
 }

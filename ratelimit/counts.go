@@ -152,7 +152,7 @@ func (ch *channel) send(ctx context.Context, p *parcel) error {
 	ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
 	defer cancel()
 	if len(p.restore) > 0 {
-		return ch.engine.restore(ctx, ch.scope, p.restore, p.fold)
+		return ch.engine.restore(ctx, ch.scope, asOf(ch.opts.Now(), p.restore), p.fold)
 	}
 	return ch.engine.fold(ctx, ch.scope, p.fold, p.drops)
 }

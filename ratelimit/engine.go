@@ -10,8 +10,8 @@ import (
 type engine interface {
 	Limiter
 	decide(ctx context.Context, m mode, scope Scope, requests []Request) (answer, error)
-	// restore takes in what was admitted while the engine was away, whatever the limits say now. A request
-	// without Enqueue is counted as delivered. A repeat of a fold changes nothing.
+	// restore takes in what was admitted while the engine was away, and what became of it, whatever the limits say now.
+	// A request without a past waits, or where it has no Enqueue, was delivered. A repeat of a fold changes nothing.
 	restore(ctx context.Context, scope Scope, requests []Request, f fold) error
 	// fold counts what was dropped elsewhere. A repeat of a fold changes nothing.
 	fold(ctx context.Context, scope Scope, f fold, drops drops) error

@@ -1,6 +1,10 @@
 package ratelimit
 
-import "time"
+import (
+	"context"
+	"slices"
+	"time"
+)
 
 // PhaseOf is where the grid of a level's windows begins, for the oracle.
 func PhaseOf(level Level) int64 { return level.phase() }
@@ -24,3 +28,33 @@ func Waiting(s *Shared, scope Scope) int {
 
 // Stretch is how long an interval becomes with as many replicas as are heard.
 func Stretch(s *Shared, d time.Duration) time.Duration { return s.stretch(d) }
+
+// Restore takes in what was admitted while the engine was away; of a past that is nil, nothing is known.
+func Restore(ctx context.Context, l Limiter, scope Scope, requests []Request, pasts []*Past, replica string, sequence int64) error {
+	requests = slices.Clone(requests)
+	for i, past := range pasts {
+		if past != nil {
+			requests[i].past = &returned{Past: *past}
+		}
+	}
+	return l.(engine).restore(ctx, scope, requests, fold{replica, sequence})
+}
+
+// Remembered are ids that the shared state is known to hold.
+type Remembered = remembered
+
+// MaxRemembered bounds one half of them.
+const MaxRemembered = maxRemembered
+
+// Learn remembers the id of what was decided.
+func (m *Remembered) Learn(id string, outcome Outcome, now time.Time) {
+	m.learn([]Request{{ID: id}}, []Decision{{Outcome: outcome}}, now, time.Hour)
+}
+
+// Knows tells whether an id is a duplicate.
+func (m *Remembered) Knows(id string, now time.Time) bool {
+	return len(m.unknown([]Request{{ID: id}}, now, time.Hour)) == 0
+}
+
+// Size is how many ids are kept.
+func (m *Remembered) Size() int { return len(m.new) + len(m.old) }

@@ -16,7 +16,7 @@ func (ch *channel) effective() Policy {
 	return cmp.Or(policy, PolicyClosed)
 }
 
-// fallback decides as the channel's policy says.
+// fallback decides as the channel's policy says. What Redis is known to hold is a duplicate.
 func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision, error) {
 	ch.outage.deciding.RLock()
 	if !ch.outage.down() { // it came back while this waited
@@ -24,23 +24,39 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 		return ch.decideAll(requests)
 	}
 	defer ch.outage.deciding.RUnlock()
-	var a answer
-	var err error
-	switch ch.effective() {
-	case PolicyLocal:
-		a, err = ch.local.decide(ctx, modeAdmit, ch.scope, ch.shares(requests))
-	case PolicyOpen:
-		a, err = ch.local.decide(ctx, modeOpen, ch.scope, requests)
-	default:
+	policy := ch.effective()
+	if policy != PolicyLocal && policy != PolicyOpen {
 		return nil, fmt.Errorf("%w: %w: Redis is away, and the channel is closed meanwhile", ErrUnavailable, errNotSent)
 	}
+	decisions := make([]Decision, len(requests))
+	places := ch.remembered.unknown(requests, ch.opts.Now(), ch.opts.Dedupe)
+	a, err := ch.decideAlone(ctx, policy, pick(requests, places))
 	if err != nil {
 		return nil, err
 	}
-	for i := range a.decisions {
-		ch.keep(&requests[i], &a.decisions[i], a.numbers[i])
+	for i, place := range places {
+		decisions[place] = a.decisions[i]
+		ch.keep(&requests[place], &decisions[place], a.numbers[i])
 	}
-	return a.decisions, nil
+	for i := range decisions {
+		if decisions[i].DecidedBy == "" {
+			decisions[i] = Decision{Outcome: Duplicate, DecidedBy: ByFallback, Durable: true}
+			ch.keep(&requests[i], &decisions[i], 0)
+		}
+	}
+	return decisions, nil
+}
+
+// decideAlone decides without Redis.
+func (ch *channel) decideAlone(ctx context.Context, policy Policy, requests []Request) (answer, error) {
+	switch {
+	case len(requests) == 0:
+		return answer{}, nil
+	case policy == PolicyOpen:
+		return ch.local.decide(ctx, modeOpen, ch.scope, requests)
+	default:
+		return ch.local.decide(ctx, modeAdmit, ch.scope, ch.shares(requests))
+	}
 }
 
 // keep notes a decision of the fallback, to be folded back.

@@ -127,6 +127,7 @@ type Request struct {
 	// Complete fills in ID and Enqueue once they are needed: a request that is known to be refused is never
 	// completed. nil = they are there. It is called at most once, on the caller's request.
 	Complete func(r *Request) error
+	past     *returned // of what is taken in after an outage; nil = there is none
 }
 
 // complete has requests filled in.

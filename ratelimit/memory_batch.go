@@ -110,8 +110,8 @@ func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) (numbe
 		d.Outcome = Admitted
 		if b.mode != modePeek {
 			number = b.commit(r, way, shadow)
-			if b.told != nil {
-				b.told.restored(number, r)
+			if b.mode == modeRestore {
+				b.restore(number, r)
 			}
 			seen.add(r.ID, b.now, b.now-b.dedupe)
 		}
@@ -218,11 +218,11 @@ func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
 	box := memstore.Value[memstore.Outbox](b.tx, b.scope.keys().Outbox())
 	box.Seq++
 	for i, place := range way.levels {
-		if shadow&(1<<i) == 0 {
+		if shadow&(1<<i) == 0 && b.spends(r) {
 			b.take(place-1, r, box.Seq)
 		}
 	}
-	if r.Enqueue != nil {
+	if r.Enqueue != nil && b.mode != modeRestore {
 		box.Entries = append(box.Entries, memstore.Entry{
 			Number: box.Seq, At: b.now, Kind: string(r.Enqueue.Kind), Payload: r.Enqueue.Payload,
 		})
@@ -235,7 +235,7 @@ func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
 
 func (b *batch) take(place int, r *Request, number int64) {
 	level, keep := &b.levels[place], longest(b.levels[place].Windows)
-	if b.mode == modeRestore && r.Enqueue == nil && level.Strategy.kind() == Backlog {
+	if b.endOf(r) != "" && level.Strategy.kind() == Backlog {
 		return // what was sent waits no more
 	}
 	if b.fairness != nil {

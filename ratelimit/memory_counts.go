@@ -21,8 +21,8 @@ func (b *batch) count(r *Request, outcome Outcome) {
 	if outcome != Duplicate {
 		countInSeries(b.tx, b.scope, r.Category, outcome, 1)
 	}
-	if b.mode == modeRestore && outcome == Admitted && r.Enqueue == nil {
-		ledger.Add("delivered", 1)
+	if end := b.endOf(r); end != "" && outcome == Admitted {
+		ledger.Add(end, 1)
 	}
 }
 

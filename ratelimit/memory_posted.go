@@ -22,7 +22,7 @@ func (t *telling) before(r *Request) verdict {
 	}
 	n, record := t.posted.Find(name)
 	if e.Status == Firing {
-		if record == nil || !t.h.Repeats {
+		if record == nil || !t.h.Repeats || silent(record) {
 			return verdict{}
 		}
 		record.Repeats++
@@ -35,12 +35,14 @@ func (t *telling) before(r *Request) verdict {
 		return verdict{outcome: Delayed, folded: true}
 	case record == nil:
 		return verdict{outcome: Suppressed, folded: true}
+	case e.Status == Update && silent(record):
+		return verdict{}
 	case e.Status == Update:
 		t.replace(n, record, r)
 		return verdict{outcome: Merged, folded: true}
 	case len(record.Events) == 1 && record.More == 0 && t.waits(n):
 		entry, _ := t.box.Find(n)
-		entry.At, entry.Payload, entry.Attempts, entry.Faults = t.now, r.payload(), 0, 0
+		entry.At, entry.Payload, entry.Attempts, entry.Faults, entry.Name = t.now, r.payload(), 0, 0, ""
 		t.posted.Forget(n)
 		memstore.Value[memstore.Counts](t.tx, t.scope.keys().Ledger()).Add("superseded", 1)
 		return verdict{outcome: Admitted, folded: true}
@@ -48,7 +50,7 @@ func (t *telling) before(r *Request) verdict {
 	marked := false
 	for i := range record.Events {
 		told := &record.Events[i]
-		if t.h.Resolves == ResolvesEdit && told.Fingerprint == e.Fingerprint && told.Payload != "" {
+		if t.h.Resolves == ResolvesEdit && !silent(record) && told.Fingerprint == e.Fingerprint && told.Payload != "" {
 			told.Resolved, marked = t.now, true
 		}
 	}
@@ -74,22 +76,6 @@ func (t *telling) replace(number int64, record *lua.Record, r *Request) {
 	entry, _ := t.box.Find(number)
 	entry.At, entry.Payload = t.now, r.payload()
 	t.touch(number, record)
-}
-
-// restored is for what was taken in while the engine was away; where it is in Slack is not known of what was sent.
-func (t *telling) restored(number int64, r *Request) {
-	switch {
-	case r.Enqueue != nil:
-		t.shown(verdict{number: number}, r)
-	case r.Event.Status != Resolved && r.Event.Status != Update && r.Event.Fingerprint != "":
-		t.heard(r)
-		t.touch(number, &lua.Record{
-			Category: r.Category, At: t.now, Events: []lua.RecordEvent{{Fingerprint: r.Event.Fingerprint}}, Shown: true,
-		})
-		t.point("f:"+r.Event.Fingerprint, number)
-	default:
-		t.heard(r)
-	}
 }
 
 // heard notes an admission, so that the digest knows which categories got something through.
@@ -180,7 +166,7 @@ func (t *telling) recordJoined(first *lead, r *Request) {
 // hold counts a request on the last message of its category.
 func (t *telling) hold(r *Request) Outcome {
 	n, record := t.posted.Find("c:" + r.Category)
-	if record == nil {
+	if record == nil || silent(record) {
 		return Dropped
 	}
 	record.Held++

@@ -30,9 +30,9 @@ const (
 
 // Unsent is who sends what the fallback admits.
 type Unsent interface {
-	// TakeBack stops sending for a scope, waits for what is in hand, and returns the numbers of the entries
-	// that were not sent. They are its caller's then.
-	TakeBack(ctx context.Context, scope Scope) ([]int64, error)
+	// TakeBack stops sending for a scope, waits for what is in hand, and returns what became of each entry since the
+	// last time, by its number. What waits is its caller's then, and so are the dead letters.
+	TakeBack(ctx context.Context, scope Scope) (map[int64]Past, error)
 	// Resume lets sending go on.
 	Resume(scope Scope)
 }
@@ -57,7 +57,7 @@ type outage struct {
 	use     map[string]use
 	seeded  map[string]bool
 	journal []journaled
-	unsent  map[int64]bool // numbers of the journal's entries that were taken back and not sent
+	pasts   map[int64]returned // of the journal's entries, by number, where they were taken back
 }
 
 // use is how full a level was when it was last seen.
@@ -72,8 +72,17 @@ type journaled struct {
 	number  int64
 }
 
+// Past is what became of what the fallback admitted.
+type Past = lua.Past
+
+// returned is a past, and when it was made.
+type returned struct {
+	Past
+	at time.Time
+}
+
 func (o *outage) init() {
-	o.use, o.seeded, o.unsent = map[string]use{}, map[string]bool{}, map[int64]bool{}
+	o.use, o.seeded, o.pasts = map[string]use{}, map[string]bool{}, map[int64]returned{}
 }
 
 func (o *outage) down() bool { return o.away.Load() }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
+
+	"slackrelay/lua"
 )
 
 // recover tries Redis until it is back.
@@ -38,7 +41,7 @@ func (ch *channel) comeBack(ctx context.Context) error {
 	if err := ch.takeBack(ctx); err != nil { // what came since; nothing is being sent any more
 		return err
 	}
-	admitted, unsent := ch.packJournal()
+	admitted, unsent, dead := ch.packJournal()
 	if err := ch.fold(ctx); err != nil {
 		return err
 	}
@@ -53,43 +56,64 @@ func (ch *channel) comeBack(ctx context.Context) error {
 	ch.outage.notSent.Store(false)
 	ch.outage.away.Store(false)
 	ch.opts.Logger.WarnContext(ctx, "back on Redis", "channel", ch.scope.Channel, "policy", ch.effective(),
-		"away_for", ch.opts.Now().Sub(since).Round(time.Millisecond), "admitted_meanwhile", admitted, "still_to_send", unsent)
+		"away_for", ch.opts.Now().Sub(since).Round(time.Millisecond), "admitted_meanwhile", admitted, "still_to_send", unsent, "dead_letters", dead)
 	return nil
 }
 
-// takeBack stops sending what the fallback admitted, and notes what was not sent.
+// takeBack stops sending what the fallback admitted, and notes what became of it.
 func (ch *channel) takeBack(ctx context.Context) error {
 	if ch.opts.Unsent == nil {
 		return nil
 	}
-	numbers, err := ch.opts.Unsent.TakeBack(ctx, ch.scope)
+	pasts, err := ch.opts.Unsent.TakeBack(ctx, ch.scope)
 	if err != nil {
 		return fmt.Errorf("take back what was not sent: %w", err)
 	}
+	at := ch.opts.Now()
 	ch.outage.mu.Lock()
 	defer ch.outage.mu.Unlock()
-	for _, number := range numbers {
-		ch.outage.unsent[number] = true
+	for number, past := range pasts {
+		ch.outage.pasts[number] = returned{past, at}
 	}
 	return nil
 }
 
-// packJournal makes parcels of what the fallback admitted: what was not sent yet goes into the shared outbox.
-func (ch *channel) packJournal() (admitted, unsent int) {
+// packJournal makes parcels of what the fallback admitted, each with what became of it: what waits goes on in the shared
+// outbox, and what is dead is dead there too.
+func (ch *channel) packJournal() (admitted, unsent, dead int) {
 	ch.outage.mu.Lock()
 	defer ch.outage.mu.Unlock()
 	ch.counts.mu.Lock()
 	defer ch.counts.mu.Unlock()
 	for _, j := range ch.outage.journal {
-		admitted++
-		if ch.outage.unsent[j.number] {
-			unsent++
-		} else {
-			j.request.Enqueue = nil
+		past, known := ch.outage.pasts[j.number]
+		if !known {
+			past = returned{Past{Result: lua.Delivered}, ch.opts.Now()}
 		}
+		admitted++
+		switch {
+		case past.Result == "":
+			unsent++
+		case past.Result == lua.Failed:
+			dead++
+		case past.TS == "":
+			j.request.Enqueue = nil // nothing will be said on it
+		}
+		j.request.past = &past
 		ch.counts.returning = append(ch.counts.returning, j.request)
 	}
 	ch.outage.journal = nil
-	clear(ch.outage.unsent)
-	return admitted, unsent
+	clear(ch.outage.pasts)
+	return admitted, unsent, dead
+}
+
+// asOf are requests to be taken in now, with their pasts as they are seen now.
+func asOf(now time.Time, requests []Request) []Request {
+	current := slices.Clone(requests)
+	for i := range current {
+		if past := current[i].past; past != nil {
+			current[i].past = &returned{past.After(now.Sub(past.at)), now}
+		}
+	}
+	return current
 }

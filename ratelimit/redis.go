@@ -122,17 +122,20 @@ func (r *Redis) admitCall(p *plan, scope Scope, requests []Request, f fold) ([]s
 		keys = append(keys, names.Known(), names.Heard())
 	}
 	if p.mode == modeRestore {
-		keys = append(keys, names.Folds())
+		keys = append(keys, names.Folds(), names.Dead())
 	}
 	if p.handling != nil {
 		keys = append(keys, names.Extras(), names.Posted(), names.Aged(), names.Drops(), names.Digest(), names.Told(), names.Delayed())
 	}
-	args := append(make([]any, 0, 1+11*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
+	args := append(make([]any, 0, 1+12*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
 	for i := range requests {
 		args = append(args, requests[i].ID, requests[i].units(), p.routeOf[i], requests[i].entry())
 		if p.handling != nil {
 			e := &requests[i].Event
 			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, cmp.Or(e.Severity, "warning"), e.Title, requests[i].Delayed, e.Answers)
+		}
+		if p.mode == modeRestore {
+			args = append(args, requests[i].pastJSON())
 		}
 	}
 	return keys, args

@@ -20,6 +20,18 @@ func (r *Redis) restore(ctx context.Context, scope Scope, requests []Request, f 
 	return err
 }
 
+// pastJSON is what became of a request as lua/admit.lua reads it.
+func (r *Request) pastJSON() []byte {
+	if r.past == nil {
+		return nil
+	}
+	encoded, err := json.Marshal(r.past.Past)
+	if err != nil { // strings and numbers
+		return nil
+	}
+	return encoded
+}
+
 // fold implements [engine].
 func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) error {
 	names := scope.keys()

@@ -118,12 +118,13 @@ func (s *Shared) SetPolicies(policies map[string]Policy) { s.policies.Store(&pol
 // channel is what this process knows of one channel.
 type channel struct {
 	*Shared
-	scope   Scope
-	closed  closedCache
-	calls   coalescer
-	counts  counts
-	outage  outage
-	breaker *breaker
+	scope      Scope
+	closed     closedCache
+	calls      coalescer
+	counts     counts
+	outage     outage
+	remembered remembered
+	breaker    *breaker
 }
 
 func (s *Shared) channel(scope Scope) *channel {

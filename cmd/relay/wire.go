@@ -141,7 +141,9 @@ func (r *relay) inMemory(cfg configs.Config, opts outbox.Options, speed float64)
 func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts outbox.Options) {
 	store := memstore.New(memstore.Options{})
 	opts.PaceFactor = func() int64 { return r.shared.Health().Replicas }
-	unsent := &unsent{box: outbox.NewMemory(store, opts)}
+	inMemory := opts
+	inMemory.Returned = true
+	unsent := &unsent{box: outbox.NewMemory(store, inMemory)}
 	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "relay_redis_clock_steps_total", Help: "How often Redis's clock was found to have gone back.",
 	}, []string{"channel"})
@@ -187,7 +189,7 @@ func (e *engines) byChannel(cfg configs.Config) ratelimit.Limiter {
 // unsent gives back what the fallback queued in memory, in the limiter's words.
 type unsent struct{ box *outbox.Memory }
 
-func (u *unsent) TakeBack(ctx context.Context, scope ratelimit.Scope) ([]int64, error) {
+func (u *unsent) TakeBack(ctx context.Context, scope ratelimit.Scope) (map[int64]ratelimit.Past, error) {
 	return u.box.TakeBack(ctx, outbox.Channel{Group: scope.Group, Name: scope.Channel})
 }
 

@@ -2,10 +2,14 @@ package memstore
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"slackrelay/lua"
 )
 
 // The values that the limiter and the outbox both touch.
@@ -42,10 +46,11 @@ func (c *Counts) All() map[string]int64 {
 
 // Outbox is what waits for Slack in one channel.
 type Outbox struct {
-	Seq     int64   // the number of the newest entry ever
-	Entries []Entry // messages, oldest first
-	Extras  []Entry // what spends no slot, by when it is due
-	Delayed []Entry // what waits for a slot, oldest first
+	Seq     int64           // the number of the newest entry ever
+	Entries []Entry         // messages, oldest first
+	Extras  []Entry         // what spends no slot, by when it is due
+	Delayed []Entry         // what waits for a slot, oldest first
+	Ended   map[int64]Ended // messages that left, where that is asked for
 }
 
 // Entry is one thing that waits. Times are microseconds of store time.
@@ -63,6 +68,7 @@ type Entry struct {
 	// how often it was looked up since; Again says that it is to be sent once more.
 	Sent, Tried, Looked int64
 	Again               bool
+	Name                string // what it was posted as; "" = its own number and admission
 }
 
 // Head is the oldest message, or nil. It works on nil.
@@ -128,6 +134,53 @@ func (o *Outbox) sort() {
 	slices.SortFunc(o.Extras, func(a, b Entry) int { // of the same microsecond, as Redis sorts members
 		return cmp.Or(cmp.Compare(a.Due, b.Due), strings.Compare(strconv.FormatInt(a.Number, 10), strconv.FormatInt(b.Number, 10)))
 	})
+}
+
+// Ended is what became of a message, its age not reckoned yet.
+type Ended struct {
+	At   int64 // when it was admitted
+	Past lua.Past
+}
+
+// maxEnded bounds how many ends are remembered; what ends after that counts as delivered.
+const maxEnded = 50_000
+
+// End remembers what became of a message.
+func (o *Outbox) End(e *Entry, past lua.Past) {
+	if o.Ended == nil {
+		o.Ended = map[int64]Ended{}
+	}
+	if len(o.Ended) < maxEnded {
+		o.Ended[e.Number] = Ended{At: e.At, Past: past}
+	}
+}
+
+// DeadLetters are the entries that were buried, oldest first.
+type DeadLetters struct {
+	next int64
+	All  []DeadLetter
+}
+
+// DeadLetter is an entry that was buried.
+type DeadLetter struct {
+	ID       string // rising
+	At       time.Time
+	Number   int64
+	Kind     string
+	Payload  []byte
+	Reason   string
+	Answer   string
+	Attempts int64
+}
+
+// Bury keeps a dead letter, and at most so many.
+func (d *DeadLetters) Bury(letter DeadLetter, keep int64) {
+	d.next++
+	letter.ID = fmt.Sprintf("%d-%d", letter.At.UnixMilli(), d.next)
+	d.All = append(d.All, letter)
+	if over := len(d.All) - int(keep); over > 0 {
+		d.All = d.All[over:]
+	}
 }
 
 // Pause says until when a channel sends nothing, in microseconds of store time, and why; and until when it edits

@@ -1,0 +1,84 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"slackrelay/lua"
+	"slackrelay/lua/memstore"
+)
+
+// How long claims and TakeBack wait before they look again.
+const (
+	stoppedFor = 50 * time.Millisecond
+	inHandFor  = 5 * time.Millisecond
+)
+
+// messageKind is the kind of what the limiter admits.
+const messageKind = "message"
+
+// end remembers what became of a message, for TakeBack.
+func (m *Memory) end(tx *memstore.Tx, channel Channel, entry *memstore.Entry, past lua.Past) {
+	if m.opts.Returned && entry.Kind == messageKind {
+		memstore.Value[memstore.Outbox](tx, channel.keys().Outbox()).End(entry, past)
+	}
+}
+
+// TakeBack stops claims from a channel, waits until what was claimed is settled, and removes its messages, dead letters
+// included. It returns what became of each since the last time, by its number; see [Options.Returned]. Resume lets
+// claims go on.
+func (m *Memory) TakeBack(ctx context.Context, channel Channel) (map[int64]lua.Past, error) {
+	for {
+		pasts, done := m.takeBack(channel)
+		if done {
+			return pasts, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for what is being sent from channel %s: %w", channel.Name, ctx.Err())
+		case <-time.After(inHandFor):
+		}
+	}
+}
+
+func (m *Memory) takeBack(channel Channel) (pasts map[int64]lua.Past, done bool) {
+	k := channel.keys()
+	m.store.Do(func(tx *memstore.Tx) {
+		held := memstore.Value[lease](tx, k.Lease())
+		held.stopped = true
+		if held.inHand != 0 && held.until > tx.Now {
+			return
+		}
+		done, pasts = true, map[int64]lua.Past{}
+		box := memstore.LookOrNew[memstore.Outbox](tx, k.Outbox())
+		for number, ended := range box.Ended {
+			past := ended.Past
+			past.Age = tx.Now - ended.At
+			pasts[number] = past
+		}
+		for i := range box.Entries {
+			pasts[box.Entries[i].Number] = waitingPast(&box.Entries[i], tx.Now)
+		}
+		box.Ended, box.Entries = nil, nil
+		dead := memstore.LookOrNew[memstore.DeadLetters](tx, k.Dead())
+		dead.All = slices.DeleteFunc(dead.All, func(letter DeadLetter) bool { return pasts[letter.Number].Result == lua.Failed })
+	})
+	return pasts, done
+}
+
+// waitingPast is what is known of a message that waits.
+func waitingPast(e *memstore.Entry, now int64) lua.Past {
+	past := lua.Past{Age: now - e.At, Attempts: e.Attempts, Faults: e.Faults, Looked: e.Looked, Again: e.Again}
+	if e.Sent > 0 {
+		named := Entry{Number: e.Number, At: e.At, Name: e.Name}
+		past.Sent, past.Tried, past.Name = max(1, now-e.Sent), max(1, now-e.Tried), named.PostedAs()
+	}
+	return past
+}
+
+// Resume lets claims from a channel go on after TakeBack.
+func (m *Memory) Resume(channel Channel) {
+	m.store.Do(func(tx *memstore.Tx) { memstore.Value[lease](tx, channel.keys().Lease()).stopped = false })
+}

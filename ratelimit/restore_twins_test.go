@@ -1,0 +1,157 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slackrelay/lua"
+	"slackrelay/lua/redistest"
+	"slackrelay/outbox"
+	"slackrelay/ratelimit"
+)
+
+// The twins take in alike, whatever comes.
+func TestTheTwinsRestoreAlike(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	rapid.Check(t, func(rt *rapid.T) {
+		require.NoError(rt, client.FlushAll(rt.Context()).Err())
+		h := &restoring{engines: []*returning{onMemory(), onClockedRedis(t, client)}}
+		h.handling = &ratelimit.Handling{
+			Overflow:   rapid.SampledFrom([]ratelimit.Overflow{"drop", "merge", "delay"}).Draw(rt, "overflow"),
+			MaxDelayed: 3, MaxDelay: time.Minute, Digest: true, Drops: 5, PostedFor: 5 * time.Minute,
+			Resolves: rapid.SampledFrom([]ratelimit.Resolves{"post", "reply", "edit"}).Draw(rt, "resolves"),
+			Repeats:  rapid.Bool().Draw(rt, "repeats"),
+		}
+		if rapid.IntRange(0, 4).Draw(rt, "plain") == 0 {
+			h.handling = nil
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"restore": h.restore, "restore more": h.restore, "admit": h.admit, "claim": h.claim, "settle": h.settle, "wait": h.wait, "": h.compare,
+		})
+	})
+}
+
+// restoring plays the same random steps in both engines.
+type restoring struct {
+	engines  []*returning
+	handling *ratelimit.Handling
+	claimed  *outbox.Entry
+}
+
+// alike wants the same of both engines.
+func alike[T any](t *rapid.T, h *restoring, ask func(e *returning) T) T {
+	first := ask(h.engines[0])
+	require.Equal(t, first, ask(h.engines[1]), "memory, redis")
+	return first
+}
+
+func (h *restoring) requests(t *rapid.T) (requests []ratelimit.Request) {
+	l := limits{channel: perMinute(6), category: perMinute(3)}
+	for range rapid.IntRange(1, 4).Draw(t, "events") {
+		status := rapid.SampledFrom([]ratelimit.Status{"", "firing", "firing", "resolved", "update"}).Draw(t, "status")
+		r := l.told(h.handling, fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "id")), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "category"),
+			status, rapid.SampledFrom([]string{"", "f1", "f2"}).Draw(t, "fingerprint"))
+		requests = append(requests, r)
+	}
+	return requests
+}
+
+func (*restoring) past(t *rapid.T) *ratelimit.Past {
+	us := func(name string) int64 { return rapid.Int64Range(1, 200).Draw(t, name) * 1e6 }
+	past := &ratelimit.Past{Age: us("age")}
+	switch rapid.SampledFrom([]string{"unknown", "waits", "doubt", "delivered", "delivered", "place", "place", "dead", "expired"}).Draw(t, "past") {
+	case "unknown":
+		return nil
+	case "waits":
+		past.Attempts, past.Faults = rapid.Int64Range(0, 2).Draw(t, "attempts"), rapid.Int64Range(0, 2).Draw(t, "faults")
+	case "doubt":
+		past.Sent, past.Tried, past.Name = us("sent"), us("tried"), "9@1234"
+		past.Looked, past.Again = rapid.Int64Range(0, 1).Draw(t, "looked"), rapid.Bool().Draw(t, "again")
+	case "delivered":
+		past.Result = lua.Delivered
+	case "place":
+		past.Result, past.TS, past.Channel = lua.Delivered, "5.5", "C5"
+	case "dead":
+		past.Result, past.Reason, past.Keep, past.Shown = lua.Failed, "is_archived", 2, rapid.Bool().Draw(t, "shown")
+	case "expired":
+		past.Result = lua.Expired
+	}
+	return past
+}
+
+func (h *restoring) restore(t *rapid.T) {
+	requests := h.requests(t)
+	var pasts []*ratelimit.Past
+	for i := range requests {
+		pasts = append(pasts, h.past(t))
+		if past := pasts[i]; past != nil && past.Result != "" && past.Result != lua.Failed && past.TS == "" {
+			requests[i].Enqueue = nil
+		}
+	}
+	again := rapid.IntRange(0, 4).Draw(t, "again") == 0
+	for _, e := range h.engines {
+		e.restore(t, requests, pasts...)
+		if again {
+			e.folds--
+			e.restore(t, requests, pasts...)
+		}
+	}
+}
+
+func (h *restoring) admit(t *rapid.T) {
+	requests := h.requests(t)
+	alike(t, h, func(e *returning) []ratelimit.Outcome { return e.admit(t, slices.Clone(requests)...) })
+}
+
+func (h *restoring) claim(t *rapid.T) {
+	settle := time.Duration(rapid.IntRange(0, 1).Draw(t, "settle")) * 10 * time.Second
+	if claim := alike(t, h, func(e *returning) outbox.Claim { return e.claim(t, settle) }); claim.State == outbox.Claimed {
+		h.claimed = &claim.Entry
+	}
+}
+
+func (h *restoring) settle(t *rapid.T) {
+	if h.claimed == nil {
+		return
+	}
+	n, how := h.claimed.Number, rapid.SampledFrom([]string{"ack", "ack", "bury", "again"}).Draw(t, "how")
+	shown := rapid.Bool().Draw(t, "shown")
+	h.claimed = nil
+	alike(t, h, func(e *returning) error {
+		switch how {
+		case "ack":
+			return e.box.Ack(t.Context(), queue, n, outbox.Receipt{TS: fmt.Sprint(n), Channel: "C1"})
+		case "bury":
+			return e.box.Bury(t.Context(), queue, n, outbox.Death{Reason: "no", Shown: shown})
+		default:
+			return e.box.Retry(t.Context(), queue, n, outbox.Pausing{Fate: outbox.Again})
+		}
+	})
+}
+
+func (h *restoring) wait(t *rapid.T) {
+	d := rapid.SampledFrom([]time.Duration{time.Second, 11 * time.Second, time.Minute, 6 * time.Minute}).Draw(t, "time")
+	for _, e := range h.engines {
+		e.advance(d)
+	}
+}
+
+func (h *restoring) compare(t *rapid.T) {
+	alike(t, h, func(e *returning) ratelimit.Ledger { return e.ledger(t) })
+	alike(t, h, func(e *returning) []outbox.DeadLetter { return e.dead(t) })
+	for n := range int64(12) {
+		alike(t, h, func(e *returning) *outbox.Record { return e.record(t, n+1) })
+	}
+	alike(t, h, func(e *returning) []ratelimit.Usage {
+		l := limits{channel: perMinute(6), category: perMinute(3)}
+		usage, err := ratelimit.UsageOf(t.Context(), e.limiter, scope, l.request("", "a").Levels)
+		require.NoError(t, err)
+		return usage
+	})
+}
