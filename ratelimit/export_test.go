@@ -24,3 +24,11 @@ func Waiting(s *Shared, scope Scope) int {
 
 // Stretch is how long an interval becomes with as many replicas as are heard.
 func Stretch(s *Shared, d time.Duration) time.Duration { return s.stretch(d) }
+
+// Refreshing tells whether a channel asks in the background for what is closed.
+func Refreshing(s *Shared, scope Scope) bool {
+	ch := s.channel(scope)
+	ch.closed.mu.Lock()
+	defer ch.closed.mu.Unlock()
+	return ch.closed.refreshing
+}

@@ -104,7 +104,7 @@ func (r *Redis) call(ctx context.Context, p *plan, scope Scope, requests []Reque
 	if a.now > 0 {
 		r.ahead.Store(a.now - r.opts.Now().UnixMicro())
 	}
-	if a.stepped > 0 {
+	if a.stepped > 0 && p.mode != modePeek { // a peek moves nothing
 		r.opts.Stepped(scope.Channel, micros(a.stepped))
 	}
 	return a, nil
