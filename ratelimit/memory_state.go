@@ -16,7 +16,7 @@ const maxStep = 5_000_000
 type taken struct {
 	id     string
 	units  int64
-	number int64 // of the outbox entry
+	number int64         // of the outbox entry
 	keep   time.Duration // the longest window that counts it
 	most   int64         // the largest limit
 }

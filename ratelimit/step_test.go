@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"slackrelay/lua/redistest"
 	"slackrelay/ratelimit"
@@ -81,5 +82,75 @@ func TestAPeekReportsNoStep(t *testing.T) {
 			}
 			require.Equal(t, []time.Duration{time.Hour}, steps, "moved and reported once, by how far the clock went back")
 		})
+	}
+}
+
+// However often the clock goes back: in true time, no window holds more than its strategy promises, refunds included.
+func TestClockStepsAndRefundsAdmitNoMore(t *testing.T) {
+	t.Parallel()
+	for _, s := range strategies[:7] {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			onEvery(t, func(t *testing.T, b bundle) {
+				histories := 0
+				rapid.Check(t, func(rt *rapid.T) {
+					histories++
+					for _, steps := range []bool{true, false} {
+						group := fmt.Sprint(s.name, "/", histories, "/", steps)
+						tier := ratelimit.Tier{Name: "channel", Strategy: s.strategy, Windows: []ratelimit.Window{{
+							Limit: rapid.Int64Range(2, 5).Draw(rt, "limit"), Per: 10 * time.Second,
+						}}}
+						stepsOrRefunds(rt, b, tier, group, steps)
+					}
+				})
+			})
+		})
+	}
+}
+
+func stepsOrRefunds(rt *rapid.T, b bundle, tier ratelimit.Tier, group string, steps bool) {
+	var elapsed time.Duration // in truth
+	var o oracle
+	level := tier.Outer(group)
+	refundable := tier.Strategy.Kind != ratelimit.GCRA && tier.Strategy.Kind != ratelimit.Gate
+	for i := range rapid.IntRange(20, 60).Draw(rt, "events") {
+		pause := rapid.SampledFrom([]time.Duration{
+			0, time.Millisecond, 100 * time.Millisecond, time.Second, 4999 * time.Millisecond, 9999 * time.Millisecond,
+		}).Draw(rt, "pause")
+		b.advance(pause)
+		elapsed += pause
+		if steps {
+			b.advance(rapid.SampledFrom([]time.Duration{0, 0, 0, 0, -4 * time.Second, -6 * time.Second, -time.Hour}).Draw(rt, "step"))
+		} else if refundable && len(o.admitted) > 0 && rapid.IntRange(0, 3).Draw(rt, "refund") == 0 {
+			id := rapid.SampledFrom(o.admitted).Draw(rt, "which").id
+			require.NoError(rt, b.Refund(rt.Context(), scope, ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}))
+			o.refund(id)
+		}
+		r := ratelimit.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{level}}
+		d, err := b.Admit(rt.Context(), scope, []ratelimit.Request{r})
+		require.NoError(rt, err)
+		if d[0].Outcome == ratelimit.Admitted {
+			o.admitted = append(o.admitted, admission{at: elapsed.Microseconds(), id: r.ID, units: 1, keys: []string{level.Key}})
+		}
+		in := o.between(level.Key, (elapsed-10*time.Second).Microseconds()+1, elapsed.Microseconds()+1)
+		require.LessOrEqual(rt, in, promised(tier))
+	}
+}
+
+// promised is the most that docs/strategies.md lets one window hold.
+func promised(tier ratelimit.Tier) int64 {
+	limit := tier.Windows[0].Limit
+	switch tier.Strategy.Kind {
+	case ratelimit.FixedWindow:
+		if tier.Strategy.Anchor == ratelimit.Aligned {
+			return 2 * limit
+		}
+		return 2*limit - 1
+	case ratelimit.SlidingCounter:
+		return 2*limit - 1
+	case ratelimit.GCRA:
+		return limit + tier.Strategy.Burst - 1
+	default:
+		return limit
 	}
 }
