@@ -637,7 +637,7 @@ if options then
   local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
   local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
   local entered, messages, edits, joined = {}, {}, {}, {} -- by number: its place in waiting; true; when due; how many
-  local bundles, queued, left, noted, noted_count, kept, admitted = {}, nil, {}, {}, 0, {}, {}
+  local bundles, queued, left, noted, noted_count, kept, admitted, old = {}, nil, {}, {}, 0, {}, {}, nil
   local max_events = 10 -- that a message tells of
   local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
   local t = {}
@@ -911,6 +911,16 @@ if options then
     call('PEXPIRE', digest, digest_ms)
   end
 
+  -- sound fails where a key that is to be written has another type.
+  function t.sound()
+    if next(edits) then call('ZCARD', extras) end
+    if #kept > 0 and options.drops > 0 then call('XLEN', drops) end
+    if noted_count > 0 then call('HLEN', digest) end
+    if options.digest and next(admitted) then call('ZCARD', heard_of) end
+    call('HLEN', posted)
+    old = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)
+  end
+
   local function store_records()
     for n in pairs(touched) do
       local record = records[n]
@@ -930,7 +940,7 @@ if options then
       call('ZREM', aged, n)
       call('HDEL', entries, n .. ':attempts', n .. ':faults')
     end
-    for _, n in ipairs(call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)) do
+    for _, n in ipairs(old) do
       local text = call('HGET', posted, n)
       local record = text and cjson.decode(text) or {}
       for _, event in ipairs(record.events or {}) do
@@ -1101,7 +1111,19 @@ end
 local reply = { now, stepped, decisions, states }
 if peeking then return reply end
 
+-- A write fails on a key of another type, when others are done: what was not read yet is read now, where it fails.
+call('HLEN', series)
+call('HLEN', minutes)
+if number and #places > 0 then call('ZCARD', outbox) end
+if promoting then
+  call('HLEN', entries)
+  call('ZCARD', seen)
+end
+if told then told.sound() end
+if received == 0 then call('HLEN', ledger) end
+
 -- Write. The first write needs memory: where there is none, it is refused, and nothing was written yet.
+if received > 0 then call('HINCRBY', ledger, 'received', received) end
 if number then call('HSET', entries, 'seq', int(number)) end
 if number or stepped > 0 then
   for i = 1, #levels do
@@ -1162,7 +1184,6 @@ for i = 1, #routes do
   end
   admitted, dropped = admitted + (route.admitted or 0), dropped + (route.dropped or 0)
 end
-if received > 0 then call('HINCRBY', ledger, 'received', received) end
 if admitted > 0 then call('HINCRBY', ledger, 'admitted', admitted) end
 if dropped > 0 then call('HINCRBY', ledger, 'dropped', dropped) end
 if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end

@@ -97,7 +97,7 @@ func TestTwoConfigurationsAtTheSameTime(t *testing.T) {
 }
 
 func (h *two) run(rt *rapid.T, b bundle) {
-	for i := range rapid.IntRange(20, 80).Draw(rt, "events") {
+	for i := range rapid.IntRange(15, 50).Draw(rt, "events") {
 		b.advance(rapid.SampledFrom([]time.Duration{
 			0, time.Microsecond, 100 * time.Millisecond, 499 * time.Millisecond, time.Second, 7 * time.Second,
 		}).Draw(rt, "pause"))

@@ -113,7 +113,7 @@ func stepsOrRefunds(rt *rapid.T, b bundle, tier ratelimit.Tier, group string, st
 	var o oracle
 	level := tier.Outer(group)
 	refundable := tier.Strategy.Kind != ratelimit.GCRA && tier.Strategy.Kind != ratelimit.Gate
-	for i := range rapid.IntRange(20, 60).Draw(rt, "events") {
+	for i := range rapid.IntRange(15, 40).Draw(rt, "events") {
 		pause := rapid.SampledFrom([]time.Duration{
 			0, time.Millisecond, 100 * time.Millisecond, time.Second, 4999 * time.Millisecond, 9999 * time.Millisecond,
 		}).Draw(rt, "pause")
@@ -147,7 +147,7 @@ func promised(tier ratelimit.Tier) int64 {
 		}
 		return 2*limit - 1
 	case ratelimit.SlidingCounter:
-		return 2*limit - 1
+		return 2 * limit
 	case ratelimit.GCRA:
 		return limit + tier.Strategy.Burst - 1
 	default:
