@@ -22,11 +22,14 @@
 -- KEYS[6] minutes  hash of the same a minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
 -- KEYS[7..] the levels, by their place from 1. What a key holds depends on the strategy:
 --   (a hash also has "since": when its first unit was taken, so that a refund from before a reset is known)
---   sliding-log      sorted set, a member a unit, score = when; exact
---   sliding-buckets  hash: "<end of the bucket>" = units; a bucket counts until its end has left the window
---   fixed-window     hash: "<per>:at" = start of the window, "<per>:n" = units in it
+--   (and "last": when its last one was, so that a step of the clock is known; "<...>:u": a window of a replica with
+--   another configuration, and when that last used it)
+--   sliding-log      sorted set, a member a unit, score = when; exact; and below 0 the windows that use it
+--   sliding-buckets  hash: "<end of the bucket>" = units; a bucket counts until its end has left the window;
+--                    "keep:<longest window>:<width>" = when it was last used so
+--   fixed-window     hash: "<per>:at" = start of the window, "<per>:n" = units in it, "<per>:f" = those at its start
 --   sliding-counter  hash: the same, and "<per>:p" = units of the window before, counted in proportion
---   gcra, gate       hash: "<per>:tat" = when the bucket is empty again; one unit drains in per / limit
+--   gcra, gate       hash: "<per>/<drain>:tat" = when the bucket is empty again; a unit drains in drain = per / limit
 --   backlog-stream   stream of what waits; admits while it holds fewer than the limit
 --   backlog-list     list of the same
 -- then, only with first_notice auto: known and heard, sorted sets of the channel's categories by their last
@@ -99,6 +102,9 @@ local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
 local max_categories = 1000
 local max_step = 5000000 -- how far entries may lie ahead of now before they are moved
+local remember_us = 86400000000 -- 24 h: how long a level keeps what a longer window needs, after its last use
+local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
+local slack = 32 -- entries of a log that no longer count before they are removed
 local backlog_us = 100000 -- nobody knows when a backlog shrinks: look again then
 local max_args = 1000 -- unpack fails above some thousand
 local first = 4 -- where a level's windows begin in the plan, and a route's levels
@@ -149,10 +155,12 @@ local function ago(per)
   return last_ago
 end
 
--- within counts what a log holds of the last per, whatever lies ahead of now included.
+-- within counts what a log holds of the last per, whatever lies ahead of now included, and what is older.
 local function within(key, per)
   local all = call('ZCARD', key)
-  return all == 0 and 0 or all - call('ZCOUNT', key, '-inf', ago(per))
+  if all == 0 then return 0, 0 end
+  local old = call('ZCOUNT', key, '-inf', ago(per))
+  return all - old, old
 end
 
 -- edge is the score of the rank-th newest entry of a log, from 0; what this batch took is the newest.
@@ -172,122 +180,192 @@ end
 local strategies
 local function make_strategies()
   strategies = {}
-  local function fields(key)
-    local flat, map = call('HGETALL', key), {}
-    for i = 1, #flat, 2 do map[flat[i]] = tonumber(flat[i + 1]) end
-    return map
+  -- read is what a hash holds; its times are ago where the clock went back since it was last written.
+  local function read(level)
+    local flat, state = call('HGETALL', level.key), {}
+    for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
+    level.since, level.last, level.back = state.since or now, state.last or 0, 0
+    if level.last - now > max_step then
+      level.back, level.moved = level.last - now, true
+      stepped, level.since, level.last = max(stepped, level.back), min(level.since, now), now
+    end
+    return state
   end
 
-  -- A window that keeps a few numbers in the fields "<per>:<name>" of a hash: load_window reads it and
-  -- returns the units used, take_window takes units and returns the same.
-  local function few_numbers(load_window, take_window, fits_at, keep)
+  -- A window that keeps a few numbers in the fields "<name>:<field>" of a hash. Its kind has load, which ends what is
+  -- over; used, the units in it; take; and fits_at. Windows of other lengths in the same hash belong to a replica with
+  -- another configuration: they count what is taken here as their own would, until 24 h after that replica's last use.
+  local blank = { 'at', 'n', 'p', 'f', 'tat', 'u' }
+  local function window_of(name)
+    local window = { per = tonumber(string.match(name, '^%d+')), drain = tonumber(string.match(name, '/(%d+)$')) }
+    for _, field in ipairs(blank) do window[field] = 0 end
+    return window
+  end
+  local function few_numbers(kind)
+    local function others(level)
+      local found = {}
+      for field, value in pairs(level.state) do
+        local name, which = string.match(field, '^([%d/]+):(%a+)$')
+        if name and not level.names[name] then
+          found[name] = found[name] or window_of(name)
+          found[name][which] = value
+        end
+      end
+      for name, window in pairs(found) do
+        window.u = min(now, window.u > 0 and window.u or level.last)
+        if window.u <= now - remember_us or kind.drains and not window.drain then
+          found[name] = nil
+        else
+          kind.load(level, window)
+          kind.take(level, window, level.pending)
+        end
+      end
+      return found
+    end
     return {
       load = function(level)
-        local state = fields(level.key)
-        level.windows, level.since = {}, state.since or now
+        local state = read(level)
+        level.state, level.windows, level.names = state, {}, {}
         for w = first, #level.spec, 2 do
-          local name, window = int(level.spec[w + 1]), {}
-          for _, field in ipairs({ 'at', 'n', 'p', 'tat' }) do window[field] = state[name .. ':' .. field] or 0 end
+          local name = int(level.spec[w + 1]) .. (kind.drains and '/' .. int(kind.drains(level, w)) or '')
+          local window = level.names[name]
+          if not window then
+            window = { per = level.spec[w + 1], drain = kind.drains and kind.drains(level, w) }
+            for _, field in ipairs(blank) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
+            window.own, level.names[name] = true, window
+            if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
+            kind.load(level, window)
+          end
           level.windows[w] = window
-          level.used[w] = load_window(level, w, window)
+          level.used[w] = kind.used(window)
         end
       end,
-      fits_at = function(level, w, units) return fits_at(level, w, level.windows[w], units) end,
+      fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
       take = function(level, units)
-        for w = first, #level.spec, 2 do level.used[w] = take_window(level, w, level.windows[w], units) end
+        for _, window in pairs(level.names) do kind.take(level, window, units) end
+        for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level)
-        local args = { 'since', int(level.since) }
-        for w, window in pairs(level.windows) do
-          for field, value in pairs(window) do
-            if value ~= 0 then args[#args + 1], args[#args + 2] = int(level.spec[w + 1]) .. ':' .. field, int(value) end
+        local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+        local function add(name, window)
+          if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
+          for _, field in ipairs(blank) do
+            if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
           end
+          longest = max(longest, window.per)
         end
+        for name, window in pairs(level.names) do add(name, window) end
+        for name, window in pairs(others(level)) do add(name, window) end
         call('DEL', level.key)
         call('HSET', level.key, unpack(args))
-        call('PEXPIRE', level.key, int(ceil(keep * level.keep / 1000) + grace_ms))
+        call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
       end,
     }
   end
 
-  local function count_units(level, w, window, units)
-    window.n = window.n + units
-    return level.used[w] + units
-  end
+  local function count_units(_, window, units) window.n = window.n + units end
 
-  -- ahead notes that a state lies further ahead of now than a sound clock could leave it: it is moved.
-  local function ahead(level, by)
-    if by <= max_step then return false end
-    stepped, level.moved = max(stepped, by), true
-    return true
-  end
-
-  strategies['fixed-window'] = few_numbers(
-    function(level, w, window)
-      local per, phase = level.spec[w + 1], level.spec[2]
-      local start = phase < 0 and now or floor((now + phase) / per) * per - phase
-      if ahead(level, window.at - now) then window.at = start end
-      if window.at + per <= now then window.at, window.n = start, 0 end
-      return window.n
+  strategies['fixed-window'] = few_numbers({
+    -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
+    load = function(level, window)
+      local per, phase = window.per, window.own and level.spec[2] or -1
+      if level.back > 0 and window.at > now then window.at = now end
+      local ends = window.at + per
+      if ends > now and (window.n > 0 or phase >= 0) then return end
+      if phase < 0 then
+        window.at = now
+      elseif ends + per > now then
+        window.at = ends
+      else
+        window.at = floor((now + phase) / per) * per - phase
+      end
+      window.n, window.f = 0, 0
     end,
-    count_units,
-    function(level, w, window) return window.at + level.spec[w + 1] end,
-    1)
+    used = function(window) return window.n end,
+    take = function(level, window, units)
+      window.n = window.n + units
+      if window.at == now and (not window.own or level.spec[2] < 0) then window.f = window.f + units end
+    end,
+    fits_at = function(_, _, window) return window.at + window.per end,
+  })
 
   -- share is the part of the window before that is still inside the rolling one, rounded up.
-  strategies['sliding-counter'] = few_numbers(
-    function(level, w, window)
-      local per = level.spec[w + 1]
+  strategies['sliding-counter'] = few_numbers({
+    load = function(level, window)
+      local per = window.per
       local start = floor(now / per) * per
-      if ahead(level, window.at - now) then window.at = start end
+      if level.back > 0 and window.at > start then window.at = start end
       if window.at < start then
         window.p = window.at == start - per and window.n or 0
         window.at, window.n = start, 0
       end
-      local rest = per - max(0, now - window.at)
-      local share = floor(window.p * rest / per)
-      if share * per < window.p * rest then share = share + 1 end
+    end,
+    used = function(window)
+      local rest = window.per - max(0, now - window.at)
+      local share = floor(window.p * rest / window.per)
+      if share * window.per < window.p * rest then share = share + 1 end
       return share + window.n
     end,
-    count_units,
-    function(level, w, window, units)
-      local limit, per = level.spec[w], level.spec[w + 1]
+    take = count_units,
+    fits_at = function(level, w, window, units)
+      local limit, per = level.spec[w], window.per
       local room = limit - units - window.n
       if room >= 0 then return window.at + per - floor(room * per / window.p) end
       return window.at + 2 * per - floor((limit - units) * per / window.n)
     end,
-    2)
+    keep = 2,
+  })
 
   -- One unit drains in per / limit; tat is when all has drained.
-  local function drain(level, w) return ceil(level.spec[w + 1] / level.spec[w]) end
-  local function filled(level, w, window)
-    return window.tat > now and ceil((window.tat - now) / drain(level, w)) or 0
-  end
-  local gcra = few_numbers(
-    function(level, w, window)
-      if level.spec[w] == 0 then return 0 end
-      local fullest = now + level.most(w) * drain(level, w)
-      if ahead(level, window.tat - fullest) then window.tat = fullest end
-      return filled(level, w, window)
+  local gcra = few_numbers({
+    drains = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
+    -- A bucket whose limit changed holds the units that it held before, as many as it can.
+    adopt = function(level, w, window)
+      for field, tat in pairs(level.state) do
+        local per, drain = string.match(field, '^(%d+)/?(%d*):tat$')
+        local left = tat - level.back - now
+        if per and tonumber(per) == window.per and left > 0 then
+          drain = tonumber(drain) or window.drain
+          local units = drain > 0 and left / drain or 0
+          window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+        end
+      end
     end,
-    function(level, w, window, units)
-      if level.spec[w] == 0 then return 0 end
-      window.tat = max(now, window.tat) + units * drain(level, w)
-      return filled(level, w, window)
+    load = function(level, window)
+      if level.back > 0 then window.tat = window.tat - level.back end
     end,
-    function(level, w, window, units) return window.tat + (units - level.most(w)) * drain(level, w) end,
-    1)
+    used = function(window)
+      return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
+    end,
+    take = function(_, window, units)
+      if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
+    end,
+    fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
+  })
   strategies['gcra'], strategies['gate'] = gcra, gcra
 
+  -- Buckets are kept as long as the longest window needs them that used them within 24 h, each of which leaves a field
+  -- "keep:<longest window>:<width>" = when. What only that one still counts is kept in buckets of its width.
   local function bucket_end(level) return (floor(now / level.spec[2]) + 1) * level.spec[2] end
   strategies['sliding-buckets'] = {
     load = function(level)
-      local units, order, state = {}, {}, fields(level.key)
-      level.since, state.since = state.since or now, nil
+      local units, order, state, keep, coarse = {}, {}, read(level), level.keep, nil
+      level.others = {}
+      for field, used in pairs(state) do
+        local per, wide = string.match(field, '^keep:(%d+):(%d+)$')
+        if per and min(used, now) > now - remember_us then
+          level.others[field] = min(used, now)
+          if tonumber(per) > keep then keep, coarse = tonumber(per), tonumber(wide) end
+        end
+      end
+      level.longest = keep
       for field, n in pairs(state) do
         local ends = tonumber(field)
-        if ahead(level, ends - now - level.spec[2]) then ends = bucket_end(level) end
-        if ends > now - level.keep then
+        if ends and level.back > 0 then ends = min(ends, bucket_end(level)) end
+        if ends and ends <= now - level.keep and coarse then
+          ends = min(ceil(ends / coarse) * coarse, now - level.keep)
+        end
+        if ends and ends > now - keep then
           if not units[ends] then order[#order + 1] = ends end
           units[ends] = (units[ends] or 0) + n
         end
@@ -317,13 +395,15 @@ local function make_strategies()
       for w = first, #level.spec, 2 do level.used[w] = level.used[w] + units end
     end,
     store = function(level)
-      local args = { 'since', int(level.since) }
+      local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
+      level.others['keep:' .. int(level.keep) .. ':' .. int(level.spec[2])] = now
+      for field, used in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used) end
       for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
       call('DEL', level.key)
       for from = 1, #args, max_args do
         call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
       end
-      call('PEXPIRE', level.key, int(ceil(level.keep / 1000) + grace_ms))
+      call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
     end,
   }
 
@@ -354,7 +434,7 @@ for i = 1, #specs do
   local spec = specs[i]
   local level = {
     spec = spec, key = KEYS[before_levels + i], keep = 0, pending = 0, closed = 0, used = false, edge_rank = false,
-    edge = 0, members = false,
+    edge = 0, members = false, old = math.huge, largest = 0,
   }
   if spec[1] ~= 'sliding-log' then
     if not strategies then make_strategies() end
@@ -370,6 +450,7 @@ for i = 1, #specs do
       return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
     end
     if per > level.keep then level.keep = per end
+    if limit > level.largest then level.largest = limit end
   end
   if spec[1] == 'gcra' or spec[1] == 'gate' then
     level.most = function(w) return min(spec[w], 1) * (spec[1] == 'gate' and 1 or spec[2]) end
@@ -406,7 +487,11 @@ local function check(level, units, held)
     if strategy then
       strategy.load(level)
     else
-      for w = first, #spec, 2 do used[w] = within(level.key, spec[w + 1]) end
+      for w = first, #spec, 2 do
+        local old
+        used[w], old = within(level.key, spec[w + 1])
+        if old < level.old then level.old = old end
+      end
     end
   end
   for w = first, #spec, 2 do
@@ -424,6 +509,42 @@ local function check(level, units, held)
     end
   end
   return at, never
+end
+
+-- store_log keeps what was taken of a log. What lies below 0 are the windows that used it within 24 h: members
+-- "keep:<longest window>:<largest limit>", score = when, negated. Entries stay as long as any of these counts them; of
+-- what only another one counts, the newest are enough, twice its limit so that refunds leave enough.
+local last_keep, last_largest, last_mark
+local function store_log(level)
+  local key, members, keep, most, fresh = level.key, level.members, level.keep, 0, false
+  if keep ~= last_keep or level.largest ~= last_largest then
+    last_keep, last_largest, last_mark = keep, level.largest, 'keep:' .. int(keep) .. ':' .. int(level.largest)
+  end
+  local marks = call('ZRANGEBYSCORE', key, '-inf', '(0', 'WITHSCORES')
+  for i = 1, #marks, 2 do
+    local used = -tonumber(marks[i + 1])
+    if marks[i] == last_mark then
+      fresh = used > now - renew_us and used <= now
+    elseif used <= now - remember_us then
+      call('ZREM', key, marks[i])
+    else
+      local per, limit = string.match(marks[i], '^keep:(%d+):(%d+)$')
+      keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
+    end
+  end
+  if level.old > slack then
+    call('ZREMRANGEBYSCORE', key, 0, ago(keep))
+    if keep > level.keep then
+      local from = call('ZCOUNT', key, '-inf', '(0')
+      local over = min(call('ZCOUNT', key, 0, ago(level.keep)), call('ZCARD', key) - from - most)
+      if over > 0 then call('ZREMRANGEBYRANK', key, from, from + over - 1) end
+    end
+  end
+  if not fresh then members[#members + 1], members[#members + 2] = int(-now), last_mark end
+  for from = 1, #members, max_args do
+    call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
+  end
+  call('PEXPIRE', key, int(ceil(keep / 1000) + grace_ms))
 end
 
 -- Fairness is made only where it is used. It answers for a route: what an ordinary event must leave free in
@@ -520,7 +641,7 @@ if options then
   local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
   local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
   local entered, messages, edits, joined = {}, {}, {}, {} -- by number: its place in waiting; true; when due; how many
-  local bundles, queued, left, noted, noted_count, kept, admitted = {}, nil, {}, {}, 0, {}, {}
+  local bundles, queued, left, noted, noted_count, kept, admitted, old = {}, nil, {}, {}, 0, {}, {}, nil
   local max_events = 10 -- that a message tells of
   local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
   local t = {}
@@ -816,6 +937,16 @@ if options then
     call('PEXPIRE', digest, digest_ms)
   end
 
+  -- sound fails where a key that is to be written has another type.
+  function t.sound()
+    if next(edits) then call('ZCARD', extras) end
+    if #kept > 0 and options.drops > 0 then call('XLEN', drops) end
+    if noted_count > 0 then call('HLEN', digest) end
+    if options.digest and next(admitted) then call('ZCARD', heard_of) end
+    call('HLEN', posted)
+    old = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)
+  end
+
   local function store_records()
     for n in pairs(touched) do
       local record = records[n]
@@ -835,7 +966,7 @@ if options then
       call('ZREM', aged, n)
       call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
     end
-    for _, n in ipairs(call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)) do
+    for _, n in ipairs(old) do
       local text = call('HGET', posted, n)
       local record = text and cjson.decode(text) or {}
       for _, event in ipairs(record.events or {}) do
@@ -1043,21 +1174,28 @@ end
 local reply = { now, stepped, decisions, states }
 if peeking then return reply end
 
+-- A write fails on a key of another type, when others are done: what was not read yet is read now, where it fails.
+call('HLEN', series)
+call('HLEN', minutes)
+if number and #places > 0 then call('ZCARD', outbox) end
+if promoting then
+  call('HLEN', entries)
+  call('ZCARD', seen)
+end
+if told then told.sound() end
+if received == 0 then call('HLEN', ledger) end
+
 -- Write. The first write needs memory: where there is none, it is refused, and nothing was written yet.
+if received > 0 then call('HINCRBY', ledger, 'received', received) end
 if number then call('HSET', entries, 'seq', int(number)) end
 if number or stepped > 0 then
   for i = 1, #levels do
     local level = levels[i]
-    if fair and level.keep < outer_per then level.keep = outer_per end
+    if fair then level.keep, level.largest = max(level.keep, outer_per), max(level.largest, specs[1][first]) end
     if level.strategy and (level.pending > 0 or level.moved) then
       level.strategy.store(level)
     elseif level.members then
-      local members = level.members
-      call('ZREMRANGEBYSCORE', level.key, '-inf', ago(level.keep))
-      for from = 1, #members, max_args do
-        call('ZADD', level.key, unpack(members, from, min(from + max_args - 1, #members)))
-      end
-      call('PEXPIRE', level.key, int(ceil(level.keep / 1000) + grace_ms))
+      store_log(level)
     end
   end
 end
@@ -1114,7 +1252,6 @@ for i = 1, #routes do
   end
   admitted, dropped = admitted + (route.admitted or 0), dropped + (route.dropped or 0)
 end
-if received > 0 then call('HINCRBY', ledger, 'received', received) end
 if admitted > 0 then call('HINCRBY', ledger, 'admitted', admitted) end
 if dropped > 0 then call('HINCRBY', ledger, 'dropped', dropped) end
 if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end

@@ -40,6 +40,8 @@ end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
+for _, set in ipairs({ told, extras, aged }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
 local flat, noted, state = call('HGETALL', digest), {}, {}
 for i = 1, #flat, 2 do
   local field = flat[i]

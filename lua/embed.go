@@ -79,6 +79,9 @@ var budgetSource string
 //go:embed mute.lua
 var muteSource string
 
+//go:embed types.lua
+var typesSource string
+
 //go:embed hold.lua
 var holdSource string
 
@@ -107,4 +110,5 @@ var (
 	Budget     = redis.NewScript(budgetSource)
 	Mute       = redis.NewScript(muteSource)
 	Hold       = redis.NewScript(holdSource)
+	Types      = redis.NewScript(typesSource)
 )

@@ -46,7 +46,15 @@ for _, part in ipairs({ 'totals', 'categories', 'noted' }) do
     if type(n) ~= 'number' then return redis.error_reply('ARG ' .. part .. ' ' .. name .. ' is not a number') end
   end
 end
+for _, drop in ipairs(counted.drops or {}) do
+  if type(drop) ~= 'table' or #drop ~= 6 or not counted.keep then
+    return redis.error_reply('ARG a drop has six fields, and needs to know how many are kept')
+  end
+end
 if tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
+for _, counts in ipairs({ ledger, series, minutes, digest }) do call('HLEN', counts) end -- another type fails here
+call('XLEN', drops)
+if known then call('ZCARD', known) end
 
 local time = redis.call('TIME')
 local now_text = string.format('%.0f', tonumber(time[1]) * 1000000 + tonumber(time[2]))

@@ -26,6 +26,7 @@ end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
+redis.call('GET', epoch) -- another type fails here, and not half-way
 redis.call('ZREMRANGEBYSCORE', alive, '-inf', int(now - keep))
 if ARGV[4] == '1' then
   redis.call('ZREM', alive, replica)

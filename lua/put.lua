@@ -26,6 +26,7 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
 if tonumber(call('ZSCORE', noted, id) or 0) > now - remember then return 0 end
+call('ZCARD', extras) -- another type fails here, and not half-way
 local number = int(call('HINCRBY', entries, 'seq', 1))
 call('HSET', entries, number, int(now) .. ' ' .. kind .. ' ' .. payload)
 call('ZADD', extras, int(now), number)

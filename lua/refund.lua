@@ -38,7 +38,6 @@ for i = 1, #KEYS - before_levels do
   for w = 1, windows do
     local limit, per = tonumber(ARGV[at + 1 + 2 * w]), tonumber(ARGV[at + 2 + 2 * w])
     if not limit or not per then return redis.error_reply('ARG each window needs a limit and a length') end
-    level[w] = { limit = limit, per = per, name = int(per) }
   end
   at = at + 3 + 2 * windows
   levels[i] = level
@@ -48,6 +47,13 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local admitted_at = tonumber(call('ZSCORE', seen, id) or 0)
 if call('ZSCORE', refunds, id) then return 0 end
+for _, level in ipairs(levels) do -- another type fails here, and not half-way
+  if level.strategy == 'sliding-log' then
+    call('ZCARD', level.key)
+  elseif string.sub(level.strategy, 1, 7) ~= 'backlog' then
+    call('HLEN', level.key)
+  end
+end
 
 -- A log knows its entries by the id. They are where the id was admitted, unless the clock was stepped since.
 local function remove(level)
@@ -68,9 +74,36 @@ local function remove(level)
   return found
 end
 
-local function lower(key, field, by)
-  local n = tonumber(call('HGET', key, field) or 0)
-  if n > 0 then call('HSET', key, field, int(math.max(0, n - by))) end
+-- A hash counts in windows, its own and those of replicas with another configuration.
+local function lower(level)
+  local flat, state = call('HGETALL', level.key), {}
+  for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
+  if admitted_at < (state.since or now) then return 0 end
+  if level.strategy == 'sliding-buckets' then
+    local ends = int((math.floor(admitted_at / level.option) + 1) * level.option)
+    if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(math.max(0, state[ends] - units))) end
+    return 1
+  end
+  for field, value in pairs(state) do
+    local per, drain, which = string.match(field, '^(%d+)/?(%d*):(%a+)$')
+    per, drain = tonumber(per), tonumber(drain)
+    local start, left = per and state[int(per) .. ':at'] or 0, math.max(0, value - units)
+    if which == 'n' and admitted_at >= start and admitted_at < start + per then
+      -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+      local at_start = state[int(per) .. ':f']
+      if at_start and admitted_at == start then
+        at_start = math.max(0, at_start - units)
+        if at_start == 0 and left > 0 then at_start, left = 1, left + 1 end
+        call('HSET', level.key, int(per) .. ':f', int(at_start))
+      end
+      call('HSET', level.key, field, int(left))
+    elseif which == 'p' and admitted_at >= start - per and admitted_at < start then
+      call('HSET', level.key, field, int(left))
+    elseif which == 'tat' and drain and now - admitted_at < units * drain and value > now then
+      call('HSET', level.key, field, int(math.max(now, value - units * drain))) -- none of it can have drained otherwise
+    end
+  end
+  return 1
 end
 
 local given = 0
@@ -79,27 +112,8 @@ for _, level in ipairs(levels) do
     given = given + remove(level)
   elseif admitted_at > 0 and string.sub(level.strategy, 1, 7) == 'backlog' then
     given = given + 1
-  elseif admitted_at > 0 and admitted_at >= tonumber(call('HGET', level.key, 'since') or now) then
-    given = given + 1
-    if level.strategy == 'sliding-buckets' then
-      lower(level.key, int((math.floor(admitted_at / level.option) + 1) * level.option), units)
-    end
-    for _, window in ipairs(level) do
-      local start = tonumber(call('HGET', level.key, window.name .. ':at') or 0)
-      if level.strategy == 'fixed-window' or level.strategy == 'sliding-counter' then
-        if admitted_at >= start and admitted_at < start + window.per then
-          lower(level.key, window.name .. ':n', units)
-        elseif level.strategy == 'sliding-counter' and admitted_at >= start - window.per then
-          lower(level.key, window.name .. ':p', units)
-        end
-      elseif (level.strategy == 'gcra' or level.strategy == 'gate') and window.limit > 0 then
-        local drain = math.ceil(window.per / window.limit)
-        local tat = tonumber(call('HGET', level.key, window.name .. ':tat') or 0)
-        if now - admitted_at < units * drain and tat > now then -- none of it can have drained otherwise
-          call('HSET', level.key, window.name .. ':tat', int(math.max(now, tat - units * drain)))
-        end
-      end
-    end
+  elseif admitted_at > 0 then
+    given = given + lower(level)
   end
 end
 if given == 0 then return 0 end

@@ -38,6 +38,9 @@ end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
+for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, hash in ipairs({ entries, pause }) do call('HLEN', hash) end
+
 local held_by = call('HGET', lease, 'owner')
 if held_by and held_by ~= owner and tonumber(call('HGET', lease, 'until')) > now then return -1 end
 if held_by == owner then call('DEL', lease) end

@@ -53,6 +53,12 @@ local function int(x) return string.format('%.0f', x) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
+for _, set in ipairs({ outbox, extras, aged, more.copy and KEYS[10] or nil }) do call('ZCARD', set) end
+for _, hash in ipairs({ entries, ledger, posted, digest, more.copy and KEYS[11] or nil }) do call('HLEN', hash) end
+call('XLEN', dead) -- another type fails here, and not half-way
+local listed = backlog and call('TYPE', backlog).ok == 'list'
+if backlog and not listed then call('XLEN', backlog) end
+
 local held_by = call('HGET', lease, 'owner')
 if held_by and held_by ~= owner and tonumber(call('HGET', lease, 'until')) > now then return -1 end
 
@@ -119,7 +125,7 @@ if noted > 0 then
 end
 
 if backlog then
-  if call('TYPE', backlog).ok == 'list' then
+  if listed then
     call('LREM', backlog, 1, number)
   else
     call('XDEL', backlog, number .. '-1')

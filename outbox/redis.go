@@ -40,7 +40,7 @@ func (r *Redis) Claim(ctx context.Context, channel Channel, t Terms, look bool) 
 		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.Settle.Microseconds(),
 		t.Digest.Interval.Microseconds(), t.Digest.Every.Microseconds(), t.Digest.Minimum, look).Slice()
 	if err != nil {
-		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
+		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, lua.WrongType(ctx, r.scripter, keys, err))
 	}
 	claim, err := decodeClaim(reply)
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *Redis) Hold(ctx context.Context, channel Channel, wait time.Duration, r
 func (r *Redis) fenced(ctx context.Context, verb string, script *redis.Script, channel Channel, keys []string, args ...any) error {
 	code, err := script.Run(ctx, r.scripter, keys, args...).Int()
 	if err != nil {
-		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, err)
+		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, lua.WrongType(ctx, r.scripter, keys, err))
 	}
 	if code < 0 {
 		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, ErrLeaseLost)

@@ -108,3 +108,10 @@ func longest(windows []Window) time.Duration {
 	}
 	return per
 }
+
+func largest(windows []Window) (limit int64) {
+	for _, w := range windows {
+		limit = max(limit, w.Limit)
+	}
+	return limit
+}

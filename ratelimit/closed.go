@@ -216,8 +216,11 @@ func (ch *channel) refresh(ctx context.Context) {
 		if a, err := ch.engine.decide(ctx, modePeek, ch.scope, requests); err != nil {
 			ch.closed.clear() // the connection broke, or the server changed
 		} else {
-			ch.learnClosed(a, requests, before, keys...)
 			ch.learnUse(requests, a.decisions, before)
+			if a.stepped > 0 { // only an admission moves what lies ahead: what this calls closed would never open
+				a.closed, a.decisions = nil, nil
+			}
+			ch.learnClosed(a, requests, before, keys...)
 		}
 	}
 	ch.closed.mu.Lock()

@@ -58,3 +58,11 @@ func (m *Remembered) Knows(id string, now time.Time) bool {
 
 // Size is how many ids are kept.
 func (m *Remembered) Size() int { return len(m.new) + len(m.old) }
+
+// Refreshing tells whether a channel asks in the background for what is closed.
+func Refreshing(s *Shared, scope Scope) bool {
+	ch := s.channel(scope)
+	ch.closed.mu.Lock()
+	defer ch.closed.mu.Unlock()
+	return ch.closed.refreshing
+}

@@ -234,16 +234,18 @@ func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
 }
 
 func (b *batch) take(place int, r *Request, number int64) {
-	level, keep := &b.levels[place], longest(b.levels[place].Windows)
+	level := &b.levels[place]
 	if b.endOf(r) != "" && level.Strategy.kind() == Backlog {
 		return // what was sent waits no more
 	}
+	t := taken{id: r.ID, units: r.units(), number: number, keep: longest(level.Windows), most: largest(level.Windows)}
 	if b.fairness != nil {
-		keep = max(keep, b.levels[0].Windows[0].Per)
+		outer := b.levels[0].Windows[0]
+		t.keep, t.most = max(t.keep, outer.Per), max(t.most, outer.Limit)
 	}
-	b.states[place].take(b.now, level, taken{id: r.ID, units: r.units(), number: number, forget: b.now - keep.Microseconds()})
+	b.states[place].take(b.now, level, t)
 	b.tx.Put(level.Key, b.states[place].value())
 	if level.Strategy.kind() != Backlog {
-		b.tx.Expire(level.Key, 2*keep+time.Minute)
+		b.tx.Expire(level.Key, 2*max(t.keep, b.states[place].longest())+time.Minute)
 	}
 }

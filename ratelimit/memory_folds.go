@@ -67,7 +67,7 @@ func (m *Memory) seed(level Level, units int64, ago time.Duration) {
 		s := stateOf(tx, &level)
 		s.load(tx.Now, &level)
 		keep := longest(level.Windows)
-		s.take(tx.Now-ago.Microseconds(), &level, taken{units: units, forget: tx.Now - keep.Microseconds()})
+		s.take(tx.Now-ago.Microseconds(), &level, taken{units: units, keep: keep, most: largest(level.Windows)})
 		tx.Put(level.Key, s.value())
 		tx.Expire(level.Key, 2*keep+time.Minute)
 	})

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"time"
 
 	"slackrelay/lua/memstore"
 )
@@ -15,8 +16,9 @@ const maxStep = 5_000_000
 type taken struct {
 	id     string
 	units  int64
-	number int64 // of the outbox entry
-	forget int64 // what is not after this time no longer counts in any window
+	number int64         // of the outbox entry
+	keep   time.Duration // the longest window that counts it
+	most   int64         // the largest limit
 }
 
 // state is what a level remembers. Times are in microseconds.
@@ -30,6 +32,8 @@ type state interface {
 	take(now int64, level *Level, t taken)
 	// refund gives back what was taken at a time, 0 = not known, and tells whether there was anything.
 	refund(now int64, level *Level, at int64, t taken) bool
+	// longest is the longest window that uses it; 0 = it does not keep it.
+	longest() time.Duration
 	// value is what the store keeps.
 	value() any
 }
@@ -54,7 +58,36 @@ func stateOf(tx *memstore.Tx, level *Level) (s state) {
 }
 
 // admissions are what one level of the sliding log admitted, oldest first, one a unit.
-type admissions struct{ entries []admission }
+type admissions struct {
+	entries []admission
+	keepers map[keeper]int64
+}
+
+// keeper is a longest window that used a level, with the largest limit of a log or the width of buckets.
+type keeper struct {
+	per   time.Duration
+	other int64
+}
+
+// keepOf notes that a configuration uses a level, and returns the longest of those that did within 24 h.
+func keepOf(keepers map[keeper]int64, now int64, own keeper) keeper {
+	keepers[own] = now
+	for k, used := range keepers {
+		if used <= now-remember.Microseconds() {
+			delete(keepers, k)
+		} else if k.per > own.per {
+			own = k
+		}
+	}
+	return own
+}
+
+func longestOf(keepers map[keeper]int64) (longest time.Duration) {
+	for k := range keepers {
+		longest = max(longest, k.per)
+	}
+	return longest
+}
 
 type admission struct {
 	at int64
@@ -97,8 +130,22 @@ func (a *admissions) settle(now int64) {
 	}
 }
 
+// take forgets what no window counts; of what only another configuration counts, the newest are enough, twice its limit
+// so that refunds leave enough.
 func (a *admissions) take(now int64, _ *Level, t taken) {
-	a.entries = a.entries[int64(len(a.entries))-a.since(t.forget):]
+	if a.keepers == nil {
+		a.keepers = map[keeper]int64{}
+	}
+	most := int64(0)
+	keepOf(a.keepers, now, keeper{t.keep, t.most})
+	keep := t.keep
+	for k := range a.keepers {
+		if k != (keeper{t.keep, t.most}) {
+			keep, most = max(keep, k.per), max(most, 2*k.other)
+		}
+	}
+	counted := min(a.since(now-keep.Microseconds()), max(most, a.since(now-t.keep.Microseconds())))
+	a.entries = a.entries[int64(len(a.entries))-counted:]
 	i := int64(len(a.entries)) - a.since(now)
 	for range t.units {
 		a.entries = slices.Insert(a.entries, int(i), admission{now, t.id})
@@ -114,23 +161,45 @@ func (a *admissions) refund(_ int64, _ *Level, _ int64, t taken) bool {
 // buckets are the units of a level by the end of their bucket. An end never changes, so that a bucket whose
 // width was configured anew still counts long enough.
 type buckets struct {
-	units map[int64]int64
-	since int64 // when its first unit was taken
+	units   map[int64]int64
+	since   int64 // when its first unit was taken
+	last    int64 // when its last one was
+	keepers map[keeper]int64
 }
 
-func (b *buckets) clone() *buckets { return &buckets{maps.Clone(b.units), b.since} }
+func (b *buckets) clone() *buckets {
+	return &buckets{maps.Clone(b.units), b.since, b.last, maps.Clone(b.keepers)}
+}
 
 func (b *buckets) end(now int64, level *Level) int64 { return (now/level.width() + 1) * level.width() }
 
-func (b *buckets) load(now int64, level *Level) (ahead int64) {
-	for end, n := range b.units {
-		if by := end - now - level.width(); by > maxStep {
-			ahead = max(ahead, by)
-			delete(b.units, end)
-			b.units[b.end(now, level)] += n
+// load keeps what only a longer window of another configuration counts in buckets of its width.
+func (b *buckets) load(now int64, level *Level) (back int64) {
+	if back = b.last - now; back > maxStep {
+		b.last, b.since = now, min(b.since, now)
+	} else {
+		back = 0
+	}
+	keep := longest(level.Windows)
+	if b.keepers == nil {
+		b.keepers = map[keeper]int64{}
+	}
+	wide := keepOf(maps.Clone(b.keepers), now, keeper{keep, level.width()})
+	over := now - keep.Microseconds()
+	for _, before := range b.ends() {
+		end := before
+		if back > 0 {
+			end = min(end, b.end(now, level))
+		}
+		if end <= over && wide.per > keep {
+			end = min((end+wide.other-1)/wide.other*wide.other, over)
+		}
+		if end != before {
+			b.units[end] += b.units[before]
+			delete(b.units, before)
 		}
 	}
-	return ahead
+	return back
 }
 
 func (b *buckets) used(now int64, level *Level, w int) int64 {
@@ -173,14 +242,16 @@ func (b *buckets) take(now int64, level *Level, t taken) {
 	if b.since == 0 {
 		b.since = now
 	}
+	keep := keepOf(b.keepers, now, keeper{t.keep, level.width()}).per
 	end := b.end(now, level)
 	for other := range b.units {
-		if other <= t.forget {
+		if other <= now-keep.Microseconds() {
 			delete(b.units, other)
 		}
 		end = max(end, other)
 	}
 	b.units[end] += t.units
+	b.last = max(b.last, now)
 }
 
 func (b *buckets) refund(_ int64, level *Level, at int64, t taken) bool {
@@ -219,4 +290,8 @@ func (b *buckets) value() any { return b }
 
 func (b *backlog) value() any { return b.Backlog }
 
-func (s *numbers) value() any { return s }
+func (a *admissions) longest() time.Duration { return longestOf(a.keepers) }
+
+func (b *buckets) longest() time.Duration { return longestOf(b.keepers) }
+
+func (*backlog) longest() time.Duration { return 0 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ type oracle struct {
 	now      int64
 	admitted []admission
 	attempts []attempt
+	refunds  int
 	// tried is every request, with its units where it was admitted: on the engine multi, windows begin with the
 	// first attempt.
 	tried         []admission
@@ -35,6 +37,8 @@ type admission struct {
 	units    int64
 	keys     []string
 	refunded bool
+	returned int  // where it was refunded, its place among the refunds
+	before   int  // and how many were admitted before that
 	left     bool // settled, so that a backlog no longer holds it
 }
 
@@ -114,22 +118,65 @@ func (o *oracle) inFixedWindow(level ratelimit.Level, per, at int64) int64 {
 		start := (at+phase)/per*per - phase
 		return o.between(level.Key, start, start+per)
 	}
-	start, n, all := int64(-1), int64(0), o.of(level.Key)
+	all := o.admitted
 	if o.beginsOnTries {
-		all = onKey(o.tried, level.Key)
+		all = o.tried
 	}
-	for _, a := range all {
-		if start < 0 || a.at >= start+per {
-			start, n = a.at, 0
+	var w fixed
+	for i, a := range all {
+		for _, r := range refundsAt(all, i) {
+			w.refund(r, per, slices.Contains(r.keys, level.Key))
 		}
-		if !a.refunded {
-			n += a.units
+		if slices.Contains(a.keys, level.Key) {
+			w.take(a, per, !o.beginsOnTries)
 		}
 	}
-	if start < 0 || at >= start+per {
+	for _, r := range refundsAt(all, len(all)) {
+		w.refund(r, per, slices.Contains(r.keys, level.Key))
+	}
+	if !w.runs || at >= w.start+per {
 		return 0
 	}
-	return n
+	return w.n
+}
+
+// refundsAt lists what was refunded when so many were admitted, in order.
+func refundsAt(all []admission, admitted int) (refunded []admission) {
+	for _, a := range all {
+		if a.refunded && a.before == admitted {
+			refunded = append(refunded, a)
+		}
+	}
+	slices.SortFunc(refunded, func(a, b admission) int { return a.returned - b.returned })
+	return refunded
+}
+
+// fixed is a window that begins with its first unit, and never holds less than one there.
+type fixed struct {
+	runs            bool
+	start, n, first int64
+}
+
+func (w *fixed) take(a admission, per int64, emptied bool) {
+	if !w.runs || a.at >= w.start+per || emptied && w.n == 0 {
+		*w = fixed{runs: true, start: a.at}
+	}
+	w.n += a.units
+	if a.at == w.start {
+		w.first += a.units
+	}
+}
+
+func (w *fixed) refund(a admission, per int64, own bool) {
+	if !own || !w.runs || a.at < w.start || a.at >= w.start+per {
+		return
+	}
+	w.n -= a.units
+	if a.at == w.start {
+		if w.first -= a.units; w.first == 0 && w.n > 0 {
+			w.first, w.n = 1, w.n+1
+		}
+	}
 }
 
 // tokens replays a bucket in which one token appears every W/L, rounded up.
@@ -263,8 +310,9 @@ func visible(level ratelimit.Level) ratelimit.Level {
 // forget marks the youngest admission of an id as refunded.
 func (o *oracle) refund(id string) {
 	for i := range o.admitted {
-		if o.admitted[i].id == id {
-			o.admitted[i].refunded = true
+		if a := &o.admitted[i]; a.id == id && !a.refunded {
+			o.refunds++
+			a.refunded, a.returned, a.before = true, o.refunds, len(o.admitted)
 		}
 	}
 }

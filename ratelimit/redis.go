@@ -104,7 +104,7 @@ func (r *Redis) call(ctx context.Context, p *plan, scope Scope, requests []Reque
 	if a.now > 0 {
 		r.ahead.Store(a.now - r.opts.Now().UnixMicro())
 	}
-	if a.stepped > 0 {
+	if a.stepped > 0 && p.mode != modePeek { // a peek moves nothing
 		r.opts.Stepped(scope.Channel, micros(a.stepped))
 	}
 	return a, nil
@@ -167,7 +167,7 @@ func (r *Redis) Refund(ctx context.Context, scope Scope, request Request) error 
 		}
 	}
 	if err := lua.Refund.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
-		return fmt.Errorf("refund in channel %s: %w", scope.Channel, scriptError(err))
+		return fmt.Errorf("refund in channel %s: %w", scope.Channel, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (r *Redis) redisTime() time.Time {
 func run(ctx context.Context, s redis.Scripter, script *redis.Script, keys []string, args []any) ([]any, error) {
 	reply, err := script.Run(ctx, s, keys, args...).Slice()
 	if err != nil {
-		return nil, scriptError(err)
+		return nil, scriptError(lua.WrongType(ctx, s, keys, err))
 	}
 	return reply, nil
 }

@@ -44,7 +44,7 @@ func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) erro
 		return fmt.Errorf("fold into channel %s: %w: %w", scope.Channel, ErrRequest, err)
 	}
 	if err := lua.Fold.Run(ctx, r.scripter, keys, f.replica, f.sequence, counted).Err(); err != nil {
-		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(err))
+		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }

@@ -1,0 +1,54 @@
+package lua
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// typesOf are the types of the keys, by the kind in their name; what is not listed is a hash.
+var typesOf = map[string]string{
+	"seen": "zset", "refunds": "zset", "known": "zset", "heard": "zset", "outbox": "zset", "extras": "zset", "aged": "zset",
+	"told": "zset", "delayed": "zset", "noted": "zset", "alive": "zset", "limit:sliding-log": "zset",
+	"dead": "stream", "drops": "stream", "limit:backlog-stream": "stream",
+	"limit:backlog-list": "list", "pace": "string", "epoch": "string", "budget": "string",
+}
+
+var kindInKey = regexp.MustCompile(`^relay:\{[^}]*\}:(limit:[a-z-]+|[a-z]+)`)
+
+// TypeOf is the type that a key of the relay has, or "" where the name is not one of the relay's.
+func TypeOf(key string) string {
+	match := kindInKey.FindStringSubmatch(key)
+	if match == nil {
+		return ""
+	}
+	if kind, ok := typesOf[match[1]]; ok {
+		return kind
+	}
+	return "hash"
+}
+
+// WrongType adds to the error of a script that met a key of another type which key that is. Any other error is returned
+// as it is. The scripts look at the types before they write, so that nothing was written.
+func WrongType(ctx context.Context, scripter redis.Scripter, keys []string, err error) error {
+	if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+		return err
+	}
+	types, failed := Types.Run(ctx, scripter, keys).StringSlice()
+	if failed != nil || len(types) != len(keys) {
+		return err
+	}
+	var wrong []string
+	for i, key := range keys {
+		if want := TypeOf(key); want != "" && types[i] != "none" && types[i] != want {
+			wrong = append(wrong, fmt.Sprintf("the key %s holds a %s where the relay keeps a %s", key, types[i], want))
+		}
+	}
+	if len(wrong) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s; nothing was written; rename or delete it: %w", strings.Join(wrong, "; "), err)
+}

@@ -1,0 +1,154 @@
+package lua_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua"
+	"slackrelay/lua/redistest"
+)
+
+// call is one call of a script.
+type call struct {
+	script *redis.Script
+	keys   []string
+	args   []any
+}
+
+var k = lua.KeysOf("g", "ch")
+
+// admitting is a call of admit.lua with all that it can be asked for; events have eleven fields each.
+func admitting(mode, overflow, strategy string, restored bool, events ...any) call {
+	keys := []string{k.Seen(), k.Ledger(), "relay:{g}:series:ch:1", k.Outbox(), k.Entries(), "relay:{g}:minutes:ch:1",
+		k.OuterLimit(strategy), k.InnerLimit("sliding-log", "category", "a"), k.Known(), k.Heard()}
+	if restored {
+		keys = append(keys, k.Folds())
+	}
+	keys = append(keys, k.Extras(), k.Posted(), k.Aged(), k.Drops(), k.Digest(), k.Told(), k.Delayed())
+	plan := `["` + mode + `",3600000000,[["` + strategy + `",1,0,3,60000000],["sliding-log",0,0,2,60000000]],[["a",0,2,1,2]],` +
+		`{"floor":0},"replica",1,{"overflow":"` + overflow + `","most":5,"age":1,"resolves":"edit","repeats":true,"digest":true,` +
+		`"drops":10,"posted":3600000000,"every":0,"names":["channel","category"]}]`
+	return call{lua.Admit, keys, append([]any{plan}, events...)}
+}
+
+func event(id, status, fingerprint, delayed string) []any {
+	return []any{id, 1, 1, `message {"id":"` + id + `"}`, "", status, fingerprint, "warning", "title", delayed, ""}
+}
+
+// taking is one firing that is admitted, so that there is something to claim, settle and tell of.
+func taking() call {
+	return admitting("admit", "drop", "sliding-log", false, event("one", "firing", "f1", "")...)
+}
+
+func claiming() call {
+	return call{lua.Claim, []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()},
+		[]any{"me", 10000000, 1000000, 3, 3600000000, 0, 1800000000, 0, 1, 0}}
+}
+
+func settling(result, more string) call {
+	other := lua.KeysOf("g", "copy")
+	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest()}
+	if strings.Contains(more, "copy") {
+		keys = append(keys, other.Extras(), other.Entries())
+	}
+	return call{lua.Settle, append(keys, k.OuterLimit("backlog-list")), []any{"me", "1", result, more}}
+}
+
+func folding() call {
+	return call{lua.Fold, []string{k.Ledger(), "relay:{g}:series:ch:1", k.Folds(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", k.Known()},
+		[]any{"replica", 1, `{"totals":{"dropped":1},"categories":{"a":1},"noted":{"d:a:warning":1},"keep":9,"drops":[["{}","a","channel","1","1","5"]]}`}}
+}
+
+// writers are calls of every script that writes more than one key, with what came before each.
+func writers() map[string][]call {
+	batch := slices.Concat(event("two", "firing", "f1", ""), event("three", "", "", ""), event("four", "", "", ""), event("five", "firing", "f5", ""))
+	refund := func(strategy string) call {
+		return call{lua.Refund, []string{k.Seen(), k.Refunds(), k.InnerLimit("sliding-log", "category", "a"), k.OuterLimit(strategy)},
+			[]any{"one", 1, 3600000000, "sliding-log", 0, 1, 2, 60000000, strategy, 1, 1, 3, 60000000}}
+	}
+	digest := call{lua.Digester, []string{k.Digest(), k.Told(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
+	all := map[string][]call{
+		"admit":              {taking(), claiming(), admitting("admit", "drop", "sliding-log", false, batch...)},
+		"admit, delay":       {taking(), admitting("admit", "delay", "gcra", false, batch...)},
+		"admit, merge":       {taking(), claiming(), admitting("admit", "merge", "sliding-buckets", false, batch...)},
+		"promote":            {admitting("admit", "delay", "sliding-log", false, batch...), admitting("promote", "delay", "sliding-log", false, event("four", "", "", "3")...)},
+		"restore":            {admitting("restore", "drop", "fixed-window", true, event("one", "firing", "f1", "")...)},
+		"fold":               {folding()},
+		"claim":              {taking(), claiming()},
+		"settle, delivered":  {taking(), claiming(), settling("delivered", `{"ts":"1","channel":"C","copy":true}`)},
+		"settle, failed":     {taking(), claiming(), settling("failed", `{"keep":3,"forget":true,"noted":{"x:a:warning":1}}`)},
+		"retry":              {taking(), claiming(), {lua.Retry, []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}, []any{"me", "1", 1000000, "why", 1, "channel", "not-posted"}}},
+		"put":                {{lua.Put, []string{k.Extras(), k.Entries(), k.Noted()}, []any{"id", "notice", "{}", 1000000}}},
+		"digest":             {folding(), digest},
+		"refund, log":        {taking(), refund("sliding-buckets")},
+		"heartbeat":          {{lua.Heartbeat, []string{lua.Alive, lua.Epoch}, []any{"replica", 10000000, "epoch", 0}}},
+		"budget":             {{lua.Budget, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60, 0, ""}}},
+		"refund, log and it": {admitting("admit", "drop", "fixed-window", false, event("one", "firing", "f1", "")...), refund("fixed-window")},
+	}
+	for _, strategy := range []string{"fixed-window", "sliding-counter", "gcra", "gate", "backlog-stream", "backlog-list", "sliding-buckets"} {
+		all["admit, "+strategy] = []call{admitting("admit", "drop", strategy, false, batch...)}
+	}
+	return all
+}
+
+func (c call) run(ctx context.Context, client *redis.Client) error {
+	return c.script.Run(ctx, client, c.keys, c.args...).Err()
+}
+
+// A key of another type, whichever it is: a script says which one, and has written nothing; or it did not need the key.
+func TestAWrongTypeLeavesNothingHalfDone(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	ctx := t.Context()
+	untouched := map[string][]string{}
+	for name, calls := range writers() {
+		last := calls[len(calls)-1]
+		for _, key := range last.keys {
+			require.NoError(t, client.FlushDB(ctx).Err())
+			for _, before := range calls[:len(calls)-1] {
+				require.NoError(t, before.run(ctx, client), name)
+			}
+			require.NoError(t, client.Del(ctx, key).Err())
+			require.NoError(t, client.SAdd(ctx, key, "something else").Err())
+			before, err := redistest.Dump(ctx, client, "*")
+			require.NoError(t, err)
+
+			err = last.run(ctx, client)
+			if err == nil {
+				untouched[name] = append(untouched[name], key)
+				require.Equal(t, "set", client.Type(ctx, key).Val(), "%s: %s", name, key)
+				continue
+			}
+			require.ErrorContains(t, err, "WRONGTYPE", "%s: %s", name, key)
+			require.ErrorContains(t, lua.WrongType(ctx, client, last.keys, err), "the key "+key+" holds a set where", name)
+			after, err := redistest.Dump(ctx, client, "*")
+			require.NoError(t, err)
+			require.Equal(t, before, after, "%s: %s", name, key)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(untouched)) {
+		t.Logf("%s: needs none of %v", name, untouched[name])
+	}
+	require.Equal(t, []string{k.Delayed()}, untouched["admit"], "nothing may be delayed there")
+	require.Empty(t, untouched["fold"])
+	require.Empty(t, untouched["put"])
+	require.Empty(t, untouched["retry"])
+	require.Empty(t, untouched["digest"])
+}
+
+func TestTypesOfKeys(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, lua.TypeOf("another program's"))
+	for name, want := range map[string]string{
+		k.Seen(): "zset", k.Ledger(): "hash", k.Dead(): "stream", k.Pace(): "string", lua.Epoch: "string", lua.Alive: "zset",
+		k.OuterLimit("sliding-log"): "zset", k.OuterLimit("backlog-list"): "list", k.InnerLimit("gcra", "category", "a"): "hash",
+	} {
+		require.Equal(t, want, lua.TypeOf(name), name)
+	}
+}
