@@ -38,6 +38,7 @@ type door struct {
 // credential is one of a channel's, ready to be tried.
 type credential struct {
 	name, source, asks string
+	signs              bool // the body must be read first
 	try                func(a attempt) bool
 }
 
@@ -45,6 +46,7 @@ type credential struct {
 type attempt struct {
 	request *http.Request
 	wire    []byte // the body as it came
+	unread  bool   // it was not read yet, so that no signature can be tried
 	token   string // that the sender presents elsewhere than in the header, as tools do that speak Slack
 	now     time.Time
 }
@@ -57,7 +59,7 @@ func newDoor(ch Channel, s *Server) door {
 	}
 	for _, c := range all {
 		d.signed = d.signed || c.signs()
-		d.credentials = append(d.credentials, credential{name: c.Name, source: c.Source, asks: c.asks(), try: s.trial(c)})
+		d.credentials = append(d.credentials, credential{name: c.Name, source: c.Source, asks: c.asks(), signs: c.signs(), try: s.trial(c)})
 	}
 	return d
 }
@@ -81,6 +83,9 @@ func (s *Server) authenticate(d door, channel, source string, a attempt) (creden
 		return credential{name: s.proxies.client(a.request).String()}, nil
 	}
 	for _, c := range d.credentials {
+		if c.signs && a.unread {
+			continue
+		}
 		if (source == "" || c.source == "" || c.source == source) && c.try(a) {
 			return c, nil
 		}

@@ -75,6 +75,9 @@ type Options struct {
 	Local bool
 	// MaxBody is the most bytes of a webhook's body. Default 1 MiB.
 	MaxBody int64
+	// MaxInFlight is the most bytes of bodies that are in flight over all requests. Default 64 MiB; at least
+	// BodiesInFlight times MaxBody.
+	MaxInFlight int64
 }
 
 // DefaultMaxBody is the most bytes of a webhook's body.
@@ -91,6 +94,8 @@ type Server struct {
 	bySlackName map[string]string   // the channel of a Slack channel
 	proxies     addressList
 	crowd       *crowd
+	budget      *budget
+	gate        *gate
 	sns         *sns
 	minted      minter
 	admin       tokenDigest
@@ -121,6 +126,7 @@ func New(opts Options) *Server {
 	s := &Server{
 		opts: opts, retired: retired, retire: sync.OnceFunc(func() { close(retired) }), doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
 		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport),
+		budget: newBudget(opts.MaxInFlight, opts.MaxBody), gate: newGate(),
 	}
 	for _, ch := range opts.Channels {
 		s.doors[ch.Name], s.throttled[ch.Name] = newDoor(ch, s), ch.Throttled
