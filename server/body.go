@@ -22,6 +22,8 @@ type body struct {
 	wire  []byte // as it came, which is what signatures are of
 	plain []byte // unpacked: JSON, or what its Content-Type says
 	form  url.Values
+	// fromQuery says that the body is empty, and plain is what the address says.
+	fromQuery bool
 
 	media  string
 	params map[string]string
@@ -86,7 +88,7 @@ func (s *Server) parse(r *http.Request, b *body, h *hold) error {
 		b.plain = formJSON(b.form)
 	}
 	if len(b.plain) == 0 { // a sender that puts what it says into the address
-		b.plain = queryJSON(r.URL.Query())
+		b.plain, b.fromQuery = queryJSON(r.URL.Query()), true
 	}
 	return nil
 }
@@ -151,7 +153,7 @@ func (s *Server) unpack(r *http.Request, b *body, h *hold) error {
 
 // formOf parses a form. curl -d labels plain JSON as a form: that is none.
 func formOf(plain []byte) url.Values {
-	if first := bytes.TrimLeft(plain, " \t\r\n"); len(first) == 0 || first[0] == '{' || first[0] == '[' {
+	if first := bytes.TrimLeft(bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")), " \t\r\n"); len(first) == 0 || first[0] == '{' || first[0] == '[' {
 		return nil
 	}
 	form, err := url.ParseQuery(string(plain))

@@ -16,6 +16,7 @@ import (
 // arrived is a webhook that was let in and decoded.
 type arrived struct {
 	channel, sender string
+	header          http.Header // that rules may ask
 	events          []events.Event
 }
 
@@ -47,7 +48,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 // take has a webhook classified and asks the limits.
 func (s *Server) take(r *http.Request, a arrived) (pipeline.Receipt, error) {
 	receipt, err := s.opts.Intake.Take(r.Context(), pipeline.Arrival{
-		Channel: a.channel, Sender: a.sender, Header: r.Header, Test: isTest(r), Events: a.events,
+		Channel: a.channel, Sender: a.sender, Header: a.header, Test: isTest(r), Events: a.events,
 	})
 	if err != nil {
 		return receipt, err
@@ -83,17 +84,14 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, h *hold) (arriv
 	if err := s.parse(r, b, h); err != nil {
 		return arrived{}, err
 	}
-	all, err := s.opts.Decoder.Decode(events.Webhook{Source: source, Category: r.URL.Query().Get("category"), Header: r.Header, Body: b.plain})
+	all, header, err := s.decode(r, who, channel, source, b)
 	if err != nil {
 		return arrived{}, err
-	}
-	if who.source != "" && who.source != all[0].Source {
-		return arrived{}, errorf(unauthorized, "credential %q of channel %q is for %s, not for %s", who.name, channel, who.source, all[0].Source)
 	}
 	if all[0].Source == slackSource {
 		named(all, who.name)
 	}
-	return arrived{channel: channel, sender: who.name, events: all}, nil
+	return arrived{channel: channel, sender: who.name, header: header, events: all}, nil
 }
 
 // letIn finds out who sends, and reads the body. What needs no body is tried first: whoever is not known is not read, but

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,10 +57,12 @@ type Options struct {
 	MaxConcurrent int
 	// Transport asks Amazon SNS for certificates. Default: http.DefaultTransport.
 	Transport http.RoundTripper
-	Status    *pipeline.Status
-	Archive   *pipeline.Archive
-	Admin     *pipeline.Admin
-	Silences  Silences
+	// SNSRoots are the authorities that the certificates of Amazon SNS are verified with. Default: those of the system.
+	SNSRoots *x509.CertPool
+	Status   *pipeline.Status
+	Archive  *pipeline.Archive
+	Admin    *pipeline.Admin
+	Silences Silences
 	// Previews are the last messages of a channel whose messages are shown instead of sent; shown is false where they are
 	// sent. Default: none are shown.
 	Previews func(channel string) (messages []notifier.Message, shown bool)
@@ -125,7 +128,7 @@ func New(opts Options) *Server {
 	retired := make(chan struct{})
 	s := &Server{
 		opts: opts, retired: retired, retire: sync.OnceFunc(func() { close(retired) }), doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
-		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport),
+		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport, opts.SNSRoots, opts.Logger),
 		budget: newBudget(opts.MaxInFlight, opts.MaxBody), gate: newGate(),
 	}
 	for _, ch := range opts.Channels {

@@ -93,7 +93,7 @@ var errNoText = errors.New("no text")
 type slackCall struct {
 	attempt
 	fields map[string]string
-	plain  []byte
+	body   *body
 }
 
 // newSlackCall is a request whose body is read whatever its Content-Type says: JSON, a form with the JSON in "payload", or a
@@ -115,7 +115,7 @@ func (s *Server) understand(c *slackCall, b *body, h *hold) error {
 	if err := s.parse(c.request, b, h); err != nil {
 		return err
 	}
-	c.plain = b.plain
+	c.body = b
 	var ok bool
 	if c.fields, ok = slackFields(b.plain); !ok && len(b.plain) > 0 {
 		return errorf(events.BadJSON, "the body is no JSON object")
@@ -127,7 +127,10 @@ func (s *Server) understand(c *slackCall, b *body, h *hold) error {
 // or replaces.
 func (s *Server) say(who credential, c slackCall, channel string, as events.SlackMessage) (pipeline.Receipt, error) {
 	r := c.request
-	all, err := s.opts.Decoder.Decode(events.Webhook{Source: slackSource, Category: r.URL.Query().Get("category"), Header: r.Header, Body: c.plain})
+	if who.signs && as.Update && (c.body.fromQuery || c.fields["ts"] != as.TS) {
+		return pipeline.Receipt{}, errorf(unauthorized, "credential %q of channel %q signs the body, which does not say ts", who.name, channel)
+	}
+	all, header, err := s.decode(r, who, channel, slackSource, c.body)
 	if input, ok := errors.AsType[*events.InputError](err); ok && (input.Code == events.BadField || input.Code == events.EmptyBody) {
 		return pipeline.Receipt{}, fmt.Errorf("%w: %w", errNoText, err)
 	}
@@ -138,5 +141,5 @@ func (s *Server) say(who credential, c slackCall, channel string, as events.Slac
 	for i := range all {
 		all[i].Slack.TS, all[i].Slack.Update = as.TS, as.Update
 	}
-	return s.take(r, arrived{channel: channel, sender: who.name, events: all})
+	return s.take(r, arrived{channel: channel, sender: who.name, header: header, events: all})
 }

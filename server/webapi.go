@@ -198,11 +198,15 @@ func (s *Server) updateMessage(c slackCall) (map[string]any, error) {
 	return map[string]any{"channel": c.field("channel"), "ts": ts, "text": c.field("text")}, nil
 }
 
-// authTest tells whether a token is good for any channel; a channel that asks for none is good for everybody.
+// authTest tells whether a token is good for any channel that takes messages from where the sender is; a channel that asks for
+// none is good for everybody.
 func (s *Server) authTest(c slackCall) (map[string]any, error) {
 	user := ""
 	for _, ch := range s.opts.Channels {
-		d := s.doors[ch.Name]
+		d, err := s.open(c.request, ch.Name)
+		if err != nil {
+			continue
+		}
 		who, err := s.authenticate(d, ch.Name, slackSource, c.attempt)
 		if err == nil && (user == "" || len(d.credentials) > 0) {
 			user = who.name
