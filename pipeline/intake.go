@@ -149,7 +149,7 @@ func (c Channel) about(e *events.Event, bundle string, named func(e *events.Even
 // ownTS is the name of a message of a sender that speaks Slack, which only that sender knows a message by.
 func ownTS(e *events.Event, ts string) string {
 	if ts == "" || e.Scope == "" {
-		return ts
+		return strings.ReplaceAll(ts, "\x00", "") // it is not to look like that of another
 	}
 	return e.Scope + "\x00" + ts
 }
@@ -230,11 +230,10 @@ func (ch *intakeChannel) levelsOf(e *events.Event) []ratelimit.Level {
 // dedupeID is an event's id within channel and source, and within the credential where the channel has several, so that no
 // sender can use up the ids of another. It is of a length that keeps Redis's sets compact.
 func dedupeID(e events.Event) string {
-	name := e.Channel + "\x00" + e.Source + "\x00" + e.ID
+	sum := sha256.Sum256([]byte(e.Channel + "\x00" + e.Source + "\x00" + e.ID))
 	if e.Scope != "" {
-		name += "\x00" + e.Scope
+		sum = sha256.Sum256(append(sum[:], e.Scope...))
 	}
-	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:16])
 }
 
