@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -56,9 +57,7 @@ func (r relay) send(path, body string, header http.Header) string {
 	request, err := http.NewRequestWithContext(r.tb.Context(), http.MethodPost, r.url+path, strings.NewReader(body))
 	require.NoError(r.tb, err)
 	request.Header.Set("Content-Type", "application/json")
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	response, err := r.client.Do(request)
 	require.NoError(r.tb, err)
 	defer response.Body.Close()

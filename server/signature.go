@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,15 +21,18 @@ var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.
 // rotated; one that fits is enough.
 func (c Credential) signed(a attempt) (proof, error) {
 	mac, all := hmac.New(hashes[c.algorithm()], []byte(c.Secret)), sha256.New()
-	text := io.MultiWriter(mac, all)
+	write := func(text []byte) {
+		mac.Write(text)
+		all.Write(text)
+	}
 	if c.TimestampHeader != "" {
 		stamp := a.request.Header.Get(c.TimestampHeader)
 		if !c.recent(stamp, a.now) {
 			return proof{}, errRefused
 		}
-		io.WriteString(text, stamp+":")
+		write([]byte(stamp + ":"))
 	}
-	text.Write(a.wire)
+	write(a.wire)
 	if !oneFits(a.request.Header.Get(c.Header), c.Prefix, c.Encoding, mac.Sum(nil)) {
 		return proof{}, errRefused
 	}

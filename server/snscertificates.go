@@ -138,9 +138,8 @@ func (n *snsCertificates) verified(ctx context.Context, region, address string, 
 		between.AddCert(one)
 	}
 	leaf := all[0]
-	var unknown x509.UnknownAuthorityError
 	err = n.chained(leaf, between, region, now)
-	if errors.As(err, &unknown) {
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
 		issuer, fetchErr := n.issuer(ctx, leaf)
 		if fetchErr != nil {
 			return nil, fetchErr
