@@ -163,6 +163,7 @@ func (c *Config) warnings() []string {
 	if c.RedisURL == "" && len(c.RedisAddrs) == 0 {
 		all = append(all, "redis_url is not set: limits hold for this process only, and what is pending ends with it")
 	}
+	all = append(all, c.credentialWarnings()...)
 	for _, ch := range c.Channels {
 		switch {
 		case ch.SlackChannel != "" && c.SlackToken == "":

@@ -11,7 +11,8 @@ var bitbucket = source{
 	claims: func(in input) bool {
 		return in.header.Get(bitbucketEvent) != "" || in.has("actor", "repository") && (in.has("push") || in.has("pullrequest") || in.has("issue") || in.has("commit_status"))
 	},
-	decode: one(decodeBitbucket),
+	decode:  one(decodeBitbucket),
+	headers: []string{bitbucketEvent},
 }
 
 // bitbucketEvent is the header that says what happened, as "repo:push".

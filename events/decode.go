@@ -20,6 +20,10 @@ type Webhook struct {
 	Category string
 	Header   http.Header // what many senders say their format and delivery ids in
 	Body     []byte
+	// Signed stands for all that is signed, where the sender signs the body and not the headers: the same for the same
+	// text, whichever way it comes. Headers then say nothing, but those of the named source that its provider never signs,
+	// and these name no event. "" = whoever sends may say what he likes.
+	Signed string
 }
 
 // Options configure a Decoder.
@@ -57,6 +61,8 @@ type source struct {
 	decode func(in input) ([]Event, error)
 	// opaque says that the body may be anything, not only JSON.
 	opaque func(header http.Header) bool
+	// headers are those in which the provider says what happened, beside the body that it signs.
+	headers []string
 }
 
 // input is a webhook whose body was looked at.
@@ -129,12 +135,16 @@ func (d *Decoder) Decode(w Webhook) ([]Event, error) {
 	case len(all) > d.limits.Events:
 		return nil, tooMany(len(all), d.limits.Events)
 	}
-	delivery, said, category := deliveryID(w.Header), "", Uncategorized
+	delivery, said, category := cmp.Or(w.Signed, deliveryID(w.Header)), "", Uncategorized
+	byDelivery := w.Signed != "" && len(s.headers) > 0
 	for i := range all {
 		if c := cmp.Or(w.Category, all[i].Category); c != said { // a group has one for all its events
 			said, category = c, NormalizeCategory(c)
 		}
 		all[i].Category = category
+		if byDelivery { // by nothing that a header has a part in
+			all[i].ID = fmt.Sprintf("%s#%d", delivery, i)
+		}
 		all[i].finish(s.name, delivery, i, d.limits)
 	}
 	return all, nil
@@ -151,6 +161,9 @@ func (d *Decoder) SourceOf(w Webhook) string {
 
 // open looks at a webhook and finds its source.
 func (d *Decoder) open(w Webhook) (input, source, error) {
+	if w.Signed != "" {
+		w.Header = d.Believed(w.Source, w.Header)
+	}
 	in := input{header: w.Header, named: w.Source != "", limits: d.limits}
 	for _, s := range d.sources { // a body that is said elsewhere to be something else than JSON
 		if s.opaque != nil && s.opaque(w.Header) && (w.Source == "" || w.Source == s.name) {
@@ -168,6 +181,23 @@ func (d *Decoder) open(w Webhook) (input, source, error) {
 	}
 	s, err := d.find(w.Source, in)
 	return in, s, err
+}
+
+// Believed are the headers of a webhook whose body is signed that may say something: those in which the provider of its
+// source says what happened.
+func (d *Decoder) Believed(source string, header http.Header) http.Header {
+	kept := http.Header{}
+	for _, s := range d.sources {
+		if s.name != source {
+			continue
+		}
+		for _, name := range s.headers {
+			if values := header.Values(name); len(values) > 0 {
+				kept[name] = values
+			}
+		}
+	}
+	return kept
 }
 
 // find picks the format that was named, or the first that claims the body.

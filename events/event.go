@@ -17,7 +17,7 @@ import (
 
 // Event is one thing that happened, decoded from a webhook.
 type Event struct {
-	ID          string            `json:"id"`                    // unique within channel and source; see [Decode]
+	ID          string            `json:"id"`                    // unique within channel, source and scope; see [Decode]
 	Source      string            `json:"source"`                // the body format: "generic", "alertmanager"
 	Sender      string            `json:"sender,omitempty"`      // the name of the credential, or the remote address
 	Channel     string            `json:"channel"`               // where it goes
@@ -34,6 +34,7 @@ type Event struct {
 	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that a person sent again
 	Slack       *SlackMessage     `json:"slack,omitempty"`       // of a sender that speaks Slack: what it wants to be shown
 	Test        bool              `json:"test,omitempty"`        // of the test lane
+	Scope       string            `json:"scope,omitempty"`       // the credential that ids are of, where the channel has several; "" = they are the channel's
 	Trace       string            `json:"trace,omitempty"`       // the traceparent of the webhook, as W3C Trace Context has it; "" = not traced
 }
 

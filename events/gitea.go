@@ -11,7 +11,8 @@ var gitea = source{
 		repository := in.object.object("repository")
 		return in.header.Get(githubEvent) == "" && in.has("sender") && repository.text("full_name") != "" && !repository.has("node_id") && !in.has("sha", "context")
 	},
-	decode: one(func(in input) Event { return decodeForge(in, in.header.Get(giteaEvent)) }),
+	decode:  one(func(in input) Event { return decodeForge(in, in.header.Get(giteaEvent)) }),
+	headers: []string{giteaEvent},
 }
 
 // giteaEvent is the header that says what happened. Gitea sends GitHub's too.

@@ -19,7 +19,8 @@ var github = source{
 		return in.has("sender") && (in.text("repository", "node_id") != "" || in.text("organization", "node_id") != "") ||
 			in.has("zen", "hook") || in.has("sha", "context", "branches", "repository")
 	},
-	decode: one(func(in input) Event { return decodeForge(in, in.header.Get(githubEvent)) }),
+	decode:  one(func(in input) Event { return decodeForge(in, in.header.Get(githubEvent)) }),
+	headers: []string{githubEvent},
 }
 
 // githubEvent is the header that says what happened.

@@ -13,7 +13,8 @@ var sentry = source{
 	claims: func(in input) bool {
 		return in.header.Get(sentryResource) != "" || in.has("action", "data", "installation") || isSentryPlugin(in)
 	},
-	decode: one(decodeSentry),
+	decode:  one(decodeSentry),
+	headers: []string{sentryResource},
 }
 
 // sentryResource is the header that says what a webhook is about.

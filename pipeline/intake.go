@@ -135,15 +135,23 @@ func (c Channel) about(e *events.Event, bundle string, named func(e *events.Even
 	}
 	about.Fingerprint = named(e, e.Fingerprint)
 	if _, edits := c.Sender.(notifier.Editor); edits && e.Slack != nil {
-		about.Answers = named(e, e.Slack.Thread)
+		about.Answers = named(e, ownTS(e, e.Slack.Thread))
 		if e.Slack.TS != "" {
-			about.Fingerprint, about.Status = named(e, e.Slack.TS), ""
+			about.Fingerprint, about.Status = named(e, ownTS(e, e.Slack.TS)), ""
 		}
 		if e.Slack.Update {
 			about.Status = ratelimit.Update
 		}
 	}
 	return about
+}
+
+// ownTS is the name of a message of a sender that speaks Slack, which only that sender knows a message by.
+func ownTS(e *events.Event, ts string) string {
+	if ts == "" || e.Scope == "" {
+		return strings.ReplaceAll(ts, "\x00", "") // it is not to look like that of another
+	}
+	return e.Scope + "\x00" + ts
 }
 
 // anyName stands for a fingerprint while only that there is one matters.
@@ -219,9 +227,13 @@ func (ch *intakeChannel) levelsOf(e *events.Event) []ratelimit.Level {
 	return levels
 }
 
-// dedupeID is an event's id within channel and source, of a length that keeps Redis's sets compact.
+// dedupeID is an event's id within channel and source, and within the credential where the channel has several, so that no
+// sender can use up the ids of another. It is of a length that keeps Redis's sets compact.
 func dedupeID(e events.Event) string {
 	sum := sha256.Sum256([]byte(e.Channel + "\x00" + e.Source + "\x00" + e.ID))
+	if e.Scope != "" {
+		sum = sha256.Sum256(append(sum[:], e.Scope...))
+	}
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -52,6 +52,11 @@ const anyTime = 100 * 365 * 24 * time.Hour
 
 const body = `{"title":"x"}`
 
+// standardKey is the shortest key that Standard Webhooks allow; in its secret, no text of a test is.
+const standardKey = "s3cret-key-of-24-bytes.."
+
+var standardSecret = "whsec_" + base64.StdEncoding.EncodeToString([]byte(standardKey))
+
 // Each kind of credential, as its provider has it; where the provider publishes an example, that one.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
@@ -135,7 +140,7 @@ func TestCredentials(t *testing.T) {
 				require.NotContains(t, answer, c.credential.Secret+`"`)
 			}
 			wrong := c.credential
-			wrong.Secret = "d3Jvbmc="
+			wrong.Secret = base64.StdEncoding.EncodeToString([]byte("another key of so many bytes"))
 			other, _ := guard(t, wrong)
 			refused("another secret", other, func(*http.Request, *string) {})
 			refused("nothing shown", s, func(r *http.Request, _ *string) { r.Header, r.URL.RawQuery = http.Header{}, "" })
@@ -159,7 +164,7 @@ func TestCredentials(t *testing.T) {
 func TestSignedTimes(t *testing.T) {
 	t.Parallel()
 	grafana := server.Credential{Name: "g", Kind: "grafana", Secret: "k", TimestampHeader: "X-Time"}
-	standard := server.Credential{Name: "s", Kind: "standard", Secret: "a2V5", Tolerance: time.Minute}
+	standard := server.Credential{Name: "s", Kind: "standard", Secret: standardSecret, Tolerance: time.Minute}
 	s, intake := guard(t, grafana, standard)
 	for ago, ok := range map[time.Duration]bool{
 		0: true, 4 * time.Minute: true, -4 * time.Minute: true, 6 * time.Minute: false, -6 * time.Minute: false,
@@ -174,7 +179,7 @@ func TestSignedTimes(t *testing.T) {
 		r = post("/hooks/c", body)
 		r.Header.Set("Webhook-Id", "msg_1")
 		r.Header.Set("Webhook-Timestamp", stamp)
-		r.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(sign(sha256.New, "key", "msg_1."+stamp+"."+body)))
+		r.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(sign(sha256.New, standardKey, "msg_1."+stamp+"."+body)))
 		r.Header.Set("Idempotency-Key", "added by who sends it again")
 		status, _, _ = serve(s.Public(), r)
 		require.Equal(t, ago == 0, status == http.StatusAccepted, "%s ago", ago)
@@ -219,6 +224,11 @@ func TestCredentialFaults(t *testing.T) {
 		"header is needed for kind header":          {Name: "a", Kind: "header", Secret: "s"},
 		"topics are needed":                         {Name: "a", Kind: "sns"},
 		"secret must be whsec_ and base64":          {Name: "a", Kind: "standard", Secret: "no base64!"},
+		"a key of 0 bytes":                          {Name: "a", Kind: "standard", Secret: "whsec_"},
+		"a key of 23 bytes":                         {Name: "a", Kind: "standard", Secret: "whsec_" + base64.StdEncoding.EncodeToString([]byte(standardKey[1:]))},
+		`source is "generic"; it must be sns`:       {Name: "a", Kind: "sns", Source: "generic", Topics: []string{topic}},
+		`topics has "alarms"; write the ARN`:        {Name: "a", Kind: "sns", Topics: []string{topic, "alarms"}},
+		"or secret_file, is needed":                 {Name: "a", Kind: "hmac", Header: "X", Secret: " \t"},
 		`algorithm is "md5"`:                        {Name: "a", Kind: "hmac", Secret: "s", Header: "X", Algorithm: "md5"},
 		`encoding is "rot13"`:                       {Name: "a", Kind: "github", Secret: "s", Encoding: "rot13"},
 		"tolerance is -1s; it must not be negative": {Name: "a", Kind: "grafana", Secret: "s", Tolerance: -time.Second},
@@ -257,6 +267,10 @@ func TestAllowedAddresses(t *testing.T) {
 		"a lie of who is no proxy":     {"198.51.100.1:1", "10.1.2.3", false, ""},
 		"nonsense through the proxy":   {"10.9.0.1:1", "10.1.2.3, nonsense", false, ""},
 		"several headers of the proxy": {"10.9.0.1:1", "198.51.100.1\n10.1.2.3", true, "10.1.2.3"},
+		"a port":                       {"10.9.0.1:1", "10.1.2.3:51234", true, "10.1.2.3"},
+		"a port of IPv6":               {"10.9.0.1:1", "[2001:db8::1]:443", true, "2001:db8::1"},
+		"ports of two":                 {"[::1]:1", "10.1.2.3:51234, 10.9.0.1:80", true, "10.1.2.3"},
+		"a port from elsewhere":        {"10.9.0.1:1", "203.0.113.9:51234", false, ""},
 	} {
 		r := post("/hooks/c", body)
 		r.RemoteAddr = c.remote
@@ -315,7 +329,7 @@ func TestIngressSecretsStaySecret(t *testing.T) {
 			{Name: "url", Kind: "url", Secret: "s3cret-url"},
 			{Name: "basic", Kind: "basic", Username: "u", Secret: "s3cret-basic"},
 			{Name: "hmac", Kind: "hmac", Header: "X-Sig", Secret: "s3cret-key"},
-			{Name: "std", Kind: "standard", Secret: "czNjcmV0"},
+			{Name: "std", Kind: "standard", Secret: standardSecret},
 		}}},
 		Intake: &taken{err: fmt.Errorf("the engine broke")}, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -349,7 +363,7 @@ func FuzzCredentials(f *testing.F) {
 		{Name: "basic", Kind: "basic", Username: "u", Secret: "s3cret"},
 		{Name: "header", Kind: "header", Header: "X-Token", Secret: "s3cret"},
 		{Name: "url", Kind: "url", Secret: "s3cret"},
-		{Name: "standard", Kind: "standard", Secret: "czNjcmV0"},
+		{Name: "standard", Kind: "standard", Secret: standardSecret},
 		{Name: "hmac", Kind: "hmac", Header: "X-Sig", Secret: "s3cret"},
 		{Name: "base64", Kind: "hmac", Header: "X-Sig", Encoding: "base64", Secret: "s3cret"},
 		{Name: "sns", Kind: "sns", Topics: []string{"arn:aws:sns:eu-west-1:1:t"}},

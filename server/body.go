@@ -22,63 +22,75 @@ type body struct {
 	wire  []byte // as it came, which is what signatures are of
 	plain []byte // unpacked: JSON, or what its Content-Type says
 	form  url.Values
+	// fromQuery says that the body is empty, and plain is what the address says.
+	fromQuery bool
 
-	buffer *bytes.Buffer // that holds wire
+	media  string
+	params map[string]string
 }
 
 // buffers are those that bodies were read into before.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxPooled is the largest buffer that is kept for the next body.
+const maxPooled = 64 << 10
 
 // release gives the buffer of a body back, once nothing points into it.
 func (b *body) release() {
-	if b.buffer != nil && b.buffer.Cap() <= maxAnnounced {
-		b.buffer.Reset()
-		buffers.Put(b.buffer)
+	if b.wire != nil && cap(b.wire) <= maxPooled {
+		buffer := b.wire[:0]
+		buffers.Put(&buffer)
 	}
+	b.wire = nil
 }
 
-// maxAnnounced is how many bytes are set aside for a body because its sender says that it is so long.
-const maxAnnounced = 64 << 10
-
-// readBody reads a body within bounds, and unpacks it.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body, error) {
+// readWire reads a body within bounds, and unpacks nothing.
+func (s *Server) readWire(w http.ResponseWriter, r *http.Request, h *hold) (*body, error) {
 	media, params, err := mediaType(r)
 	if err != nil {
-		return body{}, err
+		return nil, err
 	}
-	wire, ok := buffers.Get().(*bytes.Buffer)
+	buffer, ok := buffers.Get().(*[]byte)
 	if !ok {
-		wire = new(bytes.Buffer)
+		buffer = new([]byte)
 	}
-	wire.Grow(int(min(max(r.ContentLength, 0), maxAnnounced)) + bytes.MinRead)
-	_, err = wire.ReadFrom(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return body{}, errorf(bodyTooLarge, "the body has more than %d bytes; split it", tooLarge.Limit)
-	case err != nil:
-		return body{}, errorf(events.BadJSON, "the body ended before its announced length, or came too slowly")
+	b := &body{media: media, params: params}
+	b.wire, err = h.read(*buffer, http.MaxBytesReader(w, r.Body, s.opts.MaxBody), r.ContentLength, s.opts.MaxBody)
+	if err == nil {
+		return b, nil
 	}
-	plain, err := s.decompressed(r.Header.Get("Content-Encoding"), wire.Bytes())
-	if err != nil {
-		return body{}, err
+	b.release()
+	if _, refused := errors.AsType[*events.InputError](err); refused {
+		return nil, err
 	}
-	b := body{wire: wire.Bytes(), plain: plain, buffer: wire}
-	switch media {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, errorf(bodyTooLarge, "the body has more than %d bytes; split it", tooLarge.Limit)
+	}
+	return nil, errorf(events.BadJSON, "the body ended before its announced length, or came too slowly")
+}
+
+// parse makes JSON of an unpacked body, when it is its turn.
+func (s *Server) parse(r *http.Request, b *body, h *hold) error {
+	objects := bytes.Count(b.plain, []byte{'{'})
+	if err := h.decode(r.Context(), int64(len(b.plain)+eventWeight*objects)); err != nil {
+		return err
+	}
+	switch b.media {
 	case formType:
-		b.form = formOf(plain)
+		b.form = formOf(b.plain)
 	case multipartType:
-		if b.form, err = multipartForm(plain, params["boundary"], s.opts.MaxBody); err != nil {
-			return body{}, err
+		var err error
+		if b.form, err = multipartForm(b.plain, b.params["boundary"], s.opts.MaxBody); err != nil {
+			return err
 		}
 	}
 	if b.form != nil {
 		b.plain = formJSON(b.form)
 	}
 	if len(b.plain) == 0 { // a sender that puts what it says into the address
-		b.plain = queryJSON(r.URL.Query())
+		b.plain, b.fromQuery = queryJSON(r.URL.Query()), true
 	}
-	return b, nil
+	return nil
 }
 
 const (
@@ -106,37 +118,42 @@ func mediaType(r *http.Request) (media string, params map[string]string, err err
 	return "", nil, errorf(unsupportedMediaType, "Content-Type %q is not understood; send application/json", header)
 }
 
-// decompressed unpacks a body. What it unpacks to is bounded as the body itself is.
-func (s *Server) decompressed(encoding string, wire []byte) ([]byte, error) {
+// unpack unpacks a body. What it unpacks to is bounded as the body itself is.
+func (s *Server) unpack(r *http.Request, b *body, h *hold) error {
+	encoding := r.Header.Get("Content-Encoding")
 	var reader io.ReadCloser
 	var err error
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "", "identity":
-		return wire, nil
+		b.plain = b.wire
+		return nil
 	case "gzip", "x-gzip":
-		reader, err = gzip.NewReader(bytes.NewReader(wire))
+		reader, err = gzip.NewReader(bytes.NewReader(b.wire))
 	case "deflate": // that of zlib, as the standard says
-		reader, err = zlib.NewReader(bytes.NewReader(wire))
+		reader, err = zlib.NewReader(bytes.NewReader(b.wire))
 	default:
-		return nil, errorf(unsupportedMediaType, "Content-Encoding %q is not understood; send the body as it is, or in gzip", encoding)
+		return errorf(unsupportedMediaType, "Content-Encoding %q is not understood; send the body as it is, or in gzip", encoding)
 	}
 	if err != nil {
-		return nil, errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
+		return errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
 	}
 	defer reader.Close()
-	plain, err := io.ReadAll(io.LimitReader(reader, s.opts.MaxBody+1))
+	b.plain, err = h.read(nil, io.LimitReader(reader, s.opts.MaxBody+1), -1, s.opts.MaxBody)
+	if _, refused := errors.AsType[*events.InputError](err); refused {
+		return err
+	}
 	switch {
 	case err != nil:
-		return nil, errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
-	case int64(len(plain)) > s.opts.MaxBody:
-		return nil, errorf(bodyTooLarge, "the body has more than %d bytes when it is unpacked; split it", s.opts.MaxBody)
+		return errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
+	case int64(len(b.plain)) > s.opts.MaxBody:
+		return errorf(bodyTooLarge, "the body has more than %d bytes when it is unpacked; split it", s.opts.MaxBody)
 	}
-	return plain, nil
+	return nil
 }
 
 // formOf parses a form. curl -d labels plain JSON as a form: that is none.
 func formOf(plain []byte) url.Values {
-	if first := bytes.TrimLeft(plain, " \t\r\n"); len(first) == 0 || first[0] == '{' || first[0] == '[' {
+	if first := bytes.TrimLeft(bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")), " \t\r\n"); len(first) == 0 || first[0] == '{' || first[0] == '[' {
 		return nil
 	}
 	form, err := url.ParseQuery(string(plain))

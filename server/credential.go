@@ -58,6 +58,15 @@ var signatures = map[string]Credential{
 	"pagerduty": {Header: "X-Pagerduty-Signature", Prefix: "v1="},   // https://developer.pagerduty.com/docs/verifying-webhook-signatures
 }
 
+// source is the only body format that a credential is good for: that of its kind where it has one; "" = any.
+func (c Credential) source() string {
+	_, ofProvider := signatures[c.Kind]
+	if c.Source == "" && (ofProvider || c.Kind == "sns") {
+		return c.Kind
+	}
+	return c.Source
+}
+
 // headers are the kinds whose header holds the secret itself.
 var headers = map[string]string{"gitlab": "X-Gitlab-Token"}
 
@@ -69,7 +78,7 @@ func (c Credential) Check() error {
 		return fmt.Errorf("kind is %q; it must be %s", c.Kind, strings.Join(CredentialKinds(), ", "))
 	case c.Name == "":
 		return errors.New("name is needed: it is what events call their sender")
-	case c.Secret == "" && c.Kind != "sns" && c.Kind != "mtls":
+	case strings.TrimSpace(c.Secret) == "" && c.Kind != "sns" && c.Kind != "mtls":
 		return errors.New("secret, or secret_file, is needed")
 	case c.Kind == "basic" && c.Username == "":
 		return errors.New("username is needed for kind basic")
@@ -77,14 +86,51 @@ func (c Credential) Check() error {
 		return fmt.Errorf("header is needed for kind %s", c.Kind)
 	case c.Kind == "sns" && len(c.Topics) == 0:
 		return errors.New("topics are needed for kind sns: anybody can have Amazon sign messages of a topic of their own")
+	case c.Kind == "sns":
+		return c.checkSNS()
 	case c.Kind == "standard":
-		if _, err := standardKey(c.Secret); err != nil {
+		switch key, err := standardKey(c.Secret); {
+		case err != nil:
 			return errors.New("secret must be whsec_ and base64, as Standard Webhooks have it")
+		case len(key) < minStandardKey:
+			return fmt.Errorf("secret holds a key of %d bytes; Standard Webhooks ask for %d or more", len(key), minStandardKey)
 		}
 	case signed, c.Kind == "hmac":
 		return c.checkSignature()
 	}
 	return nil
+}
+
+// minStandardKey is the shortest key that Standard Webhooks allow, in bytes.
+const minStandardKey = 24
+
+func (c Credential) checkSNS() error {
+	if c.source() != "sns" {
+		return fmt.Errorf("source is %q; it must be sns, or empty, for kind sns", c.Source)
+	}
+	for _, topic := range c.Topics {
+		if snsRegion(topic) == "" {
+			return fmt.Errorf("topics has %q; write the ARN of a topic, like arn:aws:sns:eu-west-1:123456789012:alarms", topic)
+		}
+	}
+	return nil
+}
+
+// Unbound tells whether a credential signs bodies of any format, so that only their shape says which it is.
+func (c Credential) Unbound() bool { return c.signs() && c.source() == "" }
+
+// Signs tells whether a credential is a signature that a secret makes.
+func (c Credential) Signs() bool { return c.signs() && c.Kind != "sns" }
+
+// Replayable is for how long what was signed can be sent again by anybody who saw it; 0 = for ever.
+func (c Credential) Replayable() time.Duration {
+	switch {
+	case c.Kind == "sns":
+		return snsFresh
+	case c.Kind == "standard", c.TimestampHeader != "":
+		return c.withDefaults().Tolerance
+	}
+	return 0
 }
 
 func (c Credential) checkSignature() error {
@@ -147,7 +193,20 @@ func (c Credential) withDefaults() Credential {
 }
 
 // trial makes the check of a credential. All comparisons of secrets take the same time whatever is compared.
-func (s *Server) trial(c Credential) func(a attempt) bool {
+func (s *Server) trial(c Credential) func(a attempt) (proof, error) {
+	switch {
+	case c.Kind == "sns":
+		return s.sns.trial(c)
+	case c.Kind == "standard":
+		return c.withDefaults().standard
+	case c.signs():
+		return c.withDefaults().signed
+	}
+	return shown(c.shows())
+}
+
+// shows makes the check of a credential that is a secret, or a certificate.
+func (c Credential) shows() func(a attempt) bool {
 	secret := digest(c.Secret)
 	switch {
 	case c.Kind == "bearer":
@@ -165,14 +224,8 @@ func (s *Server) trial(c Credential) func(a attempt) bool {
 		return func(a attempt) bool { return secret.is(a.request.Header.Get(headers[c.Kind])) }
 	case c.Kind == "url":
 		return func(a attempt) bool { return secret.is(a.token) || secret.is(a.request.URL.Query().Get("token")) }
-	case c.Kind == "mtls":
-		return c.certified
-	case c.Kind == "sns":
-		return s.sns.trial(c)
-	case c.Kind == "standard":
-		return c.withDefaults().standard
 	default:
-		return c.withDefaults().signed
+		return c.certified
 	}
 }
 

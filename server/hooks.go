@@ -16,6 +16,7 @@ import (
 // arrived is a webhook that was let in and decoded.
 type arrived struct {
 	channel, sender string
+	header          http.Header // that rules may ask
 	events          []events.Event
 }
 
@@ -26,7 +27,9 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	a, err := s.receive(w, r)
+	h := s.hold(s.proxies.client(r))
+	defer h.release()
+	a, err := s.receive(w, r, h)
 	if err != nil {
 		return err
 	}
@@ -45,7 +48,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 // take has a webhook classified and asks the limits.
 func (s *Server) take(r *http.Request, a arrived) (pipeline.Receipt, error) {
 	receipt, err := s.opts.Intake.Take(r.Context(), pipeline.Arrival{
-		Channel: a.channel, Sender: a.sender, Header: r.Header, Test: isTest(r), Events: a.events,
+		Channel: a.channel, Sender: a.sender, Header: a.header, Test: isTest(r), Events: a.events,
 	})
 	if err != nil {
 		return receipt, err
@@ -66,40 +69,63 @@ func isTest(r *http.Request) bool {
 }
 
 // receive lets a sender in and decodes what it says.
-func (s *Server) receive(w http.ResponseWriter, r *http.Request) (arrived, error) {
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, h *hold) (arrived, error) {
 	channel, source := r.PathValue("channel"), r.PathValue("source")
 	d, err := s.open(r, channel)
 	if err != nil {
 		return arrived{}, err
 	}
 	a := attempt{request: r, now: time.Now()}
-	var who credential
-	if !d.signed { // whoever is not known need not be read
-		if who, err = s.authenticate(d, channel, source, a); err != nil {
-			return arrived{}, err
-		}
-	}
-	b, err := s.readBody(w, r)
+	who, b, err := s.letIn(w, d, channel, source, &a, h)
 	if err != nil {
 		return arrived{}, err
 	}
 	defer b.release() // nothing of an event points into it
-	if a.wire = b.wire; d.signed {
-		if who, err = s.authenticate(d, channel, source, a); err != nil {
-			return arrived{}, err
-		}
-	}
-	all, err := s.opts.Decoder.Decode(events.Webhook{Source: source, Category: r.URL.Query().Get("category"), Header: r.Header, Body: b.plain})
-	if err != nil {
+	if err := s.parse(r, b, h); err != nil {
 		return arrived{}, err
 	}
-	if who.source != "" && who.source != all[0].Source {
-		return arrived{}, errorf(unauthorized, "credential %q of channel %q is for %s, not for %s", who.name, channel, who.source, all[0].Source)
+	all, header, err := s.decode(r, who, channel, source, b)
+	if err != nil {
+		return arrived{}, err
 	}
 	if all[0].Source == slackSource {
 		named(all, who.name)
 	}
-	return arrived{channel: channel, sender: who.name, events: all}, nil
+	return arrived{channel: channel, sender: who.name, header: header, events: all}, nil
+}
+
+// letIn finds out who sends, and reads the body. What needs no body is tried first: whoever is not known is not read, but
+// where a credential signs the body, and then within the share of those who are not known.
+func (s *Server) letIn(w http.ResponseWriter, d door, channel, source string, a *attempt, h *hold) (credential, *body, error) {
+	a.unread = true
+	who, err := s.authenticate(d, channel, source, *a)
+	known := err == nil
+	if known {
+		err = h.known(channel)
+	} else if d.signed {
+		err = nil
+	}
+	if err != nil {
+		return credential{}, nil, err
+	}
+	b, err := s.readWire(w, a.request, h)
+	if err != nil {
+		return credential{}, nil, err
+	}
+	a.wire, a.unread = b.wire, false
+	if !known {
+		if who, err = s.authenticate(d, channel, source, *a); err == nil {
+			err = h.known(channel)
+		}
+	}
+	if err == nil {
+		err = s.unpack(a.request, b, h)
+	}
+	if err != nil {
+		b.release()
+		return credential{}, nil, err
+	}
+	return who, b, nil
 }
 
 // named calls the category of events that have none after who sent them.

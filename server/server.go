@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,10 +57,12 @@ type Options struct {
 	MaxConcurrent int
 	// Transport asks Amazon SNS for certificates. Default: http.DefaultTransport.
 	Transport http.RoundTripper
-	Status    *pipeline.Status
-	Archive   *pipeline.Archive
-	Admin     *pipeline.Admin
-	Silences  Silences
+	// SNSRoots are the authorities that the certificates of Amazon SNS are verified with. Default: those of the system.
+	SNSRoots *x509.CertPool
+	Status   *pipeline.Status
+	Archive  *pipeline.Archive
+	Admin    *pipeline.Admin
+	Silences Silences
 	// Previews are the last messages of a channel whose messages are shown instead of sent; shown is false where they are
 	// sent. Default: none are shown.
 	Previews func(channel string) (messages []notifier.Message, shown bool)
@@ -75,6 +78,9 @@ type Options struct {
 	Local bool
 	// MaxBody is the most bytes of a webhook's body. Default 1 MiB.
 	MaxBody int64
+	// MaxInFlight is the most bytes of bodies that are in flight over all requests. Default 64 MiB; at least
+	// BodiesInFlight times MaxBody.
+	MaxInFlight int64
 }
 
 // DefaultMaxBody is the most bytes of a webhook's body.
@@ -91,6 +97,8 @@ type Server struct {
 	bySlackName map[string]string   // the channel of a Slack channel
 	proxies     addressList
 	crowd       *crowd
+	budget      *budget
+	gate        *gate
 	sns         *sns
 	minted      minter
 	admin       tokenDigest
@@ -120,7 +128,8 @@ func New(opts Options) *Server {
 	retired := make(chan struct{})
 	s := &Server{
 		opts: opts, retired: retired, retire: sync.OnceFunc(func() { close(retired) }), doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
-		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport),
+		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport, opts.SNSRoots, opts.Logger),
+		budget: newBudget(opts.MaxInFlight, opts.MaxBody), gate: newGate(),
 	}
 	for _, ch := range opts.Channels {
 		s.doors[ch.Name], s.throttled[ch.Name] = newDoor(ch, s), ch.Throttled

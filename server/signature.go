@@ -19,17 +19,24 @@ var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.
 
 // signed checks an HMAC of the body. A header may hold several signatures, parted by commas or spaces, while a secret is
 // rotated; one that fits is enough.
-func (c Credential) signed(a attempt) bool {
-	mac := hmac.New(hashes[c.algorithm()], []byte(c.Secret))
+func (c Credential) signed(a attempt) (proof, error) {
+	mac, all := hmac.New(hashes[c.algorithm()], []byte(c.Secret)), sha256.New()
+	write := func(text []byte) {
+		mac.Write(text)
+		all.Write(text)
+	}
 	if c.TimestampHeader != "" {
 		stamp := a.request.Header.Get(c.TimestampHeader)
 		if !c.recent(stamp, a.now) {
-			return false
+			return proof{}, errRefused
 		}
-		mac.Write([]byte(stamp + ":"))
+		write([]byte(stamp + ":"))
 	}
-	mac.Write(a.wire)
-	return oneFits(a.request.Header.Get(c.Header), c.Prefix, c.Encoding, mac.Sum(nil))
+	write(a.wire)
+	if !oneFits(a.request.Header.Get(c.Header), c.Prefix, c.Encoding, mac.Sum(nil)) {
+		return proof{}, errRefused
+	}
+	return proof{signed: hex.EncodeToString(all.Sum(nil)[:16])}, nil
 }
 
 // oneFits tells whether one of the signatures in a header is the one that is expected.
@@ -58,16 +65,19 @@ func (c Credential) recent(stamp string, now time.Time) bool {
 // standard checks a signature as Standard Webhooks define it
 // (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). Within the tolerance, a
 // message that is sent twice has the same id, and is a duplicate.
-func (c Credential) standard(a attempt) bool {
+func (c Credential) standard(a attempt) (proof, error) {
 	id, stamp := a.request.Header.Get("Webhook-Id"), a.request.Header.Get("Webhook-Timestamp")
 	key, err := standardKey(c.Secret)
 	if err != nil || id == "" || !c.recent(stamp, a.now) {
-		return false
+		return proof{}, errRefused
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + stamp + "."))
 	mac.Write(a.wire)
-	return standardFits(a.request.Header.Get("Webhook-Signature"), mac.Sum(nil))
+	if !standardFits(a.request.Header.Get("Webhook-Signature"), mac.Sum(nil)) {
+		return proof{}, errRefused
+	}
+	return proof{signed: id}, nil
 }
 
 // standardFits looks for a signature among "v1,<base64> v1,<base64>".

@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -42,13 +41,25 @@ func (s *Server) service(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	call, err := s.slackCall(w, r)
+	channel, path := r.PathValue("channel"), r.PathValue("token")
+	d, err := s.open(r, channel)
 	if err != nil {
 		return err
 	}
-	path := r.PathValue("token") // the secret is the last part, as Slack's is; Jenkins has it in the query
+	h := s.hold(s.proxies.client(r))
+	defer h.release()
+	call := newSlackCall(r)
+	// The secret is the last part of the path, as Slack's is; Jenkins has it in the query.
 	call.token = cmp.Or(path[strings.LastIndexByte(path, '/')+1:], r.URL.Query().Get("token"))
-	_, err = s.say(r, call, r.PathValue("channel"), events.SlackMessage{})
+	who, b, err := s.letIn(w, d, channel, slackSource, &call.attempt, h)
+	if err != nil {
+		return err
+	}
+	defer b.release()
+	if err := s.understand(&call, b, h); err != nil {
+		return err
+	}
+	_, err = s.say(who, call, channel, events.SlackMessage{})
 	return err
 }
 
@@ -81,48 +92,45 @@ var errNoText = errors.New("no text")
 // slackCall is a request of a tool that speaks Slack.
 type slackCall struct {
 	attempt
-	fields map[string]json.RawMessage
-	plain  []byte
+	fields map[string]string
+	body   *body
+}
+
+// newSlackCall is a request whose body is read whatever its Content-Type says: JSON, a form with the JSON in "payload", or a
+// form with the fields themselves.
+func newSlackCall(r *http.Request) slackCall {
+	if _, _, err := mediaType(r); err != nil {
+		r.Header.Del("Content-Type")
+	}
+	return slackCall{attempt: attempt{request: r, now: time.Now(), unread: true}}
 }
 
 // field is a field of the body, of a form or of the address.
 func (c slackCall) field(name string) string {
-	var text string
-	if json.Unmarshal(c.fields[name], &text) == nil && text != "" {
-		return text
-	}
-	return c.request.URL.Query().Get(name)
+	return cmp.Or(c.fields[name], c.request.URL.Query().Get(name))
 }
 
-// slackCall reads a request whatever its Content-Type says: JSON, a form with the JSON in "payload", or a form with the
-// fields themselves.
-func (s *Server) slackCall(w http.ResponseWriter, r *http.Request) (slackCall, error) {
-	c := slackCall{attempt: attempt{request: r, now: time.Now()}}
-	if _, _, err := mediaType(r); err != nil {
-		r.Header.Del("Content-Type")
+// understand finds the fields of a request that was let in.
+func (s *Server) understand(c *slackCall, b *body, h *hold) error {
+	if err := s.parse(c.request, b, h); err != nil {
+		return err
 	}
-	b, err := s.readBody(w, r)
-	if err != nil {
-		return c, err
+	c.body = b
+	var ok bool
+	if c.fields, ok = slackFields(b.plain); !ok && len(b.plain) > 0 {
+		return errorf(events.BadJSON, "the body is no JSON object")
 	}
-	c.wire, c.plain = b.wire, b.plain
-	if len(b.plain) > 0 && json.Unmarshal(b.plain, &c.fields) != nil {
-		return c, errorf(events.BadJSON, "the body is no JSON object")
-	}
-	return c, nil
+	return nil
 }
 
-// say takes a message in. as says by what name the sender will know it, and what it answers or replaces.
-func (s *Server) say(r *http.Request, c slackCall, channel string, as events.SlackMessage) (pipeline.Receipt, error) {
-	d, err := s.open(r, channel)
-	if err != nil {
-		return pipeline.Receipt{}, err
+// say takes in the message of a sender that was let in. as says by what name the sender will know it, and what it answers
+// or replaces.
+func (s *Server) say(who credential, c slackCall, channel string, as events.SlackMessage) (pipeline.Receipt, error) {
+	r := c.request
+	if who.signs && as.Update && (c.body.fromQuery || c.fields["ts"] != as.TS) {
+		return pipeline.Receipt{}, errorf(unauthorized, "credential %q of channel %q signs the body, which does not say ts", who.name, channel)
 	}
-	who, err := s.authenticate(d, channel, slackSource, c.attempt)
-	if err != nil {
-		return pipeline.Receipt{}, err
-	}
-	all, err := s.opts.Decoder.Decode(events.Webhook{Source: slackSource, Category: r.URL.Query().Get("category"), Header: r.Header, Body: c.plain})
+	all, header, err := s.decode(r, who, channel, slackSource, c.body)
 	if input, ok := errors.AsType[*events.InputError](err); ok && (input.Code == events.BadField || input.Code == events.EmptyBody) {
 		return pipeline.Receipt{}, fmt.Errorf("%w: %w", errNoText, err)
 	}
@@ -133,5 +141,5 @@ func (s *Server) say(r *http.Request, c slackCall, channel string, as events.Sla
 	for i := range all {
 		all[i].Slack.TS, all[i].Slack.Update = as.TS, as.Update
 	}
-	return s.take(r, arrived{channel: channel, sender: who.name, events: all})
+	return s.take(r, arrived{channel: channel, sender: who.name, header: header, events: all})
 }

@@ -10,47 +10,44 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
 // sns verifies the messages of Amazon SNS
-// (https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html). It asks nobody but Amazon for the
-// certificate, whatever a message says.
+// (https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html). It asks nobody but Amazon, whatever a
+// message says.
 type sns struct {
-	client *http.Client
-	host   *regexp.Regexp // of Amazon SNS
-
-	mu           sync.Mutex
-	certificates map[string]*x509.Certificate // by their address
+	certificates *snsCertificates
+	log          *slog.Logger
 }
 
-// Bounds of what is asked of Amazon, and kept.
+// snsFresh is how far the time of a message may be off. Amazon tries to deliver a message for an hour.
+const snsFresh = time.Hour
+
+// The types of messages.
 const (
-	snsTimeout         = 3 * time.Second
-	maxSNSAnswer       = 64 << 10
-	maxSNSCertificates = 16
+	snsNotification = "Notification"
+	snsSubscribe    = "SubscriptionConfirmation"
+	snsUnsubscribe  = "UnsubscribeConfirmation"
 )
 
-var snsHost = regexp.MustCompile(`^sns\.[a-z0-9-]{3,30}\.amazonaws\.com(\.cn)?$`)
+// snsSigned are the fields that are signed, by the type of the message, in their order.
+var snsSigned = map[string][]string{
+	snsNotification: {"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"},
+	snsSubscribe:    {"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"},
+	snsUnsubscribe:  {"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"},
+}
 
-func newSNS(transport http.RoundTripper) *sns {
-	return &sns{
-		host: snsHost, certificates: map[string]*x509.Certificate{},
-		client: &http.Client{
-			Transport: transport, Timeout: snsTimeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}
+func newSNS(transport http.RoundTripper, roots *x509.CertPool, log *slog.Logger) *sns {
+	return &sns{certificates: newSNSCertificates(transport, roots), log: log}
 }
 
 // snsMessage is the envelope of a message. Its names are matched letter for letter, as decoding does: what was signed and
@@ -72,138 +69,151 @@ func (m snsMessage) text(name string) string {
 }
 
 // trial makes the check of a credential: a signature of Amazon, under a message of one of its topics.
-func (n *sns) trial(c Credential) func(a attempt) bool {
-	return func(a attempt) bool {
+func (n *sns) trial(c Credential) func(a attempt) (proof, error) {
+	return func(a attempt) (proof, error) {
 		var m snsMessage
 		if json.Unmarshal(a.wire, &m) != nil || !slices.Contains(c.Topics, m.text("TopicArn")) {
-			return false
+			return proof{}, errRefused
 		}
 		ctx := a.request.Context()
-		if n.verify(ctx, m, a.now) != nil {
-			return false
+		signed, err := n.verify(ctx, m, a.now)
+		if err == nil && c.Confirm && signed["Type"] == snsSubscribe {
+			err = n.confirm(ctx, signed, a.now)
 		}
-		if c.Confirm && m.text("Type") == "SubscriptionConfirmation" {
-			return n.confirm(ctx, m) == nil
+		if err != nil {
+			n.log.WarnContext(ctx, "a message of Amazon SNS is refused", "credential", c.Name, "error", err)
+			return proof{}, err
 		}
-		return true
+		body, err := json.Marshal(signed)
+		if err != nil {
+			return proof{}, fmt.Errorf("encode what is signed: %w", err)
+		}
+		return proof{signed: signed["MessageId"], body: body}, nil
 	}
 }
 
-// signedText is what is signed: names and values, each on a line.
-func (m snsMessage) signedText() string {
-	names := []string{"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"}
-	if m.text("Type") == "Notification" {
-		names = []string{"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"}
+// signed are the fields that are signed, and the text that is: names and values, each on a line. A value with a line break
+// could pass for other fields, so that only the message itself may have one; it comes first, and ends where the others begin.
+func (m snsMessage) signed() (fields map[string]string, text string, err error) {
+	names, known := snsSigned[m.text("Type")]
+	if !known {
+		return nil, "", errors.New("its Type is none of Amazon SNS")
 	}
+	fields = map[string]string{}
 	var b strings.Builder
 	for _, name := range names {
-		if value, ok := m.field(name); ok || name != "Subject" {
-			b.WriteString(name + "\n" + value + "\n")
+		value, ok := m.field(name)
+		if !ok && name == "Subject" {
+			continue
 		}
+		if !ok || value == "" && name != "Subject" {
+			return nil, "", fmt.Errorf("it has no %s", name)
+		}
+		if name != "Message" && strings.ContainsFunc(value, isControl) {
+			return nil, "", fmt.Errorf("its %s has a control character", name)
+		}
+		fields[name] = value
+		b.WriteString(name + "\n" + value + "\n")
 	}
-	return b.String()
+	return fields, b.String(), nil
 }
 
-func (n *sns) verify(ctx context.Context, m snsMessage, now time.Time) error {
+func isControl(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
+}
+
+// verify answers the fields of a message that Amazon signed, lately.
+func (n *sns) verify(ctx context.Context, m snsMessage, now time.Time) (map[string]string, error) {
+	fields, text, err := m.signed()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	stamp, err := time.Parse(time.RFC3339, fields["Timestamp"])
+	if err != nil || now.Sub(stamp).Abs() > snsFresh {
+		return nil, fmt.Errorf("%w: its Timestamp is more than %s away", errRefused, snsFresh)
+	}
 	signature, err := base64.StdEncoding.DecodeString(m.text("Signature"))
 	if err != nil {
-		return fmt.Errorf("decode the signature: %w", err)
+		return nil, fmt.Errorf("%w: its Signature is not in base64", errRefused)
 	}
-	certificate, err := n.certificate(ctx, m.text("SigningCertURL"))
+	key, err := n.certificates.key(ctx, snsRegion(fields["TopicArn"]), m.text("SigningCertURL"), now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if now.Before(certificate.NotBefore) || now.After(certificate.NotAfter) {
-		return errors.New("the certificate is not valid now")
+	if err := verifySNS(key, m.text("SignatureVersion"), text, signature); err != nil {
+		return nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
-	key, ok := certificate.PublicKey.(*rsa.PublicKey)
-	if !ok {
-		return errors.New("the certificate holds no RSA key")
-	}
-	switch text := []byte(m.signedText()); m.text("SignatureVersion") {
+	return fields, nil
+}
+
+func verifySNS(key *rsa.PublicKey, version, text string, signature []byte) (err error) {
+	switch version {
 	case "1":
-		sum := sha1.Sum(text) //nolint:gosec // as Amazon made it
+		sum := sha1.Sum([]byte(text)) //nolint:gosec // as Amazon made it
 		err = rsa.VerifyPKCS1v15(key, crypto.SHA1, sum[:], signature)
 	case "2":
-		sum := sha256.Sum256(text)
+		sum := sha256.Sum256([]byte(text))
 		err = rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature)
 	default:
-		err = fmt.Errorf("its version %q is unknown", m.text("SignatureVersion"))
+		return errors.New("its SignatureVersion is neither 1 nor 2")
 	}
 	if err != nil {
-		return fmt.Errorf("verify the signature: %w", err)
+		return errors.New("its Signature does not fit")
 	}
 	return nil
 }
 
-// certificate asks Amazon for a certificate, once.
-func (n *sns) certificate(ctx context.Context, address string) (*x509.Certificate, error) {
-	if !n.isAmazon(address, ".pem") {
-		return nil, errors.New("the certificate is not at Amazon SNS")
+// confirm opens the link by which a subscription is confirmed, once: that of the topic and the token that are signed, and no
+// other.
+func (n *sns) confirm(ctx context.Context, signed map[string]string, now time.Time) error {
+	link := signed["SubscribeURL"]
+	query, ok := strings.CutPrefix(link, "https://"+snsHost(snsRegion(signed["TopicArn"]))+"/?")
+	values, err := url.ParseQuery(query)
+	if !ok || err != nil || strings.Contains(query, "#") || len(values) != 3 ||
+		values.Get("Action") != "ConfirmSubscription" || values.Get("TopicArn") != signed["TopicArn"] || values.Get("Token") != signed["Token"] {
+		return fmt.Errorf("%w: its SubscribeURL is not Amazon's link for the topic", errRefused)
 	}
-	n.mu.Lock()
-	known := n.certificates[address]
-	n.mu.Unlock()
-	if known != nil {
-		return known, nil
+	if _, done := n.certificates.find(link, now); done {
+		return nil
 	}
-	answer, err := n.get(ctx, address)
-	if err != nil {
-		return nil, err
+	answer, err := n.certificates.get(ctx, link)
+	switch {
+	case err != nil:
+		return err
+	case !bytes.Contains(answer, []byte("SubscriptionArn")):
+		return fmt.Errorf("%w: Amazon did not confirm the subscription", errRefused)
 	}
-	block, _ := pem.Decode(answer)
-	if block == nil {
-		return nil, errors.New("Amazon's answer holds no certificate") //nolint:staticcheck // a name
-	}
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate: %w", err)
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.certificates) >= maxSNSCertificates {
-		clear(n.certificates)
-	}
-	n.certificates[address] = certificate
-	return certificate, nil
+	n.certificates.keep(link, snsCertificate{until: now.Add(2 * snsFresh)})
+	return nil
 }
 
-// confirm opens the link by which a subscription is confirmed.
-func (n *sns) confirm(ctx context.Context, m snsMessage) error {
-	if !n.isAmazon(m.text("SubscribeURL"), "") {
-		return errors.New("the link is not at Amazon SNS")
+var snsTopic = regexp.MustCompile(`^arn:aws[a-z-]*:sns:([a-z]{2}(?:-[a-z]{2,12}){1,3}-[0-9]{1,2}):[0-9]+:[A-Za-z0-9_.-]+$`)
+
+// snsRegion is the region of a topic; "" = that is none.
+func snsRegion(arn string) string {
+	if found := snsTopic.FindStringSubmatch(arn); found != nil {
+		return found[1]
 	}
-	answer, err := n.get(ctx, m.text("SubscribeURL"))
-	if err == nil && !bytes.Contains(answer, []byte("SubscriptionArn")) {
-		err = errors.New("Amazon did not confirm") //nolint:staticcheck // a name
-	}
-	return err
+	return ""
 }
 
-// isAmazon tells an address of Amazon SNS: https, on its own host and port, with nothing before the host.
-func (n *sns) isAmazon(address, suffix string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Scheme == "https" && u.User == nil && n.host.MatchString(u.Host) && strings.HasSuffix(u.Path, suffix)
+// snsHost is where Amazon SNS answers for a region.
+func snsHost(region string) string {
+	return "sns." + region + snsDomain(region)
 }
 
-func (n *sns) get(ctx context.Context, address string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, snsTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return nil, errors.New("the address cannot be asked")
+func snsDomain(region string) string {
+	if strings.HasPrefix(region, "cn-") {
+		return ".amazonaws.com.cn"
 	}
-	response, err := n.client.Do(request)
-	if err != nil {
-		return nil, errors.New("Amazon SNS did not answer") //nolint:staticcheck // a name; the error may hold the token
+	return ".amazonaws.com"
+}
+
+// snsNames are the names of which the certificate of a region has one.
+func snsNames(region string) []string {
+	names := []string{"sns" + snsDomain(region), "sns-signing." + region + snsDomain(region), "sns-" + region + snsDomain(region)}
+	if strings.HasPrefix(region, "us-gov-") { // one signs for both
+		names = append(names, "sns-us-gov-west-1.amazonaws.com")
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("Amazon SNS answered %d", response.StatusCode) //nolint:staticcheck // a name
-	}
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxSNSAnswer))
-	if err != nil {
-		return nil, errors.New("Amazon's answer ended early") //nolint:staticcheck // a name
-	}
-	return answer, nil
+	return names
 }

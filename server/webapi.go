@@ -10,13 +10,17 @@ import (
 	"time"
 
 	"slackrelay/events"
+	"slackrelay/pipeline"
 )
 
 // web acts as Slack's Web API: every answer is 200 and JSON, with "ok" saying whether it went well.
 func (s *Server) web(w http.ResponseWriter, r *http.Request) {
 	methods := map[string]func(c slackCall) (map[string]any, error){
 		"chat.postMessage": s.postMessage, "chat.update": s.updateMessage, "auth.test": s.authTest,
-		"api.test": func(slackCall) (map[string]any, error) { return map[string]any{}, nil },
+	}
+	if r.PathValue("method") == "api.test" { // for who asks whether anybody is here: nothing is read for it
+		s.writeJSON(w, r, http.StatusOK, map[string]any{"ok": true})
+		return
 	}
 	call, known := methods[r.PathValue("method")]
 	if !known {
@@ -38,20 +42,93 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, map[string]any{"ok": false, "error": webRefusal(err, c)})
 }
 
-// webCall carries a method out.
+// webCall carries a method out for who has a credential of any channel. The channel stands in the body, and so may the
+// token: then the body is read first, within the share of those who are not known, and only the token is looked for.
 func (s *Server) webCall(w http.ResponseWriter, r *http.Request, call func(c slackCall) (map[string]any, error)) (map[string]any, slackCall, error) {
+	c := newSlackCall(r)
 	leave, err := s.enter(r)
-	if err != nil {
-		return nil, slackCall{}, err
-	}
-	defer leave()
-	c, err := s.slackCall(w, r)
 	if err != nil {
 		return nil, c, err
 	}
-	c.token = cmp.Or(bearer(r), c.field("token"))
+	defer leave()
+	h := s.hold(s.proxies.client(r))
+	defer h.release()
+	c.token = cmp.Or(bearer(r), r.URL.Query().Get("token"))
+	channel, known := s.channelFor(c.attempt)
+	switch {
+	case known:
+		err = h.known(channel)
+	case bearer(r) != "" && !s.signed(): // it counts before one in the body
+		err = errNoChannel
+	}
+	if err != nil {
+		return nil, c, err
+	}
+	b, err := s.readWire(w, r, h)
+	if err != nil {
+		return nil, c, err
+	}
+	defer b.release()
+	c.wire, c.unread = b.wire, false
+	if err := s.unpack(r, b, h); err != nil {
+		return nil, c, err
+	}
+	if bearer(r) == "" {
+		c.token = cmp.Or(b.token(), c.token)
+	}
+	if !known {
+		if channel, known = s.channelFor(c.attempt); !known {
+			return nil, c, errNoChannel
+		}
+		if err := h.known(channel); err != nil {
+			return nil, c, err
+		}
+	}
+	if err := s.understand(&c, b, h); err != nil {
+		return nil, c, err
+	}
 	answer, err := call(c)
 	return answer, c, err
+}
+
+// errNoChannel is a token that is good for no channel.
+var errNoChannel = errorf(unauthorized, "the token is good for no channel")
+
+// channelFor is a channel that a sender has a credential of.
+func (s *Server) channelFor(a attempt) (channel string, ok bool) {
+	for _, ch := range s.opts.Channels {
+		d, err := s.open(a.request, ch.Name)
+		if err != nil {
+			continue
+		}
+		if _, err := s.authenticate(d, ch.Name, slackSource, a); err == nil {
+			return ch.Name, true
+		}
+	}
+	return "", false
+}
+
+// signed tells whether a credential of any channel is a signature of the body.
+func (s *Server) signed() bool {
+	for _, d := range s.doors {
+		if d.signed {
+			return true
+		}
+	}
+	return false
+}
+
+// sayTo takes a message in for a channel that a tool named.
+func (s *Server) sayTo(c slackCall, channel string, as events.SlackMessage) (pipeline.Receipt, error) {
+	d, err := s.open(c.request, channel)
+	if err != nil {
+		return pipeline.Receipt{}, err
+	}
+	who, err := s.authenticate(d, channel, slackSource, c.attempt)
+	if err != nil {
+		return pipeline.Receipt{}, err
+	}
+	return s.say(who, c, channel, as)
 }
 
 // webRefusal is the error code of Slack's Web API.
@@ -95,7 +172,7 @@ func (s *Server) postMessage(c slackCall) (map[string]any, error) {
 	if channel == "" {
 		return nil, errorf(unknownChannel, "no channel is called %q", c.field("channel"))
 	}
-	if _, err := s.say(c.request, c, channel, events.SlackMessage{TS: ts}); err != nil {
+	if _, err := s.sayTo(c, channel, events.SlackMessage{TS: ts}); err != nil {
 		return nil, err
 	}
 	return map[string]any{
@@ -111,7 +188,7 @@ func (s *Server) updateMessage(c slackCall) (map[string]any, error) {
 	if ts == "" {
 		return nil, errMessageNotFound
 	}
-	receipt, err := s.say(c.request, c, channel, events.SlackMessage{TS: ts, Update: true})
+	receipt, err := s.sayTo(c, channel, events.SlackMessage{TS: ts, Update: true})
 	if err != nil {
 		return nil, err
 	}
@@ -121,18 +198,22 @@ func (s *Server) updateMessage(c slackCall) (map[string]any, error) {
 	return map[string]any{"channel": c.field("channel"), "ts": ts, "text": c.field("text")}, nil
 }
 
-// authTest tells whether a token is good for any channel; a channel that asks for none is good for everybody.
+// authTest tells whether a token is good for any channel that takes messages from where the sender is; a channel that asks for
+// none is good for everybody.
 func (s *Server) authTest(c slackCall) (map[string]any, error) {
 	user := ""
 	for _, ch := range s.opts.Channels {
-		d := s.doors[ch.Name]
+		d, err := s.open(c.request, ch.Name)
+		if err != nil {
+			continue
+		}
 		who, err := s.authenticate(d, ch.Name, slackSource, c.attempt)
 		if err == nil && (user == "" || len(d.credentials) > 0) {
 			user = who.name
 		}
 	}
 	if user == "" {
-		return nil, errorf(unauthorized, "the token is good for no channel")
+		return nil, errNoChannel
 	}
 	return map[string]any{
 		"url": "https://relay.invalid/", "team": "relay", "user": user, "team_id": "T00000000", "user_id": "U00000000", "bot_id": "B00000000",

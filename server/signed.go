@@ -1,0 +1,70 @@
+package server
+
+import (
+	"cmp"
+	"net/http"
+
+	"slackrelay/events"
+)
+
+// decode reads what a sender says, and names the headers that rules may ask. Where the sender signs the body, nothing counts
+// but what is signed: whoever saw a signed webhook can send it again, to another path and with other headers.
+func (s *Server) decode(r *http.Request, who credential, channel, source string, b *body) ([]events.Event, http.Header, error) {
+	w := events.Webhook{Source: source, Category: r.URL.Query().Get("category"), Header: r.Header, Body: b.plain}
+	if who.signs {
+		if err := who.unsigned(r, channel, b); err != nil {
+			return nil, nil, err
+		}
+		if w.Category != "" {
+			s.opts.Logger.WarnContext(r.Context(), "the category in the address of a signed webhook is not signed, and not taken", "channel", channel, "credential", who.name)
+		}
+		w = s.signedWebhook(w, who, b)
+	}
+	all, err := s.opts.Decoder.Decode(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	if who.source != "" && who.source != all[0].Source {
+		return nil, nil, errorf(unauthorized, "credential %q of channel %q is for %s, not for %s", who.name, channel, who.source, all[0].Source)
+	}
+	if who.signs && source != "" && who.source == "" {
+		if seen := s.opts.Decoder.SourceOf(events.Webhook{Signed: w.Signed, Body: w.Body}); seen != all[0].Source {
+			return nil, nil, errorf(unauthorized,
+				"credential %q of channel %q signs the body, not the path; the body looks like %s, so set the credential's source to %s to have it read as that", who.name, channel, seen, all[0].Source)
+		}
+	}
+	for i := range all {
+		all[i].Scope = who.scope
+	}
+	return all, w.Header, nil
+}
+
+// signedWebhook is a webhook without what is not signed.
+func (s *Server) signedWebhook(w events.Webhook, who credential, b *body) events.Webhook {
+	w.Source, w.Category, w.Signed = cmp.Or(w.Source, who.source), "", who.proof.signed
+	w.Header = s.opts.Decoder.Believed(who.source, w.Header)
+	switch {
+	case who.proof.body != nil:
+		w.Body = who.proof.body
+	case b.fromQuery:
+		w.Body = nil
+	}
+	return w
+}
+
+// unsigned says what a signed webhook asks for, or says, where nothing is signed.
+func (c credential) unsigned(r *http.Request, channel string, b *body) error {
+	switch {
+	case isTest(r):
+		return errorf(forbidden, "credential %q of channel %q signs the body, not the address, so ?test=1 is not taken from it; test with a token", c.name, channel)
+	case b.media == multipartType:
+		return errorf(unsupportedMediaType, "credential %q of channel %q signs the body, not the Content-Type with its boundary; send JSON", c.name, channel)
+	case c.source == cloudEvents && r.Header.Get("Ce-Specversion") != "":
+		return errorf(events.BadField,
+			"credential %q of channel %q signs the body, not the headers with the attributes of a CloudEvent in binary mode; send it in structured mode", c.name, channel)
+	}
+	return nil
+}
+
+// cloudEvents is the body format whose attributes may stand in headers.
+const cloudEvents = "cloudevents"
