@@ -93,6 +93,8 @@ type Config struct {
 	MaxLabels int64 `yaml:"max_labels" split_words:"true"`
 	// MaxConcurrent is how many webhooks one address may have in hand at a time; more are answered 503 (256).
 	MaxConcurrent int64 `yaml:"max_concurrent" split_words:"true"`
+	// TestLane takes webhooks with ?test=1, which reach the same destination with a budget of their own (true).
+	TestLane bool `yaml:"test_lane" split_words:"true"`
 	// ReadTimeout is how long a request may take to arrive, its headers a third of that (15s).
 	ReadTimeout time.Duration `yaml:"read_timeout" split_words:"true"`
 	// CanaryInterval is how often a message goes the whole way to Slack, to see whether it arrives; 0s = never (0s).

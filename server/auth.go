@@ -68,6 +68,9 @@ func (s *Server) open(r *http.Request, channel string) (door, error) {
 	if !ok {
 		return door{}, errorf(unknownChannel, "no channel is called %q", channel)
 	}
+	if len(d.credentials) == 0 && byPage(r) {
+		return door{}, errorf(forbidden, "channel %q asks for no credential, so it takes nothing that a page in a browser sends (Origin, Sec-Fetch-Site); set ingress_token", channel)
+	}
 	if address := s.proxies.client(r); len(d.allowed) > 0 && !d.allowed.has(address) {
 		return door{}, errorf(forbidden, "channel %q does not take webhooks from %s; see its allow_from, and trusted_proxies where a proxy stands before the relay", channel, address)
 	}
@@ -78,10 +81,12 @@ func (s *Server) open(r *http.Request, channel string) (door, error) {
 // name of the body format where the sender named it.
 func (s *Server) authenticate(d door, channel, source string, a attempt) (credential, error) {
 	if len(d.credentials) == 0 {
+		s.known(a.request, true)
 		return credential{name: s.proxies.client(a.request).String()}, nil
 	}
 	for _, c := range d.credentials {
 		if (source == "" || c.source == "" || c.source == source) && c.try(a) {
+			s.known(a.request, false)
 			return c, nil
 		}
 	}
