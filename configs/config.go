@@ -110,7 +110,8 @@ type Config struct {
 	LogLevel string `yaml:"log_level" split_words:"true"`
 	// LogFormat is text or json (text).
 	LogFormat string `yaml:"log_format" split_words:"true"`
-	// LogBurst is how many lines a second of one message and channel are written; of more, one in a hundred. 0 = all (20).
+	// LogBurst is how many lines a second of one message and channel are written; of more, one in a hundred; of
+	// refused requests so many over all channels, and no more. 0 = all (20).
 	LogBurst int64 `yaml:"log_burst" split_words:"true"`
 	// OtlpEndpoint is the URL of an OpenTelemetry collector, as OTLP over HTTP; traces go to it. Empty = none are made (empty).
 	OtlpEndpoint string `yaml:"otlp_endpoint" split_words:"true"`

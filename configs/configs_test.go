@@ -144,7 +144,7 @@ func TestVariables(t *testing.T) {
 // Every plain setting of the file has a variable of its name: envconfig's spelling and ours agree.
 func TestEverySettingHasItsVariable(t *testing.T) {
 	values := map[string]string{
-		"drain": "3s", "dedupe": "3h", "lease": "30s", "slack_timeout": "3s", "allow_unauthenticated": "true", "log_level": "debug", "log_format": "json",
+		"drain": "3s", "dedupe": "3h", "lease": "30s", "slack_timeout": "3s", "allow_unauthenticated": "true", "test_lane": "false", "log_level": "debug", "log_format": "json",
 		"global_limit": "33", "category_limit": "3", "window": "3m", "global_window": "3m", "category_window": "3m", "pace": "3s", "burst": "9",
 		"on_redis_down": "closed", "listen": "127.0.0.1:3", "ops_listen": "127.0.0.1:4", "redis_url": "redis://x", "slack_api_url": "http://x",
 		"slack_webhook_url": "http://x/y", "redis_addrs": "h:1", "redis_cluster": "true", "redis_tls": "true", "redis_timeout": "3s",
