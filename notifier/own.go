@@ -55,6 +55,7 @@ func testMark(e events.Event) string {
 // as they do, and is no date.
 var (
 	calls = regexp.MustCompile(`<\s*([!@][^<>|]*)(?:\|([^<>]*))?>`)
+	rests = regexp.MustCompile(`<\s*[!@][^<>]*>?`) // one stood inside another
 	dates = regexp.MustCompile(`^<!date\^[0-9]{1,12}\^[^<>|^]+(?:\^https?://[^<>|^\s]+)?\|[^<>|]*>$`)
 )
 
@@ -70,7 +71,7 @@ func (r Renderer) harmless(mrkdwn string) string {
 	if r.AllowMentions || !strings.Contains(mrkdwn, "<") {
 		return mrkdwn
 	}
-	return calls.ReplaceAllStringFunc(mrkdwn, func(call string) string {
+	mrkdwn = calls.ReplaceAllStringFunc(mrkdwn, func(call string) string {
 		if dates.MatchString(call) {
 			return call
 		}
@@ -80,6 +81,12 @@ func (r Renderer) harmless(mrkdwn string) string {
 			name = strings.TrimPrefix(strings.TrimLeft(parts[1], "!@"), "subteam^")
 		}
 		return dead(name)
+	})
+	return rests.ReplaceAllStringFunc(mrkdwn, func(rest string) string {
+		if dates.MatchString(rest) {
+			return rest
+		}
+		return "&lt;" + rest[1:]
 	})
 }
 
