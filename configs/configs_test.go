@@ -322,6 +322,21 @@ func TestNoFaultHoldsASecret(t *testing.T) {
 	}
 }
 
+// What is printed is no place for a secret, and what lets anybody pass for Redis is said.
+func TestAddressesAreNoSecrets(t *testing.T) {
+	_, err := load(t, "slack_api_url: https://user:hunter2@gateway.example/api/\n")
+	require.ErrorContains(t, err, "slack_api_url has a user in it")
+	require.NotContains(t, err.Error(), "hunter2")
+	warnings := func(url string) string {
+		loaded, err := load(t, "redis_url: "+url+"\n")
+		require.NoError(t, err)
+		return strings.Join(loaded.Warnings, "\n")
+	}
+	require.Contains(t, warnings("rediss://:hunter2@redis:6379/0?skip_verify=true"), "redis_url has skip_verify=true")
+	require.NotContains(t, warnings("rediss://:hunter2@redis:6379/0?skip_verify=true"), "hunter2")
+	require.NotContains(t, warnings("rediss://redis:6379/0"), "skip_verify")
+}
+
 func TestAuthenticationIsNeededBeyondLoopback(t *testing.T) {
 	for listen, needed := range map[string]bool{
 		"127.0.0.1:1": false, "localhost:1": false, "[::1]:1": false, "127.1.2.3:1": false, ":8080": true, "0.0.0.0:1": true, "10.0.0.1:1": true,

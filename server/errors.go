@@ -50,6 +50,11 @@ var statuses = map[events.Code]int{
 	internal:             http.StatusInternalServerError,
 }
 
+// faultsOfSenders are the codes by which a channel refuses what a sender got wrong.
+var faultsOfSenders = []events.Code{
+	unauthorized, forbidden, events.UnknownSource, events.EmptyBody, events.BadJSON, events.BadField, events.NoEvents, bodyTooLarge, events.TooManyEvents, unsupportedMediaType, methodNotAllowed,
+}
+
 // retryAfterSeconds is when a sender that was refused for an outage may try again.
 const retryAfterSeconds = 5
 

@@ -137,7 +137,7 @@ func New(opts Options) *Server {
 		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport), guard: opts.Guard,
 	}
 	for _, ch := range opts.Channels {
-		s.guard.expect(ch.Name, unauthorized, forbidden, events.BadJSON, events.BadField)
+		s.guard.expect(ch.Name, faultsOfSenders...)
 		s.doors[ch.Name], s.throttled[ch.Name] = newDoor(ch, s), ch.Throttled
 		if ch.SlackName != "" {
 			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name
