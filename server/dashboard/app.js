@@ -123,9 +123,9 @@ function refused() {
   const recent = state.refused ? state.refused.refusals.filter((r) => Date.now() - new Date(r.last) < 86400000) : [];
   if (!recent.length) return nothing;
   return html`<section class="card" aria-labelledby="refused"><h2 id="refused">Refused requests</h2>
-    <p class="soft">This replica has refused ${count(state.refused.total)} since it started, ${new Date(state.refused.since).toLocaleString()}. They are not counted as received.</p>
+    <p class="soft">This replica has refused ${count(state.refused.total)} since it started ${ago(state.refused.since)}. They are not counted as received.</p>
     <div class="scroll short" tabindex="0" role="region" aria-label="Refused requests"><table><thead><tr><th>when</th><th>channel</th><th>why</th><th>from</th><th class="n">times</th></tr></thead><tbody>
-    ${recent.map((r) => html`<tr><td>${ago(r.last)}</td><td>${r.channel || html`<span class="soft">${r.route.includes('{channel}') ? 'none of that name' : r.route}</span>`}</td>
+    ${recent.map((r) => html`<tr><td>${ago(r.last)}</td><td>${r.channel || html`<span class="soft">${r.route.includes('{channel}') ? 'none of that name' : 'none'}</span>`}${r.source ? html`<span class="soft">, ${r.source}</span>` : nothing}</td>
     <td class="what"><b>${why[r.code] || r.code}</b>${r.message ? html` <span class="soft">${r.message}</span>` : nothing}</td><td>${r.from || html`<span class="soft">hidden</span>`}</td><td class="n">${count(r.count)}${r.count === 1 ? ' time' : ' times'}</td></tr>`)}
   </tbody></table></div></section>`;
 }
