@@ -93,6 +93,8 @@ type Config struct {
 	MaxLabels int64 `yaml:"max_labels" split_words:"true"`
 	// MaxConcurrent is how many webhooks one address may have in hand at a time; more are answered 503 (256).
 	MaxConcurrent int64 `yaml:"max_concurrent" split_words:"true"`
+	// TestLane takes webhooks with ?test=1, which reach the same destination with a budget of their own (true).
+	TestLane bool `yaml:"test_lane" split_words:"true"`
 	// ReadTimeout is how long a request may take to arrive, its headers a third of that (15s).
 	ReadTimeout time.Duration `yaml:"read_timeout" split_words:"true"`
 	// CanaryInterval is how often a message goes the whole way to Slack, to see whether it arrives; 0s = never (0s).
@@ -108,7 +110,8 @@ type Config struct {
 	LogLevel string `yaml:"log_level" split_words:"true"`
 	// LogFormat is text or json (text).
 	LogFormat string `yaml:"log_format" split_words:"true"`
-	// LogBurst is how many lines a second of one message and channel are written; of more, one in a hundred. 0 = all (20).
+	// LogBurst is how many lines a second of one message and channel are written; of more, one in a hundred; of
+	// refused requests so many over all channels, and no more. 0 = all (20).
 	LogBurst int64 `yaml:"log_burst" split_words:"true"`
 	// OtlpEndpoint is the URL of an OpenTelemetry collector, as OTLP over HTTP; traces go to it. Empty = none are made (empty).
 	OtlpEndpoint string `yaml:"otlp_endpoint" split_words:"true"`

@@ -144,7 +144,7 @@ func TestVariables(t *testing.T) {
 // Every plain setting of the file has a variable of its name: envconfig's spelling and ours agree.
 func TestEverySettingHasItsVariable(t *testing.T) {
 	values := map[string]string{
-		"drain": "3s", "dedupe": "3h", "lease": "30s", "slack_timeout": "3s", "allow_unauthenticated": "true", "log_level": "debug", "log_format": "json",
+		"drain": "3s", "dedupe": "3h", "lease": "30s", "slack_timeout": "3s", "allow_unauthenticated": "true", "test_lane": "false", "log_level": "debug", "log_format": "json",
 		"global_limit": "33", "category_limit": "3", "window": "3m", "global_window": "3m", "category_window": "3m", "pace": "3s", "burst": "9",
 		"on_redis_down": "closed", "listen": "127.0.0.1:3", "ops_listen": "127.0.0.1:4", "redis_url": "redis://x", "slack_api_url": "http://x",
 		"slack_webhook_url": "http://x/y", "redis_addrs": "h:1", "redis_cluster": "true", "redis_tls": "true", "redis_timeout": "3s",
@@ -320,6 +320,21 @@ func TestNoFaultHoldsASecret(t *testing.T) {
 	for _, text := range []string{fmt.Sprint(cfg), fmt.Sprintf("%+v", cfg), fmt.Sprintf("%#v", cfg)} {
 		require.NotContains(t, text, "hunter2")
 	}
+}
+
+// What is printed is no place for a secret, and what lets anybody pass for Redis is said.
+func TestAddressesAreNoSecrets(t *testing.T) {
+	_, err := load(t, "slack_api_url: https://user:hunter2@gateway.example/api/\n")
+	require.ErrorContains(t, err, "slack_api_url has a user in it")
+	require.NotContains(t, err.Error(), "hunter2")
+	warnings := func(url string) string {
+		loaded, err := load(t, "redis_url: "+url+"\n")
+		require.NoError(t, err)
+		return strings.Join(loaded.Warnings, "\n")
+	}
+	require.Contains(t, warnings("rediss://:hunter2@redis:6379/0?skip_verify=true"), "redis_url has skip_verify=true")
+	require.NotContains(t, warnings("rediss://:hunter2@redis:6379/0?skip_verify=true"), "hunter2")
+	require.NotContains(t, warnings("rediss://redis:6379/0"), "skip_verify")
 }
 
 func TestAuthenticationIsNeededBeyondLoopback(t *testing.T) {

@@ -32,6 +32,7 @@ func Default() Config {
 		MaxLabel:       int64(limits.Label),
 		MaxLabels:      int64(limits.Labels),
 		MaxConcurrent:  server.DefaultMaxConcurrent,
+		TestLane:       true,
 		ReadTimeout:    server.DefaultReadTimeout,
 		CanaryWithin:   time.Minute,
 

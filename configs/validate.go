@@ -41,8 +41,12 @@ func (c *Config) Validate() []error {
 	if c.Lease <= c.SlackTimeout {
 		v.fault("lease", "is %s and must be longer than slack_timeout, %s: a send must end within it", c.Lease, c.SlackTimeout)
 	}
-	if c.SlackApiURL != "" && !isWebURL(c.SlackApiURL) {
+	switch u, err := url.Parse(c.SlackApiURL); {
+	case c.SlackApiURL == "":
+	case err != nil || !isWebURL(c.SlackApiURL):
 		v.fault("slack_api_url", "must be an http or https URL")
+	case u.User != nil:
+		v.fault("slack_api_url", "has a user in it, and is printed: it is no secret; remove the user")
 	}
 	v.oneOf("log_level", c.LogLevel, "debug", "info", "warn", "error")
 	v.oneOf("log_format", c.LogFormat, "text", "json")
@@ -164,6 +168,9 @@ func (c *Config) warnings() []string {
 		all = append(all, "redis_url is not set: limits hold for this process only, and what is pending ends with it")
 	}
 	all = append(all, c.credentialWarnings()...)
+	if u, err := redis.ParseURL(string(c.RedisURL)); err == nil && u.TLSConfig != nil && u.TLSConfig.InsecureSkipVerify {
+		all = append(all, "redis_url has skip_verify=true: whoever answers is taken for Redis, certificate or not; remove it, and trust the authority of its certificate")
+	}
 	for _, ch := range c.Channels {
 		switch {
 		case ch.SlackChannel != "" && c.SlackToken == "":

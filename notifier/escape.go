@@ -22,7 +22,7 @@ const (
 )
 
 // escaped makes untrusted text safe to stand in mrkdwn: the three characters that Slack reads are escaped,
-// control and direction characters are dropped, and it is cut at limit characters, counted after escaping
+// characters that are not seen (events.Hidden) are dropped, and it is cut at limit characters, counted after escaping
 // and never inside an entity. What is cut ends in an ellipsis.
 func escaped(s string, limit int) string {
 	var b strings.Builder
@@ -50,7 +50,7 @@ func escapeRune(r rune) string {
 		return "&lt;"
 	case r == '>':
 		return "&gt;"
-	case r != '\n' && r != '\t' && (unicode.IsControl(r) || isDirection(r)):
+	case r != '\n' && r != '\t' && events.Hidden(r):
 		return ""
 	default:
 		return string(r)
@@ -112,11 +112,6 @@ func escapedBut(s string, limit int) string {
 	return cutMarkup(b.String(), limit)
 }
 
-// isDirection tells the characters that turn the reading direction of what follows, even outside the text.
-func isDirection(r rune) bool {
-	return r == '\u200e' || r == '\u200f' || ('\u202a' <= r && r <= '\u202e') || ('\u2066' <= r && r <= '\u2069')
-}
-
 // characters counts as the strictest reader would: a character outside the basic plane is two.
 func characters(s string) int {
 	n := 0
@@ -150,7 +145,7 @@ func safeURL(address string) string {
 		switch {
 		case r == '&':
 			b.WriteString("&amp;")
-		case r == '|', r == '<', r == '>', unicode.IsSpace(r), unicode.IsControl(r), isDirection(r):
+		case r == '|', r == '<', r == '>', unicode.IsSpace(r), events.Hidden(r):
 			b.WriteString(url.PathEscape(string(r)))
 		default:
 			b.WriteRune(r)

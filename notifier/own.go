@@ -51,21 +51,42 @@ func testMark(e events.Event) string {
 	return ""
 }
 
-// calls are the mentions in mrkdwn that call people.
-var calls = regexp.MustCompile(`<(!(?:here|channel|everyone)|!subteam\^[A-Za-z0-9]+|@[A-Za-z0-9]+)(?:\|([^<>]*))?>`)
+// calls are what calls people in mrkdwn, or may: Slack documents more words for that than it lists, so all counts that begins
+// as they do, and is no date.
+var (
+	calls = regexp.MustCompile(`<\s*([!@][^<>|]*)(?:\|([^<>]*))?>`)
+	rests = regexp.MustCompile(`<\s*[!@][^<>]*>?`) // one stood inside another
+	dates = regexp.MustCompile(`^<!date\^[0-9]{1,12}\^[^<>|^]+(?:\^https?://[^<>|^\s]+)?\|[^<>|]*>$`)
+)
 
-// harmless takes the calls out of mrkdwn: their names stay, with a mark that keeps Slack from reading them.
+// harmless takes the calls out of mrkdwn: their names stay, with a mark that keeps Slack from reading them. Characters that
+// are not seen are dropped first: one inside a call must not hide it.
 func (r Renderer) harmless(mrkdwn string) string {
+	mrkdwn = strings.Map(func(c rune) rune {
+		if c != '\n' && c != '\t' && events.Hidden(c) {
+			return -1
+		}
+		return c
+	}, mrkdwn)
 	if r.AllowMentions || !strings.Contains(mrkdwn, "<") {
 		return mrkdwn
 	}
-	return calls.ReplaceAllStringFunc(mrkdwn, func(call string) string {
+	mrkdwn = calls.ReplaceAllStringFunc(mrkdwn, func(call string) string {
+		if dates.MatchString(call) {
+			return call
+		}
 		parts := calls.FindStringSubmatch(call)
 		name := strings.TrimLeft(parts[2], "@")
 		if name == "" {
 			name = strings.TrimPrefix(strings.TrimLeft(parts[1], "!@"), "subteam^")
 		}
 		return dead(name)
+	})
+	return rests.ReplaceAllStringFunc(mrkdwn, func(rest string) string {
+		if dates.MatchString(rest) {
+			return rest
+		}
+		return "&lt;" + rest[1:]
 	})
 }
 

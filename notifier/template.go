@@ -25,6 +25,7 @@ const (
 	maxTrialTime      = 5 * time.Second // a machine may be busy when it starts
 	maxTemplateNumber = 10_000
 	maxTemplateLoops  = 2 // one inside the other
+	maxTemplateSteps  = 50_000
 )
 
 // TemplateData is what a template is given. All text is escaped.
@@ -78,6 +79,9 @@ func ParseTemplate(title, text string) (*Template, error) {
 	return &t, nil
 }
 
+// step writes nothing, at the begin of each turn of a loop: a template can be ended only where it writes.
+var step = &parse.TextNode{NodeType: parse.NodeText}
+
 // checkNode refuses what could run for ever: a template calling itself, a loop over a large number, and deep loops.
 func checkNode(node parse.Node, loops int) error {
 	var inside []parse.Node
@@ -91,6 +95,7 @@ func checkNode(node parse.Node, loops int) error {
 			return fmt.Errorf("more than %d loops inside each other", maxTemplateLoops)
 		}
 		inside = []parse.Node{n.Pipe, n.List, n.ElseList}
+		n.List.Nodes = append([]parse.Node{step}, n.List.Nodes...)
 	case *parse.IfNode:
 		inside = []parse.Node{n.Pipe, n.List, n.ElseList}
 	case *parse.WithNode:
@@ -126,7 +131,7 @@ func dataOf(e events.Event) TemplateData {
 		d.Link = safeURL(e.Links[0].URL)
 	}
 	for name, value := range e.Labels {
-		d.Labels[name] = safe(value)
+		d.Labels[safe(name)] = safe(value)
 	}
 	return d
 }
@@ -158,9 +163,10 @@ func execute(t *template.Template, data TemplateData, most time.Duration) (strin
 	return out.String(), nil
 }
 
-// boundedWriter ends a template that writes too much, or for too long.
+// boundedWriter ends a template that writes too much, too often, or for too long.
 type boundedWriter struct {
 	strings.Builder
+	steps int
 	until time.Time
 	most  time.Duration
 }
@@ -169,6 +175,9 @@ type boundedWriter struct {
 func (w *boundedWriter) Write(p []byte) (int, error) {
 	if w.Len()+len(p) > maxTemplateOutput {
 		return 0, errors.New("it writes more than " + strconv.Itoa(maxTemplateOutput) + " bytes")
+	}
+	if w.steps++; w.steps > maxTemplateSteps {
+		return 0, errors.New("it takes more than " + strconv.Itoa(maxTemplateSteps) + " steps")
 	}
 	if time.Now().After(w.until) {
 		return 0, errors.New("it takes longer than " + w.most.String())

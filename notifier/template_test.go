@@ -1,9 +1,11 @@
 package notifier_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/slack-go/slack"
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/events"
@@ -21,6 +23,9 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 		"{{$n := 100000000}}{{range $n}}{{end}}": "the number 100000000 is above 10000",
 		"{{range .Labels}}{{range $.Labels}}{{range $.Labels}}{{end}}{{end}}{{end}}": "more than 2 loops inside each other",
 		"{{range 10000}}{{$.Text}}{{end}}":                                           "it writes more than 12000 bytes",
+		`{{range 10000}}{{range 10000}}{{$x := printf "%010000d" 1}}{{end}}{{end}}`:  "it takes more than 50000 steps",
+		`{{range 10000}}{{range 10000}}{{else}}{{end}}{{end}}`:                       "it takes more than 50000 steps",
+		`{{range len (printf "%1000000d" 1)}}{{continue}}{{end}}`:                    "it takes more than 50000 steps",
 		"{{if true}}{{with .Labels}}{{range 99999}}{{end}}{{end}}{{end}}":            "the number 99999 is above 10000",
 	} {
 		_, err := notifier.ParseTemplate("", text)
@@ -43,6 +48,30 @@ func TestATemplateThatFails(t *testing.T) {
 	short := long
 	short.Text = "brief"
 	require.Contains(t, notifier.Plain(notifier.Renderer{Template: template}.Render(short)), strings.Repeat("brief", 100))
+}
+
+// The names of labels are a sender's words, as their values are.
+func TestTemplatesAreGivenEscapedNames(t *testing.T) {
+	t.Parallel()
+	template, err := notifier.ParseTemplate("", `{{range $name, $value := .Labels}}{{$name}}={{$value}} {{end}}`)
+	require.NoError(t, err)
+	m := notifier.Renderer{Template: template}.Render(events.Event{Title: "x", Category: "c", Severity: events.Error, Labels: map[string]string{
+		"<!channel>": "1", "<@U12345>": "2", "<!subteam^S123>": "3", "<https://evil.example|https://bank.example>": "4", "a\x1b[2J\u202e\u200b\U000e0041b": "5", "host": "db-1",
+	}})
+	said, err := json.Marshal(m)
+	require.NoError(t, err)
+	var text strings.Builder
+	for _, block := range m.Blocks {
+		if section, ok := block.(*slack.SectionBlock); ok {
+			text.WriteString(section.Text.Text)
+		}
+	}
+	require.Contains(t, text.String(), "&lt;!channel&gt;=1")
+	require.Contains(t, text.String(), "a[2Jb=5")
+	require.Contains(t, text.String(), "host=db-1")
+	for _, live := range []string{"<!", "<@", "<http"} {
+		require.NotContains(t, text.String(), live, "%s", said)
+	}
 }
 
 func TestMention(t *testing.T) {

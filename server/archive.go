@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -20,7 +21,11 @@ func (s *Server) dead(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	letters, err := s.opts.Archive.Dead(r.Context(), r.PathValue("channel"), r.URL.Query().Get("before"), most)
+	before, err := pageBefore(r)
+	if err != nil {
+		return err
+	}
+	letters, err := s.opts.Archive.Dead(r.Context(), r.PathValue("channel"), before, most)
 	if err != nil {
 		return err
 	}
@@ -40,6 +45,9 @@ func (s *Server) dead(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) deleteDead(w http.ResponseWriter, r *http.Request) error {
 	if err := s.requireAdmin(r); err != nil {
 		return err
+	}
+	if !recordID.MatchString(r.PathValue("id")) {
+		return notKept(r)
 	}
 	n, err := s.opts.Archive.DeleteDead(r.Context(), r.PathValue("channel"), r.PathValue("id"))
 	if err != nil {
@@ -67,7 +75,11 @@ func (s *Server) drops(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	drops, err := s.opts.Archive.Drops(r.Context(), r.PathValue("channel"), r.URL.Query().Get("before"), most)
+	before, err := pageBefore(r)
+	if err != nil {
+		return err
+	}
+	drops, err := s.opts.Archive.Drops(r.Context(), r.PathValue("channel"), before, most)
 	if err != nil {
 		return err
 	}
@@ -157,6 +169,18 @@ func pageSize(r *http.Request) (int, error) {
 		return 0, errorf(events.BadField, "limit must be a whole number between 1 and %d", pipeline.MaxPage)
 	}
 	return n, nil
+}
+
+// recordID is the id of a dead letter or of a drop.
+var recordID = regexp.MustCompile(`^[0-9]{1,19}(-[0-9]{1,19})?$`)
+
+// pageBefore is the id that a page goes on from; "" = the newest.
+func pageBefore(r *http.Request) (string, error) {
+	before := r.URL.Query().Get("before")
+	if before != "" && !recordID.MatchString(before) {
+		return "", errorf(events.BadField, "before is %q; it must be the id of a record, like 1700000000000-0", cutBytes(before, maxRefusalMessage))
+	}
+	return before, nil
 }
 
 // isAdmin tells whether a request presents the admin token, or comes from who signed in with it.

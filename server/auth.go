@@ -103,6 +103,9 @@ func (s *Server) open(r *http.Request, channel string) (door, error) {
 	if !ok {
 		return door{}, errorf(unknownChannel, "no channel is called %q", channel)
 	}
+	if len(d.credentials) == 0 && byPage(r) {
+		return door{}, errorf(forbidden, "channel %q asks for no credential, so it takes nothing that a page in a browser sends (Origin, Sec-Fetch-Site); set ingress_token", channel)
+	}
 	address := s.proxies.client(r)
 	from := address.String()
 	if address.Zone() == nobodyZone {
@@ -119,6 +122,7 @@ func (s *Server) open(r *http.Request, channel string) (door, error) {
 // name of the body format where the sender named it.
 func (s *Server) authenticate(d door, channel, source string, a attempt) (credential, error) {
 	if len(d.credentials) == 0 {
+		s.known(a.request, true)
 		return credential{name: senderAt(s.proxies.client(a.request))}, nil
 	}
 	var elsewhere []string
@@ -133,6 +137,7 @@ func (s *Server) authenticate(d door, channel, source string, a attempt) (creden
 		}
 		var err error
 		if c.proof, err = c.try(a); err == nil {
+			s.known(a.request, false)
 			return c, nil
 		}
 		cannotTell = cannotTell || errors.Is(err, errCannotTell)

@@ -49,7 +49,8 @@ type seen struct {
 	Ready    readiness                `json:"ready"`
 	Shared   shared                   `json:"shared"`
 	Channels []pipeline.ChannelStatus `json:"channels"`
-	Config   string                   `json:"config"` // its hash
+	Config   string                   `json:"config"`  // its hash
+	Refused  int64                    `json:"refused"` // requests, by this process
 	May      permission               `json:"may"`
 }
 
@@ -133,7 +134,7 @@ func (n *snapshots) get(ctx context.Context, look func(ctx context.Context, befo
 func (s *Server) look(ctx context.Context, before seen) seen {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	now := seen{Config: s.opts.Config().Hash, Channels: before.Channels, Shared: s.shared(ctx)}
+	now := seen{Refused: s.guard.count(), Config: s.opts.Config().Hash, Channels: before.Channels, Shared: s.shared(ctx)}
 	channels := sync.OnceValues(func() ([]pipeline.ChannelStatus, error) { return s.opts.Status.All(ctx) })
 	now.Ready, _ = s.readiness(ctx, channels)
 	all, err := channels()

@@ -20,6 +20,7 @@ const (
 	unknownChannel       events.Code = "unknown_channel"
 	notFound             events.Code = "not_found"
 	forbidden            events.Code = "forbidden"
+	misdirected          events.Code = "misdirected"
 	methodNotAllowed     events.Code = "method_not_allowed"
 	bodyTooLarge         events.Code = "body_too_large"
 	unsupportedMediaType events.Code = "unsupported_media_type"
@@ -39,6 +40,7 @@ var statuses = map[events.Code]int{
 	events.UnknownSource: http.StatusNotFound,
 	notFound:             http.StatusNotFound,
 	forbidden:            http.StatusForbidden,
+	misdirected:          http.StatusMisdirectedRequest,
 	methodNotAllowed:     http.StatusMethodNotAllowed,
 	bodyTooLarge:         http.StatusRequestEntityTooLarge,
 	events.TooManyEvents: http.StatusRequestEntityTooLarge,
@@ -46,6 +48,11 @@ var statuses = map[events.Code]int{
 	throttled:            http.StatusTooManyRequests,
 	unavailable:          http.StatusServiceUnavailable,
 	internal:             http.StatusInternalServerError,
+}
+
+// faultsOfSenders are the codes by which a channel refuses what a sender got wrong.
+var faultsOfSenders = []events.Code{
+	unauthorized, forbidden, events.UnknownSource, events.EmptyBody, events.BadJSON, events.BadField, events.NoEvents, bodyTooLarge, events.TooManyEvents, unsupportedMediaType, methodNotAllowed,
 }
 
 // retryAfterSeconds is when a sender that was refused for an outage may try again.
@@ -73,16 +80,9 @@ func (s *Server) handle(f handlerFunc) http.Handler {
 		case http.StatusServiceUnavailable:
 			w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
 		}
-		s.logFailure(r, err)
+		s.refuse(w, r, r.PathValue("channel"), err)
 		s.writeJSON(w, r, status, map[string]any{"error": map[string]string{"code": string(reply.Code), "message": reply.Message}})
 	})
-}
-
-// logFailure logs what is no fault of the sender, once.
-func (s *Server) logFailure(r *http.Request, err error) {
-	if reply := replyTo(err); statuses[reply.Code] >= http.StatusInternalServerError {
-		s.opts.Logger.ErrorContext(r.Context(), "request failed", "channel", r.PathValue("channel"), "code", reply.Code, "error", err)
-	}
 }
 
 // replyTo finds what a sender may be told of an error.

@@ -47,6 +47,10 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 
 // take has a webhook classified and asks the limits.
 func (s *Server) take(r *http.Request, a arrived) (pipeline.Receipt, error) {
+	if s.opts.NoTestLane && isTest(r) {
+		return pipeline.Receipt{}, errorf(forbidden, "?test=1 is refused: test_lane is false")
+	}
+	r = r.WithContext(inTrace(r))
 	receipt, err := s.opts.Intake.Take(r.Context(), pipeline.Arrival{
 		Channel: a.channel, Sender: a.sender, Header: a.header, Test: isTest(r), Events: a.events,
 	})

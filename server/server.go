@@ -76,6 +76,16 @@ type Options struct {
 	AdminToken string
 	// Local says that only this machine reaches the ops listener: texts of events are shown without the token.
 	Local bool
+	// Guard remembers who was refused; it is the process's, and outlives the Server. Default: one that no registry knows.
+	Guard *Guard
+	// WrongCredentialDelay is how long the answer to a wrong credential is held back, for an address that presents many.
+	// Default 0: not at all.
+	WrongCredentialDelay time.Duration
+	// NoTestLane refuses webhooks with ?test=1, which have a budget of their own. Default false.
+	NoTestLane bool
+	// TraceStrangers lets senders of channels that ask for no credential decide by their traceparent whether there is a
+	// trace. Default false.
+	TraceStrangers bool
 	// MaxBody is the most bytes of a webhook's body. Default 1 MiB.
 	MaxBody int64
 	// MaxInFlight is the most bytes of bodies that are in flight over all requests. Default 64 MiB; at least
@@ -102,6 +112,7 @@ type Server struct {
 	sns         *sns
 	minted      minter
 	admin       tokenDigest
+	guard       *Guard
 	draining    atomic.Bool
 	snapshots   snapshots
 	retired     chan struct{}
@@ -125,13 +136,17 @@ func New(opts Options) *Server {
 	if opts.Previews == nil {
 		opts.Previews = func(string) ([]notifier.Message, bool) { return nil, false }
 	}
+	if opts.Guard == nil {
+		opts.Guard = NewGuard(prometheus.NewRegistry())
+	}
 	retired := make(chan struct{})
 	s := &Server{
 		opts: opts, retired: retired, retire: sync.OnceFunc(func() { close(retired) }), doors: map[string]door{}, throttled: map[string][]string{}, bySlackName: map[string]string{}, admin: digest(opts.AdminToken), proxies: opts.Proxies,
 		crowd: &crowd{limit: opts.MaxConcurrent, inHand: map[netip.Addr]int{}}, sns: newSNS(opts.Transport, opts.SNSRoots, opts.Logger),
-		budget: newBudget(opts.MaxInFlight, opts.MaxBody), gate: newGate(),
+		budget: newBudget(opts.MaxInFlight, opts.MaxBody), gate: newGate(), guard: opts.Guard,
 	}
 	for _, ch := range opts.Channels {
+		s.guard.expect(ch.Name, faultsOfSenders...)
 		s.doors[ch.Name], s.throttled[ch.Name] = newDoor(ch, s), ch.Throttled
 		if ch.SlackName != "" {
 			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name
@@ -153,12 +168,12 @@ func (s *Server) Public() http.Handler {
 	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {
 		return errorf(notFound, "there is nothing here; post webhooks to /hooks/{channel}")
 	}))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.recovered(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() { // so that the sender's next webhook goes to another replica
 			w.Header().Set("Connection", "close")
 		}
 		mux.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // Ops is the handler of the ops listener.
@@ -170,10 +185,12 @@ func (s *Server) Ops() http.Handler {
 	page := pages()
 	mux.Handle("GET /{$}", page)
 	mux.Handle("GET /assets/{file}", page)
-	mux.Handle("POST /login", s.handle(s.login))
+	mux.Handle(loginRoute, s.handle(s.login))
+	mux.Handle("POST /logout", s.handle(s.logout))
 	mux.HandleFunc("GET /api/v1/stream", s.stream)
 	mux.Handle("GET /api/v1/channels/{channel}/preview", s.handle(s.preview))
 	mux.Handle("GET /api/v1/config", s.handle(s.config))
+	mux.Handle("GET /api/v1/refusals", s.handle(s.listRefusals))
 	mux.Handle("GET /api/v1/silences", s.handle(s.listSilences))
 	mux.Handle("POST /api/v1/silences", s.handle(s.addSilence))
 	mux.Handle("DELETE /api/v1/silences/{id}", s.handle(s.expireSilence))
@@ -189,7 +206,11 @@ func (s *Server) Ops() http.Handler {
 	mux.Handle("GET /api/v1/channels/{channel}/drops", s.handle(s.drops))
 	mux.Handle("GET /api/v1/channels/{channel}/drops/{id}", s.handle(s.drop))
 	mux.Handle("POST /api/v1/channels/{channel}/drops/{id}/replay", s.handle(s.replayDrop))
-	return http.NewCrossOriginProtection().Handler(mux) // no other site's page changes anything by a browser's cookie
+	sites := http.NewCrossOriginProtection() // no other site's page changes anything by a browser's cookie
+	sites.SetDenyHandler(s.handle(func(http.ResponseWriter, *http.Request) error {
+		return errorf(forbidden, "a page of another site must not change anything here")
+	}))
+	return s.recovered(s.onlyOwnHost(sites.Handler(mux)))
 }
 
 // ServeOptions bound what a connection may do.

@@ -24,7 +24,7 @@ func (s *Server) services(w http.ResponseWriter, r *http.Request) {
 	status, said := http.StatusOK, "ok"
 	if err := s.service(w, r); err != nil {
 		status, said = slackRefusal(err)
-		s.logFailure(r, err)
+		s.refuse(w, r, r.PathValue("channel"), err)
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", fmt.Sprint(retryAfterSeconds))

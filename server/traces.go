@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -11,24 +13,61 @@ import (
 	"slackrelay/pipeline"
 )
 
-// traced makes a span of each request, in the sender's trace where it has one. A path and a query may hold a token, so the
-// span has the route instead; for that no ready-made instrumentation is used.
+// arrival is a request that has a span as soon as its sender is known: whoever is refused makes none.
+type arrival struct {
+	at   time.Time
+	span trace.Span // nil = not yet
+}
+
+// arrivalKey is where the context of a request has its arrival.
+type arrivalKey struct{}
+
+// traced ends the span of a request whose sender became known, with the status of the answer.
 func (s *Server) traced(next http.Handler) http.Handler {
 	if s.opts.Tracer == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		ctx, span := s.opts.Tracer.Start(ctx, "webhook "+r.Pattern, trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(attribute.String("http.route", r.Pattern)))
-		defer span.End()
+		a := &arrival{at: time.Now()}
 		answer := &answered{ResponseWriter: w, status: http.StatusOK}
-		next.ServeHTTP(answer, r.WithContext(ctx))
-		span.SetAttributes(attribute.Int("http.response.status_code", answer.status))
+		defer func() {
+			if a.span != nil {
+				a.span.End()
+			}
+		}()
+		next.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), arrivalKey{}, a)))
+		if a.span == nil {
+			return
+		}
+		a.span.SetAttributes(attribute.Int("http.response.status_code", answer.status))
 		if answer.status >= http.StatusInternalServerError {
-			span.SetStatus(codes.Error, http.StatusText(answer.status))
+			a.span.SetStatus(codes.Error, http.StatusText(answer.status))
 		}
 	})
+}
+
+// known begins the span of a request whose sender is known, in the sender's trace where it has one; that of a channel which
+// asks for no credential counts only where strangers may decide what is traced. A path and a query may hold a token, so the
+// span has the route instead; for that no ready-made instrumentation is used.
+func (s *Server) known(r *http.Request, stranger bool) {
+	a, ok := r.Context().Value(arrivalKey{}).(*arrival)
+	if !ok || a.span != nil {
+		return
+	}
+	ctx := r.Context()
+	if !stranger || s.opts.TraceStrangers {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+	}
+	_, a.span = s.opts.Tracer.Start(ctx, "webhook "+r.Pattern, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(a.at),
+		trace.WithAttributes(attribute.String("http.route", r.Pattern)))
+}
+
+// inTrace is the context of a request, with its span.
+func inTrace(r *http.Request) context.Context {
+	if a, ok := r.Context().Value(arrivalKey{}).(*arrival); ok && a.span != nil {
+		return trace.ContextWithSpan(r.Context(), a.span)
+	}
+	return r.Context()
 }
 
 // answered remembers the status of a reply.

@@ -24,6 +24,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request) {
 	}
 	call, known := methods[r.PathValue("method")]
 	if !known {
+		s.refuse(w, r, "", errorf(notFound, "Slack's Web API has no such method here"))
 		s.writeJSON(w, r, http.StatusOK, map[string]any{"ok": false, "error": "unknown_method"})
 		return
 	}
@@ -33,7 +34,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request) {
 		s.writeJSON(w, r, http.StatusOK, answer)
 		return
 	}
-	s.logFailure(r, err)
+	s.refuse(w, r, s.channelOf(c.channel()), err)
 	if replyTo(err).Code == unavailable { // senders try again after a 503
 		w.Header().Set("Retry-After", fmt.Sprint(retryAfterSeconds))
 		s.writeJSON(w, r, http.StatusServiceUnavailable, map[string]any{"ok": false, "error": "service_unavailable"})
@@ -156,7 +157,15 @@ func webRefusal(err error, c slackCall) string {
 }
 
 // errMessageNotFound is an update of a message that never got through, or is forgotten.
-var errMessageNotFound = errors.New("there is no such message")
+var errMessageNotFound = errorf(notFound, "there is no such message")
+
+// channel is what the sender calls the channel, "" where nothing was read.
+func (c slackCall) channel() string {
+	if c.request == nil {
+		return ""
+	}
+	return c.field("channel")
+}
 
 // channelOf finds the channel that a tool means: by the relay's name for it, or by Slack's.
 func (s *Server) channelOf(name string) string {

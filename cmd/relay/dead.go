@@ -51,7 +51,7 @@ func listDead(ctx context.Context, opts listOptions, out io.Writer) error {
 		if more := int64(len(d.Events)) - 1 + d.More; more > 0 {
 			said += fmt.Sprintf(" and %d more", more)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, when(d.At), d.Reason, d.Attempts, said, d.Answer)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, when(d.At), d.Reason, d.Attempts, said, cleaned(d.Answer))
 	}
 	return table.Flush()
 }

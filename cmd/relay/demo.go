@@ -121,7 +121,7 @@ func (r *relay) play(ctx context.Context, address string, progress io.Writer) er
 }
 
 func newBar(progress io.Writer, total int64, what string) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(progress), progressbar.OptionSetWidth(40),
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(plainly(progress)), progressbar.OptionSetWidth(40),
 		progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond))
 }
 

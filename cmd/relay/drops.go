@@ -84,9 +84,9 @@ func brief(e *events.Event) string {
 	if e == nil {
 		return "(not kept)"
 	}
-	title := []rune(e.Title)
+	title := []rune(cleaned(e.Title))
 	if len(title) == 0 {
-		title = []rune(e.Text)
+		title = []rune(cleaned(e.Text))
 	}
 	if len(title) == 0 {
 		return string(e.Severity) + " (texts need the admin token)"

@@ -120,7 +120,7 @@ func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
 // print says it line by line: what was understood, each rule, and what it comes to.
 func (x *explained) print(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	line := func(name string, value any) { fmt.Fprintf(table, "%s\t%v\n", name, value) }
+	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", cleaned(name), cleaned(value)) }
 	line("source", x.Decoded.Source)
 	line("title", x.Decoded.Title)
 	line("category", changed(x.Decoded.Category, x.Event.Category))

@@ -69,7 +69,8 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Status: g.status, Archive: &pipeline.Archive{Limiter: limiter, Outbox: r.engines.boxes[0], Intake: g.intake, Channels: channels},
 		Admin:    &pipeline.Admin{Limiter: limiter, Outboxes: r.engines.outboxes(), Channels: channels, Woken: r.wake},
 		Previews: previewed(channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
-		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(),
+		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
+		NoTestLane: !cfg.TestLane, TraceStrangers: cfg.TraceRatio > 0,
 	})
 	g.public, g.ops = g.server.Public(), g.server.Ops()
 	return g, nil

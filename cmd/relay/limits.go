@@ -49,7 +49,7 @@ func showLimits(out io.Writer, status pipeline.ChannelStatus) error {
 		if c.Used >= c.Limit {
 			room = "later"
 		}
-		fmt.Fprintf(table, "category %s\t%d\t%d\t\t%s\n", c.Category, c.Used, c.Limit, room)
+		fmt.Fprintf(table, "category %s\t%d\t%d\t\t%s\n", cleaned(c.Category), c.Used, c.Limit, room)
 	}
 	return table.Flush()
 }

@@ -21,6 +21,7 @@ func newLogger(cfg configs.Config, out io.Writer) (log *slog.Logger, suppressed 
 		level = slog.LevelInfo // validated before
 	}
 	opts := &slog.HandlerOptions{Level: level}
+	out = newTerminal(out)
 	var handler slog.Handler = slog.NewTextHandler(out, opts)
 	if cfg.LogFormat == "json" {
 		handler = slog.NewJSONHandler(out, opts)
@@ -39,12 +40,21 @@ type lines struct {
 // Handle implements [slog.Handler].
 func (l lines) Handle(ctx context.Context, line slog.Record) error {
 	kind := lineKind{line.Level, line.Message, l.channel}
+	if kind.byStrangers() {
+		kind.channel = ""
+		return l.write(ctx, line, kind)
+	}
 	line.Attrs(func(a slog.Attr) bool {
 		if a.Key == channelKey {
 			kind.channel = a.Value.String()
 		}
 		return kind.channel == ""
 	})
+	return l.write(ctx, line, kind)
+}
+
+// write writes a line, unless it is one too many of its kind.
+func (l lines) write(ctx context.Context, line slog.Record, kind lineKind) error {
 	write, left := l.sampling.take(kind)
 	if !write {
 		return nil
@@ -89,6 +99,12 @@ type lineKind struct {
 	channel string
 }
 
+// byStrangers tells the lines that anybody can cause who reaches a listener: they are counted over all channels, and none is
+// written beyond the burst.
+func (k lineKind) byStrangers() bool {
+	return k.message == server.Refused || k.message == server.Audit && k.level > slog.LevelInfo
+}
+
 // oneIn is the share of lines that are written beyond the burst.
 const oneIn = 100
 
@@ -114,9 +130,10 @@ func newSampling(burst int64, now func() time.Time) *sampling {
 	return &sampling{burst: burst, now: now, suppressed: suppressed, seen: map[lineKind]int64{}, left: map[lineKind]int64{}}
 }
 
-// take tells whether a line is written, and how many of its kind were left out before. Who did what is always written.
+// take tells whether a line is written, and how many of its kind were left out before. Who did what is always written; who
+// was not let do it is not.
 func (s *sampling) take(kind lineKind) (write bool, left int64) {
-	if s.burst == 0 || kind.message == server.Audit {
+	if s.burst == 0 || kind.message == server.Audit && !kind.byStrangers() {
 		return true, 0
 	}
 	s.mu.Lock()
@@ -126,7 +143,7 @@ func (s *sampling) take(kind lineKind) (write bool, left int64) {
 		clear(s.seen)
 	}
 	s.seen[kind]++
-	if n := s.seen[kind]; n > s.burst && (n-s.burst)%oneIn != 0 {
+	if n := s.seen[kind]; n > s.burst && (kind.byStrangers() || (n-s.burst)%oneIn != 0) {
 		s.left[kind]++
 		s.suppressed.WithLabelValues(kind.level.String()).Inc()
 		return false, 0

@@ -1,9 +1,12 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,4 +41,55 @@ func TestLinesInAStorm(t *testing.T) {
 	require.Equal(t, "0", all.metric(t, `relay_log_lines_suppressed_total{level="DEBUG"}`))
 	require.Equal(t, 0, all.stop())
 	require.Equal(t, 50, strings.Count(all.output.String(), `"msg":"webhook taken in"`))
+}
+
+// However many strangers are refused, for however many channels of theirs, the log grows by no more than the burst: a crowd,
+// unknown channels, wrong tokens, and those who try to sign in. The metric counts them all, relay status mentions them, and the
+// API lists them.
+func TestRefusalsFloodNoLog(t *testing.T) {
+	t.Parallel()
+	relay := startRelay(t, "RELAY_CHANNELS=alerts,busy", "RELAY_LOG_BURST=5", "RELAY_LOG_LEVEL=info", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=s3cret", "RELAY_MAX_CONCURRENT=4", "RELAY_ADMIN_TOKEN=4dm1n")
+	began, before := time.Now(), len(relay.output.String())
+	const each = 500
+	var all sync.WaitGroup
+	for k := range 8 { // more than may be in hand
+		all.Go(func() {
+			for i := range each {
+				request(t, http.MethodPost, fmt.Sprintf("%s/hooks/x%d-%d%s", relay.public, k, i, strings.Repeat("y", 3000)), "", []byte("{}"))
+			}
+		})
+	}
+	all.Wait()
+	for range 15 {
+		request(t, http.MethodPost, relay.public+"/hooks/alerts", "wrong", []byte("{}"))
+		request(t, http.MethodPost, relay.ops+"/login", "", nil)
+	}
+	seconds := int(time.Since(began).Seconds()) + 2
+	log := relay.output.String()[before:]
+	require.LessOrEqual(t, strings.Count(log, "\n"), 2*5*seconds)
+	require.Less(t, len(log), 2*5*seconds*400)
+	require.NotContains(t, log, "yyyy")
+	require.NotContains(t, log, `"level":"ERROR"`)
+	require.Contains(t, log, `"msg":"request refused"`)
+	require.Contains(t, log, `"msg":"audit","what":"sign-in refused","from":"127.0.0.1"`)
+	number := func(sample string) int {
+		n, err := strconv.Atoi(cmp.Or(relay.metric(t, sample), "0"))
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 8*each, number(`relay_requests_refused_total{channel="",code="unknown_channel"}`)+number(`relay_requests_refused_total{channel="",code="unavailable"}`))
+	require.Equal(t, 15, number(`relay_requests_refused_total{channel="alerts",code="unauthorized"}`))
+	require.Equal(t, 15, number(`relay_requests_refused_total{channel="",code="unauthorized"}`))
+	require.Equal(t, "0", relay.metric(t, `relay_requests_refused_total{channel="busy",code="unauthorized"}`), "so that the first is an increase")
+	require.Positive(t, number(`relay_log_lines_suppressed_total{level="WARN"}`))
+
+	stdout, stderr, code := runRelay(t, []string{"RELAY_CHANNELS=alerts,busy"}, "status", "--ops-url", relay.ops)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `\n4030 requests refused by this replica since \S+ \S+, in no ledger: \d+ unknown_channel.*15 unauthorized in alerts`, stdout)
+	stdout, _, _ = runRelay(t, []string{"RELAY_CHANNELS=alerts,busy"}, "status", "--ops-url", relay.ops, "--channel", "alerts")
+	require.Contains(t, stdout, "\n15 requests refused by this replica")
+	stdout, _, _ = runRelay(t, []string{"RELAY_CHANNELS=alerts,busy"}, "status", "--ops-url", relay.ops, "--channel", "busy")
+	require.NotContains(t, stdout, "refused")
+	stdout, _, _ = runRelay(t, []string{"RELAY_CHANNELS=alerts,busy"}, "status", "--ops-url", relay.ops, "--json")
+	require.Contains(t, stdout, `"total": 4030`)
 }

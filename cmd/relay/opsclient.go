@@ -35,7 +35,7 @@ func (o *opsOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.address, "ops-url", "", "the relay's ops listener (default: where the configuration has it)")
 	f.StringVar(&o.channel, "channel", "", "the channel (default: the first of the configuration)")
-	f.StringVar(&o.token, "admin-token", "", "the admin token (default: the configuration's)")
+	f.StringVar(&o.token, "admin-token", "", "the admin token (default: the configuration's, as RELAY_ADMIN_TOKEN or RELAY_ADMIN_TOKEN_FILE have it; other users of this machine see a flag)")
 	f.BoolVar(&o.json, "json", false, "answer as the API does")
 }
 
@@ -135,9 +135,13 @@ func refusalOf(response *http.Response, body []byte) error {
 
 // printJSON answers as the API does.
 func printJSON(out io.Writer, v any) error {
-	encoder := json.NewEncoder(out)
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if _, err := io.WriteString(out, escapedJSON(encoded.Bytes())); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil

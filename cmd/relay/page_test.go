@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,12 +34,12 @@ type browser struct {
 	errors []string // of the page's console
 }
 
-func openBrowser(t *testing.T) *browser {
+func openBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	require.NoError(t, err, "install the Debian package chromium; make page does")
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
-	allocator, stopAllocator := chromedp.NewExecAllocator(t.Context(), options...)
+	allocator, stopAllocator := chromedp.NewExecAllocator(t.Context(), append(options, more...)...)
 	ctx, stop := chromedp.NewContext(allocator)
 	ctx, expire := context.WithTimeout(ctx, 2*time.Minute)
 	b := &browser{ctx: ctx}
@@ -148,6 +149,7 @@ func TestDashboard(t *testing.T) {
 		b.do(t, chromedp.Evaluate("document.querySelectorAll('#chart canvas').length", &points))
 		return points == 1
 	}, 10*time.Second, 50*time.Millisecond)
+	require.NotContains(t, b.text(t), "Refused requests", "nothing was")
 	b.picture(t, "light", 1280, false)
 	b.picture(t, "dark", 1280, true)
 	b.picture(t, "phone", 390, false)
@@ -181,6 +183,70 @@ func TestDashboard(t *testing.T) {
 	complaints := b.complaints()
 	require.Len(t, complaints, 1, "%v", complaints)
 	require.Contains(t, complaints[0], "401", "of the wrong token alone")
+}
+
+// What was refused at the door is shown once there is some, with where from and why for those who may read; and whoever signed
+// in can sign out.
+func TestTheDashboardShowsRefusals(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=s3cret")...)
+	for range 12 {
+		request(t, http.MethodPost, relay.public+"/hooks/alerts/alertmanager", "the token before", []byte("{}"))
+	}
+	request(t, http.MethodPost, relay.public+"/hooks/alerts/generic", "s3cret", []byte(`{"title":"<b>x</b>","severity":7}`))
+	request(t, http.MethodPost, relay.public+"/hooks/allerts", "", []byte("{}"))
+	for i := range 20 {
+		request(t, http.MethodPost, fmt.Sprintf("%s/%s%d", relay.public, strings.Repeat("long-", 40), i), "", nil)
+	}
+	b := openBrowser(t)
+	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(relay.ops+"/"))
+	b.shows(t, "Refused requests")
+	b.shows(t, "This replica has refused 34 since it started")
+	b.shows(t, "wrong or missing credential")
+	b.shows(t, `no channel is called "allerts"`)
+	b.shows(t, "severity must be a string")
+	b.shows(t, "12 times")
+	b.picture(t, "refused light", 1280, false)
+	b.picture(t, "refused dark", 1280, true)
+	b.picture(t, "refused phone", 390, false)
+	request(t, http.MethodPost, relay.public+"/hooks/alerts", "wrong", []byte("{}"))
+	b.shows(t, "This replica has refused 35 since it started")
+
+	b.do(t, chromedp.SendKeys("input[name=token]", "4dm1n\n"))
+	b.shows(t, "Sign out")
+	b.do(t, chromedp.Click(`//button[text()="Sign out"]`))
+	require.Eventually(t, func() bool {
+		var shown bool
+		b.do(t, chromedp.Evaluate("document.querySelector('input[name=token]') !== null", &shown))
+		return shown
+	}, 20*time.Second, 50*time.Millisecond)
+	require.NotContains(t, b.text(t), "Sign out")
+	require.Empty(t, b.complaints())
+}
+
+// A page of another site reads nothing and posts nothing by the browser of whoever runs the relay: not by a name that was
+// pointed here, nor by a form.
+func TestTheDashboardAnswersNoOtherSite(t *testing.T) {
+	t.Parallel()
+	relay := startRelay(t, "RELAY_CHANNELS=alerts", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=1")
+	relay.take(t, "alerts", []event{{Title: "private", Category: "a"}, {Title: "private too", Category: "a"}})
+	b := openBrowser(t, chromedp.Flag("host-resolver-rules", "MAP rebind.test 127.0.0.1"))
+	b.do(t, chromedp.Navigate(strings.Replace(relay.ops, "127.0.0.1", "rebind.test", 1)+"/api/v1/channels/alerts/drops"))
+	b.shows(t, "misdirected")
+	require.NotContains(t, b.text(t), "private")
+
+	var answer int
+	public, err := json.Marshal(relay.public + "/hooks/alerts")
+	require.NoError(t, err)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") }))
+	t.Cleanup(page.Close)
+	b.do(t, chromedp.Navigate(page.URL), chromedp.Evaluate(
+		`fetch(`+string(public)+`, {method: 'POST', mode: 'no-cors', headers: {'Content-Type': 'text/plain'}, body: '{"title":"by a page"}'}).then(r => r.status)`,
+		&answer, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	require.Zero(t, answer, "a page is told nothing")
+	require.Equal(t, int64(2), relay.status(t, "alerts").Ledger.Received)
+	require.Equal(t, "1", relay.metric(t, `relay_requests_refused_total{channel="alerts",code="forbidden"}`))
 }
 
 // Without Slack, the page shows what Slack would.

@@ -15,11 +15,11 @@ import (
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(newTerminal(stdout))
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintln(stderr, "relay:", err)
+		fmt.Fprintln(newTerminal(stderr), "relay:", err)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func newSend() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&opts.address, "url", "", "the relay (default: where the configuration listens)")
 	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
-	f.StringVar(&opts.token, "token", "", "the channel's ingress token (default: the configuration's)")
+	f.StringVar(&opts.token, "token", "", "the channel's ingress token (default: the configuration's; other users of this machine see a flag)")
 	f.BoolVar(&opts.test, "test", false, "through the test lane: the whole way, marked, without spending a real slot")
 	f.StringVar(&opts.event.Title, "title", "", "one line that says what happened")
 	f.StringVar(&opts.event.Text, "text", "", "more about it")

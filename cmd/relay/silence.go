@@ -146,7 +146,7 @@ func (o *opsOptions) listSilences(ctx context.Context, out io.Writer) error {
 			continue
 		}
 		shown++
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.State, s.EndsAt.Local().Format(time.DateTime), s.Author, wordsOf(s.Silence), s.Reason)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.State, s.EndsAt.Local().Format(time.DateTime), cleaned(s.Author), cleaned(wordsOf(s.Silence)), cleaned(s.Reason))
 	}
 	if shown == 0 {
 		_, err := fmt.Fprintln(out, "there are no silences")

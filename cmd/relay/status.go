@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"slackrelay/pipeline"
+	"slackrelay/server"
 )
 
 // statusOptions are the flags of relay status.
@@ -52,10 +53,10 @@ func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
 		if err := o.show(ctx, &screen); err != nil {
 			return err
 		}
-		if o.watch && isTerminal(out) {
-			fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
+		if o.watch && isTerminal(plainly(out)) {
+			fmt.Fprint(plainly(out), "\x1b[H\x1b[2J") // the top of an empty screen
 		}
-		if _, err := out.Write(screen.Bytes()); err != nil {
+		if _, err := plainly(out).Write(screen.Bytes()); err != nil { // with its colours; what others wrote is cleaned in it
 			return fmt.Errorf("print: %w", err)
 		}
 		if !o.watch {
@@ -79,6 +80,14 @@ func isTerminal(out io.Writer) bool {
 type relayStatus struct {
 	Ready    readiness                `json:"ready"`
 	Channels []pipeline.ChannelStatus `json:"channels"`
+	Refused  refused                  `json:"refused"`
+}
+
+// refused is what the replica that answered refused at its door since it started.
+type refused struct {
+	Since  time.Time             `json:"since"`
+	Total  int64                 `json:"total"`
+	Counts []server.RefusalCount `json:"counts"`
 }
 
 type readiness struct {
@@ -102,7 +111,7 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 			used = fmt.Sprintf("%d/%d", ch.Levels[0].Used, ch.Levels[0].Limit)
 		}
 		l := ch.Ledger
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", ch.Channel, used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", cleaned(ch.Channel), used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -113,12 +122,40 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
+	o.showRefused(out, status.Refused)
 	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[status.Ready.Status]
 	if paint == nil {
 		paint = color.New(color.FgRed)
 	}
-	_, err = fmt.Fprintln(out, strings.TrimSpace("\n"+paint.Sprint(status.Ready.Status)+"  "+strings.Join(status.Ready.Reasons, "; ")))
+	_, err = fmt.Fprintln(out, strings.TrimSpace("\n"+paint.Sprint(status.Ready.Status)+"  "+cleaned(strings.Join(status.Ready.Reasons, "; "))))
 	return err
+}
+
+// showRefused says what came and was not let in: no ledger counts it.
+func (o *statusOptions) showRefused(out io.Writer, r refused) {
+	const most = 5
+	var kinds []string
+	var shown int64
+	for _, c := range r.Counts {
+		if o.channel != "" && c.Channel != o.channel {
+			continue
+		}
+		if shown += c.Count; len(kinds) < most {
+			kinds = append(kinds, fmt.Sprintf("%d %s%s", c.Count, c.Code, map[bool]string{true: " in " + c.Channel}[c.Channel != ""]))
+		} else if len(kinds) == most {
+			kinds = append(kinds, "...")
+		}
+	}
+	if shown > 0 {
+		fmt.Fprintf(out, "\n%s by this replica since %s, in no ledger: %s\n", color.YellowString("%s refused", requests(shown)), when(r.Since), cleaned(strings.Join(kinds, ", ")))
+	}
+}
+
+func requests(n int64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
 }
 
 // stateOf says in a word or two whether a channel sends. It stands last in its line, since colours take room.
@@ -127,7 +164,7 @@ func stateOf(ch pipeline.ChannelStatus, imbalance int64) string {
 	case imbalance != 0:
 		return color.RedString("the ledger is off by %d", imbalance)
 	case ch.State.PausedUntil != nil:
-		return color.RedString("paused for %s: %s", shortly(time.Until(*ch.State.PausedUntil).Round(time.Second)), ch.State.Reason)
+		return color.RedString("paused for %s: %s", shortly(time.Until(*ch.State.PausedUntil).Round(time.Second)), cleaned(ch.State.Reason))
 	case ch.State.Fallback != "":
 		return color.YellowString("without Redis (%s)", ch.State.Fallback)
 	default:
@@ -149,6 +186,9 @@ func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 		}
 		status.Channels = []pipeline.ChannelStatus{one}
 	} else if err := o.ask(ctx, http.MethodGet, "/channels", nil, &status); err != nil {
+		return status, err
+	}
+	if err := o.ask(ctx, http.MethodGet, "/refusals", nil, &status.Refused); err != nil {
 		return status, err
 	}
 	response, err := o.do(ctx, http.MethodGet, "/readyz", nil) // which says why also where it answers 503

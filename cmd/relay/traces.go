@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -30,7 +33,7 @@ func newTraces(ctx context.Context, cfg configs.Config, log *slog.Logger) (trace
 		return nil, func(context.Context) {}, nil
 	}
 	headers, _ := cfg.TraceHeaders() // validated before
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.TraceURL()), otlptracehttp.WithHeaders(headers))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.TraceURL()), otlptracehttp.WithHeaders(headers), otlptracehttp.WithProxy(noRedirect))
 	if err != nil {
 		return nil, nil, fmt.Errorf("export traces: %w", err)
 	}
@@ -54,4 +57,13 @@ func newTraces(ctx context.Context, cfg configs.Config, log *slog.Logger) (trace
 			log.WarnContext(ctx, "the last traces could not be exported", "error", err)
 		}
 	}, nil
+}
+
+// noRedirect chooses the proxy of a request as every program does, and refuses one that follows a redirect: it would take
+// otlp_headers to wherever the answer says. The exporter's client is kept for its own certificates.
+func noRedirect(r *http.Request) (*url.URL, error) {
+	if r.Response != nil {
+		return nil, errors.New("the collector answers with a redirect, which is not followed: set otlp_endpoint to where it leads")
+	}
+	return http.ProxyFromEnvironment(r) //nolint:wrapcheck // it names the variable
 }

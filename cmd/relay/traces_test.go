@@ -179,3 +179,47 @@ func TestWhatIsTraced(t *testing.T) {
 	}
 	require.Len(t, traces.all, 4)
 }
+
+// Whoever is refused makes no span, and a stranger's wish for one counts only where some are traced anyway.
+func TestStrangersAreNotTraced(t *testing.T) {
+	t.Parallel()
+	traces := startCollector(t)
+	traced := func(path, token, id string) {
+		relay := startRelay(t, "RELAY_CHANNELS=open,tok", "RELAY_CHANNEL_TOK_INGRESS_TOKEN=s3cret", "RELAY_OTLP_ENDPOINT="+traces.URL, "RELAY_TRACE_RATIO=0")
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, relay.public+path, strings.NewReader(`{"title":"x"}`))
+		require.NoError(t, err)
+		r.Header.Set("Traceparent", "00-"+strings.Repeat(id, 32)+"-00f067aa0ba902b7-01")
+		r.Header.Set("Authorization", "Bearer "+token)
+		reply, err := client.Do(r)
+		require.NoError(t, err)
+		reply.Body.Close()
+		require.Equal(t, 0, relay.stop())
+	}
+	traced("/hooks/tok", "wrong", "4")
+	traced("/hooks/nowhere", "", "5")
+	traced("/hooks/open", "", "6")
+	require.Empty(t, traces.all)
+	traced("/hooks/tok", "s3cret", "7")
+	require.Contains(t, traces.of(strings.Repeat("7", 32)), "webhook /hooks/{channel}", "whoever is known decides")
+	relay := startRelay(t, "RELAY_CHANNELS=tok", "RELAY_CHANNEL_TOK_INGRESS_TOKEN=s3cret", "RELAY_OTLP_ENDPOINT="+traces.URL)
+	status, _ := request(t, http.MethodPost, relay.public+"/hooks/tok", "wrong", []byte(`{"title":"x"}`))
+	require.Equal(t, http.StatusUnauthorized, status)
+	before := len(traces.all)
+	require.Equal(t, 0, relay.stop())
+	require.Len(t, traces.all, before, "nor when all are traced")
+}
+
+// A collector that sends elsewhere is not followed: the key in otlp_headers is for itself alone.
+func TestTracesFollowNoRedirect(t *testing.T) {
+	t.Parallel()
+	elsewhere := startCollector(t)
+	redirects := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/v1/traces", http.StatusTemporaryRedirect))
+	t.Cleanup(redirects.Close)
+	relay := startRelay(t, "RELAY_OTLP_ENDPOINT="+redirects.URL, "RELAY_OTLP_HEADERS=x-key=hunter2-key")
+	relay.take(t, "default", map[string]string{"title": "x"})
+	relay.settled(t, "default", 10*time.Second)
+	require.Equal(t, 0, relay.stop())
+	require.Empty(t, elsewhere.all)
+	require.Contains(t, relay.output.String(), "is not followed: set otlp_endpoint")
+	require.NotContains(t, relay.output.String(), "hunter2")
+}

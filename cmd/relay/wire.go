@@ -37,6 +37,7 @@ type relay struct {
 	engines  engines
 	silencer *silence.Silencer
 	tracer   trace.Tracer // nil = no traces
+	guard    *server.Guard
 	metrics  *pipeline.Metrics
 	canary   *pipeline.CanaryMetrics
 	console  io.Writer
@@ -70,6 +71,7 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 	if err := r.openEngines(cfg, around); err != nil {
 		return nil, err
 	}
+	r.guard = server.NewGuard(r.registry)
 	r.metrics, r.canary = pipeline.NewMetrics(r.registry), pipeline.NewCanaryMetrics(r.registry)
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(),
 		server.NewGauges(func() *pipeline.Status { return r.status() }))

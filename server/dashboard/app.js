@@ -43,6 +43,14 @@ async function refresh(force) {
   } catch (e) { tell(e.message); } finally { asking = false; }
 }
 
+// What this replica refused is asked for when it has refused more.
+let refusedAsked = 0;
+async function refreshRefused() {
+  if (state.now.refused === refusedAsked) return;
+  refusedAsked = state.now.refused;
+  try { state.refused = await api('/refusals'); draw(); } catch { refusedAsked = 0; }
+}
+
 const count = (n) => n.toLocaleString('en');
 const ago = (at) => lasting((Date.now() - new Date(at)) / 1000) + ' ago';
 function lasting(s) {
@@ -102,6 +110,24 @@ function drops(list, channel) {
     <td>${d.limit > 0 ? `${d.level}: ${d.used} of ${d.limit}` : d.level}</td>
     <td>${state.now.may.change && d.event ? html`<button class="act" @click=${() => act('Sent again: it is asked of the limits.', () => api(`/channels/${encodeURIComponent(channel)}/drops/${encodeURIComponent(d.id)}/replay`, 'POST'))}>Send again<span hidden> ${d.id}</span></button>` : nothing}</td></tr>`)}
   </tbody></table></div>`;
+}
+
+const why = {
+  unauthorized: 'wrong or missing credential', forbidden: 'not allowed', unknown_channel: 'no such channel', unknown_source: 'no such source', not_found: 'no such path',
+  bad_json: 'not valid JSON', bad_field: 'a wrong field', empty_body: 'an empty body', no_events: 'no events', body_too_large: 'body too large', too_many_events: 'too many events',
+  unsupported_media_type: 'unsupported Content-Type', method_not_allowed: 'not a POST', misdirected: 'wrong Host', unavailable: 'not available', internal: 'a fault of the relay',
+};
+
+// refused is what did not come through the door, in the last day. No channel counts it.
+function refused() {
+  const recent = state.refused ? state.refused.refusals.filter((r) => Date.now() - new Date(r.last) < 86400000) : [];
+  if (!recent.length) return nothing;
+  return html`<section class="card" aria-labelledby="refused"><h2 id="refused">Refused requests</h2>
+    <p class="soft">This replica has refused ${count(state.refused.total)} since it started ${ago(state.refused.since)}. They are not counted as received.</p>
+    <div class="scroll short" tabindex="0" role="region" aria-label="Refused requests"><table><thead><tr><th>when</th><th>channel</th><th>why</th><th>from</th><th class="n">times</th></tr></thead><tbody>
+    ${recent.map((r) => html`<tr><td>${ago(r.last)}</td><td>${r.channel || html`<span class="soft">${r.route.includes('{channel}') ? 'none of that name' : 'none'}</span>`}${r.source ? html`<span class="soft">, ${r.source}</span>` : nothing}</td>
+    <td class="what"><b>${why[r.code] || r.code}</b>${r.message ? html` <span class="soft">${r.message}</span>` : nothing}</td><td>${r.from || html`<span class="soft">hidden</span>`}</td><td class="n">${count(r.count)}${r.count === 1 ? ' time' : ' times'}</td></tr>`)}
+  </tbody></table></div></section>`;
 }
 
 function dead(list, channel) {
@@ -178,9 +204,14 @@ function head() {
     const answer = await fetch('/login', { method: 'POST', body: new URLSearchParams(new FormData(event.target)) });
     if (answer.ok) location.reload(); else tell('That is not the admin token.');
   };
+  const signOut = async () => {
+    const answer = await fetch('/logout', { method: 'POST' });
+    if (answer.ok) location.reload(); else tell('You are still signed in: ' + answer.statusText);
+  };
   return html`<h1>relay</h1><span class="state ${kind}" role="status">${state.live ? ready.status : 'connection lost'}</span>
     <span class="soft">${state.now ? outside(state.now) : nothing}</span>
     <span class="soft grow">${ready ? ready.reasons.join('; ') : ''}</span>
+    ${state.now && state.now.may.change ? html`<button class="act" @click=${signOut}>Sign out</button>` : nothing}
     ${state.now && state.now.may.token && !state.now.may.change ? html`<form class="inline" @submit=${signIn}><input type="password" name="token" required autocomplete="current-password" placeholder="admin token" aria-label="admin token"><button class="act">Sign in</button></form>` : nothing}`;
 }
 
@@ -189,7 +220,7 @@ function draw() {
   if (!state.drawn) $('head').textContent = $('main').textContent = ''; // what stands there before
   state.drawn = true;
   render(head(), $('head'));
-  render(html`<section aria-label="Channels" class="cards">${state.now.channels.map(card)}</section>${detail()}
+  render(html`<section aria-label="Channels" class="cards">${state.now.channels.map(card)}</section>${refused()}${detail()}
     <div role="status" aria-live="polite">${state.toast ? html`<div id="toast">${state.toast}</div>` : nothing}</div>`, $('main'));
 }
 
@@ -223,6 +254,7 @@ function connect() {
     if (!names.includes(state.selected)) state.selected = names.includes(wanted) ? wanted : names[0];
     draw();
     refresh(false);
+    refreshRefused();
   };
   stream.onerror = () => { state.live = false; draw(); }; // it connects again by itself
 }
