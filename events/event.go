@@ -34,6 +34,7 @@ type Event struct {
 	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that a person sent again
 	Slack       *SlackMessage     `json:"slack,omitempty"`       // of a sender that speaks Slack: what it wants to be shown
 	Test        bool              `json:"test,omitempty"`        // of the test lane
+	Shortened   int               `json:"shortened,omitempty"`   // how many bytes its sender said, where not all of it was kept
 	Trace       string            `json:"trace,omitempty"`       // the traceparent of the webhook, as W3C Trace Context has it; "" = not traced
 }
 
