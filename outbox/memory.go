@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"slackrelay/lua/memstore"
@@ -38,6 +39,17 @@ type pacing struct{ emptyAt int64 }
 type deadLetters struct {
 	next    int64
 	letters []DeadLetter
+}
+
+// bound forgets the oldest letters, above a number and above so many bytes.
+func (d *deadLetters) bound(most int) {
+	kept, bytes := len(d.letters), 0
+	for ; kept > 0 && len(d.letters)-kept < most; kept-- {
+		if bytes += len(d.letters[kept-1].Payload) + memstore.RecordBytes; bytes > memstore.MaxDeadBytes {
+			break
+		}
+	}
+	d.letters = slices.Delete(d.letters, 0, kept)
 }
 
 // Claim implements [Outbox].
@@ -77,9 +89,7 @@ func (m *Memory) Bury(_ context.Context, channel Channel, number int64, death De
 			ID: fmt.Sprintf("%d-%d", tx.Now/1000, dead.next), At: tx.Time, Number: number, Kind: entry.Kind, Payload: entry.Payload,
 			Reason: death.Reason, Answer: death.Answer, Attempts: entry.Attempts,
 		})
-		if over := len(dead.letters) - int(m.opts.DeadLetters); over > 0 {
-			dead.letters = dead.letters[over:]
-		}
+		dead.bound(int(m.opts.DeadLetters))
 		if death.Copy != nil {
 			memstore.Value[memstore.Outbox](tx, death.Copy.keys().Outbox()).Put(tx.Now, tx.Now, KindCopy, entry.Payload)
 		}
