@@ -18,7 +18,7 @@
 -- KEYS[2] ledger   hash of totals of the channel
 -- KEYS[3] series   hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
 -- KEYS[4] outbox   sorted set of entry numbers in order
--- KEYS[5] entries  hash: "seq", "delayed" = bytes of what waits for a slot, "<number>" = "<admitted at> <kind> <payload>"
+-- KEYS[5] entries  hash: "seq", "delayed" = bytes that wait for a slot, "<number>" = "<admitted at> <kind> <payload>"
 -- KEYS[6] minutes  hash of the same a minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
 -- KEYS[7..] the levels, by their place from 1. What a key holds depends on the strategy:
 --   (a hash also has "since": when its first unit was taken, so that a refund from before a reset is known)

@@ -24,3 +24,11 @@ func Waiting(s *Shared, scope Scope) int {
 
 // Stretch is how long an interval becomes with as many replicas as are heard.
 func Stretch(s *Shared, d time.Duration) time.Duration { return s.stretch(d) }
+
+// Seeded is how many levels the fallback of a channel has begun with a use of its own.
+func Seeded(s *Shared, scope Scope) int {
+	o := &s.channel(scope).outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.seeded)
+}
