@@ -91,6 +91,12 @@ type Config struct {
 	MaxText   int64 `yaml:"max_text"   split_words:"true"`
 	MaxLabel  int64 `yaml:"max_label"  split_words:"true"`
 	MaxLabels int64 `yaml:"max_labels" split_words:"true"`
+	// MaxEvent is the most bytes of an event where it is kept; a longer one is kept as plain text that is cut, and says so
+	// (32768).
+	MaxEvent int64 `yaml:"max_event" split_words:"true"`
+	// MaxInFlight is the most bytes of bodies that are in flight over all requests, at least four times max_body; more are
+	// answered 503. 0 = 64 MiB, or four times max_body where that is more (0).
+	MaxInFlight int64 `yaml:"max_in_flight" split_words:"true"`
 	// MaxConcurrent is how many webhooks one address may have in hand at a time; more are answered 503 (256).
 	MaxConcurrent int64 `yaml:"max_concurrent" split_words:"true"`
 	// TestLane takes webhooks with ?test=1, which reach the same destination with a budget of their own (true).

@@ -153,7 +153,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		"ttl": "3m", "overflow": "delay", "max_delayed": "3", "max_delay": "3m", "bundle": "webhook", "resolves": "edit", "repeats": "merge",
 		"remember_posted": "3h", "digest": "false", "digest_interval": "3m", "digest_minimum": "3", "drop_record": "3", "on_unknown": "drop",
 		"allow_mentions": "true", "fallback_webhook_url": "http://x/y", "trusted_proxies": "10.0.0.0/8", "allow_from": "10.0.0.0/8",
-		"max_body": "3", "max_events": "3", "max_depth": "3", "max_title": "3", "max_text": "3", "max_label": "3", "max_labels": "3", "max_concurrent": "3", "read_timeout": "3s",
+		"max_body": "3", "max_events": "3", "max_depth": "3", "max_title": "3", "max_text": "3", "max_label": "3", "max_labels": "3", "max_event": "9000", "max_in_flight": "8388608", "max_concurrent": "3", "read_timeout": "3s",
 		"canary_within": "3m", "canary_webhook_url": "http://x/y", "log_burst": "3", "otlp_endpoint": "http://x", "otlp_headers": "a=b", "trace_ratio": "0.5",
 	}
 	byToken := []string{"operations_slack_channel", "fallback_slack_channel"}

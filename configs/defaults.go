@@ -31,6 +31,7 @@ func Default() Config {
 		MaxText:        int64(limits.Text),
 		MaxLabel:       int64(limits.Label),
 		MaxLabels:      int64(limits.Labels),
+		MaxEvent:       int64(limits.Event),
 		MaxConcurrent:  server.DefaultMaxConcurrent,
 		TestLane:       true,
 		ReadTimeout:    server.DefaultReadTimeout,

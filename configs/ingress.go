@@ -60,6 +60,8 @@ const (
 	maxMaxDepth  = 10_000
 	maxMaxText   = 1_000_000
 	maxLabels    = 10_000
+	maxMaxEvent  = 256 << 10
+	maxInFlight  = 16 << 30
 	maxCrowd     = 100_000
 )
 
@@ -82,6 +84,10 @@ func (c *Config) validateBounds(v *validator) {
 	v.within("max_text", c.MaxText, 1, maxMaxText)
 	v.within("max_labels", c.MaxLabels, 1, maxLabels)
 	v.within("max_label", c.MaxLabel, 1, maxMaxText)
+	v.within("max_event", c.MaxEvent, events.MinEvent, maxMaxEvent)
+	if least := server.BodiesInFlight * c.MaxBody; c.MaxInFlight != 0 && (c.MaxInFlight < least || c.MaxInFlight > maxInFlight) {
+		v.fault("max_in_flight", "is %d; it must be 0, or between %d (four times max_body) and %d", c.MaxInFlight, least, maxInFlight)
+	}
 	v.within("max_concurrent", c.MaxConcurrent, 1, maxCrowd)
 	v.between("read_timeout", c.ReadTimeout, 100*time.Millisecond, 10*time.Minute)
 	v.addresses("trusted_proxies", c.TrustedProxies)
@@ -162,6 +168,7 @@ func addresses(texts []string) []netip.Prefix {
 func (c *Config) limits() events.Limits {
 	return events.Limits{
 		Events: int(c.MaxEvents), Depth: int(c.MaxDepth), Title: int(c.MaxTitle), Text: int(c.MaxText), Labels: int(c.MaxLabels), Label: int(c.MaxLabel),
+		Event: int(c.MaxEvent),
 	}
 }
 

@@ -240,6 +240,7 @@ func (e *Event) finish(name, delivery string, index int, limits Limits) {
 	default:
 		e.ID = rand.Text()
 	}
+	e.shorten(limits.Event)
 }
 
 // deliveryHeaders carry an id that stays the same when the sender sends a webhook again. One that is signed comes first: a

@@ -239,7 +239,9 @@ func TestLongFieldsAreCut(t *testing.T) {
 	labels["a"+strings.Repeat("n", 2000)] = "long name"
 	body, err := json.Marshal(map[string]any{"link": "https://x.example/" + strings.Repeat("u", 5000), "title": strings.Repeat("é", 5000), "text": strings.Repeat("t", 50_000), "labels": labels})
 	require.NoError(t, err)
-	all, err := decode(string(body))
+	roomy, err := events.NewDecoder(events.Options{Limits: events.Limits{Event: 1 << 20}})
+	require.NoError(t, err)
+	all, err := roomy.Decode(events.Webhook{Body: body})
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("é", 999)+"…", all[0].Title)
 	require.Len(t, []rune(all[0].Text), 12_000)

@@ -35,6 +35,7 @@ type Event struct {
 	Slack       *SlackMessage     `json:"slack,omitempty"`       // of a sender that speaks Slack: what it wants to be shown
 	Test        bool              `json:"test,omitempty"`        // of the test lane
 	Scope       string            `json:"scope,omitempty"`       // the credential that ids are of, where the channel has several; "" = they are the channel's
+	Shortened   int               `json:"shortened,omitempty"`   // how many bytes its sender said, where not all of it was kept
 	Trace       string            `json:"trace,omitempty"`       // the traceparent of the webhook, as W3C Trace Context has it; "" = not traced
 }
 

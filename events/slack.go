@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -17,6 +18,12 @@ type SlackMessage struct {
 	TS          string         `json:"ts,omitempty"`          // the name that the sender was given for this message
 	Thread      string         `json:"thread,omitempty"`      // the name of the message that this one replies to
 	Update      bool           `json:"update,omitempty"`      // it takes the place of the message of that name
+}
+
+// Says tells whether a message says anything in Slack's own words; one that was too long is kept as plain text only. It works
+// on nil.
+func (m *SlackMessage) Says() bool {
+	return m != nil && (m.Text != "" || len(m.Blocks) > 0 || len(m.Attachments) > 0)
 }
 
 // slack is what tools send to Slack: the body of an incoming webhook or of chat.postMessage
@@ -33,14 +40,19 @@ var slack = source{
 func isArray(value jsontext.Value) bool { return value.Kind() == '[' }
 
 func decodeSlack(in input) ([]Event, error) {
-	message := &SlackMessage{Text: in.text("text"), Blocks: slackList(in, "blocks"), Attachments: slackList(in, "attachments"), Thread: in.text("thread_ts")}
-	blocks := object{"": message.Blocks}.objects("")
-	attachments := object{"": message.Attachments}.objects("")
+	message := &SlackMessage{Text: in.text("text"), Thread: in.text("thread_ts")}
+	var blocks, attachments []object
+	var lost, gone int // bytes that Slack would not take
+	message.Blocks, blocks, lost = slackList(in, "blocks", maxBlocks, maxBlockText)
+	message.Attachments, attachments, gone = slackList(in, "attachments", maxAttachments, maxBlockText)
 	title, rest := slackTitle(message.Text, blocks, attachments)
 	if title == "" {
 		return nil, badField("text", "is empty, and so are blocks and attachments: one of them must say something")
 	}
 	event := Event{Category: in.text("username"), Title: title, Text: rest, Slack: message}
+	if lost+gone > 0 {
+		event.Shortened = len(in.body)
+	}
 	for _, attachment := range attachments {
 		event.severityFromColor(attachment.text("color"))
 		event.addLink("Link", "title_link", attachment.text("title_link"))
@@ -58,19 +70,67 @@ func decodeSlack(in input) ([]Event, error) {
 	return []Event{event}, nil
 }
 
-// slackList is a list, or JSON in a string as forms have it; anything else is none.
-func slackList(in input, name string) jsontext.Value {
+// What Slack takes of one message (https://docs.slack.dev/reference/block-kit/blocks,
+// https://docs.slack.dev/reference/methods/chat.postMessage#errors). It refuses one with more text in its blocks.
+const (
+	maxBlocks      = 50
+	maxBlockText   = 12_000 // characters
+	maxAttachments = 100
+)
+
+// slackList is a list, or JSON in a string as forms have it; anything else is none. Of a longer one the beginning is kept,
+// as far as Slack takes it: items are all that may be read of it, and lost is how many bytes are not kept.
+func slackList(in input, name string, most, mostText int) (kept jsontext.Value, items []object, lost int) {
 	value := in.object[name]
 	if value.Kind() == '"' {
 		value = jsontext.Value(strings.TrimSpace(unquoted(value)))
 		if _, _, err := look(value, in.limits.Depth); err != nil {
-			return nil
+			return nil, nil, 0
 		}
 	}
 	if !isArray(value) || string(value) == "[]" {
-		return nil
+		return nil, nil, 0
 	}
-	return bytes.Clone(value) // an event outlives the body
+	n, text := 0, 0
+	for item := range itemsOf(value) {
+		if n++; n > most {
+			lost += len(item)
+			continue
+		}
+		if fields := objectOf(item); fields != nil {
+			items = append(items, fields)
+		}
+		if len(value) > mostText {
+			text += textIn(item)
+		}
+		if text > mostText || lost > 0 {
+			lost += len(item)
+			continue
+		}
+		kept = append(append(kept, ','), item...)
+	}
+	if lost == 0 {
+		return bytes.Clone(value), items, 0 // an event outlives the body
+	}
+	if kept == nil {
+		return nil, items, lost
+	}
+	kept[0] = '['
+	return append(kept, ']'), items, lost
+}
+
+// textIn is how many characters the texts in a value have, without names and structure.
+func textIn(value jsontext.Value) int {
+	n := 0
+	for dec := jsontext.NewDecoder(bytes.NewBuffer(value), lax); ; {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return n
+		}
+		if kind, length := dec.StackIndex(dec.StackDepth()); token.Kind() == '"' && (kind != '{' || length%2 == 0) {
+			n += utf8.RuneCountInString(token.String())
+		}
+	}
 }
 
 // slackTitle says a message in plain text: its title, and the rest.

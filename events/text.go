@@ -8,18 +8,19 @@ import (
 
 // joined makes one text of parts, leaving out empty ones and repeats of what was said.
 func joined(separator string, parts ...string) string {
-	text, said := "", map[string]bool{"": true}
+	var text strings.Builder
+	said := map[string]bool{"": true}
 	for _, part := range parts {
 		if said[part] {
 			continue
 		}
 		said[part] = true
-		if text != "" {
-			text += separator
+		if text.Len() > 0 {
+			text.WriteString(separator)
 		}
-		text += part
+		text.WriteString(part)
 	}
-	return text
+	return text.String()
 }
 
 // named makes "name value" of a value that is there.

@@ -18,7 +18,7 @@
 -- KEYS[2] ledger   hash of totals of the channel
 -- KEYS[3] series   hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
 -- KEYS[4] outbox   sorted set of entry numbers in order
--- KEYS[5] entries  hash: "seq", and "<number>" = "<admitted at> <kind> <payload>"
+-- KEYS[5] entries  hash: "seq", "delayed" = bytes that wait for a slot, "<number>" = "<admitted at> <kind> <payload>"
 -- KEYS[6] minutes  hash of the same a minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
 -- KEYS[7..] the levels, by their place from 1. What a key holds depends on the strategy:
 --   (a hash also has "since": when its first unit was taken, so that a refund from before a reset is known)
@@ -39,7 +39,7 @@
 --   extras   sorted set of the numbers of edits, score = when due; they are entries too
 --   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number
 --   aged     sorted set of the numbers of records, score = when touched
---   drops    stream of what was dropped: event, category, level, used, limit, retry_us
+--   drops    stream of what was dropped: event, category, level, used, limit, retry_us, sum = bytes recorded up to it
 --   digest   hash of what the next digest will say (digest.lua)
 --   told     sorted set of categories by their last admission
 --   delayed  sorted set of "<number> <category>": what waits for a slot, in order; they are entries too
@@ -98,6 +98,10 @@ local grace_ms = 60000 -- how long an expired level outlives its longest window
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local max_minutes = 6000 -- fields of an hour: what is more is counted into "other"
 local drops_ms = 604800000 -- 7 days after the last drop
+local max_drop_bytes, max_dead_bytes = 16777216, 8388608 -- what the record of drops holds, and the dead letters
+local record_bytes = 256 -- of a record beside its event
+local max_delayed_bytes = 8388608 -- what may wait for a slot
+local max_bundle = 65536 -- bytes of the events that a message tells of
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
 local max_categories = 1000
@@ -635,13 +639,31 @@ local function begin()
   taken, remembered, waiting, places = {}, {}, {}, {}
 end
 
+-- What a stream of records holds is a difference of sums; trim forgets the oldest, where it is more than most bytes.
+local function field_of(record, name)
+  for i = 1, record and #record[2] or 0, 2 do
+    if record[2][i] == name then return record[2][i + 1] end
+  end
+  return ''
+end
+local function sum_of(record) return tonumber(field_of(record, 'sum')) or 0 end
+local function newest_sum(key) return sum_of(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]) end
+local function trim(key, field, most, sum, times)
+  for _ = 0, times do
+    local oldest = call('XRANGE', key, '-', '+', 'COUNT', 1)[1]
+    if not oldest or sum - max(0, sum_of(oldest) - #field_of(oldest, field) - record_bytes) <= most then return end
+    call('XDEL', key, oldest[1])
+  end
+end
+
 -- What was posted and what waits is looked after only with options. All is read here, and written by store.
 local told
 if options then
   local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
   local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
   local entered, messages, edits, joined = {}, {}, {}, {} -- by number: its place in waiting; true; when due; how many
-  local bundles, queued, left, noted, noted_count, kept, admitted, old = {}, nil, {}, {}, 0, {}, {}, nil
+  local bundles, queued, queued_bytes, left, old = {}, nil, nil, {}, nil
+  local noted, noted_count, kept, admitted = {}, 0, {}, {}
   local max_events = 10 -- that a message tells of
   local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
   local t = {}
@@ -801,16 +823,18 @@ if options then
   local function join(lead, id, status, fingerprint, entry)
     local payload, place = payload_of(entry), entered[lead.number]
     lead.count = lead.count + 1
-    if lead.count <= max_events then
+    if lead.told < max_events and #waiting[place] + #payload < max_bundle then
+      lead.told = lead.told + 1
       waiting[place] = waiting[place] .. '\n' .. payload
     else
-      joined[lead.number] = lead.count - max_events
+      joined[lead.number] = lead.count - lead.told
     end
     remember(id)
     local tell, record = status ~= 'resolved' and fingerprint ~= '', records[lead.number]
     if lead.delayed or not tell and not record then return end
     record = record or { category = lead.category, at = now_text, events = {}, more = lead.count - 1 }
-    if tell and #record.events < max_events then
+    if tell and #record.events < max_events and lead.kept + #payload < max_bundle then
+      lead.kept = lead.kept + #payload
       record.events[#record.events + 1] = { p = payload, f = fingerprint }
     else
       record.more = (record.more or 0) + 1
@@ -836,9 +860,10 @@ if options then
 
   -- delay lets an event wait for a slot, where the queue is not full.
   local function delay(id, category, entry)
-    if t.queue() >= options.most then return 8 end
+    queued_bytes = queued_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+    if t.queue() >= options.most or queued_bytes >= max_delayed_bytes then return 8 end
     local n = next_number()
-    queued = queued + 1
+    queued, queued_bytes = queued + 1, queued_bytes + #entry
     enter(n, now_text .. ' ' .. entry)
     left[#left + 1] = { n, category }
     remember(id)
@@ -884,7 +909,7 @@ if options then
   function t.lead(bundle, route, outcome, bits, retry_at, n)
     bundles[bundle .. ' ' .. route[1]] = {
       outcome = outcome, bits = bits, retry_at = retry_at, number = n, count = 1, category = route[1],
-      delayed = outcome == 6,
+      delayed = outcome == 6, told = 1, kept = entered[n] and #waiting[entered[n]] or 0,
     }
   end
 
@@ -913,15 +938,21 @@ if options then
   end
 
   local function store_drops()
-    for _, drop in ipairs(options.drops > 0 and kept or {}) do
+    local record = options.drops > 0 and #kept > 0
+    local sum = record and newest_sum(drops)
+    for _, drop in ipairs(record and kept or {}) do
+      sum = sum + #drop[2] + record_bytes
       local level, used, limit, name = type(drop[3]) == 'number' and levels[drop[3]], -1, -1, drop[3]
       if level then
         used, limit, name = level.used and level.used[first] or -1, level.spec[first], options.names[drop[3]]
       end
       call('XADD', drops, 'MAXLEN', '=', options.drops, '*', 'event', drop[2], 'category', drop[1], 'level', name,
-        'used', int(used), 'limit', int(limit), 'retry_us', int(drop[4]))
+        'used', int(used), 'limit', int(limit), 'retry_us', int(drop[4]), 'sum', int(sum))
     end
-    if #kept > 0 and options.drops > 0 then call('PEXPIRE', drops, drops_ms) end
+    if record then
+      trim(drops, 'event', max_drop_bytes, sum, 2 * #kept)
+      call('PEXPIRE', drops, drops_ms)
+    end
     if noted_count == 0 then return end
     call('HINCRBY', digest, 'noted', noted_count)
     for field, n in pairs(noted) do
@@ -988,14 +1019,20 @@ if options then
   function t.store()
     for n, entry in pairs(rewritten) do call('HSET', entries, n, entry) end
     for n, due in pairs(edits) do call('ZADD', extras, due, n) end
+    local bytes = 0
     for _, item in ipairs(left) do
+      local size = #(call('HGET', entries, item[1]) or '')
       if item[3] then
+        bytes = bytes - size
         call('ZREM', delayed, item[1] .. ' ' .. item[2])
         call('HDEL', entries, item[1])
       else
+        bytes = bytes + size
         call('ZADD', delayed, item[1], item[1] .. ' ' .. item[2])
       end
     end
+    if bytes ~= 0 then call('HINCRBY', entries, 'delayed', bytes) end
+    if bytes < 0 and call('ZCARD', delayed) == 0 then call('HDEL', entries, 'delayed') end
     store_drops()
     store_records()
     if not options.digest or next(admitted) == nil then return end
@@ -1209,11 +1246,14 @@ if number then
   call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
 end
+local dead_sum = buried[1] and newest_sum(dead)
 for _, letter in ipairs(buried) do
   local past = letter[3]
+  dead_sum = dead_sum + #letter[2] + record_bytes
   call('XADD', dead, 'MAXLEN', '=', past.keep or 1, '*', 'number', letter[1], 'entry', letter[2],
-    'reason', past.reason or '', 'answer', past.answer or '', 'attempts', int(past.attempts or 0))
+    'reason', past.reason or '', 'answer', past.answer or '', 'attempts', int(past.attempts or 0), 'sum', int(dead_sum))
 end
+if dead_sum then trim(dead, 'entry', max_dead_bytes, dead_sum, 2 * #buried) end
 if told then told.store() end
 if fairness then fairness.store() end
 

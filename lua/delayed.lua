@@ -13,13 +13,16 @@
 local delayed, entries, most = KEYS[1], KEYS[2], tonumber(ARGV[1])
 
 if not most or most < 1 then return redis.error_reply('ARG a number of 1 or more is needed') end
-local seen, reply = {}, {}
+local max_bytes = 262144 -- what one reply holds, and one more
+local seen, reply, bytes = {}, {}, 0
 for _, member in ipairs(redis.call('ZRANGE', delayed, 0, -1)) do
   local number, category = string.match(member, '^(%d+) (.*)$')
-  if number and not seen[category] and #reply < 2 * most then
-    seen[category] = true
+  if #reply >= 2 * most or bytes >= max_bytes then break end
+  if number and not seen[category] then
+    local entry = redis.call('HGET', entries, number) or ''
+    seen[category], bytes = true, bytes + #entry
     reply[#reply + 1] = tonumber(number)
-    reply[#reply + 1] = redis.call('HGET', entries, number) or ''
+    reply[#reply + 1] = entry
   end
 end
 return reply

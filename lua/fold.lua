@@ -16,7 +16,8 @@
 --   totals      by how much each total rises
 --   categories  how many of each were dropped
 --   noted       what the next digest will say: {"d:<category>:<severity>": n, "t:<title>": n}
---   drops       for the record: [[event, category, level, used, limit, retry_us], ...], oldest first
+--   drops       for the record, which is bounded by bytes too:
+--               [[event, category, level, used, limit, retry_us], ...], oldest first
 --   keep        how many records the channel keeps
 --
 -- Reply: 1 taken in, 0 taken in before
@@ -31,12 +32,15 @@ local minutes, known = KEYS[6], KEYS[7]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local drops_ms = 604800000 -- 7 days after the last drop
+local max_drop_bytes, record_bytes = 16777216, 256 -- what a channel's record holds; of a record beside its event
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local max_categories = 1000
 local max_minutes = 6000 -- fields of an hour: what is more is counted into "other"
 local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
 local call = redis.call
 
+-- A repeat is known before it is looked into: what is sent again may be large.
+if sequence and tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
 local good, counted = pcall(cjson.decode, ARGV[3] or '')
 if not sequence or not good or type(counted) ~= 'table' then
   return redis.error_reply('ARG a replica, a sequence and JSON are needed')
@@ -51,7 +55,6 @@ for _, drop in ipairs(counted.drops or {}) do
     return redis.error_reply('ARG a drop has six fields, and needs to know how many are kept')
   end
 end
-if tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
 for _, counts in ipairs({ ledger, series, minutes, digest }) do call('HLEN', counts) end -- another type fails here
 call('XLEN', drops)
 if known then call('ZCARD', known) end
@@ -78,11 +81,31 @@ for _, counts in ipairs({ series, minutes }) do
   if call('PTTL', counts) == -1 then call('PEXPIRE', counts, series_ms) end
 end
 
-for _, drop in ipairs(counted.drops or {}) do
-  call('XADD', drops, 'MAXLEN', '=', counted.keep, '*', 'event', drop[1], 'category', drop[2], 'level', drop[3],
-    'used', drop[4], 'limit', drop[5], 'retry_us', drop[6])
+-- Each record of a drop has in "sum" how many bytes were recorded up to it, so that what the record holds is a
+-- difference. Where that is too much, the oldest go.
+local function field_of(record, name)
+  for i = 1, record and #record[2] or 0, 2 do
+    if record[2][i] == name then return record[2][i + 1] end
+  end
+  return ''
 end
-if counted.drops then call('PEXPIRE', drops, drops_ms) end
+local function sum_of(record) return tonumber(field_of(record, 'sum')) or 0 end
+if counted.drops then
+  local sum = sum_of(call('XREVRANGE', drops, '+', '-', 'COUNT', 1)[1])
+  for _, drop in ipairs(counted.drops) do
+    sum = sum + #drop[1] + record_bytes
+    call('XADD', drops, 'MAXLEN', '=', counted.keep, '*', 'event', drop[1], 'category', drop[2], 'level', drop[3],
+      'used', drop[4], 'limit', drop[5], 'retry_us', drop[6], 'sum', string.format('%.0f', sum))
+  end
+  for _ = 0, 2 * #counted.drops do
+    local oldest = call('XRANGE', drops, '-', '+', 'COUNT', 1)[1]
+    if not oldest then break end
+    local before = math.max(0, sum_of(oldest) - #field_of(oldest, 'event') - record_bytes)
+    if sum - before <= max_drop_bytes then break end
+    call('XDEL', drops, oldest[1])
+  end
+  call('PEXPIRE', drops, drops_ms)
+end
 local noted = 0
 for field, n in pairs(counted.noted or {}) do
   local title = string.sub(field, 1, 2) == 't:'

@@ -37,6 +37,7 @@ local lease, outbox, extras, entries, ledger, posted, aged, dead, digest =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local owner, number, result = ARGV[1], ARGV[2], ARGV[3]
 local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
+local max_dead_bytes, letter_bytes = 8388608, 256 -- what the dead letters hold; of a letter beside what it says
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local call = redis.call
 
@@ -80,8 +81,23 @@ call('HDEL', entries, number, number .. ':attempts', number .. ':faults', number
   number .. ':looked', number .. ':again', number .. ':thread', number .. ':name')
 
 if result == 'failed' then
-  call('XADD', dead, 'MAXLEN', '=', more.keep, '*',
-    'number', number, 'entry', entry, 'reason', more.reason or '', 'answer', more.answer or '', 'attempts', attempts)
+  -- What the dead letters hold is a difference of sums; where it is too much, the oldest go.
+  local function field_of(letter, name)
+    for i = 1, letter and #letter[2] or 0, 2 do
+      if letter[2][i] == name then return letter[2][i + 1] end
+    end
+    return ''
+  end
+  local function sum_of(letter) return tonumber(field_of(letter, 'sum')) or 0 end
+  local sum = sum_of(call('XREVRANGE', dead, '+', '-', 'COUNT', 1)[1]) + #entry + letter_bytes
+  call('XADD', dead, 'MAXLEN', '=', more.keep, '*', 'number', number, 'entry', entry, 'reason', more.reason or '',
+    'answer', more.answer or '', 'attempts', attempts, 'sum', int(sum))
+  for _ = 1, 8 do
+    local oldest = call('XRANGE', dead, '-', '+', 'COUNT', 1)[1]
+    local before = math.max(0, sum_of(oldest) - #field_of(oldest, 'entry') - letter_bytes)
+    if sum - before <= max_dead_bytes then break end
+    call('XDEL', dead, oldest[1])
+  end
 end
 if more.copy and payload then
   local copied = int(call('HINCRBY', KEYS[11], 'seq', 1))

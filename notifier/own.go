@@ -28,9 +28,13 @@ const (
 // own says an event of a sender that speaks Slack as it wants to be said.
 func (r Renderer) own(e events.Event) Message {
 	said := e.Slack
-	m := Message{ID: e.ID, Text: cutMarkup(r.harmless(said.Text), maxText)}
+	mark := ""
+	if e.Shortened > 0 {
+		mark = "_" + shortened(e) + "_"
+	}
+	m := Message{ID: e.ID, Text: cutMarkup(r.harmless(said.Text), maxText-len(mark))}
 	m.Fallback = escaped(strings.TrimSpace(e.Title+"\n"+e.Text), maxFallback)
-	own := Own{Blocks: r.harmlessList(said.Blocks, maxOwnBlocks), Attachments: r.harmlessList(said.Attachments, maxOwnAttachments)}
+	own := Own{Blocks: r.harmlessList(marked(said.Blocks, mark), maxOwnBlocks), Attachments: r.harmlessList(said.Attachments, maxOwnAttachments)}
 	if own.Blocks == nil && own.Attachments == nil {
 		m.Fallback = ""
 	} else {
@@ -40,7 +44,30 @@ func (r Renderer) own(e events.Event) Message {
 		m.Text = escaped(e.Title, maxHeadline)
 	}
 	m.Text = strings.TrimSpace(r.calling(testMark(e)+m.Text, e))
+	if mark != "" && own.Blocks == nil { // Slack shows blocks in place of the text
+		m.Text += "\n" + mark
+	}
 	return m
+}
+
+// marked are blocks with a mark below them.
+func marked(blocks []byte, mark string) []byte {
+	if len(blocks) == 0 || mark == "" {
+		return blocks
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(blocks, &list) != nil {
+		return blocks
+	}
+	below, err := json.Marshal(slack.NewContextBlock("", mrkdwn(mark)))
+	if err != nil {
+		return blocks
+	}
+	encoded, err := json.Marshal(append(list[:min(len(list), maxOwnBlocks-1)], below))
+	if err != nil {
+		return blocks
+	}
+	return encoded
 }
 
 // testMark stands before what came by the test lane.

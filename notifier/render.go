@@ -45,7 +45,7 @@ func Render(e events.Event) Message { return Renderer{}.Render(e) }
 
 // Render says one event.
 func (r Renderer) Render(e events.Event) Message {
-	if e.Slack != nil && r.Template == nil {
+	if e.Slack.Says() && r.Template == nil {
 		return r.own(e)
 	}
 	style := styleOf(e)
@@ -118,6 +118,9 @@ func (r Renderer) headline(e events.Event) string {
 // details are severity, category, source and labels, in one line of plain text.
 func details(e events.Event) string {
 	parts := []string{string(e.Severity), e.Category, e.Source}
+	if e.Shortened > 0 {
+		parts = append(parts, shortened(e))
+	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Labels)), func(name string) bool {
 		return name == "alertname" || name == "severity" // said already
 	})
@@ -133,6 +136,9 @@ func details(e events.Event) string {
 	}
 	return strings.Join(parts, " · ")
 }
+
+// shortened says that not all that a sender said is shown.
+func shortened(e events.Event) string { return fmt.Sprintf("shortened from %d bytes", e.Shortened) }
 
 // places are the links and the time, in mrkdwn.
 func places(e events.Event) []string {

@@ -1,7 +1,10 @@
 package outbox_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -327,5 +330,81 @@ func TestABudgetAndItsPause(t *testing.T) {
 		b.advance(time.Second)
 		wait, _ = take(one)
 		require.Zero(t, wait)
+	})
+}
+
+const large = 32 << 10
+
+// largeRequests ask for n slots for long messages, of as many categories.
+func largeRequests(n, limit int, h *ratelimit.Handling, bundle string) []ratelimit.Request {
+	requests := make([]ratelimit.Request, n)
+	for i := range requests {
+		category := fmt.Sprint("c", i)
+		if bundle != "" {
+			category = "c"
+		}
+		requests[i] = ratelimit.Request{
+			ID: fmt.Sprint(bundle, "large", i, h.Overflow), Category: category, Handling: h, Event: ratelimit.Event{Severity: "error", Bundle: bundle, Status: ratelimit.Firing, Fingerprint: fmt.Sprint("f", i)},
+			Levels:  []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
+			Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: bytes.Repeat([]byte{byte('a' + i%26)}, large)},
+		}
+	}
+	return requests
+}
+
+// Dead letters are bounded in bytes: the oldest go, whatever their number.
+func TestDeadLettersAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		all := b.many
+		for from := 0; from < 300; from += 100 {
+			requests := largeRequests(300, 1000, &ratelimit.Handling{Overflow: "drop", Resolves: "post"}, "")
+			_, err := b.limiter.Admit(t.Context(), scope, requests[from:from+100])
+			require.NoError(t, err)
+		}
+		for range 300 {
+			require.NoError(t, all.Bury(t.Context(), channel, claimed(t, all).Number, outbox.Death{Reason: "is_archived"}))
+		}
+		letters, err := all.DeadLetters(t.Context(), channel, "", 1000)
+		require.NoError(t, err)
+		size := 0
+		for _, letter := range letters {
+			size += len(letter.Payload)
+		}
+		require.LessOrEqual(t, size, 8<<20)
+		require.Greater(t, size, 7<<20, "no more is lost than must be")
+		require.Equal(t, int64(300), letters[0].Number)
+		require.Equal(t, int64(300-len(letters)+1), letters[len(letters)-1].Number)
+	})
+}
+
+// What waits for a slot is listed as far as it is no more than one answer can hold.
+func TestWhatIsDelayedIsListedInParts(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		h := &ratelimit.Handling{Overflow: "delay", MaxDelayed: 1000, MaxDelay: time.Hour, Resolves: "post"}
+		_, err := b.limiter.Admit(t.Context(), scope, largeRequests(60, 1, h, ""))
+		require.NoError(t, err)
+		waiting, err := b.a.Delayed(t.Context(), channel)
+		require.NoError(t, err)
+		require.Len(t, waiting, 8)
+	})
+}
+
+// A message of a bundle tells of as many events as it may be long; the others are counted, and so is what a resolve may find.
+func TestBundlesAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		h := &ratelimit.Handling{Overflow: "drop", Resolves: "edit"}
+		requests := largeRequests(9, 10, h, "webhook")
+		requests[8].Enqueue.Payload = []byte("small")
+		_, err := b.limiter.Admit(t.Context(), scope, requests)
+		require.NoError(t, err)
+		entry := claimed(t, b.a)
+		require.Equal(t, strings.Repeat("a", large)+"\nsmall\n+7", string(entry.Payload))
+		record, err := b.a.Record(t.Context(), channel, entry.Number)
+		require.NoError(t, err)
+		require.Len(t, record.Events, 2)
+		require.Equal(t, int64(7), record.More)
 	})
 }

@@ -49,10 +49,10 @@ func (m *Memory) Record(_ context.Context, channel Channel, number int64) (*Reco
 func (m *Memory) Delayed(_ context.Context, channel Channel) ([]Waiting, error) {
 	var all []Waiting
 	m.store.Do(func(tx *memstore.Tx) {
-		seen := map[string]bool{}
+		seen, bytes := map[string]bool{}, 0
 		for _, entry := range memstore.LookOrNew[memstore.Outbox](tx, channel.keys().Outbox()).Delayed {
-			if !seen[entry.Category] && len(all) < MaxDelayed {
-				seen[entry.Category] = true
+			if !seen[entry.Category] && len(all) < MaxDelayed && bytes < maxDelayedBytes {
+				seen[entry.Category], bytes = true, bytes+len(entry.Payload)
 				all = append(all, Waiting{Number: entry.Number, Payload: entry.Payload})
 			}
 		}

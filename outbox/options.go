@@ -26,6 +26,9 @@ type Budget interface {
 // MaxDelayed is how many categories of what is delayed are asked for at once.
 const MaxDelayed = 64
 
+// maxDelayedBytes is after how many bytes of them no more are asked for.
+const maxDelayedBytes = 256 << 10
+
 // putFor is how long the id of a [Outbox.Put] is remembered.
 const putFor = 24 * time.Hour
 

@@ -19,6 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bundle is one engine under test: two senders of one channel, what admits into it, and a clock.
 type bundle struct {
 	a, b    outbox.Outbox
+	many    outbox.Outbox // that keeps as many dead letters as it does by itself
 	limiter ratelimit.Limiter
 	advance func(time.Duration)
 }
@@ -37,7 +38,7 @@ var engines = map[string]func(t testing.TB) bundle{
 		now := start
 		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
 		return bundle{
-			a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB),
+			a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB), many: outbox.NewMemory(store, outbox.Options{Owner: "c"}),
 			limiter: ratelimit.NewMemory(store, 0),
 			advance: func(d time.Duration) { now = now.Add(d) },
 		}
@@ -46,7 +47,7 @@ var engines = map[string]func(t testing.TB) bundle{
 		tb.Helper()
 		clocked := redistest.NewClocked(tb, redistest.Start(tb).Client(), start)
 		return bundle{
-			a: outbox.NewRedis(clocked, ownedByA), b: outbox.NewRedis(clocked, ownedByB),
+			a: outbox.NewRedis(clocked, ownedByA), b: outbox.NewRedis(clocked, ownedByB), many: outbox.NewRedis(clocked, outbox.Options{Owner: "c"}),
 			limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
 			advance: clocked.Advance,
 		}

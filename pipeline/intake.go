@@ -247,6 +247,7 @@ func (in *Intake) admit(ctx context.Context, ch Channel, requests []ratelimit.Re
 		if err != nil {
 			return decisions, err
 		}
+		clear(requests[:n]) // what they were written out to is no longer needed
 		decisions, requests = append(decisions, some...), requests[n:]
 	}
 	return decisions, nil

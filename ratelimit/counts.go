@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -140,12 +141,21 @@ func (ch *channel) fold(ctx context.Context) error {
 			return nil
 		}
 		if err := ch.send(ctx, p); err != nil {
+			p.shrink(err)
 			return fmt.Errorf("fold %d: %w", p.fold.sequence, err)
 		}
 		ch.counts.parcel = nil
 		last = !inDoubt && len(p.restore) == 0
 	}
 	return nil
+}
+
+// shrink makes a parcel smaller that was sent and not answered: what it tells the record of is left out by and by, so that it
+// arrives some time. What it counts stays.
+func (p *parcel) shrink(err error) {
+	if !errors.Is(err, errNotSent) {
+		p.drops.kept = p.drops.kept[(len(p.drops.kept)+1)/2:]
+	}
 }
 
 func (ch *channel) send(ctx context.Context, p *parcel) error {
@@ -164,10 +174,10 @@ func (c *counts) next(replica string) *parcel {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch n := len(c.returning); {
+	switch n := parcelOf(c.returning); {
 	case n > 0:
-		c.parcel = &parcel{restore: c.returning[:min(n, MaxBatch)]}
-		c.returning = c.returning[min(n, MaxBatch):]
+		c.parcel = &parcel{restore: c.returning[:n:n]}
+		c.returning = c.returning[n:]
 	case len(c.totals) > 0:
 		c.parcel = &parcel{drops: drops{totals: c.totals, categories: c.categories, learn: c.learn, noted: c.noted}}
 		c.parcel.drops.kept, c.parcel.drops.keep = c.record.take()
@@ -178,6 +188,19 @@ func (c *counts) next(replica string) *parcel {
 	c.sequence++
 	c.parcel.fold = fold{replica: replica, sequence: c.sequence}
 	return c.parcel
+}
+
+// maxRestored is how many bytes of messages one parcel takes in.
+const maxRestored = 256 << 10
+
+// parcelOf is how many of what came back from an outage one parcel takes in.
+func parcelOf(returning []Request) (n int) {
+	for bytes := 0; n < min(len(returning), MaxBatch); n++ {
+		if bytes += len(returning[n].payload()); bytes > maxRestored && n > 0 {
+			break
+		}
+	}
+	return n
 }
 
 // Flush folds everything that this process decided by itself into Redis.

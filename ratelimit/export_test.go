@@ -66,3 +66,11 @@ func Refreshing(s *Shared, scope Scope) bool {
 	defer ch.closed.mu.Unlock()
 	return ch.closed.refreshing
 }
+
+// Seeded is how many levels the fallback of a channel has begun with a use of its own.
+func Seeded(s *Shared, scope Scope) int {
+	o := &s.channel(scope).outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.seeded)
+}

@@ -30,6 +30,9 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 	}
 	decisions := make([]Decision, len(requests))
 	places := ch.remembered.unknown(requests, ch.opts.Now(), ch.opts.Dedupe)
+	if len(places) > 0 && ch.outage.full(&ch.journals) {
+		return nil, fmt.Errorf("%w: %w: Redis is away, and as much was admitted meanwhile as is kept", ErrUnavailable, errNotSent)
+	}
 	a, err := ch.decideAlone(ctx, policy, pick(requests, places))
 	if err != nil {
 		return nil, err
@@ -71,6 +74,8 @@ func (ch *channel) keep(r *Request, d *Decision, number int64) {
 	ch.outage.mu.Lock()
 	defer ch.outage.mu.Unlock()
 	ch.outage.journal = append(ch.outage.journal, journaled{*r, number})
+	ch.outage.bytes += r.journalBytes()
+	ch.journals.Add(r.journalBytes())
 	for _, level := range r.Levels {
 		ch.outage.seeded[level.Key] = true
 	}
@@ -107,9 +112,9 @@ func (ch *channel) shares(requests []Request) []Request {
 			}
 			share.Strategy.Burst /= o.share
 			shared[i].Levels[l] = share
-			if !o.seeded[level.Key] {
+			if last, known := o.use[level.Key]; known && !o.seeded[level.Key] { // of which there is only a bounded number
 				o.seeded[level.Key] = true
-				ch.seedUse(share, o.use[level.Key], o.share)
+				ch.seedUse(share, last, o.share)
 			}
 		}
 	}

@@ -10,6 +10,12 @@ import (
 // maxBundled is how many events of a bundle a message tells of; the rest are counted.
 const maxBundled = 10
 
+// maxBundle is how many bytes the events of a bundle have that a message tells of.
+const maxBundle = 64 << 10
+
+// entryBytes is what an entry takes beside its payload, as Redis keeps it: when, and its kind.
+const entryBytes = 25
+
 // telling is a batch whose requests have a handling, step by step as in lua/admit.lua.
 type telling struct {
 	*batch
@@ -25,6 +31,8 @@ type lead struct {
 	category string
 	number   int64 // of its entry; 0 = none
 	count    int
+	told     int // of the count, how many the message tells of
+	kept     int // bytes of those that a resolve may find
 }
 
 // verdict is what was decided of a request.
@@ -65,7 +73,7 @@ func (t *telling) decide(r *Request, way route) verdict {
 		v = t.ask(r, way, v)
 	}
 	if r.Event.Bundle != "" && first == nil && !v.folded {
-		t.leads[key] = &lead{verdict: v, category: r.Category, number: v.number, count: 1}
+		t.leads[key] = &lead{verdict: v, category: r.Category, number: v.number, count: 1, told: 1, kept: len(r.payload()) + entryBytes}
 	}
 	if v.outcome.Drops() {
 		t.drop(r, v)
@@ -133,7 +141,8 @@ func (t *telling) join(first *lead, r *Request) verdict {
 			entry = &t.box.Delayed[i]
 		}
 	}
-	if first.count <= maxBundled {
+	if first.told < maxBundled && entryBytes+len(entry.Payload)+len(r.payload()) < maxBundle {
+		first.told++
 		entry.Payload = append(append(slices.Clip(entry.Payload), '\n'), r.payload()...)
 	}
 	if first.outcome != Delayed {
@@ -146,15 +155,19 @@ func (t *telling) join(first *lead, r *Request) verdict {
 func (t *telling) finish() {
 	t.posted.Prune(t.now - t.h.postedFor().Microseconds())
 	for _, first := range t.leads {
-		if entry, _ := t.box.Find(first.number); entry != nil && first.count > maxBundled {
-			entry.Payload = fmt.Appendf(slices.Clip(entry.Payload), "\n+%d", first.count-maxBundled)
+		if entry, _ := t.box.Find(first.number); entry != nil && first.count > first.told {
+			entry.Payload = fmt.Appendf(slices.Clip(entry.Payload), "\n+%d", first.count-first.told)
 		}
 	}
 }
 
 // delay lets a request wait for a slot.
 func (t *telling) delay(r *Request) (Outcome, int64) {
-	if int64(len(t.box.Delayed)) >= t.h.MaxDelayed {
+	waiting := 0
+	for i := range t.box.Delayed {
+		waiting += len(t.box.Delayed[i].Payload) + entryBytes
+	}
+	if int64(len(t.box.Delayed)) >= t.h.MaxDelayed || waiting >= memstore.MaxDelayedBytes {
 		return Full, 0
 	}
 	t.box.Seq++

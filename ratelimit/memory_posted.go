@@ -152,7 +152,8 @@ func (t *telling) recordJoined(first *lead, r *Request) {
 	case record == nil:
 		record = &lua.Record{Category: first.category, At: t.now, More: int64(first.count) - 1}
 	}
-	if told && len(record.Events) < maxBundled {
+	if told && len(record.Events) < maxBundled && first.kept+len(r.payload()) < maxBundle {
+		first.kept += len(r.payload())
 		record.Events = append(record.Events, lua.RecordEvent{Fingerprint: r.Event.Fingerprint, Payload: string(r.payload())})
 	} else {
 		record.More++

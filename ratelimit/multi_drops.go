@@ -11,6 +11,10 @@ import (
 	"slackrelay/lua/memstore"
 )
 
+// maxMultiDrop is how long an event may be to be kept with the record of its drop: without a script, only their number is
+// bounded.
+const maxMultiDrop = 4 << 10
+
 // keepDrop records a drop, and notes it for the digest.
 func (*redisCounters) keepDrop(ctx context.Context, pipe redis.Pipeliner, scope Scope, r concluded, now time.Time) {
 	h, names := r.Handling, scope.keys()
@@ -19,8 +23,12 @@ func (*redisCounters) keepDrop(ctx context.Context, pipe redis.Pipeliner, scope 
 	}
 	if h.Drops > 0 {
 		d := r.decision.drop(r.Request)
+		event := r.payload()
+		if len(event) > maxMultiDrop {
+			event = nil
+		}
 		pipe.XAdd(ctx, &redis.XAddArgs{Stream: names.Drops(), MaxLen: h.Drops, Values: []any{
-			"event", r.payload(), "category", d.Category, "level", d.Level, "used", d.Used, "limit", d.Limit, "retry_us", d.Retry.Microseconds(),
+			"event", event, "category", d.Category, "level", d.Level, "used", d.Used, "limit", d.Limit, "retry_us", d.Retry.Microseconds(),
 		}})
 	}
 	if h.Digest {
@@ -66,7 +74,9 @@ func keepConcluded(tx *memstore.Tx, scope Scope, r concluded) {
 	kept := drops{keep: h.Drops, noted: map[string]int64{}}
 	if h.Drops > 0 {
 		d := r.decision.drop(r.Request)
-		d.Payload = r.payload()
+		if d.Payload = r.payload(); len(d.Payload) > maxMultiDrop {
+			d.Payload = nil
+		}
 		kept.kept = append(kept.kept, d)
 	}
 	if h.Digest {

@@ -57,6 +57,7 @@ type outage struct {
 	use     map[string]use
 	seeded  map[string]bool
 	journal []journaled
+	bytes   int64              // of the journal, until it is taken in
 	pasts   map[int64]returned // of the journal's entries, by number, where they were taken back
 }
 
@@ -79,6 +80,28 @@ type Past = lua.Past
 type returned struct {
 	Past
 	at time.Time
+}
+
+// What the fallback keeps of what it admitted, in bytes: of a channel, of all, and what each channel may keep however much
+// the others do. Above it, senders are told to come again.
+const (
+	maxJournal   = 16 << 20
+	maxJournals  = 48 << 20
+	ownJournal   = 1 << 20
+	requestBytes = 512 // of a request beside its message
+	levelBytes   = 256 // and of each of its levels, here and in the engine
+)
+
+// journalBytes is about what a request takes that was admitted: its message waits in the outbox too, which shares it.
+func (r *Request) journalBytes() int64 {
+	return int64(requestBytes + len(r.payload()) + levelBytes*len(r.Levels))
+}
+
+// full tells whether no more is kept; all is what the journals of all channels have.
+func (o *outage) full(all *atomic.Int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes >= maxJournal || o.bytes >= ownJournal && all.Load() >= maxJournals
 }
 
 func (o *outage) init() {

@@ -5,8 +5,12 @@ import (
 	"slices"
 )
 
-// maxKept is how many drops one fold tells the record of: the first of each category, and the newest.
-const maxKept = 200
+// One fold tells the record of at most so many drops, the first of each category and the newest, and of so many bytes of
+// their events: whoever waits for Redis waits for the fold too.
+const (
+	maxKept      = 200
+	maxKeptBytes = 128 << 10
+)
 
 // record keeps the drops that this process decided by itself, until they are folded.
 type record struct {
@@ -68,11 +72,12 @@ func (d *Decision) drop(r *Request) Drop {
 	return drop
 }
 
-// take hands over what was kept, oldest first, with the events written out, and how many the channel keeps.
+// take hands over what was kept, oldest first, with the events written out, and how many the channel keeps. Where that is
+// too long, the first of each category and the newest are handed over.
 func (r *record) take() ([]Drop, int64) {
-	all := append(r.firsts, r.newest...)
-	slices.SortFunc(all, func(a, b kept) int { return cmp.Compare(a.order, b.order) })
-	drops := make([]Drop, 0, len(all))
+	slices.SortFunc(r.newest, func(a, b kept) int { return cmp.Compare(b.order, a.order) })
+	all, bytes := append(r.firsts, r.newest...), 0
+	told := make([]kept, 0, len(all))
 	for i := range all {
 		one := &all[i]
 		if f := one.request.Complete; f != nil && f(&one.request) != nil {
@@ -81,7 +86,15 @@ func (r *record) take() ([]Drop, int64) {
 		if one.request.Enqueue != nil {
 			one.drop.Payload = one.request.Enqueue.Payload
 		}
-		drops = append(drops, one.drop)
+		if bytes += len(one.drop.Payload); bytes > maxKeptBytes && len(told) > 0 {
+			break
+		}
+		told = append(told, *one)
+	}
+	slices.SortFunc(told, func(a, b kept) int { return cmp.Compare(a.order, b.order) })
+	drops := make([]Drop, len(told))
+	for i := range told {
+		drops[i] = told[i].drop
 	}
 	keeps := r.keeps
 	*r = record{next: r.next}

@@ -51,6 +51,8 @@ func (ch *channel) comeBack(ctx context.Context) error {
 		levels = append(levels, key)
 	}
 	since := ch.outage.since
+	ch.journals.Add(-ch.outage.bytes)
+	ch.outage.bytes = 0
 	ch.outage.mu.Unlock()
 	ch.local.forget(ch.scope, levels)
 	ch.outage.notSent.Store(false)

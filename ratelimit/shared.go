@@ -88,6 +88,7 @@ type Shared struct {
 
 	alive     atomic.Int64 // replicas heard, this one included
 	reached   atomic.Bool  // Redis was reached since the start
+	journals  atomic.Int64 // bytes of what the fallback admitted, over all channels
 	stateLost atomic.Int64 // how often Redis came back without its data
 	epoch     atomic.Value // string
 	policies  atomic.Pointer[map[string]Policy]

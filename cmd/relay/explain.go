@@ -131,6 +131,9 @@ func (x *explained) print(out io.Writer) error {
 	if labels, err := json.Marshal(x.Decoded.Labels); err == nil && len(x.Decoded.Labels) > 0 {
 		line("labels", string(labels))
 	}
+	if x.Decoded.Shortened > 0 {
+		line("shortened", fmt.Sprintf("from %d bytes; see max_event", x.Decoded.Shortened))
+	}
 	for _, step := range x.Verdict.Steps {
 		mark := "no "
 		if step.Matched {

@@ -76,8 +76,13 @@ func (o *output) String() string {
 // startRelay starts relay serve on free ports with these variables and nothing else in its environment.
 func startRelay(tb testing.TB, env ...string) *process {
 	tb.Helper()
+	return startProgram(tb, binary, env...)
+}
+
+func startProgram(tb testing.TB, program string, env ...string) *process {
+	tb.Helper()
 	p := &process{t: tb, exited: make(chan struct{}), output: &output{}}
-	p.cmd = exec.Command(binary, "serve")
+	p.cmd = exec.Command(program, "serve")
 	p.cmd.Env = append([]string{
 		"RELAY_LISTEN=127.0.0.1:0", "RELAY_OPS_LISTEN=127.0.0.1:0", "RELAY_LOG_FORMAT=json", "RELAY_LOG_LEVEL=debug", "RELAY_DRAIN=0s",
 	}, env...)

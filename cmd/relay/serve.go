@@ -51,6 +51,7 @@ func serve(ctx context.Context, flags configs.Flags, cmd *cobra.Command) error {
 	for _, warning := range append(loaded.UnknownVariables, loaded.Warnings...) {
 		log.WarnContext(ctx, "configuration", "warning", warning)
 	}
+	limitMemory(ctx, log)
 	tracer, flush, err := newTraces(ctx, loaded.Config, log)
 	if err != nil {
 		return err

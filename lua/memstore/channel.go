@@ -173,14 +173,18 @@ type DeadLetter struct {
 	Attempts int64
 }
 
-// Bury keeps a dead letter, and at most so many.
+// Bury keeps a dead letter: the newest so many, and of these at most MaxDeadBytes.
 func (d *DeadLetters) Bury(letter DeadLetter, keep int64) {
 	d.next++
 	letter.ID = fmt.Sprintf("%d-%d", letter.At.UnixMilli(), d.next)
 	d.All = append(d.All, letter)
-	if over := len(d.All) - int(keep); over > 0 {
-		d.All = d.All[over:]
+	kept, bytes := len(d.All), 0
+	for ; kept > 0 && len(d.All)-kept < int(keep); kept-- {
+		if bytes += len(d.All[kept-1].Payload) + RecordBytes; bytes > MaxDeadBytes {
+			break
+		}
 	}
+	d.All = slices.Delete(d.All, 0, kept)
 }
 
 // Pause says until when a channel sends nothing, in microseconds of store time, and why; and until when it edits

@@ -76,15 +76,30 @@ type Drop struct {
 
 // Drops are the newest records of what was dropped, oldest first.
 type Drops struct {
-	next int64
-	All  []Drop
+	next  int64
+	bytes int
+	All   []Drop
 }
 
-// Add keeps a record, and at most so many.
+// Bounds of what is recorded of a channel, in bytes, as the scripts have them.
+const (
+	MaxDropBytes    = 16 << 20
+	MaxDeadBytes    = 8 << 20
+	MaxDelayedBytes = 8 << 20
+	RecordBytes     = 256 // of a record beside its event
+)
+
+func (d Drop) bytes() int { return len(d.Fields["event"]) + RecordBytes }
+
+// Add keeps a record, and at most so many, of so many bytes.
 func (d *Drops) Add(at time.Time, keep int64, fields map[string]string) {
 	d.next++
-	d.All = append(d.All, Drop{ID: d.next, At: at, Fields: fields})
-	if over := len(d.All) - int(keep); over > 0 {
-		d.All = slices.Delete(d.All, 0, over)
+	drop := Drop{ID: d.next, At: at, Fields: fields}
+	d.All = append(d.All, drop)
+	d.bytes += drop.bytes()
+	over := 0
+	for ; len(d.All)-over > int(keep) || d.bytes > MaxDropBytes; over++ {
+		d.bytes -= d.All[over].bytes()
 	}
+	d.All = slices.Delete(d.All, 0, over)
 }

@@ -1,0 +1,122 @@
+package events
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// What a field may have of the bytes of an event that is too long, in 32ths. The rest is for names, ids and times.
+const (
+	textShare  = 14
+	titleShare = 3
+	noteShare  = 1
+	labelShare = 4
+	linkShare  = 4
+	shares     = 32
+)
+
+// widest is how many bytes a byte of a text may take when it is encoded as JSON: < is \u003c.
+const widest = 6
+
+// shorten keeps an event that is longer than limit, encoded, as plain text that is cut: its blocks and attachments say the
+// same as its text.
+func (e *Event) shorten(limit int) {
+	size := e.size()
+	if size*widest <= limit || size <= limit && e.encoded() <= limit {
+		return
+	}
+	e.Shortened = max(size, e.Shortened)
+	if e.Slack != nil {
+		e.Slack.Text, e.Slack.Blocks, e.Slack.Attachments = "", nil, nil
+	}
+	if e.encoded() <= limit {
+		return
+	}
+	part := limit / shares
+	e.Text, e.Title, e.Note = fit(e.Text, textShare*part), fit(e.Title, titleShare*part), fit(e.Note, noteShare*part)
+	e.shortenLabels(labelShare * part)
+	left := linkShare * part
+	for i, link := range e.Links {
+		if left -= encodedSize(link.URL) + encodedSize(link.Title) + widest; left < 0 {
+			e.Links = e.Links[:i]
+			break
+		}
+	}
+}
+
+// shortenLabels gives each label its part of so many bytes.
+func (e *Event) shortenLabels(left int) {
+	all, names := e.Labels, sortedKeys(e.Labels)
+	e.Labels = nil
+	for i, name := range names {
+		most := left/(len(names)-i) - encodedSize(name) - widest
+		if most < widest {
+			continue
+		}
+		value := fit(all[name], most)
+		e.setLabel(name, value)
+		left -= encodedSize(name) + widest + encodedSize(value)
+	}
+}
+
+// size is how many bytes an event says.
+func (e *Event) size() int {
+	size := len(e.ID) + len(e.Title) + len(e.Text) + len(e.Note) + len(e.Fingerprint) + len(e.Category) + overhead
+	for name, value := range e.Labels {
+		size += len(name) + len(value) + widest
+	}
+	for _, link := range e.Links {
+		size += len(link.Title) + len(link.URL) + 2*widest
+	}
+	if e.Slack != nil {
+		size += len(e.Slack.Text) + len(e.Slack.Blocks) + len(e.Slack.Attachments) + len(e.Slack.Thread)
+	}
+	return size
+}
+
+// overhead is what an event takes beside what its sender says.
+const overhead = 512
+
+// encoded is how many bytes an event takes where it is kept.
+func (e *Event) encoded() int {
+	encoded, err := json.Marshal(e)
+	if err != nil {
+		return e.size() // it is found when it is kept
+	}
+	return len(encoded) + overhead
+}
+
+// encodedSize is how many bytes a text takes in JSON.
+func encodedSize(text string) int {
+	size := 0
+	for _, r := range text {
+		size += width(r)
+	}
+	return size
+}
+
+func width(r rune) int {
+	switch {
+	case r == '\n' || r == '\t' || r == '\r' || r == '"' || r == '\\':
+		return 2
+	case r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
+		return widest
+	default:
+		return utf8.RuneLen(r)
+	}
+}
+
+// fit cuts a text so that it takes at most so many bytes in JSON, with an ellipsis where something was lost.
+func fit(text string, most int) string {
+	most -= len("…")
+	used, last := 0, 0
+	for i, r := range text {
+		if used <= most {
+			last = i
+		}
+		if used += width(r); used > most+len("…") {
+			return text[:last] + "…"
+		}
+	}
+	return text
+}
