@@ -978,6 +978,19 @@ if options then
     old = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)
   end
 
+  local function forget(n)
+    local text = call('HGET', posted, n)
+    local record = text and cjson.decode(text) or {}
+    for _, event in ipairs(record.events or {}) do
+      if event.f and call('HGET', posted, 'f:' .. event.f) == n then call('HDEL', posted, 'f:' .. event.f) end
+    end
+    if record.category and call('HGET', posted, 'c:' .. record.category) == n then
+      call('HDEL', posted, 'c:' .. record.category)
+    end
+    call('HDEL', posted, n)
+    call('ZREM', aged, n)
+  end
+
   local function store_records()
     for n in pairs(touched) do
       local record = records[n]
@@ -998,16 +1011,7 @@ if options then
       call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
     end
     for _, n in ipairs(old) do
-      local text = call('HGET', posted, n)
-      local record = text and cjson.decode(text) or {}
-      for _, event in ipairs(record.events or {}) do
-        if event.f and call('HGET', posted, 'f:' .. event.f) == n then call('HDEL', posted, 'f:' .. event.f) end
-      end
-      if record.category and call('HGET', posted, 'c:' .. record.category) == n then
-        call('HDEL', posted, 'c:' .. record.category)
-      end
-      call('HDEL', posted, n)
-      call('ZREM', aged, n)
+      if not touched[n] then forget(n) end
     end
   end
 
@@ -1220,6 +1224,7 @@ if promoting then
   call('ZCARD', seen)
 end
 if told then told.sound() end
+local dead_sum = buried[1] and newest_sum(dead)
 if received == 0 then call('HLEN', ledger) end
 
 -- Write. The first write needs memory: where there is none, it is refused, and nothing was written yet.
@@ -1246,7 +1251,6 @@ if number then
   call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
 end
-local dead_sum = buried[1] and newest_sum(dead)
 for _, letter in ipairs(buried) do
   local past = letter[3]
   dead_sum = dead_sum + #letter[2] + record_bytes

@@ -28,7 +28,7 @@ func admitting(mode, overflow, strategy string, restored bool, events ...any) ca
 	keys := []string{k.Seen(), k.Ledger(), "relay:{g}:series:ch:1", k.Outbox(), k.Entries(), "relay:{g}:minutes:ch:1",
 		k.OuterLimit(strategy), k.InnerLimit("sliding-log", "category", "a"), k.Known(), k.Heard()}
 	if restored {
-		keys = append(keys, k.Folds())
+		keys = append(keys, k.Folds(), k.Dead())
 	}
 	keys = append(keys, k.Extras(), k.Posted(), k.Aged(), k.Drops(), k.Digest(), k.Told(), k.Delayed())
 	plan := `["` + mode + `",3600000000,[["` + strategy + `",1,0,3,60000000],["sliding-log",0,0,2,60000000]],[["a",0,2,1,2]],` +
@@ -78,7 +78,7 @@ func writers() map[string][]call {
 		"admit, delay":       {taking(), admitting("admit", "delay", "gcra", false, batch...)},
 		"admit, merge":       {taking(), claiming(), admitting("admit", "merge", "sliding-buckets", false, batch...)},
 		"promote":            {admitting("admit", "delay", "sliding-log", false, batch...), admitting("promote", "delay", "sliding-log", false, event("four", "", "", "3")...)},
-		"restore":            {admitting("restore", "drop", "fixed-window", true, event("one", "firing", "f1", "")...)},
+		"restore":            {admitting("restore", "drop", "fixed-window", true, append(event("one", "firing", "f1", ""), `{"result":"failed","keep":3}`)...)},
 		"fold":               {folding()},
 		"claim":              {taking(), claiming()},
 		"settle, delivered":  {taking(), claiming(), settling("delivered", `{"ts":"1","channel":"C","copy":true}`)},
