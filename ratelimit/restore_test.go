@@ -52,16 +52,18 @@ func onClockedRedis(t *testing.T, client *redis.Client) *returning {
 }
 
 // takesIn runs a test on both engines.
-func takesIn(t *testing.T, test func(t *testing.T, e *returning)) {
+func takesIn(t *testing.T, behaviour func(t *testing.T, e *returning)) {
 	t.Helper()
-	t.Run("memory", func(t *testing.T) {
-		t.Parallel()
-		test(t, onMemory())
-	})
-	t.Run("redis", func(t *testing.T) {
-		t.Parallel()
-		test(t, onClockedRedis(t, redistest.Start(t).Client()))
-	})
+	engines := map[string]func() *returning{
+		"memory": onMemory,
+		"redis":  func() *returning { return onClockedRedis(t, redistest.Start(t).Client()) },
+	}
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			behaviour(t, engine())
+		})
+	}
 }
 
 func (e *returning) restore(t tester, requests []ratelimit.Request, pasts ...*ratelimit.Past) {
