@@ -236,10 +236,12 @@ func TestProvidersHeadersSayWhatHappened(t *testing.T) {
 		r := post("/hooks/c", event)
 		maps.Copy(r.Header, c.sign(event))
 		r.Header.Set("X-Github-Event", "star")
+		r.Header.Set("X-Team", "PWNED")
 		status, _, answer := serve(s.Public(), r)
 		require.Equal(t, http.StatusAccepted, status, "%s", answer)
 		require.Equal(t, "star-a-b", intake.events[0].Category)
 		require.Equal(t, "star", intake.events[0].Labels["event"])
+		require.Equal(t, http.Header{"X-Github-Event": {"star"}}, intake.header, "all that rules may ask")
 	}
 }
 
