@@ -272,7 +272,8 @@ func TestIdsAreOfTheCredential(t *testing.T) {
 	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	relay := newRelay(t, server.Options{Channels: []server.Channel{
 		{Name: "several", IngressToken: "1", Credentials: []server.Credential{{Name: "low", Kind: "bearer", Secret: "2"}}},
-		{Name: "one", IngressToken: "1"}, {Name: "open"},
+		{Name: "one", IngressToken: "1"},
+		{Name: "open"},
 	}})
 	deploy := `{"id":"deploy-42","title":"x"}`
 	require.Equal(t, "admitted", relay.send("/hooks/several", deploy, bearer("2")), "who may send little")
