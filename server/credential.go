@@ -116,23 +116,6 @@ func (c Credential) checkSNS() error {
 	return nil
 }
 
-// Unbound tells whether a credential signs bodies of any format, so that only their shape says which it is.
-func (c Credential) Unbound() bool { return c.signs() && c.source() == "" }
-
-// Signs tells whether a credential is a signature that a secret makes.
-func (c Credential) Signs() bool { return c.signs() && c.Kind != "sns" }
-
-// Replayable is for how long what was signed can be sent again by anybody who saw it; 0 = for ever.
-func (c Credential) Replayable() time.Duration {
-	switch {
-	case c.Kind == "sns":
-		return snsFresh
-	case c.Kind == "standard", c.TimestampHeader != "":
-		return c.withDefaults().Tolerance
-	}
-	return 0
-}
-
 func (c Credential) checkSignature() error {
 	switch {
 	case hashes[c.algorithm()] == nil:

@@ -201,6 +201,7 @@ func TestWhatSendersPackJSONIn(t *testing.T) {
 // taken records what the intake was given.
 type taken struct {
 	sender string
+	header http.Header
 	events []events.Event
 	err    error
 
@@ -208,7 +209,7 @@ type taken struct {
 }
 
 func (s *taken) Take(_ context.Context, a pipeline.Arrival) (pipeline.Receipt, error) {
-	s.sender, s.events = a.Sender, a.Events
+	s.sender, s.header, s.events = a.Sender, a.Header, a.Events
 	return s.receipt, s.err
 }
 

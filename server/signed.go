@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"net/http"
+	"time"
 
 	"slackrelay/events"
 )
@@ -68,3 +69,20 @@ func (c credential) unsigned(r *http.Request, channel string, b *body) error {
 
 // cloudEvents is the body format whose attributes may stand in headers.
 const cloudEvents = "cloudevents"
+
+// Unbound tells whether a credential signs bodies of any format, so that only their shape says which it is.
+func (c Credential) Unbound() bool { return c.signs() && c.source() == "" }
+
+// Signs tells whether a credential is a signature that a secret makes.
+func (c Credential) Signs() bool { return c.signs() && c.Kind != "sns" }
+
+// Replayable is for how long what was signed can be sent again by anybody who saw it; 0 = for ever.
+func (c Credential) Replayable() time.Duration {
+	switch {
+	case c.Kind == "sns":
+		return snsFresh
+	case c.Kind == "standard", c.TimestampHeader != "":
+		return c.withDefaults().Tolerance
+	}
+	return 0
+}

@@ -236,10 +236,12 @@ func TestProvidersHeadersSayWhatHappened(t *testing.T) {
 		r := post("/hooks/c", event)
 		maps.Copy(r.Header, c.sign(event))
 		r.Header.Set("X-Github-Event", "star")
+		r.Header.Set("X-Team", "PWNED")
 		status, _, answer := serve(s.Public(), r)
 		require.Equal(t, http.StatusAccepted, status, "%s", answer)
 		require.Equal(t, "star-a-b", intake.events[0].Category)
 		require.Equal(t, "star", intake.events[0].Labels["event"])
+		require.Equal(t, http.Header{"X-Github-Event": {"star"}}, intake.header, "all that rules may ask")
 	}
 }
 
@@ -270,7 +272,8 @@ func TestIdsAreOfTheCredential(t *testing.T) {
 	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	relay := newRelay(t, server.Options{Channels: []server.Channel{
 		{Name: "several", IngressToken: "1", Credentials: []server.Credential{{Name: "low", Kind: "bearer", Secret: "2"}}},
-		{Name: "one", IngressToken: "1"}, {Name: "open"},
+		{Name: "one", IngressToken: "1"},
+		{Name: "open"},
 	}})
 	deploy := `{"id":"deploy-42","title":"x"}`
 	require.Equal(t, "admitted", relay.send("/hooks/several", deploy, bearer("2")), "who may send little")

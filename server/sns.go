@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +18,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // sns verifies the messages of Amazon SNS
@@ -50,29 +52,42 @@ func newSNS(transport http.RoundTripper, roots *x509.CertPool, log *slog.Logger)
 	return &sns{certificates: newSNSCertificates(transport, roots), log: log}
 }
 
-// snsMessage is the envelope of a message. Its names are matched letter for letter, as decoding does: what was signed and
-// what is read must be the same.
-type snsMessage map[string]json.RawMessage
+// snsMessage are the fields of the envelope of a message that the relay knows. The others are not kept: who sends them is not
+// known yet.
+type snsMessage map[string]string
 
-// field is a text of the envelope; ok is false where it is missing or null.
-func (m snsMessage) field(name string) (text string, ok bool) {
-	var value *string
-	if json.Unmarshal(m[name], &value) != nil || value == nil {
-		return "", false
-	}
-	return *value, true
+// snsEnvelope is how a message comes. Its names are matched letter for letter; what is missing or null is nil.
+type snsEnvelope struct {
+	Type, Message, Subject, Timestamp, Token, Signature, SignatureVersion *string
+
+	MessageID      *string `json:"MessageId"`
+	TopicARN       *string `json:"TopicArn"`
+	SubscribeURL   *string `json:"SubscribeURL"`
+	SigningCertURL *string `json:"SigningCertURL"`
 }
 
-func (m snsMessage) text(name string) string {
-	text, _ := m.field(name)
-	return text
+func readSNS(wire []byte) (snsMessage, bool) {
+	var e snsEnvelope
+	if json.Unmarshal(wire, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return nil, false
+	}
+	m := snsMessage{}
+	for name, value := range map[string]*string{
+		"Type": e.Type, "Message": e.Message, "Subject": e.Subject, "Timestamp": e.Timestamp, "Token": e.Token, "Signature": e.Signature,
+		"SignatureVersion": e.SignatureVersion, "MessageId": e.MessageID, "TopicArn": e.TopicARN, "SubscribeURL": e.SubscribeURL, "SigningCertURL": e.SigningCertURL,
+	} {
+		if value != nil {
+			m[name] = *value
+		}
+	}
+	return m, true
 }
 
 // trial makes the check of a credential: a signature of Amazon, under a message of one of its topics.
 func (n *sns) trial(c Credential) func(a attempt) (proof, error) {
 	return func(a attempt) (proof, error) {
-		var m snsMessage
-		if json.Unmarshal(a.wire, &m) != nil || !slices.Contains(c.Topics, m.text("TopicArn")) {
+		m, ok := readSNS(a.wire)
+		if !ok || !slices.Contains(c.Topics, m["TopicArn"]) {
 			return proof{}, errRefused
 		}
 		ctx := a.request.Context()
@@ -95,14 +110,14 @@ func (n *sns) trial(c Credential) func(a attempt) (proof, error) {
 // signed are the fields that are signed, and the text that is: names and values, each on a line. A value with a line break
 // could pass for other fields, so that only the message itself may have one; it comes first, and ends where the others begin.
 func (m snsMessage) signed() (fields map[string]string, text string, err error) {
-	names, known := snsSigned[m.text("Type")]
+	names, known := snsSigned[m["Type"]]
 	if !known {
 		return nil, "", errors.New("its Type is none of Amazon SNS")
 	}
 	fields = map[string]string{}
 	var b strings.Builder
 	for _, name := range names {
-		value, ok := m.field(name)
+		value, ok := m[name]
 		if !ok && name == "Subject" {
 			continue
 		}
@@ -132,15 +147,15 @@ func (n *sns) verify(ctx context.Context, m snsMessage, now time.Time) (map[stri
 	if err != nil || now.Sub(stamp).Abs() > snsFresh {
 		return nil, fmt.Errorf("%w: its Timestamp is more than %s away", errRefused, snsFresh)
 	}
-	signature, err := base64.StdEncoding.DecodeString(m.text("Signature"))
+	signature, err := base64.StdEncoding.DecodeString(m["Signature"])
 	if err != nil {
 		return nil, fmt.Errorf("%w: its Signature is not in base64", errRefused)
 	}
-	key, err := n.certificates.key(ctx, snsRegion(fields["TopicArn"]), m.text("SigningCertURL"), now)
+	key, err := n.certificates.key(ctx, snsRegion(fields["TopicArn"]), m["SigningCertURL"], now)
 	if err != nil {
 		return nil, err
 	}
-	if err := verifySNS(key, m.text("SignatureVersion"), text, signature); err != nil {
+	if err := verifySNS(key, m["SignatureVersion"], text, signature); err != nil {
 		return nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return fields, nil

@@ -49,6 +49,9 @@ type amazon struct {
 	answer func(path string) (status int, body []byte) // in place of the certificate; nil = that
 }
 
+// snsKey is that of all: it takes long to make.
+var snsKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
 // issuing is where the authority's own certificate is, as in Amazon's certificates.
 const issuing = "http://crt.r2m01.amazontrust.com/r2m01.cer"
 
@@ -81,7 +84,7 @@ func newAmazonNamed(tb testing.TB, until time.Time, name string) *amazon {
 	between, betweenKey := authority(2, root, rootKey)
 	a.between = between.Raw
 	var err error
-	a.key, err = rsa.GenerateKey(rand.Reader, 2048)
+	a.key, err = snsKey()
 	require.NoError(tb, err)
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
@@ -272,6 +275,31 @@ func TestSNSFieldsHaveNoLines(t *testing.T) {
 	status, answer = publish(s, a.signed(t, map[string]string{"Message": "two\nlines"}))
 	require.Equal(t, http.StatusAccepted, status, answer)
 	require.Equal(t, "two\nlines", intake.events[0].Text)
+}
+
+// A field that comes twice, or in other letters, is read as it was verified.
+func TestSNSFieldsThatComeTwice(t *testing.T) {
+	t.Parallel()
+	a := newAmazon(t, time.Now().Add(time.Hour))
+	s, intake := snsServer(a, false)
+	encoded, err := json.Marshal(a.signed(t, nil))
+	require.NoError(t, err)
+	for _, whole := range []string{
+		`{"Message":"PWNED",` + string(encoded[1:]), `{"message":"PWNED","MESSAGE":"PWNED","Messag\u0065":"PWNED",` + string(encoded[1:]),
+		string(encoded[:len(encoded)-1]) + `,"MESSAGE":"PWNED","Subject":null}`,
+	} {
+		status, _, answer := serve(s.Public(), post("/hooks/c", whole))
+		require.Equal(t, http.StatusAccepted, status, "%s", answer)
+		require.Equal(t, "Disk full", intake.events[0].Title)
+		require.NotContains(t, fmt.Sprintf("%+v", intake.events), "PWNED")
+	}
+	for _, whole := range []string{
+		string(encoded[:len(encoded)-1]) + `,"Message":"PWNED"}`, string(encoded[:len(encoded)-1]) + `,"Messag\u0065":"PWNED"}`, string(encoded) + string(encoded),
+		string(encoded[:len(encoded)-1]) + `,"Subject":5}`, "[" + string(encoded) + "]", "null", "",
+	} {
+		status, _, _ := serve(s.Public(), post("/hooks/c", whole))
+		require.NotEqual(t, http.StatusAccepted, status, whole)
+	}
 }
 
 // What is not signed is not read, whatever the path, the headers and the credential's source say.
