@@ -66,7 +66,7 @@ func cleaned(text string) string {
 			return r
 		}
 	}, text)
-	return strings.Join(strings.Fields(shown), " ")
+	return strings.TrimSpace(shown)
 }
 
 // escapedJSON writes in JSON what a terminal would leave out as \u escapes: it stays what it is for whoever reads it.
