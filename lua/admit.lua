@@ -72,14 +72,15 @@
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far time went back, where entries had to be moved; else 0
---   events   flat, for each: outcome, refused, shadow, retry_us
+--   events   flat, for each: outcome, refused, shadow, retry_us, window
 --     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit), 5 merged, 6 delayed,
 --              7 suppressed (dropped: it resolves what was never told), 8 full (dropped: nothing more may wait),
 --              9 admitted in the place and for the slot of its firing
 --     refused  bit i-1 is set when the event's i-th level refused; shadow the same, for shadow levels
 --     retry_us how long until it could fit, microseconds (0 unless dropped)
---   levels   flat, for each: closed_us, and for each window the units used after the batch (-1 = not looked at)
---     closed_us until then one unit can certainly not fit (0 = open, or not known)
+--     window   the window that refuses longest, of the first level that refused; from 0
+--   levels   flat, for each: closed_us, window, and for each window the units used after the batch (-1 = not looked at)
+--     closed_us until then one unit can certainly not fit (0 = open, or not known), because of that window, from 0
 -- Errors: "ARG ..." for arguments that make no sense; nothing is written then.
 --
 -- By hand, a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
@@ -89,7 +90,7 @@
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
 --     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
--- answers 1) now 2) 0 3) 1 0 0 0 4) 0 1 0 1: admitted, one unit used at both levels. With ids event-2 to
+-- answers 1) now 2) 0 3) 1 0 0 0 0 4) 0 0 1 0 0 1: admitted, one unit used at both levels. With ids event-2 to
 -- event-10 three pass, seven are dropped.
 
 local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -437,7 +438,8 @@ local levels = {}
 for i = 1, #specs do
   local spec = specs[i]
   local level = {
-    spec = spec, key = KEYS[before_levels + i], keep = 0, pending = 0, closed = 0, used = false, edge_rank = false,
+    spec = spec, key = KEYS[before_levels + i], keep = 0, pending = 0, closed = 0, closed_by = first,
+    used = false, edge_rank = false,
     edge = 0, members = false, old = math.huge, largest = 0,
   }
   if spec[1] ~= 'sliding-log' then
@@ -481,10 +483,10 @@ local function log_fits_at(level, w, units, held)
   return at + level.spec[w + 1]
 end
 
--- check tells when units fit into a level (0 = now), and whether they never can. held units of the first
--- window must stay free.
+-- check tells when units fit into a level (0 = now), whether they never can, and which window says so. held units of
+-- the first window must stay free.
 local function check(level, units, held)
-  local spec, used, strategy, at, never = level.spec, level.used, level.strategy, 0, false
+  local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, first
   if not used then
     used = {}
     level.used = used
@@ -501,18 +503,21 @@ local function check(level, units, held)
   for w = first, #spec, 2 do
     local most, hold = level.most and level.most(w) or spec[w], w == first and held or 0
     if units > most then
-      never = true
+      never, by = true, w
     elseif used[w] + units + hold > most then
       local fits_at = strategy and strategy.fits_at or log_fits_at
       local fits = fits_at(level, w, units, hold)
-      if fits > at then at = fits end
+      if fits > at then
+        at = fits
+        if not never then by = w end
+      end
       if units == 1 and used[w] >= most then
         if hold > 0 then fits = fits_at(level, w, 1, 0) end
-        if fits > level.closed then level.closed = fits end
+        if fits > level.closed then level.closed, level.closed_by = fits, w end
       end
     end
   end
-  return at, never
+  return at, never, by
 end
 
 -- store_log keeps what was taken of a log. What lies below 0 are the windows that used it within 24 h: members
@@ -906,9 +911,9 @@ if options then
   end
 
   -- lead notes the first event of a bundle, which the others join, or whose fate they share.
-  function t.lead(bundle, route, outcome, bits, retry_at, n)
+  function t.lead(bundle, route, outcome, bits, retry_at, by, n)
     bundles[bundle .. ' ' .. route[1]] = {
-      outcome = outcome, bits = bits, retry_at = retry_at, number = n, count = 1, category = route[1],
+      outcome = outcome, bits = bits, retry_at = retry_at, by = by, number = n, count = 1, category = route[1],
       delayed = outcome == 6, told = 1, kept = entered[n] and #waiting[entered[n]] or 0,
     }
   end
@@ -922,14 +927,17 @@ if options then
   function t.leave(n, category) left[#left + 1] = { n, category, true } end
 
   -- drop records what was dropped; what resolves something untold is no loss that a digest would tell of.
-  function t.drop(route, severity, title, entry, outcome, bits, retry)
+  function t.drop(route, severity, title, entry, outcome, bits, retry, by)
     local category = route[1]
     local level = outcome == 7 and 'suppressed' or outcome == 8 and 'full' or outcome == 4 and 'never' or nil
+    local used, limit = -1, -1
     for i = first, #route do
-      if not level and floor(bits / 2 ^ (i - first)) % 2 == 1 then level = route[i] end
+      if not level and floor(bits / 2 ^ (i - first)) % 2 == 1 then
+        level, used, limit = options.names[route[i]], levels[route[i]].used[by], levels[route[i]].spec[by]
+      end
     end
     level = level or 'full'
-    kept[#kept + 1] = { category, payload_of(entry), level, retry }
+    kept[#kept + 1] = { category, payload_of(entry), level, retry, used, limit }
     if not options.digest or level == 'suppressed' then return end
     for _, field in ipairs({ 'd:' .. category .. ':' .. severity, 't:' .. title }) do
       noted[field] = (noted[field] or 0) + 1
@@ -942,12 +950,8 @@ if options then
     local sum = record and newest_sum(drops)
     for _, drop in ipairs(record and kept or {}) do
       sum = sum + #drop[2] + record_bytes
-      local level, used, limit, name = type(drop[3]) == 'number' and levels[drop[3]], -1, -1, drop[3]
-      if level then
-        used, limit, name = level.used and level.used[first] or -1, level.spec[first], options.names[drop[3]]
-      end
-      call('XADD', drops, 'MAXLEN', '=', options.drops, '*', 'event', drop[2], 'category', drop[1], 'level', name,
-        'used', int(used), 'limit', int(limit), 'retry_us', int(drop[4]), 'sum', int(sum))
+      call('XADD', drops, 'MAXLEN', '=', options.drops, '*', 'event', drop[2], 'category', drop[1], 'level', drop[3],
+        'used', int(drop[5]), 'limit', int(drop[6]), 'retry_us', int(drop[4]), 'sum', int(sum))
     end
     if record then
       trim(drops, 'event', max_drop_bytes, sum, 2 * #kept)
@@ -1082,7 +1086,7 @@ for at = 2, #ARGV, width do
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
   local bundle, status, fingerprint, severity, title, waited, answers
-  local outcome, bits, shadow, retry_at, never = nil, 0, 0, now, false
+  local outcome, bits, shadow, retry_at, never, refused_by = nil, 0, 0, now, false, first
   local place, folded, thread, lead -- its number; see told.fold
   if options then
     bundle, status, fingerprint, severity, title, waited, answers = unpack(ARGV, at + 4, at + 10)
@@ -1107,14 +1111,14 @@ for at = 2, #ARGV, width do
   local handling = told and not peeking and not restoring and not outcome
   if handling then
     outcome, place, folded, thread, lead = told.fold(id, route, entry, bundle, status, fingerprint, title, answers)
-    if lead and not folded then bits, retry_at = lead.bits, lead.retry_at end
+    if lead and not folded then bits, retry_at, refused_by = lead.bits, lead.retry_at, lead.by end
   end
   if not outcome then
     local ordinary, least, first_again = route[2], route[2], now
     if fairness then ordinary, least, first_again = fairness.holds(route) end
     for i = first, #route do
       local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
-      local fits_at, cannot = check(level, units, held)
+      local fits_at, cannot, by = check(level, units, held)
       if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
         fits_at = min(fits_at, max(check(level, units, least), first_again))
       end
@@ -1123,6 +1127,7 @@ for at = 2, #ARGV, width do
         if level.spec[3] == 1 then
           shadow = shadow + 2 ^ (i - first)
         else
+          if bits == 0 then refused_by = by end
           bits, never = bits + 2 ^ (i - first), never or cannot
           if fits_at > retry_at then retry_at = fits_at end
         end
@@ -1188,9 +1193,12 @@ for at = 2, #ARGV, width do
     end
   end
   if handling then
-    if bundle ~= '' and not lead and not folded then told.lead(bundle, route, outcome, bits, retry_at, place) end
+    if bundle ~= '' and not lead and not folded then
+      told.lead(bundle, route, outcome, bits, retry_at, refused_by, place)
+    end
     if outcome == 2 or outcome == 4 or outcome >= 7 then
-      told.drop(route, severity, title, entry, outcome, bits, outcome == 2 and retry_at - now or 0)
+      local retry = outcome == 2 and retry_at - now or 0
+      told.drop(route, severity, title, entry, outcome, bits, retry, refused_by)
     end
     if promoting and outcome ~= 6 then
       told.leave(waited, route[1])
@@ -1199,14 +1207,15 @@ for at = 2, #ARGV, width do
   end
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = folded and outcome == 1 and 9 or outcome, bits, shadow
-  decisions[n + 4] = outcome == 2 and retry_at - now or 0
+  decisions[n + 4], decisions[n + 5] = outcome == 2 and retry_at - now or 0, (refused_by - first) / 2
 end
 
 local states, n = {}, 0
 for i = 1, #levels do
   local level = levels[i]
-  n = n + 1
-  states[n] = level.spec[3] == 0 and level.closed > now and level.closed - now or 0
+  n = n + 2
+  states[n - 1] = level.spec[3] == 0 and level.closed > now and level.closed - now or 0
+  states[n] = (level.closed_by - first) / 2
   for w = first, #level.spec, 2 do
     n = n + 1
     states[n] = level.used and level.used[w] or -1

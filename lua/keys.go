@@ -1,10 +1,12 @@
 package lua
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Keys names the keys of one channel. Every name carries the limit group as its hash tag.
@@ -13,11 +15,22 @@ type Keys struct {
 	channel string
 }
 
-// KeysOf names the keys of a channel in a limit group. Braces, colons, percent and control characters of
-// both are escaped as %XX, so that two different names never meet in one key and the hash tag stays whole.
+// KeysOf names the keys of a channel in a limit group; no group is one of the channel's own name. Braces, colons, percent
+// and control characters of both, and bytes that are no UTF-8, are escaped as %XX, so that two different names never meet
+// in one key and the hash tag stays whole.
 func KeysOf(group, channel string) Keys {
-	return Keys{tag: "relay:{" + escape(group) + "}:", channel: escape(channel)}
+	tag := escape(cmp.Or(group, channel))
+	if tag == "" {
+		tag = noName // {} is no hash tag
+	}
+	return Keys{tag: "relay:{" + tag + "}:", channel: escape(channel)}
 }
+
+// noName stands for neither group nor channel; no name is escaped to it.
+const noName = "%"
+
+// Grouped tells whether a level's key names a limit group or a channel.
+func Grouped(key string) bool { return !strings.HasPrefix(key, "relay:{"+noName+"}:") }
 
 // OuterLimit is the level that all channels of the group share.
 func (k Keys) OuterLimit(strategy string) string {
@@ -131,16 +144,18 @@ func ProbeKeys() []string {
 }
 
 func escape(name string) string {
-	if !strings.ContainsFunc(name, unsafe) {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, unsafe) {
 		return name
 	}
 	var b strings.Builder
-	for _, r := range name {
-		if unsafe(r) {
-			fmt.Fprintf(&b, "%%%02X", r)
-			continue
+	for i := 0; i < len(name); {
+		r, size := utf8.DecodeRuneInString(name[i:])
+		if unsafe(r) || r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, "%%%02X", name[i])
+		} else {
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
+		i += size
 	}
 	return b.String()
 }

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"time"
+
 	"slackrelay/events"
 	"slackrelay/ratelimit"
 )
@@ -42,7 +44,7 @@ func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
 			receipt.Duplicate++
 		case ratelimit.Dropped:
 			receipt.Dropped++
-			waits[i] = d.RetryAfter.Seconds()
+			waits[i] = secondsOf(d.RetryAfter)
 			er.RetryAfter = &waits[i]
 		case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
 			receipt.Dropped++
@@ -69,6 +71,9 @@ func (r *Receipt) add(some Receipt, places []int) {
 		r.Events[places[n]] = one
 	}
 }
+
+// secondsOf writes a time of whole microseconds without the noise of a division by 1e9.
+func secondsOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 // outcomeOf is the word for a decision in receipts and metrics.
 func outcomeOf(d ratelimit.Decision) string {

@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,8 +97,11 @@ type CategoryStatus struct {
 	Category string `json:"category"`
 	Used     int64  `json:"used"`
 	Limit    int64  `json:"limit"`
-	Admitted int64  `json:"admitted"`
-	Dropped  int64  `json:"dropped"`
+	// Per is the length of that window, and RetryAfter when one more event fits the category; both in seconds.
+	Per        float64 `json:"per"`
+	RetryAfter float64 `json:"retry_after"`
+	Admitted   int64   `json:"admitted"`
+	Dropped    int64   `json:"dropped"`
 }
 
 // ChannelState says until when the channel sends nothing, and why.
@@ -172,7 +177,7 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 	status := ChannelStatus{Channel: ch.Name, Ledger: report.Ledger, Oldest: report.Oldest, OldestSeconds: report.Oldest.Seconds()}
 	for _, u := range usage {
 		status.Levels = append(status.Levels, LevelStatus{
-			Level: u.Level, Limit: u.Window.Limit, Per: u.Window.Per.Seconds(), Used: u.Used, RetryAfter: u.RetryAfter.Seconds(),
+			Level: u.Level, Limit: u.Window.Limit, Per: u.Window.Per.Seconds(), Used: u.Used, RetryAfter: secondsOf(u.RetryAfter),
 			Warming: warming[0].Seconds(),
 		})
 	}
@@ -220,8 +225,12 @@ func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, 
 	}
 	all, windows := make([]CategoryStatus, len(counts)), ch.Tiers[1].Windows
 	for i, c := range counts {
+		full := slices.MaxFunc(usage[i*len(windows):(i+1)*len(windows)], func(a, b ratelimit.Usage) int {
+			return cmp.Compare(a.RetryAfter, b.RetryAfter)
+		})
 		all[i] = CategoryStatus{
-			Category: c.Category, Used: usage[i*len(windows)].Used, Limit: windows[0].Limit, Admitted: c.Admitted, Dropped: c.Dropped,
+			Category: c.Category, Used: full.Used, Limit: full.Window.Limit, Per: full.Window.Per.Seconds(),
+			RetryAfter: secondsOf(full.RetryAfter), Admitted: c.Admitted, Dropped: c.Dropped,
 		}
 	}
 	return all, nil

@@ -3,6 +3,8 @@ package ratelimit
 import (
 	"fmt"
 	"time"
+
+	"slackrelay/lua"
 )
 
 // DefaultDedupe is how long an admitted id is remembered: below every common repeat interval.
@@ -51,6 +53,11 @@ func (r *Request) check() error {
 	}
 	if err := checkLevels(r.Levels); err != nil {
 		return err
+	}
+	for i := range r.Levels {
+		if !lua.Grouped(r.Levels[i].Key) {
+			return fmt.Errorf("level %q has no limit group; name one, or the channel", r.Levels[i].Name)
+		}
 	}
 	if err := r.checkHandling(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 )
@@ -36,6 +37,7 @@ type closedEntry struct {
 	until   time.Time // refused without asking until then
 	reopens time.Time // when it could fit, as Redis reckoned
 	refresh time.Time // from when on a hit asks again in the background
+	window  Window    // that refuses
 	request *Request  // what hit it last, to ask again with; nil = not hit since it was asked
 }
 
@@ -139,6 +141,9 @@ func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
 			return
 		}
 		d.Outcome, d.DecidedBy, d.Durable = Dropped, ByClosedCache, true
+		if len(d.Refused) == 0 {
+			d.Window = e.window
+		}
 		d.Refused = append(d.Refused, level)
 		d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
 		if e.request == nil {
@@ -181,16 +186,18 @@ func (ch *channel) learnClosed(a answer, requests []Request, before time.Time, a
 		}
 	}
 	for _, c := range a.closed {
-		ch.closed.put(levelKey(c.level), before, c.until, c.level.Strategy.monotone(), ch.stretch(ch.opts.MaxStale))
+		ch.closed.put(levelKey(c.level), before, c, c.level.Strategy.monotone(), ch.stretch(ch.opts.MaxStale))
 	}
 	for i, d := range a.decisions {
 		if r := &requests[i]; d.Outcome == Dropped && r.held() && r.units() == 1 && d.Level == LevelChannel {
-			ch.closed.put(wayKey(r), before, d.RetryAfter, true, ch.stretch(ch.opts.MaxStale))
+			way := closure{level: &r.Levels[0], until: d.RetryAfter, window: slices.Index(r.Levels[0].Windows, d.Window)}
+			ch.closed.put(wayKey(r), before, way, true, ch.stretch(ch.opts.MaxStale))
 		}
 	}
 }
 
-func (c *closedCache) put(key closedKey, before time.Time, closed time.Duration, sure bool, stale time.Duration) {
+func (c *closedCache) put(key closedKey, before time.Time, of closure, sure bool, stale time.Duration) {
+	closed := of.until
 	believed := closed - closed/clockDrift - clockMargin
 	if !sure {
 		believed = min(believed, unsureFor)
@@ -202,6 +209,7 @@ func (c *closedCache) put(key closedKey, before time.Time, closed time.Duration,
 	}
 	c.entries[key] = &closedEntry{
 		until: before.Add(believed), reopens: before.Add(closed), refresh: before.Add(believed * refreshAt / 100),
+		window: of.level.Windows[max(0, of.window)],
 	}
 }
 

@@ -48,6 +48,7 @@ type answer struct {
 
 // closure says how long one unit certainly cannot fit a level.
 type closure struct {
-	level *Level
-	until time.Duration // from now on
+	level  *Level
+	until  time.Duration // from now on
+	window int           // of the level, from 0
 }

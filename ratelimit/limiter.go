@@ -147,11 +147,14 @@ func complete(requests []Request) error {
 type Decision struct {
 	Outcome    Outcome
 	Level      string        // the level that refused, the outermost where several did
+	Window     Window        // of that level, the one that refuses longest
 	Refused    []string      // all levels that refused, outermost first
 	Shadow     []string      // shadow levels that would have refused
 	RetryAfter time.Duration // earliest time it could fit if nobody else commits; negative for Never
-	Remaining  []Remaining   // per level and window, after a commit, or as it stands on a refusal
-	DecidedBy  DecidedBy
+	// Remaining is per level and window, after a commit, or as it stands on a refusal; empty where nobody looked: for a
+	// duplicate, and for what the closed-until cache refused.
+	Remaining []Remaining
+	DecidedBy DecidedBy
 	// Durable is false where what was decided ends with this process.
 	Durable bool
 }

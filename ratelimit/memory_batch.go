@@ -17,6 +17,7 @@ type batch struct {
 	states []state // of the plan's levels
 	fair   *holder
 	told   *telling // nil = the requests have no handling
+	window int      // that refuses longest, of the first level that refused the last request
 	answer answer
 }
 
@@ -89,7 +90,7 @@ func (b *batch) handle(d *Decision, r *Request, way route, seen *seenIDs) {
 	if !d.Outcome.Drops() && (d.Outcome != Delayed || b.mode != modePromote) {
 		seen.add(r.ID, b.now, b.now-b.dedupe)
 	}
-	d.refusedBy(r, v.refused, v.shadow)
+	d.refusedBy(r, v.refused, v.shadow, v.window)
 	d.Remaining = r.remaining(func(level int) []int64 { return b.used(way.levels[level] - 1) })
 	b.told.countTold(r, v.outcome)
 }
@@ -116,7 +117,7 @@ func (b *batch) decide(d *Decision, r *Request, way route, seen *seenIDs) (numbe
 			seen.add(r.ID, b.now, b.now-b.dedupe)
 		}
 	}
-	d.refusedBy(r, refused, shadow)
+	d.refusedBy(r, refused, shadow, b.window)
 	d.Remaining = r.remaining(func(level int) []int64 { return b.used(way.levels[level] - 1) })
 	return number
 }
@@ -143,9 +144,9 @@ func (b *batch) refusal(r *Request, way route) (refused, shadow, retryAt int64, 
 		if place == 1 {
 			held = hold.ordinary
 		}
-		at, cannot := b.check(place-1, r.units(), held)
+		at, cannot, by := b.check(place-1, r.units(), held)
 		if held > hold.least && at > b.now { // sooner, where the category becomes a first notice before
-			first, _ := b.check(place-1, r.units(), hold.least)
+			first, _, _ := b.check(place-1, r.units(), hold.least)
 			at = min(at, max(first, hold.firstAgain))
 		}
 		if held > 0 && r.units()+r.Headroom > b.levels[place-1].Windows[0].Limit {
@@ -156,6 +157,9 @@ func (b *batch) refusal(r *Request, way route) (refused, shadow, retryAt int64, 
 		case b.levels[place-1].Shadow:
 			shadow |= 1 << i
 		default:
+			if refused == 0 {
+				b.window = by
+			}
 			refused |= 1 << i
 			never = never || cannot
 			retryAt = max(retryAt, at)
@@ -164,9 +168,9 @@ func (b *batch) refusal(r *Request, way route) (refused, shadow, retryAt int64, 
 	return refused, shadow, retryAt, never
 }
 
-// check tells when units fit into a level (0 = now), and whether they never can. held units of the first
-// window must stay free.
-func (b *batch) check(place int, units, held int64) (at int64, never bool) {
+// check tells when units fit into a level (0 = now), whether they never can, and which window says so. held units of
+// the first window must stay free.
+func (b *batch) check(place int, units, held int64) (at int64, never bool, by int) {
 	level, s := &b.levels[place], b.states[place]
 	for w, window := range level.Windows {
 		if w > 0 {
@@ -175,15 +179,20 @@ func (b *batch) check(place int, units, held int64) (at int64, never bool) {
 		used, most := s.used(b.now, level, w), level.most(window)
 		switch {
 		case units > most:
-			never = true
+			never, by = true, w
 		case used+units+held > most:
-			at = max(at, b.fitsAt(place, w, units, held))
+			if fits := b.fitsAt(place, w, units, held); fits > at {
+				at = fits
+				if !never {
+					by = w
+				}
+			}
 			if units == 1 && used >= most && !level.Shadow {
-				b.close(level, b.fitsAt(place, w, 1, 0))
+				b.close(level, w, b.fitsAt(place, w, 1, 0))
 			}
 		}
 	}
-	return at, never
+	return at, never, by
 }
 
 func (b *batch) fitsAt(place, w int, units, held int64) int64 {
@@ -202,15 +211,17 @@ func (b *batch) fitsAt(place, w int, units, held int64) int64 {
 }
 
 // close notes that one unit cannot fit a level until then.
-func (b *batch) close(level *Level, until int64) {
+func (b *batch) close(level *Level, window int, until int64) {
 	for i := range b.answer.closed {
 		if c := &b.answer.closed[i]; c.level == level {
-			c.until = max(c.until, micros(until-b.now))
+			if closed := micros(until - b.now); closed > c.until {
+				c.until, c.window = closed, window
+			}
 			return
 		}
 	}
 	if until > b.now {
-		b.answer.closed = append(b.answer.closed, closure{level, micros(until - b.now)})
+		b.answer.closed = append(b.answer.closed, closure{level, micros(until - b.now), window})
 	}
 }
 

@@ -16,8 +16,8 @@ func (t *telling) drop(r *Request, v verdict) {
 	level, used, limit, retry := v.outcome.String(), int64(-1), int64(-1), int64(0)
 	for i := range r.Levels {
 		if v.outcome == Dropped && v.refused&(1<<i) != 0 {
-			level, limit, retry = r.Levels[i].Name, r.Levels[i].Windows[0].Limit, v.retryAt-t.now
-			used = t.used(t.routeOfLevel(r.Levels[i].Key))[0]
+			level, limit, retry = r.Levels[i].Name, r.Levels[i].Windows[v.window].Limit, v.retryAt-t.now
+			used = t.used(t.routeOfLevel(r.Levels[i].Key))[v.window]
 			break
 		}
 	}

@@ -40,6 +40,7 @@ type verdict struct {
 	outcome         Outcome
 	refused, shadow int64
 	retryAt         int64
+	window          int // that refuses longest, of the first level that refused
 	number, thread  int64
 	folded          bool // because of what was posted before: no level was asked
 }
@@ -91,7 +92,7 @@ func (r *Request) payload() []byte {
 // ask asks the levels, and does what the handling says where they refuse.
 func (t *telling) ask(r *Request, way route, v verdict) verdict {
 	refused, shadow, retryAt, never := t.refusal(r, way)
-	v.refused, v.shadow, v.retryAt = refused, shadow, retryAt
+	v.refused, v.shadow, v.retryAt, v.window = refused, shadow, retryAt, t.window
 	switch {
 	case refused == 0:
 		v.outcome, v.number = Admitted, t.commit(r, way, shadow)

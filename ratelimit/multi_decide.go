@@ -97,6 +97,9 @@ func decideCounts(c counted, n count) Decision {
 			if counter.next > 0 {
 				ending = counter.next
 			}
+			if d.Level == counter.level.Name && (d.Window == Window{} || ending > d.RetryAfter) {
+				d.Window = counter.Window
+			}
 			d.RetryAfter = max(d.RetryAfter, ending)
 		}
 		if c.units() > counter.Limit {

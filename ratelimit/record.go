@@ -57,14 +57,11 @@ func (d *Decision) drop(r *Request) Drop {
 	if d.Outcome != Dropped {
 		drop.Level = d.Outcome.String()
 	}
-	for i := range r.Levels {
-		if level := &r.Levels[i]; level.Name == drop.Level {
-			drop.Limit = level.Windows[0].Limit
-			drop.Used = drop.Limit // as far as is known here
-		}
+	if d.Outcome == Dropped && d.Window.Per > 0 {
+		drop.Limit, drop.Used = d.Window.Limit, d.Window.Limit // as far as is known here
 	}
 	for _, remaining := range d.Remaining {
-		if remaining.Level == drop.Level {
+		if remaining.Level == drop.Level && remaining.Window == d.Window {
 			drop.Used = remaining.Used
 			break
 		}

@@ -216,7 +216,7 @@ func TestByHandWithRedisCLI(t *testing.T) {
 		out, err := cli.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		lines := strings.Fields(string(out))
-		require.Len(t, lines, 10, "%s", out)
+		require.Len(t, lines, 13, "%s", out)
 		got += lines[2]
 	}
 	require.Equal(t, "1112222222", got, "3 admitted, 7 dropped, in that order")

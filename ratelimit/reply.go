@@ -5,6 +5,9 @@ import (
 	"strconv"
 )
 
+// eventFields is how many values lua/admit.lua answers for each event.
+const eventFields = 5
+
 // decodeAdmit reads the reply of lua/admit.lua.
 func decodeAdmit(p *plan, requests []Request, reply []any) (answer, error) {
 	if len(reply) != 4 {
@@ -18,13 +21,13 @@ func decodeAdmit(p *plan, requests []Request, reply []any) (answer, error) {
 	if p.mode == modeRestore {
 		return a, nil
 	}
-	events, err := nested(reply[2], 4*len(requests))
+	events, err := nested(reply[2], eventFields*len(requests))
 	if err != nil {
 		return answer{}, err
 	}
 	windows := 0
 	for i := range p.levels {
-		windows += 1 + len(p.levels[i].Windows)
+		windows += 2 + len(p.levels[i].Windows)
 	}
 	states, err := nested(reply[3], windows)
 	if err != nil {
@@ -42,11 +45,11 @@ func (a *answer) closures(p *plan, states []int64) [][]int64 {
 	used, at := make([][]int64, len(p.levels)), 0
 	for i := range p.levels {
 		if states[at] > 0 {
-			a.closed = append(a.closed, closure{&p.levels[i], micros(states[at])})
+			a.closed = append(a.closed, closure{&p.levels[i], micros(states[at]), int(states[at+1])})
 		}
 		n := len(p.levels[i].Windows)
-		used[i] = states[at+1 : at+1+n]
-		at += 1 + n
+		used[i] = states[at+2 : at+2+n]
+		at += 2 + n
 	}
 	return used
 }
@@ -60,7 +63,8 @@ func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]in
 	a.decisions = make([]Decision, len(requests))
 	for i := len(requests) - 1; i >= 0; i-- {
 		r, d := &requests[i], &a.decisions[i]
-		outcome, refused, shadow, retry := Outcome(events[4*i]), events[4*i+1], events[4*i+2], events[4*i+3]
+		event := events[eventFields*i:]
+		outcome, refused, shadow, retry, window := Outcome(event[0]), event[1], event[2], event[3], int(event[4])
 		superseding := outcome == superseded
 		if superseding {
 			outcome = Admitted
@@ -69,7 +73,7 @@ func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]in
 			return fmt.Errorf("reply holds the unknown outcome %d", outcome)
 		}
 		*d = Decision{Outcome: outcome, RetryAfter: micros(retry), DecidedBy: ByRedis, Durable: true}
-		d.refusedBy(r, refused, shadow)
+		d.refusedBy(r, refused, shadow, window)
 		if outcome == Duplicate {
 			continue
 		}
@@ -105,11 +109,14 @@ func (r *Request) remaining(used func(level int) []int64) []Remaining {
 	return all
 }
 
-// refusedBy names the levels whose bits are set.
-func (d *Decision) refusedBy(request *Request, refused, shadow int64) {
+// refusedBy names the levels whose bits are set, and the window of the first.
+func (d *Decision) refusedBy(request *Request, refused, shadow int64, window int) {
 	for i := range request.Levels {
 		switch name := request.Levels[i].Name; {
 		case refused&(1<<i) != 0:
+			if windows := request.Levels[i].Windows; len(d.Refused) == 0 && window < len(windows) {
+				d.Window = windows[window]
+			}
 			d.Refused = append(d.Refused, name)
 		case shadow&(1<<i) != 0:
 			d.Shadow = append(d.Shadow, name)

@@ -48,28 +48,17 @@ func (d Decision) usage() []Usage {
 }
 
 // limited is the refusal as an error.
-func (d Decision) limited(request *Request) *LimitedError {
-	e := &LimitedError{Level: d.Level, RetryAfter: d.RetryAfter}
-	for _, r := range d.Remaining {
-		if r.Level == d.Level && (e.Window == Window{} || r.Units < request.units()) {
-			e.Window = r.Window
-		}
-	}
-	for _, level := range request.Levels {
-		if level.Name == d.Level && e.Window == (Window{}) {
-			e.Window = level.Windows[0]
-		}
-	}
-	return e
+func (d Decision) limited() *LimitedError {
+	return &LimitedError{Level: d.Level, Window: d.Window, RetryAfter: d.RetryAfter}
 }
 
 // maxWait bounds one sleep of Wait, so that a reset or a raised limit is noticed.
 const maxWait = time.Minute
 
 // Wait blocks until the request is admitted, or was admitted before. It looks (see [Limiter.Peek]) until the
-// request would fit and asks only then, so that waiting counts no drops. Sleeps are jittered, so that those
-// who wait for the same slot do not come all at once. It ends with the context's error, or with a
-// [LimitedError] where the request can never fit.
+// request would fit and asks only then. One that waits alone counts no drops; of several that look at the same moment
+// and ask for the same slot, those that come too late count one each. Sleeps are jittered, so that they do not come all
+// at once. It ends with the context's error, or with a [LimitedError] where the request can never fit.
 func Wait(ctx context.Context, l Limiter, scope Scope, request Request) error {
 	for {
 		decisions, err := l.Peek(ctx, scope, []Request{request})
@@ -84,11 +73,11 @@ func Wait(ctx context.Context, l Limiter, scope Scope, request Request) error {
 		case Admitted, Duplicate, Merged, Delayed, superseded:
 			return nil
 		case Never, Suppressed, Full:
-			return d.limited(&request)
+			return d.limited()
 		case Dropped:
 		}
 		if err := sleep(ctx, jittered(d.RetryAfter)); err != nil {
-			return fmt.Errorf("wait: %w: %w", err, d.limited(&request))
+			return fmt.Errorf("wait: %w: %w", err, d.limited())
 		}
 	}
 }
@@ -106,7 +95,7 @@ func Do(ctx context.Context, l Limiter, scope Scope, request Request, f func(ctx
 	case Duplicate:
 		return nil
 	default:
-		return d.limited(&request)
+		return d.limited()
 	}
 }
 

@@ -45,11 +45,7 @@ func showLimits(out io.Writer, status pipeline.ChannelStatus) error {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", level.Level, level.Used, level.Limit, seconds(level.Per), fits(level.RetryAfter))
 	}
 	for _, c := range status.Categories {
-		room := "now"
-		if c.Used >= c.Limit {
-			room = "later"
-		}
-		fmt.Fprintf(table, "category %s\t%d\t%d\t\t%s\n", cleaned(c.Category), c.Used, c.Limit, room)
+		fmt.Fprintf(table, "category %s\t%d\t%d\t%s\t%s\n", cleaned(c.Category), c.Used, c.Limit, seconds(c.Per), fits(c.RetryAfter))
 	}
 	return table.Flush()
 }
@@ -57,6 +53,9 @@ func showLimits(out io.Writer, status pipeline.ChannelStatus) error {
 func fits(wait float64) string {
 	if wait == 0 {
 		return "now"
+	}
+	if wait < 0 {
+		return "never"
 	}
 	return "in " + seconds(wait)
 }

@@ -1,0 +1,35 @@
+package lua_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slackrelay/lua"
+)
+
+func TestAChannelWithoutAGroupHasItsOwn(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, lua.KeysOf("alerts", "alerts"), lua.KeysOf("", "alerts"))
+	require.NotEqual(t, lua.KeysOf("", "alerts").Seen(), lua.KeysOf("", "other").Seen())
+	require.Equal(t, "relay:{%}:limit:gate:channel", lua.KeysOf("", "").OuterLimit("gate"), "{} is no hash tag")
+	require.False(t, lua.Grouped(lua.KeysOf("", "").OuterLimit("gate")))
+	require.True(t, lua.Grouped(lua.KeysOf("%", "").OuterLimit("gate")))
+}
+
+// Whatever the bytes of two names are, they meet in one key only where they are the same.
+func TestTwoNamesNeverMeet(t *testing.T) {
+	t.Parallel()
+	require.NotEqual(t, lua.KeysOf("g", "\xff:").Seen(), lua.KeysOf("g", "\xfe:").Seen())
+	name := rapid.StringOf(rapid.RuneFrom([]rune("a:{}%3AF\u00ff\ufffd\x00")))
+	rapid.Check(t, func(rt *rapid.T) {
+		bytes := func(label string) string {
+			return name.Draw(rt, label) + string(rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(rt, label+" bytes"))
+		}
+		a, b := bytes("a"), bytes("b")
+		x, y := lua.KeysOf("g", "ch").InnerLimit("gate", "category", a), lua.KeysOf("g", "ch").InnerLimit("gate", "category", b)
+		require.Equal(rt, a == b, x == y, fmt.Sprintf("%q %q", a, b))
+	})
+}
