@@ -34,7 +34,8 @@
 -- then, only in mode "restore": folds, hash: replica = sequence of its last fold
 -- then, only with options:
 --   extras   sorted set of the numbers of edits, score = when due; they are entries too
---   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number
+--   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number;
+--            "bytes" = how long the records are
 --   aged     sorted set of the numbers of records, score = when touched
 --   drops    stream of what was dropped: event, category, level, used, limit, retry_us, sum = bytes recorded up to it
 --   digest   hash of what the next digest will say (digest.lua)
@@ -95,6 +96,7 @@ local max_minutes = 6000 -- fields of an hour: what is more is counted into "oth
 local drops_ms = 604800000 -- 7 days after the last drop
 local max_drop_bytes, record_bytes = 16777216, 256 -- what a channel's record holds; of a record beside its event
 local max_delayed_bytes = 8388608 -- what may wait for a slot
+local max_posted_bytes = 33554432 -- records of messages
 local max_bundle = 65536 -- bytes of the events that a message tells of
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
@@ -819,36 +821,56 @@ if options then
     call('PEXPIRE', digest, digest_ms)
   end
 
+  local grown = 0 -- by how many bytes the records did
+  local function size_of(n) return #(call('HGET', posted, n) or '') end
+  local function forget(n)
+    local text = call('HGET', posted, n)
+    local record = text and cjson.decode(text) or {}
+    for _, event in ipairs(record.events or {}) do
+      if event.f and call('HGET', posted, 'f:' .. event.f) == n then call('HDEL', posted, 'f:' .. event.f) end
+    end
+    if record.category and call('HGET', posted, 'c:' .. record.category) == n then
+      call('HDEL', posted, 'c:' .. record.category)
+    end
+    grown = grown - #(text or '')
+    call('HDEL', posted, n)
+    call('ZREM', aged, n)
+  end
+
+  -- Where the records are too long together, the oldest go.
+  local function forget_oldest()
+    local bytes = tonumber(call('HGET', posted, 'bytes') or 0)
+    for _ = 1, 500 do
+      local oldest = bytes + grown > max_posted_bytes and call('ZRANGE', aged, 0, 0)[1]
+      if not oldest then break end
+      forget(oldest)
+    end
+    if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
+  end
+
   local function store_records()
     for n in pairs(touched) do
       local record = records[n]
       if #record.events == 0 then record.events = nil end
-      call('HSET', posted, n, cjson.encode(record))
+      local text = cjson.encode(record)
+      grown = grown + #text - size_of(n)
+      call('HSET', posted, n, text)
       call('ZADD', aged, now_text, n)
-    end
-    if next(touched) then
-      call('PEXPIRE', posted, int(ceil(options.posted / 1000) + grace_ms))
-      call('PEXPIRE', aged, int(ceil(options.posted / 1000) + grace_ms))
     end
     for name, n in pairs(renamed) do
       if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
     end
     for n in pairs(cleared) do
+      grown = grown - size_of(n)
       call('HDEL', posted, n)
       call('ZREM', aged, n)
       call('HDEL', entries, n .. ':attempts', n .. ':faults')
     end
-    for _, n in ipairs(call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)) do
-      local text = call('HGET', posted, n)
-      local record = text and cjson.decode(text) or {}
-      for _, event in ipairs(record.events or {}) do
-        if event.f and call('HGET', posted, 'f:' .. event.f) == n then call('HDEL', posted, 'f:' .. event.f) end
-      end
-      if record.category and call('HGET', posted, 'c:' .. record.category) == n then
-        call('HDEL', posted, 'c:' .. record.category)
-      end
-      call('HDEL', posted, n)
-      call('ZREM', aged, n)
+    for _, n in ipairs(call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)) do forget(n) end
+    forget_oldest()
+    if next(touched) then
+      call('PEXPIRE', posted, int(ceil(options.posted / 1000) + grace_ms))
+      call('PEXPIRE', aged, int(ceil(options.posted / 1000) + grace_ms))
     end
   end
 

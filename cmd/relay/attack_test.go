@@ -185,6 +185,15 @@ func manyKeys(int) []byte {
 	return b.Bytes()
 }
 
+// manyAlerts is a webhook of 0.9 MB of Alertmanager.
+func manyAlerts(n int) []byte {
+	alerts := make([]string, 990)
+	for i := range alerts {
+		alerts[i] = fmt.Sprintf(`{"status":"firing","labels":{"alertname":"Disk full","severity":"critical","instance":"node-%d-%d"},"annotations":{"description":%q},"startsAt":"2026-11-20T10:00:00Z"}`, n, i, strings.Repeat("d", 700))
+	}
+	return []byte(`{"version":"4","receiver":"relay","status":"firing","commonLabels":{"job":"node"},"alerts":[` + strings.Join(alerts, ",") + `]}`)
+}
+
 // peak is the most memory that the relay had resident.
 func (a *attack) peak() int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.relay.cmd.Process.Pid))
@@ -244,6 +253,9 @@ func TestSendersCannotHurtOtherChannels(t *testing.T) {
 	}
 	a.flood("127.0.0.8", "/services/attacked/tok", "", messages/4, 32, slackShaped)
 	a.says("1 MB messages, more at once")
+	statuses := a.flood("127.0.0.8", "/hooks/attacked/alertmanager", "tok", objects*2, 64, manyAlerts)
+	a.says("990 alerts, 64 at once")
+	a.t.Log("answers to the alerts, by status:", statuses)
 	require.Eventually(t, func() bool { return a.relay.status(t, "attacked").Ledger.Imbalance() == 0 }, 10*time.Second, 50*time.Millisecond)
 
 	require.Less(t, a.peak(), relayMemory)
