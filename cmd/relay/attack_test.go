@@ -61,7 +61,8 @@ func newAttack(t *testing.T) *attack {
 	file := filepath.Join(t.TempDir(), "relay.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(attackedConfig), 0o600))
 	a := &attack{t: t, redis: server.Client()}
-	a.relay = startProgram(t, cmp.Or(os.Getenv("ATTACK_BINARY"), binary), "RELAY_CONFIG="+file, "RELAY_REDIS_URL="+server.URL, heapLimit, "RELAY_LOG_LEVEL=info")
+	program := cmp.Or(os.Getenv("ATTACK_BINARY"), binary) //nolint:forbidigo // another program to measure
+	a.relay = startProgram(t, program, "RELAY_CONFIG="+file, "RELAY_REDIS_URL="+server.URL, heapLimit, "RELAY_LOG_LEVEL=info")
 	ctx, stop := context.WithCancel(t.Context())
 	var probing sync.WaitGroup
 	probing.Go(func() { a.probe(ctx) })
@@ -155,7 +156,7 @@ func (a *attack) hold(address, path, token string, n int) (release func()) {
 			}
 			connections[i] = connection
 			connection.SetDeadline(time.Now().Add(10 * time.Second))
-			connection.Write(begun) //nolint:errcheck // whoever is refused is cut
+			connection.Write(begun) // whoever is refused is cut
 		})
 	}
 	senders.Wait()
@@ -232,7 +233,7 @@ func (a *attack) says(attack string) {
 // another channel. With SOAK set it attacks for longer.
 func TestSendersCannotHurtOtherChannels(t *testing.T) {
 	messages, objects, refused := 60, 48, 500
-	if os.Getenv("SOAK") != "" {
+	if os.Getenv("SOAK") != "" { //nolint:forbidigo // by make soak
 		messages, objects, refused = 480, 128, 3000
 	}
 	a := newAttack(t)
