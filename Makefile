@@ -33,6 +33,7 @@ bench: redis ## measure against a bare handler and the plain script, in one run
 
 soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKill|TestOutagePolicies|TestWhatIsUnsent|TestChaos' -v ./cmd/relay
+	SOAK=1 $(GO) test -count=1 -timeout 10m -run TestSendersCannotHurtOtherChannels -v ./cmd/relay
 	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./outbox
 	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestAgainstTheOracle|TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit
 	$(MAKE) fuzz FUZZTIME=2m

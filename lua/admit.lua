@@ -37,7 +37,8 @@
 -- then, only in mode "restore": folds, hash: replica = sequence of its last fold; dead, stream of dead letters
 -- then, only with options:
 --   extras   sorted set of the numbers of edits, score = when due; they are entries too
---   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number
+--   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number;
+--            "bytes" = how long the records are
 --   aged     sorted set of the numbers of records, score = when touched
 --   drops    stream of what was dropped: event, category, level, used, limit, retry_us, sum = bytes recorded up to it
 --   digest   hash of what the next digest will say (digest.lua)
@@ -102,6 +103,7 @@ local drops_ms = 604800000 -- 7 days after the last drop
 local max_drop_bytes, max_dead_bytes = 16777216, 8388608 -- what the record of drops holds, and the dead letters
 local record_bytes = 256 -- of a record beside its event
 local max_delayed_bytes = 8388608 -- what may wait for a slot
+local max_posted_bytes = 33554432 -- records of messages
 local max_bundle = 65536 -- bytes of the events that a message tells of
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
@@ -982,6 +984,8 @@ if options then
     old = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)
   end
 
+  local grown = 0 -- by how many bytes the records did
+  local function size_of(n) return #(call('HGET', posted, n) or '') end
   local function forget(n)
     local text = call('HGET', posted, n)
     local record = text and cjson.decode(text) or {}
@@ -991,31 +995,47 @@ if options then
     if record.category and call('HGET', posted, 'c:' .. record.category) == n then
       call('HDEL', posted, 'c:' .. record.category)
     end
+    grown = grown - #(text or '')
     call('HDEL', posted, n)
     call('ZREM', aged, n)
+  end
+
+  -- Where the records are too long together, the oldest go.
+  local function forget_oldest()
+    local bytes = tonumber(call('HGET', posted, 'bytes') or 0)
+    for _ = 1, 500 do
+      local oldest = bytes + grown > max_posted_bytes and call('ZRANGE', aged, 0, 0)[1]
+      if not oldest then break end
+      forget(oldest)
+    end
+    if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
   end
 
   local function store_records()
     for n in pairs(touched) do
       local record = records[n]
       if #record.events == 0 then record.events = nil end
-      call('HSET', posted, n, cjson.encode(record))
+      local text = cjson.encode(record)
+      grown = grown + #text - size_of(n)
+      call('HSET', posted, n, text)
       call('ZADD', aged, now_text, n)
-    end
-    if next(touched) then
-      call('PEXPIRE', posted, int(ceil(options.posted / 1000) + grace_ms))
-      call('PEXPIRE', aged, int(ceil(options.posted / 1000) + grace_ms))
     end
     for name, n in pairs(renamed) do
       if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
     end
     for n in pairs(cleared) do
+      grown = grown - size_of(n)
       call('HDEL', posted, n)
       call('ZREM', aged, n)
       call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
     end
     for _, n in ipairs(old) do
       if not touched[n] then forget(n) end
+    end
+    forget_oldest()
+    if next(touched) then
+      call('PEXPIRE', posted, int(ceil(options.posted / 1000) + grace_ms))
+      call('PEXPIRE', aged, int(ceil(options.posted / 1000) + grace_ms))
     end
   end
 

@@ -113,7 +113,9 @@ if open then
 else
   state.post = put('digest')
   if every > 0 then
-    call('HSET', posted, state.post, cjson.encode({ at = int(now) }))
+    local record = cjson.encode({ at = int(now) })
+    call('HINCRBY', posted, 'bytes', #record)
+    call('HSET', posted, state.post, record)
     call('ZADD', aged, int(now), state.post)
   end
 end

@@ -115,11 +115,14 @@ if text then
     end
     local category = 'c:' .. (record.category or '')
     if call('HGET', posted, category) == number then call('HDEL', posted, category) end
+    call('HINCRBY', posted, 'bytes', -#text)
     call('HDEL', posted, number)
     call('ZREM', aged, number)
   else
     record.ts, record.channel, record.shown = more.ts, more.channel, true
-    call('HSET', posted, number, cjson.encode(record))
+    local known = cjson.encode(record)
+    call('HINCRBY', posted, 'bytes', #known - #text)
+    call('HSET', posted, number, known)
   end
 end
 

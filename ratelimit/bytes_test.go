@@ -52,7 +52,7 @@ func TestTheRecordOfDropsIsBoundedInBytes(t *testing.T) {
 		}
 		require.LessOrEqual(t, bytes, 16<<20)
 		require.Greater(t, bytes, 15<<20, "no more is lost than must be")
-		require.Equal(t, `{"id":"last"}`, string(drops[0].Payload))
+		require.JSONEq(t, `{"id":"last"}`, string(drops[0].Payload))
 		require.Contains(t, string(drops[1].Payload[:20]), "large639")
 		require.Contains(t, string(drops[len(drops)-1].Payload[:20]), fmt.Sprint("large", 640-len(drops)+1), "the oldest went")
 	})
@@ -75,6 +75,31 @@ func TestWhatIsDelayedIsBoundedInBytes(t *testing.T) {
 		again.Delayed = 2 // its number
 		require.Equal(t, admitted, b.one(t, again).Outcome)
 		require.Equal(t, []ratelimit.Outcome{delayed, full}, outcomesOf(b.admit(t, l.large(h, "room", "c"), l.large(h, "none", "c"))))
+	})
+}
+
+// What is remembered of messages is bounded in bytes: of the oldest, a resolve finds nothing any more.
+func TestTheRecordsOfMessagesAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		h := &ratelimit.Handling{Overflow: "drop", Resolves: "edit"}
+		l := limits{channel: perMinute(10_000), category: perMinute(10_000)}
+		for i := 0; i < 1120; i += 32 {
+			batch := make([]ratelimit.Request, 32)
+			for n := range batch {
+				batch[n] = l.large(h, fmt.Sprint(i+n), "c")
+				batch[n].Event.Status, batch[n].Event.Fingerprint = ratelimit.Firing, fmt.Sprint("f", i+n)
+			}
+			b.admit(t, batch...)
+			b.advance(time.Millisecond)
+		}
+		resolve := func(n int) ratelimit.Outcome {
+			return b.one(t, l.told(h, fmt.Sprint("r", n), "c", ratelimit.Resolved, fmt.Sprint("f", n))).Outcome
+		}
+		require.Equal(t, suppressed, resolve(0))
+		require.Equal(t, suppressed, resolve(31))
+		require.Equal(t, admitted, resolve(160), "it is remembered, and waits: its resolve takes its place")
+		require.Equal(t, admitted, resolve(1119))
 	})
 }
 

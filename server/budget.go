@@ -168,7 +168,7 @@ func (h *hold) read(buffer []byte, from io.Reader, expected, most int64) ([]byte
 		}
 		n, err := from.Read(buffer[len(buffer):room])
 		buffer = buffer[:len(buffer)+n]
-		if err == io.EOF { //nolint:errorlint // as readers answer it
+		if err == io.EOF {
 			return buffer, nil
 		}
 		if err != nil {

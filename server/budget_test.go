@@ -68,7 +68,8 @@ func (a *arriving) Read(p []byte) (int, error) {
 func bounded() *server.Server {
 	return server.New(server.Options{
 		Channels: []server.Channel{
-			{Name: "tok", IngressToken: "tok"}, {Name: "other", IngressToken: "other"},
+			{Name: "tok", IngressToken: "tok"},
+			{Name: "other", IngressToken: "other"},
 			{Name: "signed", Credentials: []server.Credential{{Name: "github", Kind: "github", Secret: "key"}}},
 		},
 		Intake: &taken{}, Logger: slog.New(slog.DiscardHandler), MaxBody: 100_000, MaxInFlight: 4 << 20,

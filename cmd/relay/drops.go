@@ -126,9 +126,12 @@ func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer)
 	if opts.json {
 		return printJSON(out, answer)
 	}
-	d := answer.Drop
-	_, err := fmt.Fprintf(out, "%s\nchannel %s, category %s, dropped at %s\n%s\nsend it again with: relay drops replay %s\n",
-		brief(d.Event), opts.channel, d.Category, when(d.At), answer.Explanation, d.ID)
+	d, shortened := answer.Drop, ""
+	if d.Event != nil && d.Event.Shortened > 0 {
+		shortened = fmt.Sprintf(", shortened from %d bytes", d.Event.Shortened)
+	}
+	_, err := fmt.Fprintf(out, "%s%s\nchannel %s, category %s, dropped at %s\n%s\nsend it again with: relay drops replay %s\n",
+		brief(d.Event), shortened, opts.channel, d.Category, when(d.At), answer.Explanation, d.ID)
 	return err
 }
 

@@ -17,7 +17,7 @@ const memoryShare = 80
 
 // limitMemory keeps the heap within the memory of the container, unless GOMEMLIMIT says how much.
 func limitMemory(ctx context.Context, log *slog.Logger) {
-	if text := os.Getenv("GOMEMLIMIT"); text != "" {
+	if os.Getenv("GOMEMLIMIT") != "" { //nolint:forbidigo // Go's own, and no setting of the relay
 		log.InfoContext(ctx, "memory limit", "bytes", debug.SetMemoryLimit(-1), "by", "GOMEMLIMIT")
 		return
 	}
@@ -44,7 +44,7 @@ func containerMemory(root fs.FS) (bytes int64, ok bool) {
 		if len(parts) != 3 {
 			continue
 		}
-		at, file := "", ""
+		var at, file string
 		switch {
 		case parts[1] == "":
 			at, file = "sys/fs/cgroup", "memory.max"

@@ -1,7 +1,9 @@
 package memstore
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"slackrelay/lua"
 )
@@ -22,13 +24,41 @@ func (p *Posted) Touch(number int64, record *lua.Record, now int64) {
 	p.Records[number], p.touched[number] = record, now
 }
 
-// Prune forgets what was not touched since a time.
+// maxPostedBytes is how long the records may be together, as the scripts have it.
+const maxPostedBytes = 32 << 20
+
+// Prune forgets what was not touched since a time, and the oldest where the records are too long together.
 func (p *Posted) Prune(until int64) {
+	bytes := 0
 	for old, at := range p.touched {
 		if at <= until {
 			p.Forget(old)
+		} else {
+			bytes += sizeOf(p.Records[old])
 		}
 	}
+	if bytes <= maxPostedBytes {
+		return
+	}
+	oldest := slices.SortedFunc(maps.Keys(p.touched), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(p.touched[a], p.touched[b]), cmp.Compare(a, b))
+	})
+	for _, number := range oldest {
+		if bytes <= maxPostedBytes {
+			return
+		}
+		bytes -= sizeOf(p.Records[number])
+		p.Forget(number)
+	}
+}
+
+// sizeOf is about how long a record is.
+func sizeOf(r *lua.Record) int {
+	size := RecordBytes
+	for i := range r.Events {
+		size += len(r.Events[i].Payload)
+	}
+	return size
 }
 
 // Forget forgets a record, and what stands for it.
