@@ -82,6 +82,9 @@ var muteSource string
 //go:embed hold.lua
 var holdSource string
 
+//go:embed memory.lua
+var memorySource string
+
 // The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
 var (
 	Admit      = redis.NewScript(admitSource)
@@ -107,4 +110,5 @@ var (
 	Budget     = redis.NewScript(budgetSource)
 	Mute       = redis.NewScript(muteSource)
 	Hold       = redis.NewScript(holdSource)
+	Memory     = redis.NewScript(memorySource)
 )

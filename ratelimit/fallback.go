@@ -32,7 +32,7 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 	case PolicyOpen:
 		a, err = ch.local.decide(ctx, modeOpen, ch.scope, requests)
 	default:
-		return nil, fmt.Errorf("%w: %w: Redis is away, and the channel is closed meanwhile", ErrUnavailable, errNotSent)
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: the channel is closed while Redis does not serve", ErrUnavailable, errNotSent))
 	}
 	if err != nil {
 		return nil, err
