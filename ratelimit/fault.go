@@ -93,7 +93,7 @@ func (s *Shared) tellFault(ctx context.Context, before lua.Fault, err error) lua
 	case fault == "":
 		s.opts.Logger.InfoContext(ctx, "Redis serves again")
 	default:
-		s.opts.Logger.WarnContext(ctx, "Redis does not serve", "fault", fault, "why", lua.Describe(err), "error", err)
+		s.opts.Logger.WarnContext(ctx, "Redis does not serve", "kind", string(fault), "why", lua.Describe(err), "error", err)
 	}
 	return fault
 }

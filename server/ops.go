@@ -81,9 +81,9 @@ func awayReasons(away map[string]ratelimit.AwayStatus) []string {
 		}
 		switch policy := away[channel].Policy; policy {
 		case ratelimit.PolicyClosed:
-			reasons = append(reasons, "without Redis, channel "+channel+" takes nothing in (closed)")
+			reasons = append(reasons, "channel "+channel+" takes nothing in without Redis (closed)")
 		default:
-			reasons = append(reasons, "without Redis, channel "+channel+" goes on ("+string(policy)+"), and what it admits is not durable")
+			reasons = append(reasons, "channel "+channel+" goes on without Redis ("+string(policy)+"), and what it admits is not durable")
 		}
 	}
 	return append(causes, reasons...)

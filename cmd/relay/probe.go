@@ -45,7 +45,7 @@ func (r *relay) probeAgain(ctx context.Context, err error) {
 		case <-ticker.C:
 		}
 		before := err
-		if err = r.probeOnce(ctx); err != nil && lua.FaultOf(err) != lua.FaultOf(before) {
+		if err = r.probeOnce(ctx); err != nil && ctx.Err() == nil && lua.FaultOf(err) != lua.FaultOf(before) {
 			r.sayNotServed(ctx, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,8 +50,10 @@ func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
 	}
 	for {
 		var screen bytes.Buffer
-		if err := o.show(ctx, &screen); err != nil {
-			return err
+		err := o.show(ctx, &screen)
+		if err != nil && screen.Len() > 0 && o.watch { // the relay answers, and may read its channels again soon
+			fmt.Fprintln(&screen, err)
+			err = nil
 		}
 		if o.watch && isTerminal(out) {
 			fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
@@ -58,8 +61,8 @@ func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
 		if _, err := out.Write(screen.Bytes()); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
-		if !o.watch {
-			return nil
+		if err != nil || !o.watch {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -88,11 +91,14 @@ type readiness struct {
 
 func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 	status, err := o.read(ctx)
-	if err != nil {
+	if err != nil && status.Ready.Status == "" {
 		return err
 	}
 	if o.json {
-		return printJSON(out, status)
+		return errors.Join(err, printJSON(out, status))
+	}
+	if err != nil { // what can be said without the channels
+		return errors.Join(err, showReady(out, status.Ready))
 	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "CHANNEL\tUSED\tRECEIVED\tSENT\tDROPPED\tWAITING\tDEAD\tSTATE")
@@ -113,12 +119,20 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[status.Ready.Status]
+	return showReady(out, status.Ready)
+}
+
+// showReady says how the relay stands as a whole, and why, a reason a line.
+func showReady(out io.Writer, ready readiness) error {
+	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[ready.Status]
 	if paint == nil {
 		paint = color.New(color.FgRed)
 	}
-	_, err = fmt.Fprintln(out, strings.TrimSpace("\n"+paint.Sprint(status.Ready.Status)+"  "+strings.Join(status.Ready.Reasons, "; ")))
-	return err
+	under := "\n" + strings.Repeat(" ", len(ready.Status)+2)
+	if _, err := fmt.Fprintln(out, strings.TrimSpace(paint.Sprint(ready.Status)+"  "+strings.Join(ready.Reasons, under))); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
 }
 
 // stateOf says in a word or two whether a channel sends. It stands last in its line, since colours take room.
@@ -141,15 +155,21 @@ func shortly(d time.Duration) string {
 }
 
 func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
-	var status relayStatus
+	status := relayStatus{Channels: []pipeline.ChannelStatus{}}
+	var failed error
 	if o.channel != "" {
 		var one pipeline.ChannelStatus
-		if err := o.call(ctx, http.MethodGet, "", &one); err != nil {
-			return status, err
-		}
+		failed = o.call(ctx, http.MethodGet, "", &one)
 		status.Channels = []pipeline.ChannelStatus{one}
-	} else if err := o.ask(ctx, http.MethodGet, "/channels", nil, &status); err != nil {
-		return status, err
+	} else {
+		failed = o.ask(ctx, http.MethodGet, "/channels", nil, &status)
+	}
+	var refused *refusal
+	if failed != nil && (!errors.As(failed, &refused) || refused.code != "unavailable") {
+		return status, failed
+	}
+	if failed != nil {
+		status.Channels = []pipeline.ChannelStatus{}
 	}
 	response, err := o.do(ctx, http.MethodGet, "/readyz", nil) // which says why also where it answers 503
 	if err != nil {
@@ -160,5 +180,5 @@ func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 		return status, fmt.Errorf("read the reply: %w", err)
 	}
 	status.Ready.Status = cmp.Or(status.Ready.Status, "unknown")
-	return status, nil
+	return status, failed
 }
