@@ -12,7 +12,7 @@ import (
 var refusals = []string{
 	"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "MOVED ", "ASK ", "NOREPLICAS ", "OOM ",
 	"MISCONF ", "NOAUTH ", "NOPERM ", "WRONGPASS ", "BUSY ",
-	"DENIED ", "ERR max number of clients reached", "ERR DB index is out of range", "ERR SELECT is not allowed in cluster mode",
+	"DENIED ", "ERR max number of clients reached", "ERR DB index is out of range", "ERR SELECT is not allowed in cluster mode", "ERR Protocol error: unauthenticated ",
 }
 
 // NotSent tells whether a call that failed with err certainly was not carried out: no connection was made, or

@@ -113,7 +113,10 @@ var answers = []struct {
 	{"READONLY ", FaultReadOnly},
 	{"WRONGTYPE ", FaultWrongType},
 	{"NOPERM ", FaultPermission},
+	{"ERR The user executing the script", FaultPermission}, // of a command in a script
+	{"The user executing the script", FaultPermission},
 	{"WRONGPASS ", FaultAuth},
+	{"ERR Protocol error: unauthenticated ", FaultAuth}, // of a long command, where there should have been a password
 	{"NOAUTH ", FaultAuth},
 	{"ERR AUTH ", FaultAuth},
 	{"ERR invalid password", FaultAuth},

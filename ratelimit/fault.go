@@ -45,7 +45,7 @@ func (o *outage) because(err error) error {
 // and refuse the next admission.
 const (
 	relapseWithin = time.Minute
-	maxRelapses   = 5
+	maxRelapses   = 4
 )
 
 // countRelapse notes whether this outage follows close upon another of a Redis that answers. The caller holds mu.
@@ -57,7 +57,7 @@ func (o *outage) countRelapse() {
 	o.relapses.Store(0)
 }
 
-// probeEvery is how long to wait before Redis is tried: twice as long with each relapse, 16 s at most by default.
+// probeEvery is how long to wait before Redis is tried: twice as long with each relapse, 8 s at most by default.
 func (o *outage) probeEvery(every time.Duration) time.Duration { return every << o.relapses.Load() }
 
 // roomShare is the share of maxmemory that must be free for the way back to a Redis that was full: what comes back and fills
