@@ -56,8 +56,8 @@ type seen struct {
 
 // shared is how the state that replicas share stands.
 type shared struct {
-	Redis    string `json:"redis"` // "up", "away", or "none" where all is in memory
-	Why      string `json:"why"`   // it is away
+	Redis    string `json:"redis"`         // "up", "away", or "none" where all is in memory
+	Why      string `json:"why,omitempty"` // it is away
 	Replicas int64  `json:"replicas"`
 }
 
