@@ -52,7 +52,7 @@ func (r *relay) probeAgain(ctx context.Context, err error) {
 }
 
 func (r *relay) sayNotServed(ctx context.Context, err error) {
-	r.log.WarnContext(ctx, "Redis cannot be used yet", "redis", r.started.RedisAddress(), "why", ratelimit.Describe(err), "error", err)
+	r.log.WarnContext(ctx, "redis cannot be used yet", "redis", r.started.RedisAddress(), "why", ratelimit.Describe(err), "error", err)
 }
 
 // misconfigured tells a Redis that can never work from one that may come.

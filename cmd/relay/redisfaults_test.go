@@ -33,8 +33,10 @@ func TestAMisconfiguredRedisEndsTheStart(t *testing.T) {
 		env  []string
 		says []string
 	}{
-		"wrong password": {[]string{"RELAY_REDIS_URL=redis://:wrong-secret@" + locked.Addr + "/0"},
-			[]string{"redis_url redis://" + locked.Addr + "/0: Redis refuses the user or the password; correct redis_username and redis_password", "WRONGPASS"}},
+		"wrong password": {
+			[]string{"RELAY_REDIS_URL=redis://:wrong-secret@" + locked.Addr + "/0"},
+			[]string{"redis_url redis://" + locked.Addr + "/0: Redis refuses the user or the password; correct redis_username and redis_password", "WRONGPASS"},
+		},
 		"no password":       {[]string{"RELAY_REDIS_URL=redis://" + locked.Addr + "/0"}, []string{"Redis refuses the user or the password", "NOAUTH"}},
 		"addrs, wrong user": {[]string{"RELAY_REDIS_ADDRS=" + locked.Addr, "RELAY_REDIS_USERNAME=nobody", "RELAY_REDIS_PASSWORD=wrong-secret"}, []string{"redis_addrs " + locked.Addr + ": Redis refuses the user"}},
 		"may not ask":       {[]string{"RELAY_REDIS_URL=redis://blind:blind-secret@" + plain.Addr}, []string{"Redis refuses a command or a key to this user; give the user the rights", "NOPERM"}},
@@ -56,6 +58,49 @@ func TestAMisconfiguredRedisEndsTheStart(t *testing.T) {
 			require.NotContains(t, stderr, "relay started")
 		})
 	}
+}
+
+// One that cannot be reached, or is loading, may come: the relay starts, says what it waits for, and uses it when it does.
+func TestARedisThatMayComeIsAnOutage(t *testing.T) {
+	t.Parallel()
+	starts := func(t *testing.T, url, kind, why string) *process {
+		t.Helper()
+		relay := startRelay(t, fast(url, startSlack(t), "RELAY_REPLICAS=1")...)
+		require.Regexp(t, `"msg":"redis cannot be used yet".*"why":"`+why, relay.output.String())
+		status, answer := request(t, http.MethodPost, relay.public+"/hooks/alerts", "", []byte(`{"title":"x"}`))
+		for n := 0; status != http.StatusAccepted && n < 5; n++ { // the first calls may have an unknown outcome
+			status, answer = request(t, http.MethodPost, relay.public+"/hooks/alerts", "", []byte(`{"title":"x"}`))
+		}
+		require.Contains(t, string(answer), `"durable":false`)
+		require.NotEqual(t, "0", relay.metric(t, `relay_redis_errors_total{kind="`+kind+`"}`))
+		return relay
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
+		starts(t, redistest.Reserve(t).URL, "unreachable", "Redis cannot be reached; check that it runs")
+	})
+	t.Run("loading", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t, "--key-load-delay", "3000", "--loading-process-events-interval-bytes", "1024")
+		for i := range 2000 { // 6 s
+			require.NoError(t, server.Client().Set(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 100), 0).Err())
+		}
+		require.NoError(t, server.Client().Save(t.Context()).Err())
+		server.Kill()
+		loaded := make(chan struct{})
+		go func() {
+			defer close(loaded)
+			server.Up()
+		}()
+		defer func() { <-loaded }()
+		client := server.Client()
+		require.Eventually(t, func() bool {
+			err := client.Get(t.Context(), "key0").Err()
+			return err != nil && strings.HasPrefix(err.Error(), "LOADING")
+		}, 10*time.Second, time.Millisecond)
+		relay := starts(t, server.URL, "loading", "Redis is loading its data; wait until it has")
+		faulty{server, relay}.serves(t)
+	})
 }
 
 // faulty is a relay whose Redis begins to refuse.
@@ -124,10 +169,10 @@ func TestWhatRedisRefusesIsSaidAsItIs(t *testing.T) {
 		f := startFaulty(t, "closed")
 		set(t, f, "maxmemory", "1")
 		f.is(t, "memory", "Redis refuses writes: out of memory (maxmemory)", "raise maxmemory")
-		f.relay.says(t, `"msg":"Redis does not serve","kind":"memory"`)
+		f.relay.says(t, `"msg":"redis does not serve","kind":"memory"`)
 		set(t, f, "maxmemory", "0")
 		f.serves(t)
-		f.relay.says(t, `"msg":"Redis serves again"`)
+		f.relay.says(t, `"msg":"redis serves again"`)
 	})
 	t.Run("no disk", func(t *testing.T) {
 		t.Parallel()
@@ -144,9 +189,9 @@ func TestWhatRedisRefusesIsSaidAsItIs(t *testing.T) {
 		t.Parallel()
 		f := startFaulty(t, "closed")
 		host, port, _ := strings.Cut(redistest.Start(t).Addr, ":")
-		require.NoError(t, f.server.Client().SlaveOf(t.Context(), host, port).Err())
+		require.NoError(t, f.server.Client().ReplicaOf(t.Context(), host, port).Err())
 		f.is(t, "read_only", "Redis refuses writes: this server is a read-only replica", "name the master")
-		require.NoError(t, f.server.Client().SlaveOf(t.Context(), "no", "one").Err())
+		require.NoError(t, f.server.Client().ReplicaOf(t.Context(), "no", "one").Err())
 		f.serves(t)
 	})
 	t.Run("no rights any more", func(t *testing.T) {
