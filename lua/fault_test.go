@@ -29,39 +29,77 @@ func (answer) RedisError()     {}
 
 func TestFaultOf(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]lua.Fault{
-		"OOM command not allowed when used memory > 'maxmemory'. script: 1f, on @user_script:12.":                                    lua.FaultMemory,
-		"ERR Error running script (call to f_0a): @user_script:12: OOM command not allowed when used memory > 'maxmemory'.":          lua.FaultMemory,
-		"ERR Error running script (call to f_0a): @user_script: 12: -OOM command not allowed when used memory > 'maxmemory'.":        lua.FaultMemory,
-		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.":                           lua.FaultDisk,
-		"MISCONF Errors writing to the AOF file: No space left on device":                                                            lua.FaultDisk,
-		"READONLY You can't write against a read only replica.":                                                                      lua.FaultReadOnly,
-		"WRONGTYPE Operation against a key holding the wrong kind of value script: 1f, on @user_script:1.":                           lua.FaultWrongType,
-		"WRONGTYPE key relay:{alerts}:ledger:alerts holds string":                                                                    lua.FaultWrongType,
-		"ERR Error running script (call to f_0a): @user_script:1: WRONGTYPE Operation against a key holding the wrong kind of value": lua.FaultWrongType,
-		"NOPERM this user has no permissions to run the 'evalsha' command":                                                           lua.FaultPermission,
-		"ERR The user executing the script can't run this command or subcommand script: 1f, on @user_script:12.":                     lua.FaultPermission,
-		"ERR Protocol error: unauthenticated multibulk length":                                                                       lua.FaultAuth,
-		"WRONGPASS invalid username-password pair or user is disabled.":                                                              lua.FaultAuth,
-		"NOAUTH Authentication required.":                                                                                            lua.FaultAuth,
-		"ERR AUTH <password> called without any password configured for the default user.":                                           lua.FaultAuth,
-		"DENIED Redis is running in protected mode because protected mode is enabled":                                                lua.FaultProtected,
-		"ERR DB index is out of range":                                                     lua.FaultDatabase,
-		"ERR SELECT is not allowed in cluster mode":                                        lua.FaultDatabase,
-		"ERR This instance has cluster support disabled":                                   lua.FaultNoCluster,
-		"MOVED 866 127.0.0.1:7002":                                                         lua.FaultMoved,
-		"CLUSTERDOWN The cluster is down":                                                  lua.FaultClusterDown,
-		"TRYAGAIN Multiple keys request during rehashing of slot":                          lua.FaultClusterDown,
-		"LOADING Redis is loading the dataset in memory":                                   lua.FaultLoading,
-		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.": lua.FaultMasterDown,
-		"NOREPLICAS Not enough good replicas to write.":                                    lua.FaultReplicas,
-		"BUSY Redis is busy running a script.":                                             lua.FaultBusy,
-		"ERR max number of clients reached":                                                lua.FaultClients,
-		"ERR something else":                                                               lua.FaultOther,
-		"NOSCRIPT No matching script. Please use EVAL.":                                    "",
-		"ARG a wait of 0 or more and a reason are needed":                                  "",
+	for want, texts := range map[lua.Fault][]string{
+		lua.FaultMemory: {
+			"OOM command not allowed when used memory > 'maxmemory'. script: 1f, on @user_script:12.",
+			"ERR Error running script (call to f_0a): @user_script:12: OOM command not allowed when used memory > 'maxmemory'.",
+			"ERR Error running script (call to f_0a): @user_script: 12: -OOM command not allowed when used memory > 'maxmemory'.",
+		},
+		lua.FaultDisk: {
+			"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
+			"MISCONF Errors writing to the AOF file: No space left on device",
+		},
+		lua.FaultReadOnly: {
+			"READONLY You can't write against a read only replica.",
+		},
+		lua.FaultWrongType: {
+			"WRONGTYPE Operation against a key holding the wrong kind of value script: 1f, on @user_script:1.",
+			"WRONGTYPE key relay:{alerts}:ledger:alerts holds string",
+			"ERR Error running script (call to f_0a): @user_script:1: WRONGTYPE Operation against a key holding the wrong kind of value",
+		},
+		lua.FaultPermission: {
+			"NOPERM this user has no permissions to run the 'evalsha' command",
+			"ERR The user executing the script can't run this command or subcommand script: 1f, on @user_script:12.",
+		},
+		lua.FaultAuth: {
+			"ERR Protocol error: unauthenticated multibulk length",
+			"WRONGPASS invalid username-password pair or user is disabled.",
+			"NOAUTH Authentication required.",
+			"ERR AUTH <password> called without any password configured for the default user.",
+		},
+		lua.FaultProtected: {
+			"DENIED Redis is running in protected mode because protected mode is enabled",
+		},
+		lua.FaultDatabase: {
+			"ERR DB index is out of range",
+			"ERR SELECT is not allowed in cluster mode",
+		},
+		lua.FaultNoCluster: {
+			"ERR This instance has cluster support disabled",
+		},
+		lua.FaultMoved: {
+			"MOVED 866 127.0.0.1:7002",
+		},
+		lua.FaultClusterDown: {
+			"CLUSTERDOWN The cluster is down",
+			"TRYAGAIN Multiple keys request during rehashing of slot",
+		},
+		lua.FaultLoading: {
+			"LOADING Redis is loading the dataset in memory",
+		},
+		lua.FaultMasterDown: {
+			"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+		},
+		lua.FaultReplicas: {
+			"NOREPLICAS Not enough good replicas to write.",
+		},
+		lua.FaultBusy: {
+			"BUSY Redis is busy running a script.",
+		},
+		lua.FaultClients: {
+			"ERR max number of clients reached",
+		},
+		lua.FaultOther: {
+			"ERR something else",
+		},
+		"": {
+			"NOSCRIPT No matching script. Please use EVAL.",
+			"ARG a wait of 0 or more and a reason are needed",
+		},
 	} {
-		require.Equal(t, want, lua.FaultOf(fmt.Errorf("admit: %w", answer(text))), text)
+		for _, text := range texts {
+			require.Equal(t, want, lua.FaultOf(fmt.Errorf("admit: %w", answer(text))), text)
+		}
 	}
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for want, all := range map[lua.Fault][]error{
@@ -84,9 +122,12 @@ func TestFaultOf(t *testing.T) {
 func TestEveryFaultHasWords(t *testing.T) {
 	t.Parallel()
 	said := map[string]lua.Fault{}
+	operating, err := os.ReadFile("../docs/operating.md")
+	require.NoError(t, err)
 	for _, fault := range lua.Faults() {
 		require.NotEmpty(t, fault.String(), string(fault))
 		require.NotEmpty(t, fault.Remedy(), string(fault))
+		require.Contains(t, string(operating), "`"+string(fault)+"`", "operators find it")
 		require.NotContains(t, said, fault.String())
 		said[fault.String()] = fault
 		require.Equal(t, fault == lua.FaultUnreachable, strings.Contains(fault.String(), "cannot be reached"), "what answers is reached")
