@@ -204,7 +204,7 @@ func noHandshake(err error) bool {
 }
 
 // namedKey finds the key that an error of type names.
-var namedKey = regexp.MustCompile(`WRONGTYPE key (relay:\S{1,300})`)
+var namedKey = regexp.MustCompile(`\bkey (relay:\S{1,300}) holds `)
 
 // Describe says for operators why a call failed with err, and what to do. It names the key where the server did, but no
 // value of a level, which a sender chose.

@@ -136,6 +136,7 @@ func TestEveryFaultHasWords(t *testing.T) {
 		lua.Describe(answer("OOM command not allowed, s3cret")))
 	require.Contains(t, lua.Describe(answer("WRONGTYPE key relay:{alerts}:ledger:alerts holds string")), "relay:{alerts}:ledger:alerts;")
 	require.Contains(t, lua.Describe(answer("WRONGTYPE key relay:{a}:limit:gcra:category:alerts:what-a-sender-wrote holds string")), "relay:{a}:limit:gcra:category:alerts:…;")
+	require.Contains(t, lua.Describe(fmt.Errorf("the key relay:{a}:seen:a holds a string where the relay keeps a zset; nothing was written: %w", answer("WRONGTYPE x"))), ", relay:{a}:seen:a;")
 	require.Empty(t, lua.Describe(errors.New("another")))
 }
 
