@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -27,11 +28,17 @@ func readFile(path string, cfg *Config) []error {
 		return []error{faultf(path, "cannot be read: %s", quoted.ReplaceAllString(err.Error(), "`…`"))}
 	}
 	settings := v.AllSettings()
+	if len(settings) == 0 {
+		return []error{faultf(path, "is empty; list the channels in it, or name no file")}
+	}
 	channels, hasChannels := settings["channels"]
 	delete(settings, "channels")
 	faults := decode(settings, cfg, path+": ")
 	faults = append(faults, readSecretFiles(cfg.secrets(), func(name string) string { return path + ": " + name }, isSet(settings))...)
 	if !hasChannels {
+		if os.Getenv(prefix+"CHANNELS") == "" { // a file that was cut off must not make a relay of one default channel
+			faults = append(faults, faultf(path+": channels", "is missing; list the channels there, or in %sCHANNELS", prefix))
+		}
 		return faults
 	}
 	list, ok := channels.([]any)

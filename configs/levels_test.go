@@ -101,9 +101,9 @@ func TestRedisTopologies(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{[]string{"host:1"}, 2, "u", "wins", true}, []any{opts.Addrs, opts.DB, opts.Username, opts.Password, opts.TLSConfig != nil})
 	bad(t, "redis_url: redis://x\nredis_addrs: [a:1, b:1]\nreplicas: -1\nredis_wait_replicas: -1\nredis_timeout: 0s\n", nil,
-		"redis_addrs and redis_url are both set", "redis_addrs names several servers", "replicas is -1", "redis_wait_replicas is -1", "redis_timeout is 0s")
-	bad(t, "redis_cluster: true", nil, "redis_addrs is needed")
-	bad(t, "redis_addrs: [nonsense]\nredis_cluster: true\nredis_master_name: m\n", nil, "redis_addrs[0] is", "redis_master_name and redis_cluster are both set")
+		"redis_addrs and redis_url are both set", "redis_addrs names several servers", "replicas is -1", "redis_wait_replicas is -1", "redis_timeout is 0s", "channels is missing")
+	bad(t, "redis_cluster: true", nil, "redis_addrs is needed", "channels is missing")
+	bad(t, "redis_addrs: [nonsense]\nredis_cluster: true\nredis_master_name: m\n", nil, "redis_addrs[0] is", "redis_master_name and redis_cluster are both set", "channels is missing")
 }
 
 func TestTheEngineMulti(t *testing.T) {

@@ -85,6 +85,9 @@ var typesSource string
 //go:embed hold.lua
 var holdSource string
 
+//go:embed memory.lua
+var memorySource string
+
 // The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
 var (
 	Admit      = redis.NewScript(admitSource)
@@ -111,4 +114,5 @@ var (
 	Mute       = redis.NewScript(muteSource)
 	Hold       = redis.NewScript(holdSource)
 	Types      = redis.NewScript(typesSource)
+	Memory     = redis.NewScript(memorySource)
 )

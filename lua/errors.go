@@ -12,6 +12,7 @@ import (
 var refusals = []string{
 	"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "MOVED ", "ASK ", "NOREPLICAS ", "OOM ",
 	"MISCONF ", "NOAUTH ", "NOPERM ", "WRONGPASS ", "BUSY ",
+	"DENIED ", "ERR max number of clients reached", "ERR DB index is out of range", "ERR SELECT is not allowed in cluster mode", "ERR Protocol error: unauthenticated ",
 }
 
 // NotSent tells whether a call that failed with err certainly was not carried out: no connection was made, or
@@ -26,5 +27,5 @@ func NotSent(err error) bool {
 		return false
 	}
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout)
+	return errors.As(err, &op) && op.Op == "dial" || noHandshake(err) || errors.Is(err, redis.ErrPoolTimeout)
 }

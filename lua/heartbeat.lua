@@ -26,7 +26,10 @@ end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-redis.call('GET', epoch) -- another type fails here, and not half-way
+redis.call('ZCARD', alive) -- another type fails here, and not half-way
+redis.call('GET', epoch)
+-- First what a server without memory refuses: once a script has written, it may go on, and would hide that.
+redis.call('SET', epoch, ARGV[3], 'PX', epoch_ms, 'NX')
 redis.call('ZREMRANGEBYSCORE', alive, '-inf', int(now - keep))
 if ARGV[4] == '1' then
   redis.call('ZREM', alive, replica)
@@ -34,6 +37,5 @@ elseif replica ~= '' then
   redis.call('ZADD', alive, int(now), replica)
 end
 redis.call('PEXPIRE', alive, int(math.ceil(keep / 1000)))
-redis.call('SET', epoch, ARGV[3], 'PX', epoch_ms, 'NX')
 redis.call('PEXPIRE', epoch, epoch_ms)
 return { now, redis.call('ZCARD', alive), redis.call('GET', epoch) }

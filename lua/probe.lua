@@ -18,6 +18,7 @@ local function call(...)
 end
 
 call('TIME')
+call('INFO', 'memory')
 call('ZADD', zset, 1, 'a')
 call('ZCARD', zset)
 call('ZCOUNT', zset, 0, 1)

@@ -42,26 +42,28 @@ func (s *Status) Health() ratelimit.Health {
 	return s.outages.Health()
 }
 
-// Away lists the channels that are decided without Redis now, with the policy of each: those of which that is
+// Away lists the channels that are decided without Redis now, with the policy of each and why: those of which that is
 // known, or all when Redis does not answer.
-func (s *Status) Away(ctx context.Context) map[string]ratelimit.Policy {
-	away := map[string]ratelimit.Policy{}
+func (s *Status) Away(ctx context.Context) map[string]ratelimit.AwayStatus {
+	away := map[string]ratelimit.AwayStatus{}
 	for _, ch := range s.Health().Away {
 		if !strings.Contains(ch.Channel, "~") { // a lane
-			away[ch.Channel] = ch.Policy
+			away[ch.Channel] = ch
 		}
 	}
-	if s.Ping(ctx) == nil {
+	err := s.Ping(ctx)
+	if err == nil {
 		return away
 	}
 	for _, ch := range s.channels {
 		if ch.Lane {
 			continue
 		}
-		away[ch.Name] = ratelimit.PolicyClosed
+		known := ratelimit.AwayStatus{Channel: ch.Name, Policy: ratelimit.PolicyClosed, Why: ratelimit.Describe(err)}
 		if s.outages != nil {
-			away[ch.Name] = s.outages.PolicyOf(ch.scope())
+			known.Policy = s.outages.PolicyOf(ch.scope())
 		}
+		away[ch.Name] = known
 	}
 	return away
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"slackrelay/lua"
 )
 
 // Health is how a limiter stands, for people and probes.
@@ -20,6 +22,7 @@ type AwayStatus struct {
 	Channel string
 	Policy  Policy // the one in effect
 	Since   time.Time
+	Why     string // for operators
 }
 
 // Health tells how the limiter stands.
@@ -30,7 +33,7 @@ func (s *Shared) Health() Health {
 			continue
 		}
 		ch.outage.mu.Lock()
-		h.Away = append(h.Away, AwayStatus{Channel: ch.scope.Channel, Policy: ch.effective(), Since: ch.outage.since})
+		h.Away = append(h.Away, AwayStatus{Channel: ch.scope.Channel, Policy: ch.effective(), Since: ch.outage.since, Why: lua.Describe(ch.outage.why())})
 		ch.outage.mu.Unlock()
 		h.Up = false
 	}
@@ -42,10 +45,9 @@ func (s *Shared) PolicyOf(scope Scope) Policy { return s.channel(scope).effectiv
 
 // Run says that this process lives, until ctx ends.
 func (s *Shared) Run(ctx context.Context) {
+	var before lua.Fault
 	for {
-		if err := s.beat(ctx); err != nil { // each channel has its own breaker, which says what it means
-			s.opts.Logger.DebugContext(ctx, "no heartbeat", "error", err)
-		}
+		before = s.tellFault(ctx, before, s.beat(ctx))                      // each channel has its own breaker, which says what it means
 		if sleep(ctx, s.opts.Heartbeat-rand.N(s.opts.Heartbeat/4)) != nil { //nolint:gosec // jitter is no secret
 			return
 		}

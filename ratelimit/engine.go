@@ -18,6 +18,8 @@ type engine interface {
 	// heartbeat says that a replica lives, or ended, and returns how many do, and a text that changes only
 	// where the engine lost its data.
 	heartbeat(ctx context.Context, beat beat) (alive int64, epoch string, err error)
+	// memory is how many bytes are used where a channel is kept, and how many may be; 0 = as many as there are.
+	memory(ctx context.Context, scope Scope) (used, most int64, err error)
 }
 
 // beat is a sign of life.

@@ -26,12 +26,12 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 	defer ch.outage.deciding.RUnlock()
 	policy := ch.effective()
 	if policy != PolicyLocal && policy != PolicyOpen {
-		return nil, fmt.Errorf("%w: %w: Redis is away, and the channel is closed meanwhile", ErrUnavailable, errNotSent)
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: the channel is closed while Redis does not serve", ErrUnavailable, errNotSent))
 	}
 	decisions := make([]Decision, len(requests))
 	places := ch.remembered.unknown(requests, ch.opts.Now(), ch.opts.Dedupe)
 	if len(places) > 0 && ch.outage.full(&ch.journals) {
-		return nil, fmt.Errorf("%w: %w: Redis is away, and as much was admitted meanwhile as is kept", ErrUnavailable, errNotSent)
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: as much was admitted without Redis as is kept", ErrUnavailable, errNotSent))
 	}
 	a, err := ch.decideAlone(ctx, policy, pick(requests, places))
 	if err != nil {

@@ -50,10 +50,13 @@ type outage struct {
 	deciding sync.RWMutex
 	away     atomic.Bool
 	notSent  atomic.Bool // the last call certainly was not carried out
+	relapses atomic.Int32
+	failure  atomic.Pointer[error] // of the last call that failed: why it is away
 
 	mu      sync.Mutex
 	since   time.Time
-	share   int64 // replicas that the limits are divided among
+	back    time.Time // when the outage before ended
+	share   int64     // replicas that the limits are divided among
 	use     map[string]use
 	seeded  map[string]bool
 	journal []journaled
@@ -162,6 +165,7 @@ func (b *breaker) call(f func() (answer, error)) (answer, error) {
 	a, err := b.circuit.Execute(func() (answer, error) {
 		a, err := f()
 		b.outage.notSent.Store(errors.Is(err, errNotSent))
+		b.outage.learnFailure(err)
 		return a, err
 	})
 	if (errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)) && !b.outage.down() {
@@ -172,7 +176,11 @@ func (b *breaker) call(f func() (answer, error)) (answer, error) {
 
 // probe tries Redis once, if it is time to.
 func (b *breaker) probe(f func() error) error {
-	_, err := b.circuit.Execute(func() (answer, error) { return answer{}, f() })
+	_, err := b.circuit.Execute(func() (answer, error) {
+		err := f()
+		b.outage.learnFailure(err)
+		return answer{}, err
+	})
 	return err
 }
 
@@ -180,11 +188,13 @@ func (b *breaker) probe(f func() error) error {
 func (ch *channel) goDown() {
 	ch.outage.mu.Lock()
 	ch.outage.since, ch.outage.share = ch.opts.Now(), ch.replicas()
+	ch.outage.countRelapse()
 	clear(ch.outage.seeded)
 	ch.outage.mu.Unlock()
 	ch.outage.away.Store(true)
 	ch.closed.clear()
-	ch.opts.Logger.Error("going on without Redis", "channel", ch.scope.Channel, "policy", ch.effective(), "replicas", ch.replicas())
+	ch.opts.Logger.Error("going on without Redis", "channel", ch.scope.Channel, "policy", ch.effective(), "replicas", ch.replicas(),
+		"why", lua.Describe(ch.outage.why()), "error", ch.outage.why())
 	ch.inBackground(ch.recover)
 }
 
@@ -201,6 +211,9 @@ func (ch *channel) failed(ctx context.Context, requests []Request, err error) ([
 	}
 	if !unheard {
 		ch.doubt(requests)
+	}
+	if lua.FaultOf(err) == "" { // the breaker's own
+		err = ch.outage.because(err)
 	}
 	if !errors.Is(err, ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)

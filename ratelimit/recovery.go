@@ -12,7 +12,8 @@ import (
 
 // recover tries Redis until it is back.
 func (ch *channel) recover(ctx context.Context) {
-	for sleep(ctx, ch.opts.ProbeEvery-rand.N(ch.opts.ProbeEvery/2)) == nil { //nolint:gosec // jitter is no secret
+	every := ch.outage.probeEvery(ch.opts.ProbeEvery)
+	for sleep(ctx, every-rand.N(every/2)) == nil { //nolint:gosec // jitter is no secret
 		if ch.breaker.probe(func() error { return ch.comeBack(ctx) }) == nil {
 			return
 		}
@@ -28,6 +29,9 @@ func (ch *channel) comeBack(ctx context.Context) error {
 	readable, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
 	defer cancel()
 	if _, err := ch.engine.Report(readable, ch.scope); err != nil { // and so can be the shard of the channel
+		return err
+	}
+	if err := ch.roomy(readable); err != nil { // and what an admission writes, which is more than the beat
 		return err
 	}
 	if ch.opts.Unsent != nil {
@@ -53,6 +57,7 @@ func (ch *channel) comeBack(ctx context.Context) error {
 	since := ch.outage.since
 	ch.journals.Add(-ch.outage.bytes)
 	ch.outage.bytes = 0
+	ch.outage.back = ch.opts.Now()
 	ch.outage.mu.Unlock()
 	ch.local.forget(ch.scope, levels)
 	ch.outage.notSent.Store(false)

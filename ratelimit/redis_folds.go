@@ -91,6 +91,19 @@ func (r *Redis) heartbeat(ctx context.Context, b beat) (alive int64, epoch strin
 	return numbers[1], epoch, nil
 }
 
+// memory implements [engine].
+func (r *Redis) memory(ctx context.Context, scope Scope) (used, most int64, err error) {
+	reply, err := run(ctx, r.scripter, lua.Memory, []string{scope.keys().Ledger()}, nil)
+	if err != nil {
+		return 0, 0, fmt.Errorf("memory of channel %s: %w", scope.Channel, err)
+	}
+	numbers, err := integers(reply)
+	if err != nil || len(numbers) != 2 {
+		return 0, 0, fmt.Errorf("memory of channel %s: %w: reply of %d values: %w", scope.Channel, ErrUnavailable, len(reply), err)
+	}
+	return numbers[0], numbers[1], nil
+}
+
 // Warming implements [Limiter].
 func (r *Redis) Warming(ctx context.Context, scope Scope, tiers []Tier) ([]time.Duration, error) {
 	args := make([]any, 0, 2*len(tiers))

@@ -14,6 +14,7 @@ import (
 
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 )
 
 // The dashboard is embedded: it needs no build, and asks for nothing from elsewhere. lit-html draws it, uPlot its chart.
@@ -56,17 +57,22 @@ type seen struct {
 
 // shared is how the state that replicas share stands.
 type shared struct {
-	Redis    string `json:"redis"` // "up", "away", or "none" where all is in memory
+	Redis    string `json:"redis"`         // "up", "away", or "none" where all is in memory
+	Why      string `json:"why,omitempty"` // it is away
 	Replicas int64  `json:"replicas"`
 }
 
 func (s *Server) shared(ctx context.Context) shared {
-	state := shared{Redis: "up", Replicas: s.opts.Status.Health().Replicas}
-	switch {
-	case !s.opts.Status.Durable():
+	health := s.opts.Status.Health()
+	state := shared{Redis: "up", Replicas: health.Replicas}
+	if !s.opts.Status.Durable() {
 		state.Redis = "none"
-	case s.opts.Status.Ping(ctx) != nil:
-		state.Redis = "away"
+		return state
+	}
+	if err := s.opts.Status.Ping(ctx); err != nil {
+		state.Redis, state.Why = "away", ratelimit.Describe(err)
+	} else if len(health.Away) > 0 {
+		state.Redis, state.Why = "away", health.Away[0].Why
 	}
 	return state
 }

@@ -72,7 +72,7 @@ func (s *Server) handle(f handlerFunc) http.Handler {
 		if err == nil {
 			return
 		}
-		reply := replyTo(err)
+		reply := s.replyTo(r, err)
 		status := statuses[reply.Code]
 		switch status {
 		case http.StatusUnauthorized:
@@ -93,13 +93,8 @@ func replyTo(err error) *events.InputError {
 		return input
 	case errors.Is(err, pipeline.ErrUnknownChannel):
 		return &events.InputError{Code: unknownChannel, Message: "no such channel"}
-	case errors.Is(err, silence.ErrUnavailable):
-		return &events.InputError{Code: unavailable, Message: "Redis cannot be reached; the silences that are known hold on meanwhile"}
-	case errors.Is(err, ratelimit.ErrUnavailable):
-		return &events.InputError{
-			Code:    unavailable,
-			Message: "Redis cannot be reached, so not all of this was stored, or read; send it again, what was stored answers duplicate",
-		}
+	case errors.Is(err, silence.ErrUnavailable), errors.Is(err, ratelimit.ErrUnavailable):
+		return &events.InputError{Code: unavailable, Message: notStored(err)}
 	default:
 		return &events.InputError{Code: internal, Message: "something went wrong in the relay; its log says what"}
 	}

@@ -70,20 +70,23 @@ func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.Chan
 	return ready, status
 }
 
-func takesIn(policy ratelimit.Policy) bool { return policy != ratelimit.PolicyClosed }
+func takesIn(away ratelimit.AwayStatus) bool { return away.Policy != ratelimit.PolicyClosed }
 
-// awayReasons say which channels go on without Redis, and how.
-func awayReasons(away map[string]ratelimit.Policy) []string {
-	var reasons []string
+// awayReasons say why Redis does not serve, and which channels go on without it, and how.
+func awayReasons(away map[string]ratelimit.AwayStatus) []string {
+	var causes, reasons []string
 	for _, channel := range slices.Sorted(maps.Keys(away)) {
-		switch policy := away[channel]; policy {
+		if why := away[channel].Why; why != "" && !slices.Contains(causes, why) {
+			causes = append(causes, why)
+		}
+		switch policy := away[channel].Policy; policy {
 		case ratelimit.PolicyClosed:
-			reasons = append(reasons, "Redis is away: channel "+channel+" takes nothing in (closed)")
+			reasons = append(reasons, "channel "+channel+" takes nothing in without Redis (closed)")
 		default:
-			reasons = append(reasons, "Redis is away: channel "+channel+" goes on without it ("+string(policy)+"), and what it admits is not durable")
+			reasons = append(reasons, "channel "+channel+" goes on without Redis ("+string(policy)+"), and what it admits is not durable")
 		}
 	}
-	return reasons
+	return append(causes, reasons...)
 }
 
 // stoppedChannels says which channels send nothing, and why. A channel that waits as Slack asked, or for its share of what

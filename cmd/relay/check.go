@@ -43,6 +43,9 @@ func check(cmd *cobra.Command, flags configs.Flags) error {
 		return err
 	}
 	var effective bytes.Buffer
+	if address := loaded.Config.RedisAddress(); address != "" {
+		fmt.Fprintf(&effective, "# Redis: %s\n", address)
+	}
 	encoder := yaml.NewEncoder(&effective)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(loaded.Config); err != nil {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -122,13 +121,18 @@ func (o *opsOptions) do(ctx context.Context, method, path string, wanted any) (*
 	return response, nil
 }
 
+// refusal is an error reply of the API.
+type refusal struct{ code, message string }
+
+func (r *refusal) Error() string { return r.code + ": " + r.message }
+
 // refusalOf is an error of the relay, as it said it.
 func refusalOf(response *http.Response, body []byte) error {
-	var refusal struct {
+	var answer struct {
 		Error struct{ Code, Message string }
 	}
-	if json.Unmarshal(body, &refusal) == nil && refusal.Error.Message != "" {
-		return errors.New(refusal.Error.Code + ": " + refusal.Error.Message)
+	if json.Unmarshal(body, &answer) == nil && answer.Error.Message != "" {
+		return &refusal{answer.Error.Code, answer.Error.Message}
 	}
 	return fmt.Errorf("the reply was %s; is that a relay?", response.Status)
 }

@@ -73,7 +73,7 @@ func runOutage(t *testing.T, policy string, slack *fakeslack.Server, redisArgs .
 	for _, replica := range run.replicas {
 		status, answer := request(t, http.MethodGet, replica.ops+"/readyz", "", nil)
 		require.Equal(t, policy == "closed", status == http.StatusServiceUnavailable, "%s", answer)
-		require.Contains(t, string(answer), "Redis is away: channel alerts")
+		require.Contains(t, string(answer), "Redis cannot be reached")
 		require.Equal(t, "0", replica.metric(t, "relay_redis_up"))
 		require.Equal(t, "1", replica.metric(t, `relay_channel_fallback{channel="alerts",policy="`+policy+`"}`))
 		require.EqualValues(t, policy, replica.status(t, "alerts").State.Fallback)

@@ -277,7 +277,8 @@ func TestTheDashboardWithoutRedis(t *testing.T) {
 	b.shows(t, "Redis up")
 	redis.Kill()
 	b.shows(t, "Redis away")
-	b.shows(t, "channel alerts goes on without it (local)")
+	b.shows(t, "channel alerts goes on without Redis (local)")
+	b.shows(t, "Redis cannot be reached; check that it runs")
 	redis.Up()
 	b.shows(t, "Redis up")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"slackrelay/configs"
+	"slackrelay/pipeline"
 	"slackrelay/server"
 )
 
@@ -142,7 +143,9 @@ func (l *reloader) reload(ctx context.Context, asked bool) {
 	var restart []string
 	if err == nil {
 		restart = loaded.Config.KeepWhatNeedsRestart(l.relay.started)
-		if faults := loaded.Config.Validate(); len(faults) > 0 { // with what is kept
+		faults, lost := loaded.Config.Follow(l.relay.current.Load().cfg)
+		loaded.Warnings = append(loaded.Warnings, lost...)
+		if faults = append(loaded.Config.Validate(), faults...); len(faults) > 0 { // with what is kept
 			err = &configs.InvalidError{Faults: faults}
 		}
 	}
@@ -180,13 +183,22 @@ func (l *reloader) replace(ctx context.Context, g *generation) {
 	}
 	l.task.stop() //nolint:errcheck // it answers none
 	l.start(ctx)
-	for _, name := range before.status.Channels() {
-		if slices.Contains(g.status.Channels(), name) {
+	l.sayWhatIsGone(ctx, before.status, g.status.Channels())
+}
+
+// sayWhatIsGone names the channels that are no longer configured: their senders are refused, and what waits in them stays.
+func (l *reloader) sayWhatIsGone(ctx context.Context, before *pipeline.Status, now []string) {
+	for _, name := range before.Channels() {
+		if slices.Contains(now, name) {
 			continue
 		}
-		if status, err := before.status.Channel(ctx, name); err == nil && status.Ledger.Pending > 0 {
-			l.relay.log.WarnContext(ctx, "a channel was taken away while messages wait in it; they are kept until it is back", "channel", name, "messages", status.Ledger.Pending)
+		const said = "a channel was taken away: its webhooks are answered 404, and messages that wait in it are kept until it is back"
+		status, err := before.Channel(ctx, name)
+		if err != nil {
+			l.relay.log.WarnContext(ctx, said, "channel", name, "messages", "unknown", "error", err)
+			continue
 		}
+		l.relay.log.WarnContext(ctx, said, "channel", name, "messages", status.Ledger.Pending)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"slackrelay/configs"
-	"slackrelay/ratelimit"
 	"slackrelay/server"
 )
 
@@ -72,44 +71,6 @@ func serve(ctx context.Context, flags configs.Flags, cmd *cobra.Command) error {
 	return r.serve(ctx, public, ops)
 }
 
-// probeTimeout bounds one look at Redis.
-const probeTimeout = 2 * time.Second
-
-// probe looks at Redis before it is relied on. One that is away may come: it is looked at again until it does.
-func (r *relay) probe(ctx context.Context) error {
-	if r.redis == nil {
-		return nil
-	}
-	err := r.probeOnce(ctx)
-	if err == nil || errors.Is(err, ratelimit.ErrUnsuitable) {
-		return err
-	}
-	r.log.WarnContext(ctx, "redis cannot be reached yet", "error", err)
-	go func() {
-		for err != nil && ctx.Err() == nil && !errors.Is(err, ratelimit.ErrUnsuitable) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(probeTimeout):
-				err = r.probeOnce(ctx)
-			}
-		}
-		if errors.Is(err, ratelimit.ErrUnsuitable) {
-			r.log.ErrorContext(ctx, "this redis cannot be used", "error", err)
-		}
-	}()
-	return nil
-}
-
-func (r *relay) probeOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	warnings, err := ratelimit.Probe(ctx, r.redis)
-	for _, warning := range warnings {
-		r.log.WarnContext(ctx, "redis", "warning", warning)
-	}
-	return err
-}
-
 // listen opens both listeners before anything else starts, so that a taken port fails at once.
 func (r *relay) listen(ctx context.Context) (public, ops net.Listener, err error) {
 	var lc net.ListenConfig
@@ -148,7 +109,7 @@ func (r *relay) serve(ctx context.Context, public, ops net.Listener) error {
 		return server.Serve(ctx, ops, r.serveCurrent(func(g *generation) http.Handler { return g.ops }), r.opsOptions())
 	})
 	r.log.InfoContext(ctx, "relay started", "listen", public.Addr(), "ops_listen", ops.Addr(),
-		"channels", r.status().Channels(), "durable", r.status().Durable(), "version", versionText())
+		"channels", r.status().Channels(), "durable", r.status().Durable(), "redis", r.started.RedisAddress(), "version", versionText())
 
 	var failed error
 	select {

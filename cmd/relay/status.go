@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,8 +51,10 @@ func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
 	}
 	for {
 		var screen bytes.Buffer
-		if err := o.show(ctx, &screen); err != nil {
-			return err
+		err := o.show(ctx, &screen)
+		if err != nil && screen.Len() > 0 && o.watch { // the relay answers, and may read its channels again soon
+			fmt.Fprintln(&screen, err)
+			err = nil
 		}
 		if o.watch && isTerminal(plainly(out)) {
 			fmt.Fprint(plainly(out), "\x1b[H\x1b[2J") // the top of an empty screen
@@ -59,8 +62,8 @@ func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
 		if _, err := plainly(out).Write(screen.Bytes()); err != nil { // with its colours; what others wrote is cleaned in it
 			return fmt.Errorf("print: %w", err)
 		}
-		if !o.watch {
-			return nil
+		if err != nil || !o.watch {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -97,11 +100,14 @@ type readiness struct {
 
 func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 	status, err := o.read(ctx)
-	if err != nil {
+	if err != nil && status.Ready.Status == "" {
 		return err
 	}
 	if o.json {
-		return printJSON(out, status)
+		return errors.Join(err, printJSON(out, status))
+	}
+	if err != nil { // what can be said without the channels
+		return errors.Join(err, showReady(out, status.Ready))
 	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "CHANNEL\tUSED\tRECEIVED\tSENT\tDROPPED\tWAITING\tDEAD\tSTATE")
@@ -123,12 +129,23 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 		}
 	}
 	o.showRefused(out, status.Refused)
-	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[status.Ready.Status]
+	return showReady(out, status.Ready)
+}
+
+// showReady says how the relay stands as a whole, and why, a reason a line.
+func showReady(out io.Writer, ready readiness) error {
+	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[ready.Status]
 	if paint == nil {
 		paint = color.New(color.FgRed)
 	}
-	_, err = fmt.Fprintln(out, strings.TrimSpace("\n"+paint.Sprint(status.Ready.Status)+"  "+cleaned(strings.Join(status.Ready.Reasons, "; "))))
-	return err
+	under, reasons := "\n"+strings.Repeat(" ", len(ready.Status)+2), make([]string, len(ready.Reasons))
+	for i, reason := range ready.Reasons {
+		reasons[i] = cleaned(reason)
+	}
+	if _, err := fmt.Fprintln(out, strings.TrimSpace(paint.Sprint(ready.Status)+"  "+strings.Join(reasons, under))); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
 }
 
 // showRefused says what came and was not let in: no ledger counts it.
@@ -178,15 +195,21 @@ func shortly(d time.Duration) string {
 }
 
 func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
-	var status relayStatus
+	status := relayStatus{Channels: []pipeline.ChannelStatus{}}
+	var failed error
 	if o.channel != "" {
 		var one pipeline.ChannelStatus
-		if err := o.call(ctx, http.MethodGet, "", &one); err != nil {
-			return status, err
-		}
+		failed = o.call(ctx, http.MethodGet, "", &one)
 		status.Channels = []pipeline.ChannelStatus{one}
-	} else if err := o.ask(ctx, http.MethodGet, "/channels", nil, &status); err != nil {
-		return status, err
+	} else {
+		failed = o.ask(ctx, http.MethodGet, "/channels", nil, &status)
+	}
+	var refused *refusal
+	if failed != nil && (!errors.As(failed, &refused) || refused.code != "unavailable") {
+		return status, failed
+	}
+	if failed != nil {
+		status.Channels = []pipeline.ChannelStatus{}
 	}
 	if err := o.ask(ctx, http.MethodGet, "/refusals", nil, &status.Refused); err != nil {
 		return status, err
@@ -200,5 +223,5 @@ func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 		return status, fmt.Errorf("read the reply: %w", err)
 	}
 	status.Ready.Status = cmp.Or(status.Ready.Status, "unknown")
-	return status, nil
+	return status, failed
 }

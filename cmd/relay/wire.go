@@ -123,6 +123,7 @@ func (r *relay) openEngines(cfg configs.Config, around surroundings) error {
 	client := redis.NewUniversalClient(redisOptions)
 	r.redis, r.close = client, client.Close
 	registerPool(r.registry, client.PoolStats)
+	registerFaults(r.registry, client)
 	r.silencer = silence.New(silence.Options{Store: silence.NewRedis(client), Logger: r.log})
 	r.onRedis(cfg, lua.NewConn(client, cfg.RedisWaitReplicas), opts)
 	return nil

@@ -192,7 +192,7 @@ function detail() {
 // outside is how Redis and Slack stand.
 function outside({ shared, channels }) {
   const waiting = channels.filter((c) => c.state.paused_until).length;
-  return html`Redis <b class=${{ up: 'good', away: 'bad' }[shared.redis] || 'warn'}>${shared.redis}</b> · ${shared.replicas === 1 ? '1 replica' : count(shared.replicas) + ' replicas'}
+  return html`Redis <b class=${{ up: 'good', away: 'bad' }[shared.redis] || 'warn'} title=${shared.why || nothing}>${shared.redis}</b> · ${shared.replicas === 1 ? '1 replica' : count(shared.replicas) + ' replicas'}
     · Slack <b class=${waiting || state.detail.shown ? 'warn' : 'good'}>${waiting ? `waits in ${waiting} of ${channels.length}` : state.detail.shown ? 'none: shown below' : 'ok'}</b>`;
 }
 

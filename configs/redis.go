@@ -1,0 +1,57 @@
+package configs
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// RedisAddress says which Redis is used: scheme, host, port and database of redis_url, or redis_addrs and what they are. It
+// holds neither user nor password; "" = none is used.
+func (c *Config) RedisAddress() string {
+	addrs := strings.Join(c.RedisAddrs, ", ")
+	switch {
+	case c.RedisURL != "":
+		return address(string(c.RedisURL))
+	case addrs == "":
+		return ""
+	case c.RedisCluster:
+		return addrs + " (Cluster)"
+	case c.RedisMasterName != "":
+		return addrs + " (Sentinels of " + c.RedisMasterName + ")"
+	default:
+		return addrs
+	}
+}
+
+// address is what may be shown of redis_url. A password with characters that end a host's name may be read as something
+// else: what is not certain is not shown.
+func address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Fragment != "" || u.RawFragment != "" || u.User == nil && strings.Contains(text, "@") {
+		return masked
+	}
+	opts, err := redis.ParseURL(text)
+	if err != nil || strings.Contains(u.RawQuery, "@") || strings.Contains(u.Path, "@") {
+		return masked
+	}
+	if u.Scheme == "unix" {
+		return fmt.Sprintf("unix://%s, database %d", u.Path, opts.DB)
+	}
+	return fmt.Sprintf("%s://%s/%d", u.Scheme, opts.Addr, opts.DB)
+}
+
+// RedisFault is a Redis that cannot be used as it is configured, and why.
+func (c *Config) RedisFault(why string, err error) error {
+	setting := "redis_url"
+	if c.RedisURL == "" {
+		setting = "redis_addrs"
+	}
+	fault := faultf(setting, "%s: %v", c.RedisAddress(), err)
+	if why != "" {
+		fault = faultf(setting, "%s: %s (%v)", c.RedisAddress(), why, err)
+	}
+	return &InvalidError{Faults: []error{fault}}
+}
