@@ -59,39 +59,39 @@ func (m *Memory) Claim(_ context.Context, channel Channel, terms Terms, look boo
 }
 
 // Ack implements [Outbox].
-func (m *Memory) Ack(_ context.Context, channel Channel, number int64, receipt Receipt) error {
-	return m.settle("settle delivered", channel, number, "delivered", func(tx *memstore.Tx, _ *memstore.Entry) {
+func (m *Memory) Ack(_ context.Context, channel Channel, entry Entry, receipt Receipt) error {
+	return m.settle(channel, entry, "delivered", func(tx *memstore.Tx, _ *memstore.Entry) {
 		posted := memstore.Look[memstore.Posted](tx, channel.keys().Posted())
-		if record := posted.Record(number); record != nil {
+		if record := posted.Record(entry.Number); record != nil {
 			record.TS, record.Channel, record.Shown = receipt.TS, receipt.Channel, true
 		}
 	})
 }
 
 // Bury implements [Outbox].
-func (m *Memory) Bury(_ context.Context, channel Channel, number int64, death Death) error {
-	return m.settle("settle failed", channel, number, "failed", func(tx *memstore.Tx, entry *memstore.Entry) {
+func (m *Memory) Bury(_ context.Context, channel Channel, entry Entry, death Death) error {
+	return m.settle(channel, entry, "failed", func(tx *memstore.Tx, kept *memstore.Entry) {
 		dead := memstore.Value[deadLetters](tx, channel.keys().Dead())
 		dead.next++
 		dead.letters = append(dead.letters, DeadLetter{
-			ID: fmt.Sprintf("%d-%d", tx.Now/1000, dead.next), At: tx.Time, Number: number, Kind: entry.Kind, Payload: entry.Payload,
-			Reason: death.Reason, Answer: death.Answer, Attempts: entry.Attempts,
+			ID: fmt.Sprintf("%d-%d", tx.Now/1000, dead.next), At: tx.Time, Number: kept.Number, Kind: kept.Kind, Payload: kept.Payload,
+			Reason: death.Reason, Answer: death.Answer, Attempts: kept.Attempts,
 		})
 		if over := len(dead.letters) - int(m.opts.DeadLetters); over > 0 {
 			dead.letters = dead.letters[over:]
 		}
 		if death.Copy != nil {
-			memstore.Value[memstore.Outbox](tx, death.Copy.keys().Outbox()).Put(tx.Now, tx.Now, KindCopy, entry.Payload)
+			memstore.Value[memstore.Outbox](tx, death.Copy.keys().Outbox()).Put(tx.Now, tx.Now, KindCopy, kept.Payload)
 		}
 		if !death.Shown {
-			memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(number)
+			memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(kept.Number)
 		}
 	})
 }
 
 // Expire implements [Outbox].
 func (m *Memory) Expire(_ context.Context, channel Channel, entry Entry, noted map[string]int64) error {
-	return m.settleAt("settle expired", channel, entry.Number, entry.At, "expired", func(tx *memstore.Tx, _ *memstore.Entry) {
+	return m.settle(channel, entry, "expired", func(tx *memstore.Tx, _ *memstore.Entry) {
 		memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(entry.Number)
 		if len(noted) > 0 {
 			memstore.Value[memstore.Digest](tx, channel.keys().Digest()).Note(tx.Now, noted)
@@ -100,51 +100,60 @@ func (m *Memory) Expire(_ context.Context, channel Channel, entry Entry, noted m
 }
 
 // Drop implements [Outbox].
-func (m *Memory) Drop(_ context.Context, channel Channel, number int64) error {
+func (m *Memory) Drop(_ context.Context, channel Channel, entry Entry) error {
 	isMessage := false
 	m.store.Do(func(tx *memstore.Tx) {
-		found, extra := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Find(number)
+		found, extra := find(tx, channel, entry)
 		isMessage = found != nil && !extra
 	})
 	if isMessage {
 		return fmt.Errorf("settle gone in channel %s: a message is never just gone", channel.Name)
 	}
-	return m.settle("settle gone", channel, number, "gone", func(*memstore.Tx, *memstore.Entry) {})
+	return m.settle(channel, entry, "gone", func(*memstore.Tx, *memstore.Entry) {})
 }
 
-// settle takes an entry out and counts it, then runs f.
-func (m *Memory) settle(verb string, channel Channel, number int64, result string, f func(tx *memstore.Tx, entry *memstore.Entry)) error {
-	return m.settleAt(verb, channel, number, 0, result, f)
+// find is what waits under the name of an entry, and whether it is an extra; nil = it is gone.
+func find(tx *memstore.Tx, channel Channel, entry Entry) (found *memstore.Entry, extra bool) {
+	found, extra = memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Find(entry.Number)
+	if found == nil || found.At != entry.At {
+		return nil, false
+	}
+	return found, extra
 }
 
-// settleAt is settle for an entry that was admitted at a time; 0 = at any.
-func (m *Memory) settleAt(verb string, channel Channel, number, at int64, result string, f func(tx *memstore.Tx, entry *memstore.Entry)) error {
-	return m.fenced(verb, channel, func(tx *memstore.Tx, _ *lease) {
-		box := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox())
-		found, extra := box.Find(number)
-		if found == nil || at > 0 && found.At != at {
-			return
+// settle takes an entry out and counts it, then runs f. All but a delivery is refused where another claim followed.
+func (m *Memory) settle(channel Channel, entry Entry, result string, f func(tx *memstore.Tx, kept *memstore.Entry)) error {
+	return m.fenced("settle "+result, channel, func(tx *memstore.Tx, _ *lease) error {
+		found, extra := find(tx, channel, entry)
+		switch {
+		case found == nil:
+			return nil
+		case result != "delivered" && found.Attempts > entry.Attempts+1:
+			return ErrLeaseLost
 		}
-		entry := *found
-		box.Remove(number)
+		kept, counted := *found, result
+		memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Remove(kept.Number)
 		if extra {
-			result = entry.Kind + ":" + result
+			counted = kept.Kind + ":" + result
 		}
-		memstore.Value[memstore.Counts](tx, channel.keys().Ledger()).Add(result, 1)
-		memstore.Look[memstore.Backlog](tx, channel.Backlog).Leave(number)
-		f(tx, &entry)
+		memstore.Value[memstore.Counts](tx, channel.keys().Ledger()).Add(counted, 1)
+		memstore.Look[memstore.Backlog](tx, channel.Backlog).Leave(kept.Number)
+		f(tx, &kept)
+		return nil
 	})
 }
 
 // Retry implements [Outbox].
-func (m *Memory) Retry(_ context.Context, channel Channel, number int64, p Pausing) error {
-	return m.fenced("retry", channel, func(tx *memstore.Tx, held *lease) {
-		held.giveUp(m.opts.Owner)
-		box := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox())
-		entry, extra := box.Find(number)
-		if entry == nil {
-			return
+func (m *Memory) Retry(_ context.Context, channel Channel, named Entry, p Pausing) error {
+	return m.fenced("retry", channel, func(tx *memstore.Tx, held *lease) error {
+		entry, extra := find(tx, channel, named)
+		switch {
+		case entry == nil:
+			return nil
+		case entry.Attempts > named.Attempts+1:
+			return ErrLeaseLost
 		}
+		held.giveUp(m.opts.Owner)
 		if p.Fault {
 			entry.Faults++
 		}
@@ -159,8 +168,8 @@ func (m *Memory) Retry(_ context.Context, channel Channel, number int64, p Pausi
 		}
 		until := tx.Now + p.Wait.Microseconds()
 		if extra && p.Who == EntryWaits {
-			box.Postpone(number, until)
-			return
+			memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Postpone(named.Number, until)
+			return nil
 		}
 		pause := memstore.Value[memstore.Pause](tx, channel.keys().Pause())
 		switch {
@@ -169,6 +178,7 @@ func (m *Memory) Retry(_ context.Context, channel Channel, number int64, p Pausi
 		case until > max(tx.Now, pause.Until):
 			pause.Until, pause.Reason = until, p.Reason
 		}
+		return nil
 	})
 }
 
@@ -207,18 +217,19 @@ func (m *Memory) Release(_ context.Context, channel Channel) error {
 }
 
 // fenced runs f unless another sender holds the lease.
-func (m *Memory) fenced(verb string, channel Channel, f func(tx *memstore.Tx, held *lease)) error {
-	var lost bool
+func (m *Memory) fenced(verb string, channel Channel, f func(tx *memstore.Tx, held *lease) error) error {
+	var lost error
 	m.store.Do(func(tx *memstore.Tx) {
 		held := memstore.Value[lease](tx, channel.keys().Lease())
-		if lost = held.owner != "" && held.owner != m.opts.Owner && held.until > tx.Now; lost {
+		if held.owner != "" && held.owner != m.opts.Owner && held.until > tx.Now {
+			lost = ErrLeaseLost
 			return
 		}
 		held.inHand = 0
-		f(tx, held)
+		lost = f(tx, held)
 	})
-	if lost {
-		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, ErrLeaseLost)
+	if lost != nil {
+		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, lost)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type world struct {
 	limiter ratelimit.Limiter
 	senders []twin
 	advance func(time.Duration)
+	data    data
 }
 
 // twin is an outbox with its budgets.
@@ -32,6 +33,7 @@ type twin interface {
 
 // history plays the same random steps in both engines; all that can be seen of them must be the same.
 type history struct {
+	tb       testing.TB
 	t        *rapid.T
 	memory   world
 	redis    world
@@ -50,9 +52,9 @@ func TestTheTwinsAgree(t *testing.T) {
 		now := start
 		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
 		clocked := redistest.NewClocked(t, client, start)
-		h := &history{t: rt, claimed: map[int]outbox.Entry{}}
-		h.memory = world{limiter: ratelimit.NewMemory(store, 0), advance: func(d time.Duration) { now = now.Add(d) }}
-		h.redis = world{limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}), advance: clocked.Advance}
+		h := &history{tb: t, t: rt, claimed: map[int]outbox.Entry{}}
+		h.memory = world{limiter: ratelimit.NewMemory(store, 0), advance: func(d time.Duration) { now = now.Add(d) }, data: memoryData{store}}
+		h.redis = world{limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}), advance: clocked.Advance, data: redisData{client}}
 		for _, opts := range []outbox.Options{ownedByA, ownedByB} {
 			h.memory.senders = append(h.memory.senders, outbox.NewMemory(store, opts))
 			h.redis.senders = append(h.redis.senders, outbox.NewRedis(clocked, opts))
@@ -60,7 +62,8 @@ func TestTheTwinsAgree(t *testing.T) {
 		h.draw()
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim, "settle": h.settle, "settle again": h.settle,
-			"digest": h.digest, "put": h.put, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "": h.compare,
+			"digest": h.digest, "put": h.put, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "go back": h.goBack,
+			"": h.compare,
 		})
 	})
 }
@@ -205,32 +208,62 @@ func (h *history) settle(t *rapid.T) {
 	switch rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "drop", "retry", "retry", "release", "renew"}).Draw(t, "how") {
 	case "ack":
 		settle = func(o outbox.Outbox) error {
-			return o.Ack(t.Context(), channel, n, outbox.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
+			return o.Ack(t.Context(), channel, entry, outbox.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
 		}
 	case "bury":
 		death := outbox.Death{Reason: "is_archived", Answer: "no", Shown: rapid.Bool().Draw(t, "shown")}
 		if rapid.Bool().Draw(t, "copy") {
 			death.Copy = &outbox.Channel{Group: "alerts", Name: "alerts~fallback"}
 		}
-		settle = func(o outbox.Outbox) error { return o.Bury(t.Context(), channel, n, death) }
+		settle = func(o outbox.Outbox) error { return o.Bury(t.Context(), channel, entry, death) }
 	case "expire":
 		settle = func(o outbox.Outbox) error {
 			return o.Expire(t.Context(), channel, entry, map[string]int64{"x:a:error": 2, "t:old": 2})
 		}
 	case "drop":
-		settle = func(o outbox.Outbox) error { return o.Drop(t.Context(), channel, n) }
+		settle = func(o outbox.Outbox) error { return o.Drop(t.Context(), channel, entry) }
 	case "retry":
 		p := outbox.Pausing{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
 		p.Who = rapid.SampledFrom([]string{"", outbox.ChannelWaits, outbox.EditsWait, outbox.EntryWaits}).Draw(t, "who")
 		p.Fate = rapid.SampledFrom([]outbox.Fate{"", outbox.NotPosted, outbox.Unknown, outbox.Looked, outbox.Again}).Draw(t, "fate")
-		settle = func(o outbox.Outbox) error { return o.Retry(t.Context(), channel, n, p) }
+		settle = func(o outbox.Outbox) error { return o.Retry(t.Context(), channel, entry, p) }
 	case "renew":
 		h.claimed[sender] = entry
 		settle = func(o outbox.Outbox) error { _, err := o.Renew(t.Context(), channel); return err }
 	default:
 		settle = func(o outbox.Outbox) error { return o.Release(t.Context(), channel) }
 	}
+	before := h.redis.data.all(h.tb)
+	gone := !h.waits(entry)
 	same(h, "settle", func(w world) (string, error) { return "", settle(w.senders[sender]) })
+	if gone {
+		require.Equal(t, before, h.redis.data.all(h.tb), "settling what is gone changes nothing")
+	}
+}
+
+// waits tells whether an entry is there under its name.
+func (h *history) waits(entry outbox.Entry) bool {
+	client := h.redis.data.(redisData).client //nolint:forcetypeassert // it is Redis's
+	text := client.HGet(h.t.Context(), "relay:{alerts}:entries:alerts", fmt.Sprint(entry.Number)).Val()
+	return strings.HasPrefix(text, fmt.Sprint(entry.At, " "))
+}
+
+// goBack lets both stores be what they were a few steps ago, while the senders still hold what they claimed since.
+func (h *history) goBack(t *rapid.T) {
+	h.t = t
+	restore := []func(){h.memory.data.save(h.tb), h.redis.data.save(h.tb)}
+	steps := []func(*rapid.T){h.admit, h.put, h.claim, h.claim, h.settle, h.digest, h.wait}
+	for range rapid.IntRange(1, 8).Draw(t, "steps that are forgotten") {
+		rapid.SampledFrom(steps).Draw(t, "step")(t)
+	}
+	for _, again := range restore {
+		again()
+	}
+	h.memory.advance(time.Second)
+	h.redis.advance(time.Second)
+	for range rapid.IntRange(0, 4).Draw(t, "steps since") {
+		rapid.SampledFrom(steps).Draw(t, "step")(t)
+	}
 }
 
 func (h *history) digest(t *rapid.T) {
