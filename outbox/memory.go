@@ -165,6 +165,9 @@ func (m *Memory) Retry(_ context.Context, channel Channel, named Entry, p Pausin
 		case Again:
 			entry.Again = true
 		case Unknown:
+			if entry.Sent == 0 {
+				entry.Sent, entry.Tried = entry.At, tx.Now
+			}
 		}
 		until := tx.Now + p.Wait.Microseconds()
 		if extra && p.Who == EntryWaits {

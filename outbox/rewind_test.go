@@ -256,3 +256,55 @@ func TestAClaimThatAnotherFollowed(t *testing.T) {
 		})
 	}
 }
+
+// A sender that knows that its attempt may have been posted says so to a Redis that forgot the claim: the message is
+// looked up, from its admission on.
+func TestADoubtThatWasForgotten(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		b.fill(t, 1)
+		restore := b.data.save(t)
+		b.advance(time.Second)
+		tried := claim(t, b.a, lookable).Entry
+		restore()
+		require.NoError(t, b.a.Retry(t.Context(), channel, tried, outbox.Pausing{Fate: outbox.Unknown}))
+		require.Equal(t, outbox.Settling, claim(t, b.b, lookable).State)
+		b.advance(lookable.Settle)
+		require.Equal(t, time.UnixMicro(tried.At), claim(t, b.b, lookable).Entry.Doubt)
+	})
+}
+
+// What was listed to be asked for again, and has another's number by then, is not asked for in its place.
+func TestADelayedNumberThatWasGivenAgain(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b bundle) {
+		h := &ratelimit.Handling{Overflow: "delay", Resolves: "post", MaxDelayed: 3, MaxDelay: time.Hour}
+		ask := func(id string, delayed int64) ratelimit.Outcome {
+			d, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
+				ID: id, Category: "c", Handling: h, Delayed: delayed, Event: ratelimit.Event{Severity: "error", Title: id},
+				Levels:  []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
+				Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte(id)},
+			}})
+			require.NoError(t, err)
+			return d[0].Outcome
+		}
+		listed := func() outbox.Waiting {
+			all, err := b.a.Delayed(t.Context(), channel)
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+			return all[0]
+		}
+		require.Equal(t, ratelimit.Admitted, ask("first", 0))
+		restore := b.data.save(t)
+		require.Equal(t, ratelimit.Delayed, ask("old", 0))
+		old := listed()
+		restore()
+		require.Equal(t, ratelimit.Delayed, ask("new", 0))
+		fresh := listed()
+		require.Equal(t, old.Number, fresh.Number)
+		b.advance(2 * time.Minute)
+		require.Equal(t, ratelimit.Duplicate, ask("old", old.Number), "it does not wait any more")
+		require.Equal(t, fresh, listed())
+		require.Equal(t, ratelimit.Admitted, ask("new", fresh.Number))
+	})
+}

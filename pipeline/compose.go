@@ -93,7 +93,7 @@ func (d *delivery) composeMessage(ctx context.Context, entry outbox.Entry) (job,
 		if err != nil {
 			return job{}, err
 		}
-		if record != nil {
+		if record != nil && record.At <= entry.At { // a younger one has the number again, of a Redis that went back
 			j.message.Thread = record.TS
 		}
 	}
@@ -165,6 +165,9 @@ func (d *delivery) composeDigest(ctx context.Context, entry outbox.Entry) (job, 
 		record, found, err := d.posted(ctx, digest.Post)
 		if record == nil {
 			return found, err
+		}
+		if len(record.Events) > 0 { // a message that has the number of the digest again, of a Redis that went back
+			return job{nothing: true}, nil
 		}
 		j = found
 		j.over = true // its counts are told nowhere else
