@@ -92,8 +92,8 @@ if more.copy and payload then
   call('ZADD', KEYS[10], int(now), copied)
 end
 
--- What is told of the message later finds it by its record, or finds none.
-local text = (more.ts or more.forget or result == 'delivered') and call('HGET', posted, number)
+-- What is told of the message later finds it by its record, or finds none. What may have been posted counts as shown.
+local text = (more.ts or more.forget or result == 'delivered' or result == 'failed') and call('HGET', posted, number)
 if text then
   local record = cjson.decode(text)
   if more.forget then

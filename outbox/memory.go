@@ -83,8 +83,13 @@ func (m *Memory) Bury(_ context.Context, channel Channel, entry Entry, death Dea
 		if death.Copy != nil {
 			memstore.Value[memstore.Outbox](tx, death.Copy.keys().Outbox()).Put(tx.Now, tx.Now, KindCopy, kept.Payload)
 		}
-		if !death.Shown {
-			memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(kept.Number)
+		posted := memstore.Value[memstore.Posted](tx, channel.keys().Posted())
+		record := posted.Record(kept.Number)
+		switch {
+		case !death.Shown:
+			posted.Forget(kept.Number)
+		case record != nil:
+			record.TS, record.Channel, record.Shown = "", "", true
 		}
 	})
 }

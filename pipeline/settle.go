@@ -51,7 +51,7 @@ func (d *delivery) failed(ctx context.Context, entry outbox.Entry, j job, sendEr
 	case failure.Action == notifier.StopToken:
 		d.stopToken(ctx, failure)
 		d.wait(ctx, entry, failure, outbox.Pausing{})
-	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j.events)):
+	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j)):
 		d.settled(ctx, resultUnknown)
 		d.retry(ctx, entry, outbox.Pausing{Reason: string(failure.Reason), Fault: failure.OwnFault, Fate: outbox.Unknown, Who: outbox.EntryWaits}, failure.Answer)
 	case failure.Doubt:

@@ -21,7 +21,9 @@ func TestRedisComesBackOlderThanItWas(t *testing.T) {
 	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_ON_REDIS_DOWN=closed")...)
 	relay.take(t, "alerts", event{Title: "before"})
 	relay.settled(t, "alerts", 10*time.Second)
-	waiting := func() []string { return redis.Client().ZRange(t.Context(), "relay:{alerts}:outbox:alerts", 0, -1).Val() }
+	waiting := func() []string {
+		return redis.Client().ZRange(t.Context(), "relay:{alerts}:outbox:alerts", 0, -1).Val()
+	}
 	require.Empty(t, waiting())
 	require.NoError(t, redis.Client().Save(t.Context()).Err())
 
