@@ -57,7 +57,7 @@ if held_by == owner then call('DEL', lease) end
 
 if fault == 1 then call('HINCRBY', entries, number .. ':faults', 1) end
 if fate == 'not-posted' then
-  call('HDEL', entries, number .. ':sent', number .. ':tried', number .. ':looked')
+  call('HDEL', entries, number .. ':sent', number .. ':tried', number .. ':looked', number .. ':claim')
 elseif fate == 'unknown' then -- a server that forgot the claim learns of it again
   call('HSETNX', entries, number .. ':sent', at)
   call('HSETNX', entries, number .. ':tried', int(now))

@@ -80,7 +80,7 @@ else
   call('HINCRBY', ledger, (kind or 'unknown') .. ':' .. result, 1)
 end
 call('HDEL', entries, number, number .. ':attempts', number .. ':faults', number .. ':sent', number .. ':tried',
-  number .. ':looked', number .. ':again', number .. ':thread')
+  number .. ':looked', number .. ':again', number .. ':thread', number .. ':claim')
 
 if result == 'failed' then
   call('XADD', dead, 'MAXLEN', '=', more.keep, '*',

@@ -13,6 +13,7 @@ import (
 type Memory struct {
 	store *memstore.Store
 	opts  Options
+	calls calls
 }
 
 var (
@@ -28,6 +29,7 @@ func NewMemory(store *memstore.Store, opts Options) *Memory {
 type lease struct {
 	owner   string
 	until   int64
+	call    int64 // the number of the owner's claim
 	inHand  int64 // the entry that was claimed and not settled yet
 	stopped bool  // nothing is claimed: see TakeBack
 }
@@ -41,16 +43,23 @@ type deadLetters struct {
 }
 
 // Claim implements [Outbox].
-func (m *Memory) Claim(_ context.Context, channel Channel, terms Terms, look bool) (Claim, error) {
+func (m *Memory) Claim(ctx context.Context, channel Channel, terms Terms, look bool) (Claim, error) {
 	if err := terms.check(); err != nil {
 		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	before := time.Now()
+	if err := ctx.Err(); err != nil {
+		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
+	}
+	before, this := time.Now(), m.calls.begin(channel)
 	var claim Claim
 	m.store.Do(func(tx *memstore.Tx) {
-		c := claiming{tx: tx, opts: m.opts, keys: channel.keys(), terms: terms, look: look}
+		c := claiming{tx: tx, opts: m.opts, keys: channel.keys(), terms: terms, look: look, call: this}
 		claim = c.claim()
 	})
+	if err := ctx.Err(); err != nil { // its caller is gone, as that of a call over a network may be
+		m.calls.lose(channel, this.number)
+		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
+	}
 	claim.Wait = m.store.Wall(claim.Wait)
 	if claim.State == Claimed || claim.State == Stale {
 		claim.Until = before.Add(m.store.Wall(m.opts.Lease))
@@ -164,7 +173,7 @@ func (m *Memory) Retry(_ context.Context, channel Channel, named Entry, p Pausin
 		}
 		switch Fate(p.fate()) {
 		case NotPosted:
-			entry.Sent, entry.Tried, entry.Looked = 0, 0, 0
+			entry.Sent, entry.Tried, entry.Looked, entry.Claim = 0, 0, 0, memstore.Claim{}
 		case Looked:
 			entry.Looked++
 		case Again:

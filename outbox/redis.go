@@ -17,6 +17,7 @@ import (
 type Redis struct {
 	scripter redis.Scripter
 	opts     Options
+	calls    calls
 }
 
 var (
@@ -34,22 +35,29 @@ func (r *Redis) Claim(ctx context.Context, channel Channel, t Terms, look bool) 
 	if err := t.check(); err != nil {
 		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	k, before := channel.keys(), time.Now()
-	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
-	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
-		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.Settle.Microseconds(),
-		t.Digest.Interval.Microseconds(), t.Digest.Every.Microseconds(), t.Digest.Minimum, look).Slice()
+	before, this := time.Now(), r.calls.begin(channel)
+	claim, err := r.claim(ctx, channel, t, look, this)
 	if err != nil {
-		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
-	}
-	claim, err := decodeClaim(reply)
-	if err != nil {
+		r.calls.lose(channel, this.number)
 		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
 	if claim.State == Claimed || claim.State == Stale {
 		claim.Until = before.Add(r.opts.Lease)
 	}
 	return claim, nil
+}
+
+func (r *Redis) claim(ctx context.Context, channel Channel, t Terms, look bool, this call) (Claim, error) {
+	k := channel.keys()
+	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
+	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
+		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.Settle.Microseconds(),
+		t.Digest.Interval.Microseconds(), t.Digest.Every.Microseconds(), t.Digest.Minimum, look,
+		this.number, this.lostFrom, this.lostTo).Slice()
+	if err != nil {
+		return Claim{}, err
+	}
+	return decodeClaim(reply)
 }
 
 // decodeClaim reads the reply of lua/claim.lua.

@@ -48,7 +48,7 @@ var engines = map[string]func(t testing.TB) bundle{
 		tb.Helper()
 		clocked := redistest.NewClocked(tb, redistest.Start(tb).Client(), start)
 		return bundle{
-			a: outbox.NewRedis(clocked, ownedByA), b: outbox.NewRedis(clocked, ownedByB),
+			a: outbox.NewRedis(lossy{clocked}, ownedByA), b: outbox.NewRedis(lossy{clocked}, ownedByB),
 			limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
 			advance: clocked.Advance,
 			data:    redisData{clocked.Client},

@@ -41,6 +41,7 @@ type history struct {
 	terms    outbox.Terms
 	claimed  map[int]outbox.Entry // by sender
 	bundles  int
+	sent     map[[2]int64]bool // what was handed out to be sent, and of which nobody said since that it was not posted
 }
 
 // The in-memory twins do what the scripts do, whatever comes.
@@ -52,12 +53,12 @@ func TestTheTwinsAgree(t *testing.T) {
 		now := start
 		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
 		clocked := redistest.NewClocked(t, client, start)
-		h := &history{tb: t, t: rt, claimed: map[int]outbox.Entry{}}
+		h := &history{tb: t, t: rt, claimed: map[int]outbox.Entry{}, sent: map[[2]int64]bool{}}
 		h.memory = world{limiter: ratelimit.NewMemory(store, 0), advance: func(d time.Duration) { now = now.Add(d) }, data: memoryData{store}}
 		h.redis = world{limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}), advance: clocked.Advance, data: redisData{client}}
 		for _, opts := range []outbox.Options{ownedByA, ownedByB} {
 			h.memory.senders = append(h.memory.senders, outbox.NewMemory(store, opts))
-			h.redis.senders = append(h.redis.senders, outbox.NewRedis(clocked, opts))
+			h.redis.senders = append(h.redis.senders, outbox.NewRedis(lossy{clocked}, opts))
 		}
 		h.draw()
 		rt.Repeat(map[string]func(*rapid.T){
@@ -177,8 +178,13 @@ func (h *history) claim(t *rapid.T) {
 	h.t = t
 	sender := rapid.IntRange(0, 1).Draw(t, "sender")
 	look := rapid.IntRange(0, 4).Draw(t, "look") == 0
+	ctx := t.Context()
+	lost := rapid.IntRange(0, 3).Draw(t, "answered") == 0
 	claim := same(h, "claim", func(w world) (outbox.Claim, error) {
-		c, err := w.senders[sender].Claim(t.Context(), channel, h.terms, look)
+		if lost {
+			ctx = &unanswered{Context: t.Context()}
+		}
+		c, err := w.senders[sender].Claim(ctx, channel, h.terms, look)
 		c.Until = time.Time{}
 		if c.Entry.Kind == outbox.KindDigest || c.Entry.Kind == outbox.KindDigestEdit {
 			var digest outbox.Digest
@@ -187,8 +193,13 @@ func (h *history) claim(t *rapid.T) {
 		}
 		return c, err
 	})
-	if claim.State == outbox.Claimed || claim.State == outbox.Stale {
+	if claim.State == outbox.Claimed || claim.State == outbox.Stale { // which that of a lost claim is not
 		h.claimed[sender] = claim.Entry
+	}
+	if claim.State == outbox.Claimed && !strings.HasSuffix(claim.Entry.Kind, outbox.KindEdit) && claim.Entry.Doubt.IsZero() {
+		name := [2]int64{claim.Entry.Number, claim.Entry.At}
+		require.False(t, h.sent[name], "%v may have been posted", name)
+		h.sent[name] = true
 	}
 }
 
@@ -205,6 +216,7 @@ func (h *history) settle(t *rapid.T) {
 		return time.Duration(rapid.IntRange(0, most).Draw(t, "seconds")) * time.Second
 	}
 	var settle func(o outbox.Outbox) error
+	unsent := false
 	switch rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "drop", "retry", "retry", "release", "renew"}).Draw(t, "how") {
 	case "ack":
 		settle = func(o outbox.Outbox) error {
@@ -227,6 +239,7 @@ func (h *history) settle(t *rapid.T) {
 		p.Who = rapid.SampledFrom([]string{"", outbox.ChannelWaits, outbox.EditsWait, outbox.EntryWaits}).Draw(t, "who")
 		p.Fate = rapid.SampledFrom([]outbox.Fate{"", outbox.NotPosted, outbox.Unknown, outbox.Looked, outbox.Again}).Draw(t, "fate")
 		settle = func(o outbox.Outbox) error { return o.Retry(t.Context(), channel, entry, p) }
+		unsent = p.Fate != outbox.Unknown && p.Fate != outbox.Looked
 	case "renew":
 		h.claimed[sender] = entry
 		settle = func(o outbox.Outbox) error { _, err := o.Renew(t.Context(), channel); return err }
@@ -235,7 +248,14 @@ func (h *history) settle(t *rapid.T) {
 	}
 	before := h.redis.data.all(h.tb)
 	gone := !h.waits(entry)
-	same(h, "settle", func(w world) (string, error) { return "", settle(w.senders[sender]) })
+	var err error
+	same(h, "settle", func(w world) (string, error) {
+		err = settle(w.senders[sender])
+		return "", err
+	})
+	if unsent && err == nil {
+		delete(h.sent, [2]int64{n, entry.At})
+	}
 	if gone {
 		require.Equal(t, before, h.redis.data.all(h.tb), "settling what is gone changes nothing")
 	}
@@ -259,6 +279,7 @@ func (h *history) goBack(t *rapid.T) {
 	for _, again := range restore {
 		again()
 	}
+	clear(h.sent) // who held them may send them once more: what Redis forgot, nobody knows
 	h.memory.advance(time.Second)
 	h.redis.advance(time.Second)
 	for range rapid.IntRange(0, 4).Draw(t, "steps since") {

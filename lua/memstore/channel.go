@@ -63,6 +63,15 @@ type Entry struct {
 	// how often it was looked up since; Again says that it is to be sent once more.
 	Sent, Tried, Looked int64
 	Again               bool
+	Claim               Claim // the claim that the last attempt is of alone
+}
+
+// Claim is a claim of a sender, by its number, and what it took: "first", an entry that was never tried before, or
+// "again", one that was to be sent once more; "" = none.
+type Claim struct {
+	Call  int64
+	What  string
+	Owner string
 }
 
 // Head is the oldest message, or nil. It works on nil.
