@@ -170,6 +170,62 @@ func TestADigestInDoubt(t *testing.T) {
 	}
 }
 
+// stalled carries claims out and answers them too late, as a Redis that stood still does.
+type stalled struct {
+	outbox.Outbox
+	answers int // how many claims that may send get no answer, still
+}
+
+func (s *stalled) Claim(ctx context.Context, ch outbox.Channel, terms outbox.Terms, look bool) (outbox.Claim, error) {
+	if s.answers == 0 || look {
+		return s.Outbox.Claim(ctx, ch, terms, look)
+	}
+	s.answers--
+	return s.Outbox.Claim(&late{Context: ctx}, ch, terms, look)
+}
+
+// late is a context that ends while its call is carried out.
+type late struct {
+	context.Context
+	asked bool
+}
+
+func (l *late) Err() error {
+	if !l.asked {
+		l.asked = true
+		return nil
+	}
+	return context.DeadlineExceeded
+}
+
+// What a claim without an answer took was not sent: it is neither looked up nor dropped, and nothing stands still.
+func TestAClaimWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for says, lookable := range map[string]bool{"by a bot": true, "by a webhook": false} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				to := &bot{}
+				ch := channel("a", to)
+				ch.DropUnknown = map[events.Severity]bool{events.Info: true}
+				if !lookable {
+					ch.Sender = &to.sink
+				}
+				b := setup(func(store *memstore.Store) outbox.Outbox {
+					return &stalled{Outbox: outbox.NewMemory(store, outbox.Options{Owner: "me"}), answers: 3}
+				}, ch)
+				begin := time.Now()
+				b.take(t, "a", 2)
+				b.run(t, time.Minute)
+				require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
+				require.Len(t, to.at, 2)
+				require.WithinRange(t, to.at[1], begin, begin.Add(2*time.Second))
+				require.Empty(t, to.looked)
+			})
+		})
+	}
+}
+
 // reused answers records of messages that were admitted later than what asks for them: their numbers were given again.
 type reused struct{ outbox.Outbox }
 

@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,4 +52,37 @@ func TestRedisComesBackOlderThanItWas(t *testing.T) {
 	require.Contains(t, posts[1].Text, "old")
 	require.Contains(t, posts[2].Text, "new")
 	require.Equal(t, "0", relay.metric(t, `relay_ledger_imbalance{channel="alerts"}`))
+}
+
+// Redis stands still for longer than a call may take. What it claims for the relay when it goes on was not sent, and
+// the relay knows it: nothing is in doubt, though on_unknown would drop it.
+func TestRedisStandsStill(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, "RELAY_REDIS_URL="+redis.URL, "RELAY_REDIS_TIMEOUT=200ms", "RELAY_CHANNELS=hook", "RELAY_CHANNEL_HOOK_ON_UNKNOWN=drop",
+		"RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL="+slack.WebhookURL("B0", "secret"), "RELAY_CHANNEL_HOOK_ON_REDIS_DOWN=closed",
+		"RELAY_CHANNEL_HOOK_PACE=300ms", "RELAY_CHANNEL_HOOK_BURST=1",
+		"RELAY_CHANNEL_HOOK_GLOBAL_LIMIT=100", "RELAY_CHANNEL_HOOK_CATEGORY_LIMIT=100")
+	var all []event
+	for range 12 {
+		all = append(all, event{Title: "kept"})
+	}
+	relay.take(t, "hook", all)
+	for stall := range 4 {
+		require.Eventually(t, func() bool {
+			delivered, _ := redis.Client().HGet(t.Context(), "relay:{hook}:ledger:hook", "delivered").Int()
+			return delivered > 2*stall
+		}, 10*time.Second, time.Millisecond)
+		said := strings.Count(relay.output.String(), "outbox unreachable")
+		redis.Stop() // nothing is in hand: what comes next is a claim
+		require.Eventually(t, func() bool { return strings.Count(relay.output.String(), "outbox unreachable") > said }, 10*time.Second, time.Millisecond)
+		for range 3 { // each asks Redis, and gives up; the pace allows a message by then
+			status, _ := request(t, http.MethodGet, relay.ops+"/readyz", "", nil)
+			require.Equal(t, http.StatusServiceUnavailable, status)
+		}
+		redis.Continue()
+	}
+	status := relay.settled(t, "hook", 20*time.Second)
+	require.Equal(t, ratelimit.Ledger{Received: 12, Admitted: 12, Delivered: 12}, status.Ledger)
+	require.Len(t, slack.Posts(), 12)
 }
