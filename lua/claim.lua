@@ -11,7 +11,8 @@
 -- doubt that another attempt left stays.
 --
 -- KEYS[1] lease    hash: owner, until (microseconds), call = the number of the owner's claim
--- KEYS[2] pause    hash: until (microseconds), reason; edits (microseconds): until then nothing is edited
+-- KEYS[2] pause    hash: until (microseconds), reason; edits (microseconds): until then nothing is edited;
+--                  settling (microseconds): until then it waits for a look at what may have been posted
 -- KEYS[3] pace     string: when the bucket is empty again (microseconds)
 -- KEYS[4] outbox   sorted set of the numbers of messages in order
 -- KEYS[5] entries  hash: "<number>" = "<admitted at> <kind> <payload>", and of each "<number>:attempts", ":faults",
@@ -94,7 +95,7 @@ end
 local overtaken = mine and tonumber(held[3] or 0) > this_call -- it was on its way for long; nobody waits for its answer
 if overtaken or held_by and not mine and held_until > now then return { 2, math.max(0, held_until - now) } end
 
-local paused = call('HMGET', pause, 'until', 'edits')
+local paused = call('HMGET', pause, 'until', 'edits', 'settling')
 if tonumber(paused[1] or 0) > now then
   give_up()
   return { 3, tonumber(paused[1]) - now }
@@ -147,7 +148,15 @@ for _, c in ipairs({ first or second, first and second or nil }) do
     blocked = c
   end
 end
-if not chosen then return { blocked.state, blocked.wait } end
+if not chosen then
+  if blocked.state == 9 then
+    local keep = math.ceil(blocked.wait / 1000) + 1000
+    call('HSET', pause, 'settling', int(now + blocked.wait))
+    if call('PTTL', pause) < keep then call('PEXPIRE', pause, int(keep)) end
+  end
+  return { blocked.state, blocked.wait }
+end
+if paused[3] then call('HDEL', pause, 'settling') end
 if look and chosen.state == 1 and not chosen.doubt then return { chosen.edit and 8 or 7, 0 } end
 
 local name = chosen.name

@@ -23,9 +23,12 @@ func TestTheWayOfADoubt(t *testing.T) {
 		require.NoError(t, b.a.Retry(t.Context(), channel, first, outbox.Pausing{Fate: outbox.Unknown}))
 		settling := claim(t, b.b, lookable)
 		require.Equal(t, []any{outbox.Settling, 10 * time.Second}, []any{settling.State, settling.Wait}, "and nothing overtakes it")
+		report := b.report(t)
+		require.Equal(t, []any{10 * time.Second, ratelimit.Settling}, []any{report.PausedFor, report.PauseReason}, "and it is seen")
 		b.advance(10 * time.Second)
 		again := claim(t, b.b, lookable).Entry
 		require.Equal(t, []any{first.Number, int64(0), start}, []any{again.Number, again.Looked, again.Doubt})
+		require.Zero(t, b.report(t).PausedFor)
 		require.NoError(t, b.b.Retry(t.Context(), channel, again, outbox.Pausing{Fate: outbox.Looked}))
 		require.Equal(t, 20*time.Second, claim(t, b.b, lookable).Wait)
 		b.advance(20 * time.Second)

@@ -65,7 +65,13 @@ func (c *claiming) take(held *lease, head, due *memstore.Entry) Claim {
 	c.every, c.emptyAt = c.terms.Pace.Every.Microseconds()*c.opts.paceFactor(), max(c.tx.Now, bucket.emptyAt)
 	chosen, blocked := c.choose(head, due)
 	if chosen == nil {
+		if blocked.state == Settling {
+			memstore.Value[memstore.Pause](c.tx, c.keys.Pause()).Settling = c.tx.Now + blocked.wait
+		}
 		return Claim{State: blocked.state, Wait: micros(blocked.wait)}
+	}
+	if pause := memstore.Look[memstore.Pause](c.tx, c.keys.Pause()); pause != nil {
+		pause.Settling = 0
 	}
 	entry := chosen.entry
 	if chosen.state == Claimed && !chosen.doubt {

@@ -140,11 +140,12 @@ func (o *Outbox) sort() {
 }
 
 // Pause says until when a channel sends nothing, in microseconds of store time, and why; and until when it edits
-// nothing.
+// nothing, and until when it waits for a look at what may have been posted.
 type Pause struct {
-	Until  int64
-	Reason string
-	Edits  int64
+	Until    int64
+	Reason   string
+	Edits    int64
+	Settling int64
 }
 
 // Backlog are the numbers of the entries that a level admitted and that wait, oldest first.
