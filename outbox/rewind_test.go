@@ -1,7 +1,6 @@
 package outbox_test
 
 import (
-	"context"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,23 +34,23 @@ func (d redisData) save(tb testing.TB) func() {
 	}
 	var saved []kept
 	for _, key := range d.keys(tb) {
-		dump, err := d.client.Dump(context.Background(), key).Result()
+		dump, err := d.client.Dump(tb.Context(), key).Result()
 		require.NoError(tb, err)
-		saved = append(saved, kept{key, dump, max(0, d.client.PTTL(context.Background(), key).Val())})
+		saved = append(saved, kept{key, dump, max(0, d.client.PTTL(tb.Context(), key).Val())})
 	}
 	return func() {
 		for _, key := range d.keys(tb) {
-			require.NoError(tb, d.client.Del(context.Background(), key).Err())
+			require.NoError(tb, d.client.Del(tb.Context(), key).Err())
 		}
 		for _, k := range saved {
-			require.NoError(tb, d.client.Restore(context.Background(), k.key, k.ttl, k.dump).Err())
+			require.NoError(tb, d.client.Restore(tb.Context(), k.key, k.ttl, k.dump).Err())
 		}
 	}
 }
 
 func (d redisData) keys(tb testing.TB) []string {
 	tb.Helper()
-	keys, err := d.client.Keys(context.Background(), "relay:*").Result()
+	keys, err := d.client.Keys(tb.Context(), "relay:*").Result()
 	require.NoError(tb, err)
 	return keys
 }
@@ -61,7 +60,7 @@ func (d redisData) all(tb testing.TB) any {
 	all := map[string]string{}
 	for _, key := range d.keys(tb) {
 		if !strings.Contains(key, ":lease:") {
-			all[key] = d.client.Dump(context.Background(), key).Val()
+			all[key] = d.client.Dump(tb.Context(), key).Val()
 		}
 	}
 	return all
@@ -91,12 +90,12 @@ func (d memoryData) all(testing.TB) any {
 
 // exposed is a field that may be read and set although it is not exported.
 func exposed(field reflect.Value) reflect.Value {
-	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem() //nolint:gosec // a test looks inside
+	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem()
 }
 
 // deepCopy copies what hangs together, pointers to the same thing as pointers to the same copy.
 func deepCopy(v reflect.Value, seen map[unsafe.Pointer]reflect.Value) reflect.Value {
-	switch v.Kind() { //nolint:exhaustive // all others are copied by their value
+	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return v

@@ -178,13 +178,13 @@ func (h *history) claim(t *rapid.T) {
 	h.t = t
 	sender := rapid.IntRange(0, 1).Draw(t, "sender")
 	look := rapid.IntRange(0, 4).Draw(t, "look") == 0
-	ctx := t.Context()
 	lost := rapid.IntRange(0, 3).Draw(t, "answered") == 0
 	claim := same(h, "claim", func(w world) (outbox.Claim, error) {
+		asking := t.Context()
 		if lost {
-			ctx = &unanswered{Context: t.Context()}
+			asking = &unanswered{Context: asking}
 		}
-		c, err := w.senders[sender].Claim(ctx, channel, h.terms, look)
+		c, err := w.senders[sender].Claim(asking, channel, h.terms, look)
 		c.Until = time.Time{}
 		if c.Entry.Kind == outbox.KindDigest || c.Entry.Kind == outbox.KindDigestEdit {
 			var digest outbox.Digest
@@ -263,7 +263,7 @@ func (h *history) settle(t *rapid.T) {
 
 // waits tells whether an entry is there under its name.
 func (h *history) waits(entry outbox.Entry) bool {
-	client := h.redis.data.(redisData).client //nolint:forcetypeassert // it is Redis's
+	client := h.redis.data.(redisData).client
 	text := client.HGet(h.t.Context(), "relay:{alerts}:entries:alerts", fmt.Sprint(entry.Number)).Val()
 	return strings.HasPrefix(text, fmt.Sprint(entry.At, " "))
 }
