@@ -920,8 +920,11 @@ if options then
     }
   end
 
-  -- Of what is asked for again: whether it still waits, and whether it has waited too long.
-  function t.still(n, category) return call('ZSCORE', delayed, n .. ' ' .. category) end
+  -- Of what is asked for again: whether it still waits, under a number that may have been given again since it was
+  -- listed, where this server came back older than it was; and whether it has waited too long.
+  function t.still(n, category, entry)
+    return call('ZSCORE', delayed, n .. ' ' .. category) and payload_of(call('HGET', entries, n) or '') == entry
+  end
   function t.overdue(n)
     local at = tonumber(string.match(call('HGET', entries, n) or '', '^%d+') or 0)
     return now - at > options.age
@@ -1121,7 +1124,7 @@ for at = 2, #ARGV, width do
     ended = past.result or entry == '' and 'delivered'
   end
   if promoting then
-    if not told.still(waited, route[1]) then outcome = 3 end
+    if not told.still(waited, route[1], entry) then outcome = 3 end
   else
     received = received + 1
     if taken and taken[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then

@@ -4,14 +4,14 @@
 -- KEYS[1] ledger   hash of totals
 -- KEYS[2] outbox   sorted set of entry numbers; all of them are messages
 -- KEYS[3] entries  hash of entries
--- KEYS[4] pause    hash: until (microseconds), reason
+-- KEYS[4] pause    hash: until (microseconds), reason, settling (microseconds; claim.lua)
 -- ARGV    none
 --
 -- Reply: [pending, oldest_us, pause_us, pause_reason, field, count, ...]
 --   pending      messages in the outbox
 --   oldest_us    age of the oldest of them, microseconds (0 when none)
 --   pause_us     how long the channel stays paused, microseconds (0 when it is not)
---   pause_reason why ("" when it is not)
+--   pause_reason why ("" when it is not); settling = it waits for a look at what may have been posted
 --   field, count every field of the ledger
 --
 -- By hand:
@@ -33,8 +33,11 @@ end
 
 local paused, reason = 0, ''
 local until_us = tonumber(redis.call('HGET', pause, 'until') or 0)
+local settling = tonumber(redis.call('HGET', pause, 'settling') or 0)
 if until_us > now then
   paused, reason = until_us - now, redis.call('HGET', pause, 'reason') or ''
+elseif settling > now then
+  paused, reason = settling - now, 'settling'
 end
 
 local reply = { redis.call('ZCARD', outbox), oldest, paused, reason }

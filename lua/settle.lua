@@ -1,7 +1,12 @@
 -- settle.lua: what became of an entry is known: take it out, and count it.
 --
--- Fenced: refused when another sender holds the lease. Repeating it is harmless: an entry that is gone is not
--- counted again.
+-- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
+-- numbers again, and a settlement of what it forgot must not take what has the number now. Where the name does
+-- not fit, the entry is gone, and nothing is written. Repeating it is harmless for the same reason.
+--
+-- Fenced: refused when another sender holds the lease. A lease that ended, or was lost with the data, is no
+-- obstacle: the name says which entry is meant, and what is in Slack must be counted however late that is known.
+-- All other results are refused where another claim followed the caller's: its attempt may have been posted.
 --
 -- KEYS[1] lease    hash: owner, until (microseconds)
 -- KEYS[2] outbox   sorted set of the numbers of messages
@@ -17,33 +22,36 @@
 --
 -- ARGV[1] owner    who claimed it
 -- ARGV[2] number   the entry's number
--- ARGV[3] result   delivered, failed, expired, or gone (an extra that has nothing to say any more)
--- ARGV[4] what else, JSON, each optional:
+-- ARGV[3] at       when the entry was admitted, microseconds, as the claim said; 0 = it is none of the relay's
+-- ARGV[4] claims   how often it was claimed by then, the caller's claim included
+-- ARGV[5] result   delivered, failed, expired, or gone (an extra that has nothing to say any more)
+-- ARGV[6] what else, JSON, each optional:
 --   channel, ts      where the message is in Slack: kept in its record
 --   reason, answer, keep   of a dead letter, and how many the channel keeps; the oldest go first
 --   copy             true: put a copy into the outbox of KEYS[10]
 --   forget           true: the message certainly never appeared: its record goes
---   at               settle it only if that is when it was admitted: a resolve may have taken its place since
 --   noted            what the next digest will say of it: {"x:<category>:<severity>": n, "t:<title>": n}
 --
--- Reply: 1 done, 0 gone already, -1 the lease is another sender's (nothing written)
+-- Reply: 1 done, 0 gone, or the number is another entry's (nothing written), -1 another sender holds the lease, or
+--   claimed the entry since (nothing written)
 --
 -- By hand:
 --   redis-cli --eval lua/settle.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
---     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , me 1 delivered '{"ts":"1700000000.000100"}'
+--     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
+--     me 1 1700000000000000 1 delivered '{"ts":"1700000000.000100"}'
 
 local lease, outbox, extras, entries, ledger, posted, aged, dead, digest =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local owner, number, result = ARGV[1], ARGV[2], ARGV[3]
+local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
 local max_dead_bytes, letter_bytes = 8388608, 256 -- what the dead letters hold; of a letter beside what it says
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local call = redis.call
 
-local good, more = pcall(cjson.decode, ARGV[4] or '')
-if not good or type(more) ~= 'table' or not result then
-  return redis.error_reply('ARG an owner, a number, a result and JSON are needed')
+local good, more = pcall(cjson.decode, ARGV[6] or '')
+if not good or type(more) ~= 'table' or not claims then
+  return redis.error_reply('ARG an owner, a number, a time, how many claims, a result and JSON are needed')
 end
 if result == 'failed' and (not more.keep or more.keep < 1) then
   return redis.error_reply('ARG the number of dead letters to keep must be 1 or more')
@@ -63,22 +71,23 @@ if backlog and not listed then call('XLEN', backlog) end
 local held_by = call('HGET', lease, 'owner')
 if held_by and held_by ~= owner and tonumber(call('HGET', lease, 'until')) > now then return -1 end
 
-if result == 'gone' and call('ZSCORE', outbox, number) then
-  return redis.error_reply('ARG a message is never just gone')
-end
 local entry = call('HGET', entries, number) or ''
-if more.at and string.match(entry, '^%d+') ~= more.at then return 0 end
+local at = string.match(entry, '^([1-9]%d*) [^ ]* ') or '0'
+if #at > 18 then at = '0' end
+local is_message = call('ZSCORE', outbox, number)
+if at ~= named_at or not is_message and not call('ZSCORE', extras, number) then return 0 end
+if result == 'gone' and is_message then return redis.error_reply('ARG a message is never just gone') end
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
+if result ~= 'delivered' and (tonumber(attempts) or 0) > claims then return -1 end
 local kind, payload = string.match(entry, '^%d+ (%S+) (.*)$')
 if call('ZREM', outbox, number) == 1 then
   call('HINCRBY', ledger, result, 1)
-elseif call('ZREM', extras, number) == 1 then
-  call('HINCRBY', ledger, (kind or 'unknown') .. ':' .. result, 1)
 else
-  return 0
+  call('ZREM', extras, number)
+  call('HINCRBY', ledger, (kind or 'unknown') .. ':' .. result, 1)
 end
 call('HDEL', entries, number, number .. ':attempts', number .. ':faults', number .. ':sent', number .. ':tried',
-  number .. ':looked', number .. ':again', number .. ':thread', number .. ':name')
+  number .. ':looked', number .. ':again', number .. ':thread', number .. ':name', number .. ':claim')
 
 if result == 'failed' then
   -- What the dead letters hold is a difference of sums; where it is too much, the oldest go.
@@ -105,7 +114,7 @@ if more.copy and payload then
   call('ZADD', KEYS[10], int(now), copied)
 end
 
--- What is told of the message later finds it by its record, or finds none.
+-- What is told of the message later finds it by its record, or finds none. What may have been posted counts as shown.
 local text = (more.ts or more.forget or result == 'delivered' or result == 'failed') and call('HGET', posted, number)
 if text then
   local record = cjson.decode(text)

@@ -48,7 +48,7 @@ func taking() call {
 
 func claiming() call {
 	return call{lua.Claim, []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()},
-		[]any{"me", 10000000, 1000000, 3, 3600000000, 0, 1800000000, 0, 1, 0}}
+		[]any{"me", 10000000, 1000000, 3, 3600000000, 0, 1800000000, 0, 1, 0, 1, 0, 0}}
 }
 
 func settling(result, more string) call {
@@ -57,7 +57,7 @@ func settling(result, more string) call {
 	if strings.Contains(more, "copy") {
 		keys = append(keys, other.Extras(), other.Entries())
 	}
-	return call{lua.Settle, append(keys, k.OuterLimit("backlog-list")), []any{"me", "1", result, more}}
+	return call{lua.Settle, append(keys, k.OuterLimit("backlog-list")), []any{"me", "1", admittedAt, 1, result, more}}
 }
 
 func folding() call {
@@ -83,7 +83,7 @@ func writers() map[string][]call {
 		"claim":              {taking(), claiming()},
 		"settle, delivered":  {taking(), claiming(), settling("delivered", `{"ts":"1","channel":"C","copy":true}`)},
 		"settle, failed":     {taking(), claiming(), settling("failed", `{"keep":3,"forget":true,"noted":{"x:a:warning":1}}`)},
-		"retry":              {taking(), claiming(), {lua.Retry, []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}, []any{"me", "1", 1000000, "why", 1, "channel", "not-posted"}}},
+		"retry":              {taking(), claiming(), {lua.Retry, []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}, []any{"me", "1", admittedAt, 1, 1000000, "why", 1, "channel", "not-posted"}}},
 		"put":                {{lua.Put, []string{k.Extras(), k.Entries(), k.Noted()}, []any{"id", "notice", "{}", 1000000}}},
 		"digest":             {folding(), digest},
 		"refund, log":        {taking(), refund("sliding-buckets")},
@@ -97,8 +97,15 @@ func writers() map[string][]call {
 	return all
 }
 
+// admittedAt stands for when the first entry was admitted.
+const admittedAt = "<admitted at>"
+
 func (c call) run(ctx context.Context, client *redis.Client) error {
-	return c.script.Run(ctx, client, c.keys, c.args...).Err()
+	args := slices.Clone(c.args)
+	if i := slices.Index(args, any(admittedAt)); i >= 0 {
+		args[i], _, _ = strings.Cut(client.HGet(ctx, k.Entries(), "1").Val(), " ")
+	}
+	return c.script.Run(ctx, client, c.keys, args...).Err()
 }
 
 // A key of another type, whichever it is: a script says which one, and has written nothing; or it did not need the key.

@@ -23,18 +23,21 @@ func TestTheWayOfADoubt(t *testing.T) {
 		b.fill(t, 2)
 		first := claim(t, b.a, lookable).Entry
 		require.True(t, first.Doubt.IsZero())
-		require.NoError(t, b.a.Retry(t.Context(), channel, first.Number, outbox.Pausing{Fate: outbox.Unknown}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, first, outbox.Pausing{Fate: outbox.Unknown}))
 		settling := claim(t, b.b, lookable)
 		require.Equal(t, []any{outbox.Settling, 10 * time.Second}, []any{settling.State, settling.Wait}, "and nothing overtakes it")
+		report := b.report(t)
+		require.Equal(t, []any{10 * time.Second, ratelimit.Settling}, []any{report.PausedFor, report.PauseReason}, "and it is seen")
 		b.advance(10 * time.Second)
 		again := claim(t, b.b, lookable).Entry
 		require.Equal(t, []any{first.Number, int64(0), start}, []any{again.Number, again.Looked, again.Doubt})
-		require.NoError(t, b.b.Retry(t.Context(), channel, again.Number, outbox.Pausing{Fate: outbox.Looked}))
+		require.Zero(t, b.report(t).PausedFor)
+		require.NoError(t, b.b.Retry(t.Context(), channel, again, outbox.Pausing{Fate: outbox.Looked}))
 		require.Equal(t, 20*time.Second, claim(t, b.b, lookable).Wait)
 		b.advance(20 * time.Second)
 		again = claim(t, b.a, lookable).Entry
 		require.Equal(t, []any{int64(1), start}, []any{again.Looked, again.Doubt})
-		require.NoError(t, b.a.Retry(t.Context(), channel, again.Number, outbox.Pausing{Fate: outbox.Again}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, again, outbox.Pausing{Fate: outbox.Again}))
 		again = claim(t, b.a, lookable).Entry
 		require.True(t, again.Doubt.IsZero(), "it is sent again")
 		b.advance(time.Minute)
@@ -51,7 +54,7 @@ func TestWhatAKilledSenderLeaves(t *testing.T) {
 		b.advance(10 * time.Second)
 		left := claim(t, b.b, lookable).Entry
 		require.False(t, left.Doubt.IsZero())
-		require.NoError(t, b.b.Retry(t.Context(), channel, left.Number, outbox.Pausing{Fate: outbox.NotPosted}))
+		require.NoError(t, b.b.Retry(t.Context(), channel, left, outbox.Pausing{Fate: outbox.NotPosted}))
 		require.True(t, claim(t, b.b, lookable).Entry.Doubt.IsZero())
 	})
 }
@@ -109,13 +112,13 @@ func TestEditsWaitAlone(t *testing.T) {
 		b.fill(t, 1)
 		edit := claim(t, b.a, paced).Entry
 		require.Equal(t, outbox.KindEdit, edit.Kind)
-		require.NoError(t, b.a.Retry(t.Context(), channel, edit.Number, outbox.Pausing{Who: outbox.EditsWait, Wait: time.Hour}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, edit, outbox.Pausing{Who: outbox.EditsWait, Wait: time.Hour}))
 		message := claim(t, b.a, paced).Entry
 		require.Equal(t, "1 of 1", string(message.Payload))
-		require.NoError(t, b.a.Ack(t.Context(), channel, message.Number, outbox.Receipt{}))
+		require.NoError(t, b.a.Ack(t.Context(), channel, message, outbox.Receipt{}))
 		require.Equal(t, outbox.Paused, claim(t, b.a, paced).State)
 		b.advance(time.Hour)
-		require.NoError(t, b.a.Ack(t.Context(), channel, claim(t, b.a, paced).Entry.Number, outbox.Receipt{}))
+		require.NoError(t, b.a.Ack(t.Context(), channel, claim(t, b.a, paced).Entry, outbox.Receipt{}))
 		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.report(t).Ledger, "it is no message")
 	})
 }
@@ -128,7 +131,7 @@ func TestPutOnce(t *testing.T) {
 		}
 		c := claimed(t, b.b)
 		require.Equal(t, []any{outbox.KindNotice, `{"text":"x"}`}, []any{c.Kind, string(c.Payload)})
-		require.NoError(t, b.b.Ack(t.Context(), channel, c.Number, outbox.Receipt{}))
+		require.NoError(t, b.b.Ack(t.Context(), channel, c, outbox.Receipt{}))
 		require.Equal(t, outbox.Empty, claim(t, b.b, unpaced).State)
 		b.advance(25 * time.Hour)
 		require.NoError(t, b.a.Put(t.Context(), channel, "paused", outbox.KindNotice, []byte("{}")))
@@ -150,7 +153,7 @@ func TestALookClaimsNothing(t *testing.T) {
 		require.Equal(t, outbox.PostReady, look())
 		c := claimed(t, b.b)
 		require.Equal(t, int64(0), c.Attempts)
-		require.NoError(t, b.b.Ack(t.Context(), channel, c.Number, outbox.Receipt{}))
+		require.NoError(t, b.b.Ack(t.Context(), channel, c, outbox.Receipt{}))
 		require.NoError(t, b.b.Release(t.Context(), channel))
 		require.NoError(t, b.a.Put(t.Context(), channel, "1", outbox.KindEdit, []byte("1")))
 		require.Equal(t, outbox.EditReady, look())
@@ -191,7 +194,7 @@ func TestADigestThatGrows(t *testing.T) {
 		}
 		send := func() outbox.Entry {
 			e := claim(t, b.a, terms).Entry
-			require.NoError(t, b.a.Ack(t.Context(), channel, e.Number, outbox.Receipt{Channel: "C1", TS: "1.000001"}))
+			require.NoError(t, b.a.Ack(t.Context(), channel, e, outbox.Receipt{Channel: "C1", TS: "1.000001"}))
 			return e
 		}
 		b.drop(t, "disk", 2)
@@ -250,7 +253,7 @@ func TestADigestAtTheEnd(t *testing.T) {
 		require.NoError(t, b.b.Digest(t.Context(), channel, terms.Digest))
 		e := claim(t, b.b, terms).Entry
 		require.Equal(t, []any{int64(4), true}, []any{digestOf(t, e).Counts["d:disk:error"], digestOf(t, e).Closed})
-		require.NoError(t, b.b.Ack(t.Context(), channel, e.Number, outbox.Receipt{}))
+		require.NoError(t, b.b.Ack(t.Context(), channel, e, outbox.Receipt{}))
 
 		b.drop(t, "cpu", 2)
 		b.advance(10 * time.Minute)
@@ -266,7 +269,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 		fallback := outbox.Channel{Group: "alerts", Name: "alerts~fallback"}
 		for range 3 {
 			death := outbox.Death{Reason: "is_archived", Answer: "no", Copy: &fallback}
-			require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, death))
+			require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), death))
 			b.advance(time.Second)
 		}
 		letters, err := b.a.DeadLetters(t.Context(), channel, "", 10)
@@ -363,7 +366,7 @@ func TestDeadLettersAreBoundedInBytes(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for range 300 {
-			require.NoError(t, all.Bury(t.Context(), channel, claimed(t, all).Number, outbox.Death{Reason: "is_archived"}))
+			require.NoError(t, all.Bury(t.Context(), channel, claimed(t, all), outbox.Death{Reason: "is_archived"}))
 		}
 		letters, err := all.DeadLetters(t.Context(), channel, "", 1000)
 		require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 type Memory struct {
 	store *memstore.Store
 	opts  Options
+	calls calls
 }
 
 var (
@@ -26,27 +27,27 @@ func NewMemory(store *memstore.Store, opts Options) *Memory {
 	return &Memory{store: store, opts: opts.WithDefaults()}
 }
 
-type lease struct {
-	owner   string
-	until   int64
-	inHand  int64 // the entry that was claimed and not settled yet
-	stopped bool  // nothing is claimed: see TakeBack
-}
-
 // pacing is when the bucket of a pace or a budget is empty again.
 type pacing struct{ emptyAt int64 }
 
 // Claim implements [Outbox].
-func (m *Memory) Claim(_ context.Context, channel Channel, terms Terms, look bool) (Claim, error) {
+func (m *Memory) Claim(ctx context.Context, channel Channel, terms Terms, look bool) (Claim, error) {
 	if err := terms.check(); err != nil {
 		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	before := time.Now()
+	if err := ctx.Err(); err != nil {
+		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
+	}
+	before, this := time.Now(), m.calls.begin(channel)
 	var claim Claim
 	m.store.Do(func(tx *memstore.Tx) {
-		c := claiming{tx: tx, opts: m.opts, keys: channel.keys(), terms: terms, look: look}
+		c := claiming{tx: tx, opts: m.opts, keys: channel.keys(), terms: terms, look: look, call: this}
 		claim = c.claim()
 	})
+	if err := ctx.Err(); err != nil { // its caller is gone, as that of a call over a network may be
+		m.calls.lose(channel, this.number)
+		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
+	}
 	claim.Wait = m.store.Wall(claim.Wait)
 	if claim.State == Claimed || claim.State == Stale {
 		claim.Until = before.Add(m.store.Wall(m.opts.Lease))
@@ -55,33 +56,35 @@ func (m *Memory) Claim(_ context.Context, channel Channel, terms Terms, look boo
 }
 
 // Ack implements [Outbox].
-func (m *Memory) Ack(_ context.Context, channel Channel, number int64, receipt Receipt) error {
-	return m.settle("settle delivered", channel, number, lua.Delivered, func(tx *memstore.Tx, entry *memstore.Entry) {
-		m.end(tx, channel, entry, lua.Past{Result: lua.Delivered, Channel: receipt.Channel, TS: receipt.TS})
+func (m *Memory) Ack(_ context.Context, channel Channel, entry Entry, receipt Receipt) error {
+	return m.settle(channel, entry, lua.Delivered, func(tx *memstore.Tx, kept *memstore.Entry) {
+		m.end(tx, channel, kept, lua.Past{Result: lua.Delivered, Channel: receipt.Channel, TS: receipt.TS})
 		posted := memstore.Look[memstore.Posted](tx, channel.keys().Posted())
-		if record := posted.Record(number); record != nil {
+		if record := posted.Record(entry.Number); record != nil {
 			record.TS, record.Channel, record.Shown = receipt.TS, receipt.Channel, true
 		}
 	})
 }
 
 // Bury implements [Outbox].
-func (m *Memory) Bury(_ context.Context, channel Channel, number int64, death Death) error {
-	return m.settle("settle failed", channel, number, lua.Failed, func(tx *memstore.Tx, entry *memstore.Entry) {
-		m.end(tx, channel, entry, lua.Past{
-			Result: lua.Failed, Reason: death.Reason, Answer: death.Answer, Attempts: entry.Attempts, Shown: death.Shown, Keep: m.opts.DeadLetters,
+func (m *Memory) Bury(_ context.Context, channel Channel, entry Entry, death Death) error {
+	return m.settle(channel, entry, lua.Failed, func(tx *memstore.Tx, kept *memstore.Entry) {
+		m.end(tx, channel, kept, lua.Past{
+			Result: lua.Failed, Reason: death.Reason, Answer: death.Answer, Attempts: kept.Attempts, Shown: death.Shown, Keep: m.opts.DeadLetters,
 		})
 		memstore.Value[memstore.DeadLetters](tx, channel.keys().Dead()).Bury(memstore.DeadLetter{
-			At: tx.Time, Number: number, Kind: entry.Kind, Payload: entry.Payload,
-			Reason: death.Reason, Answer: death.Answer, Attempts: entry.Attempts,
+			At: tx.Time, Number: kept.Number, Kind: kept.Kind, Payload: kept.Payload,
+			Reason: death.Reason, Answer: death.Answer, Attempts: kept.Attempts,
 		}, m.opts.DeadLetters)
 		if death.Copy != nil {
-			memstore.Value[memstore.Outbox](tx, death.Copy.keys().Outbox()).Put(tx.Now, tx.Now, KindCopy, entry.Payload)
+			memstore.Value[memstore.Outbox](tx, death.Copy.keys().Outbox()).Put(tx.Now, tx.Now, KindCopy, kept.Payload)
 		}
 		posted := memstore.Value[memstore.Posted](tx, channel.keys().Posted())
-		if !death.Shown {
-			posted.Forget(number)
-		} else if record := posted.Record(number); record != nil {
+		record := posted.Record(kept.Number)
+		switch {
+		case !death.Shown:
+			posted.Forget(kept.Number)
+		case record != nil:
 			record.TS, record.Channel, record.Shown = "", "", true
 		}
 	})
@@ -89,7 +92,7 @@ func (m *Memory) Bury(_ context.Context, channel Channel, number int64, death De
 
 // Expire implements [Outbox].
 func (m *Memory) Expire(_ context.Context, channel Channel, entry Entry, noted map[string]int64) error {
-	return m.settleAt("settle expired", channel, entry.Number, entry.At, lua.Expired, func(tx *memstore.Tx, expired *memstore.Entry) {
+	return m.settle(channel, entry, lua.Expired, func(tx *memstore.Tx, expired *memstore.Entry) {
 		m.end(tx, channel, expired, lua.Past{Result: lua.Expired})
 		memstore.Value[memstore.Posted](tx, channel.keys().Posted()).Forget(entry.Number)
 		if len(noted) > 0 {
@@ -99,67 +102,79 @@ func (m *Memory) Expire(_ context.Context, channel Channel, entry Entry, noted m
 }
 
 // Drop implements [Outbox].
-func (m *Memory) Drop(_ context.Context, channel Channel, number int64) error {
+func (m *Memory) Drop(_ context.Context, channel Channel, entry Entry) error {
 	isMessage := false
 	m.store.Do(func(tx *memstore.Tx) {
-		found, extra := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Find(number)
+		found, extra := find(tx, channel, entry)
 		isMessage = found != nil && !extra
 	})
 	if isMessage {
 		return fmt.Errorf("settle gone in channel %s: a message is never just gone", channel.Name)
 	}
-	return m.settle("settle gone", channel, number, "gone", func(*memstore.Tx, *memstore.Entry) {})
+	return m.settle(channel, entry, "gone", func(*memstore.Tx, *memstore.Entry) {})
 }
 
-// settle takes an entry out and counts it, then runs f.
-func (m *Memory) settle(verb string, channel Channel, number int64, result string, f func(tx *memstore.Tx, entry *memstore.Entry)) error {
-	return m.settleAt(verb, channel, number, 0, result, f)
+// find is what waits under the name of an entry, and whether it is an extra; nil = it is gone.
+func find(tx *memstore.Tx, channel Channel, entry Entry) (found *memstore.Entry, extra bool) {
+	found, extra = memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Find(entry.Number)
+	if found == nil || found.At != entry.At {
+		return nil, false
+	}
+	return found, extra
 }
 
-// settleAt is settle for an entry that was admitted at a time; 0 = at any.
-func (m *Memory) settleAt(verb string, channel Channel, number, at int64, result string, f func(tx *memstore.Tx, entry *memstore.Entry)) error {
-	return m.fenced(verb, channel, func(tx *memstore.Tx, _ *lease) {
-		box := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox())
-		found, extra := box.Find(number)
-		if found == nil || at > 0 && found.At != at {
-			return
+// settle takes an entry out and counts it, then runs f. All but a delivery is refused where another claim followed.
+func (m *Memory) settle(channel Channel, entry Entry, result string, f func(tx *memstore.Tx, kept *memstore.Entry)) error {
+	return m.fenced("settle "+result, channel, func(tx *memstore.Tx, _ *lease) error {
+		found, extra := find(tx, channel, entry)
+		switch {
+		case found == nil:
+			return nil
+		case result != lua.Delivered && found.Attempts > entry.Attempts+1:
+			return ErrLeaseLost
 		}
-		entry := *found
-		box.Remove(number)
+		kept, counted := *found, result
+		memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Remove(kept.Number)
 		if extra {
-			result = entry.Kind + ":" + result
+			counted = kept.Kind + ":" + result
 		}
-		memstore.Value[memstore.Counts](tx, channel.keys().Ledger()).Add(result, 1)
-		memstore.Look[memstore.Backlog](tx, channel.Backlog).Leave(number)
-		f(tx, &entry)
+		memstore.Value[memstore.Counts](tx, channel.keys().Ledger()).Add(counted, 1)
+		memstore.Look[memstore.Backlog](tx, channel.Backlog).Leave(kept.Number)
+		f(tx, &kept)
+		return nil
 	})
 }
 
 // Retry implements [Outbox].
-func (m *Memory) Retry(_ context.Context, channel Channel, number int64, p Pausing) error {
-	return m.fenced("retry", channel, func(tx *memstore.Tx, held *lease) {
-		held.giveUp(m.opts.Owner)
-		box := memstore.Look[memstore.Outbox](tx, channel.keys().Outbox())
-		entry, extra := box.Find(number)
-		if entry == nil {
-			return
+func (m *Memory) Retry(_ context.Context, channel Channel, named Entry, p Pausing) error {
+	return m.fenced("retry", channel, func(tx *memstore.Tx, held *lease) error {
+		entry, extra := find(tx, channel, named)
+		switch {
+		case entry == nil:
+			return nil
+		case entry.Attempts > named.Attempts+1:
+			return ErrLeaseLost
 		}
+		held.giveUp(m.opts.Owner)
 		if p.Fault {
 			entry.Faults++
 		}
 		switch Fate(p.fate()) {
 		case NotPosted:
-			entry.Sent, entry.Tried, entry.Looked = 0, 0, 0
+			entry.Sent, entry.Tried, entry.Looked, entry.Claim = 0, 0, 0, memstore.Claim{}
 		case Looked:
 			entry.Looked++
 		case Again:
 			entry.Again = true
 		case Unknown:
+			if entry.Sent == 0 {
+				entry.Sent, entry.Tried = entry.At, tx.Now
+			}
 		}
 		until := tx.Now + p.Wait.Microseconds()
 		if extra && p.Who == EntryWaits {
-			box.Postpone(number, until)
-			return
+			memstore.Look[memstore.Outbox](tx, channel.keys().Outbox()).Postpone(named.Number, until)
+			return nil
 		}
 		pause := memstore.Value[memstore.Pause](tx, channel.keys().Pause())
 		switch {
@@ -168,6 +183,7 @@ func (m *Memory) Retry(_ context.Context, channel Channel, number int64, p Pausi
 		case until > max(tx.Now, pause.Until):
 			pause.Until, pause.Reason = until, p.Reason
 		}
+		return nil
 	})
 }
 
@@ -182,50 +198,6 @@ func (m *Memory) Hold(_ context.Context, channel Channel, wait time.Duration, re
 		}
 	})
 	return nil
-}
-
-// Renew implements [Outbox].
-func (m *Memory) Renew(_ context.Context, channel Channel) (time.Time, error) {
-	before, lost := time.Now(), false
-	m.store.Do(func(tx *memstore.Tx) {
-		held := memstore.Value[lease](tx, channel.keys().Lease())
-		if lost = held.owner != m.opts.Owner; !lost {
-			held.until = tx.Now + m.opts.Lease.Microseconds()
-		}
-	})
-	if lost {
-		return time.Time{}, fmt.Errorf("renew in channel %s: %w", channel.Name, ErrLeaseLost)
-	}
-	return before.Add(m.store.Wall(m.opts.Lease)), nil
-}
-
-// Release implements [Outbox].
-func (m *Memory) Release(_ context.Context, channel Channel) error {
-	m.store.Do(func(tx *memstore.Tx) { memstore.Value[lease](tx, channel.keys().Lease()).giveUp(m.opts.Owner) })
-	return nil
-}
-
-// fenced runs f unless another sender holds the lease.
-func (m *Memory) fenced(verb string, channel Channel, f func(tx *memstore.Tx, held *lease)) error {
-	var lost bool
-	m.store.Do(func(tx *memstore.Tx) {
-		held := memstore.Value[lease](tx, channel.keys().Lease())
-		if lost = held.owner != "" && held.owner != m.opts.Owner && held.until > tx.Now; lost {
-			return
-		}
-		held.inHand = 0
-		f(tx, held)
-	})
-	if lost {
-		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, ErrLeaseLost)
-	}
-	return nil
-}
-
-func (l *lease) giveUp(owner string) {
-	if l.owner == owner {
-		*l = lease{stopped: l.stopped}
-	}
 }
 
 func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -15,6 +15,7 @@ type claiming struct {
 	keys  lua.Keys
 	terms Terms
 	look  bool
+	call  call
 
 	every   int64 // the pace, microseconds
 	emptyAt int64 // when its bucket is empty
@@ -28,6 +29,7 @@ type candidate struct {
 	wait  int64
 	edit  bool
 	doubt bool
+	what  string // as a claim of it is remembered
 }
 
 func (c *claiming) claim() Claim {
@@ -43,6 +45,8 @@ func (c *claiming) claim() Claim {
 		return Claim{State: Empty}
 	case held.stopped:
 		return Claim{State: Held, Wait: stoppedFor}
+	case held.owner == c.opts.Owner && held.call > c.call.number: // it was on its way for long; nobody waits for its answer
+		return Claim{State: Held, Wait: micros(max(0, held.until-c.tx.Now))}
 	case held.owner != "" && held.owner != c.opts.Owner && held.until > c.tx.Now:
 		return Claim{State: Held, Wait: micros(held.until - c.tx.Now)}
 	}
@@ -61,7 +65,13 @@ func (c *claiming) take(held *lease, head, due *memstore.Entry) Claim {
 	c.every, c.emptyAt = c.terms.Pace.Every.Microseconds()*c.opts.paceFactor(), max(c.tx.Now, bucket.emptyAt)
 	chosen, blocked := c.choose(head, due)
 	if chosen == nil {
+		if blocked.state == Settling {
+			memstore.Value[memstore.Pause](c.tx, c.keys.Pause()).Settling = c.tx.Now + blocked.wait
+		}
 		return Claim{State: blocked.state, Wait: micros(blocked.wait)}
+	}
+	if pause := memstore.Look[memstore.Pause](c.tx, c.keys.Pause()); pause != nil {
+		pause.Settling = 0
 	}
 	entry := chosen.entry
 	if chosen.state == Claimed && !chosen.doubt {
@@ -78,7 +88,11 @@ func (c *claiming) take(held *lease, head, due *memstore.Entry) Claim {
 		}
 		entry.Tried, entry.Again, entry.Looked = c.tx.Now, false, 0
 	}
-	held.owner, held.until, held.inHand = c.opts.Owner, c.tx.Now+c.opts.Lease.Microseconds(), entry.Number
+	entry.Claim = memstore.Claim{}
+	if chosen.state == Claimed && chosen.what != "" {
+		entry.Claim = memstore.Claim{Call: c.call.number, What: chosen.what, Owner: c.opts.Owner}
+	}
+	held.owner, held.until, held.call, held.inHand = c.opts.Owner, c.tx.Now+c.opts.Lease.Microseconds(), c.call.number, entry.Number
 	entry.Attempts++
 	claimed := Entry{
 		Number: entry.Number, Kind: entry.Kind, Payload: entry.Payload, Attempts: entry.Attempts - 1, Faults: entry.Faults,
@@ -116,9 +130,35 @@ func (c *claiming) choose(head, due *memstore.Entry) (chosen, blocked *candidate
 	return chosen, blocked
 }
 
+// What a claim took, as lua/claim.lua says it.
+const (
+	claimFirst = "first"
+	claimAgain = "again"
+)
+
+// revoke takes back what a claim noted of which its owner got no answer: it never sent what it took.
+func (c *claiming) revoke(e *memstore.Entry) {
+	if e.Claim.What == "" || e.Claim.Owner != c.opts.Owner || !c.call.lost(e.Claim.Call) {
+		return
+	}
+	if e.Claim.What == claimFirst {
+		e.Sent, e.Tried, e.Looked = 0, 0, 0
+	} else {
+		e.Again = true
+	}
+	e.Claim = memstore.Claim{}
+}
+
 func (c *claiming) candidate(e *memstore.Entry, message bool) *candidate {
+	c.revoke(e)
 	one := &candidate{entry: e, state: Claimed, edit: strings.HasSuffix(e.Kind, KindEdit)}
 	one.doubt = e.Sent > 0 && !e.Again && !one.edit
+	switch {
+	case e.Sent == 0:
+		one.what = claimFirst
+	case e.Again:
+		one.what = claimAgain
+	}
 	blockedFor := func(wait int64, state State) {
 		if one.wait = wait; wait > 0 {
 			one.state = state

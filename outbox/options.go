@@ -34,7 +34,7 @@ const putFor = 24 * time.Hour
 
 // Options configure an engine.
 type Options struct {
-	// Owner names this sender; it must be unique to the process and its start.
+	// Owner names this sender; it must be unique to the engine: the numbers of its claims begin with it.
 	Owner string
 	// Lease is how long a claim holds the channel. Default 10 s.
 	Lease time.Duration

@@ -189,22 +189,26 @@ type Waiting struct {
 }
 
 // Outbox hands out what waits.
+//
+// What is settled is named by the entry that was claimed: by its number and the time of its admission. A Redis that
+// comes back older than it was gives numbers again; an entry that is not there any more under its name is gone, and
+// settling it changes nothing, which is no error. [ErrLeaseLost] is one.
 type Outbox interface {
 	// Claim takes what is next in the channel if this sender may send it now. It never blocks. On a look, what
 	// would be posted or edited is not claimed: the state says that it is ready.
 	Claim(ctx context.Context, channel Channel, terms Terms, look bool) (Claim, error)
 	// Ack deletes an entry that reached Slack, and counts it as delivered. A repeat is harmless.
-	Ack(ctx context.Context, channel Channel, number int64, receipt Receipt) error
+	Ack(ctx context.Context, channel Channel, entry Entry, receipt Receipt) error
 	// Retry leaves an entry in its place, lets the channel wait for every sender, and gives up the lease.
-	Retry(ctx context.Context, channel Channel, number int64, pausing Pausing) error
+	Retry(ctx context.Context, channel Channel, entry Entry, pausing Pausing) error
 	// Bury moves an entry that can never reach Slack to the dead letters and counts it as failed.
 	// A repeat is harmless.
-	Bury(ctx context.Context, channel Channel, number int64, death Death) error
+	Bury(ctx context.Context, channel Channel, entry Entry, death Death) error
 	// Expire deletes a message that is too old, and counts it as expired, unless its resolve took its place since it
 	// was claimed. noted is what the next digest says of it, as in [Digest]. A repeat is harmless.
 	Expire(ctx context.Context, channel Channel, entry Entry, noted map[string]int64) error
 	// Drop deletes an extra that has nothing to say any more.
-	Drop(ctx context.Context, channel Channel, number int64) error
+	Drop(ctx context.Context, channel Channel, entry Entry) error
 	// Renew holds the lease a while longer, and says until when.
 	Renew(ctx context.Context, channel Channel) (time.Time, error)
 	// Release gives up the lease, if this sender has it.
@@ -226,6 +230,6 @@ type Outbox interface {
 	DeleteDead(ctx context.Context, channel Channel, ids ...string) (int, error)
 }
 
-// ErrLeaseLost is returned when another sender holds the lease: nothing was changed, and the entry may be
-// sent by that other sender too.
+// ErrLeaseLost is returned when another sender holds the lease, or claimed the entry since: nothing was changed, and
+// the entry may be sent by that other sender too.
 var ErrLeaseLost = errors.New("another sender holds the lease")

@@ -17,6 +17,7 @@ import (
 type Redis struct {
 	scripter redis.Scripter
 	opts     Options
+	calls    calls
 }
 
 var (
@@ -34,22 +35,29 @@ func (r *Redis) Claim(ctx context.Context, channel Channel, t Terms, look bool) 
 	if err := t.check(); err != nil {
 		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	k, before := channel.keys(), time.Now()
-	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
-	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
-		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.Settle.Microseconds(),
-		t.Digest.Interval.Microseconds(), t.Digest.Every.Microseconds(), t.Digest.Minimum, look).Slice()
+	before, this := time.Now(), r.calls.begin(channel)
+	claim, err := r.claim(ctx, channel, t, look, this)
 	if err != nil {
-		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, lua.WrongType(ctx, r.scripter, keys, err))
-	}
-	claim, err := decodeClaim(reply)
-	if err != nil {
+		r.calls.lose(channel, this.number)
 		return Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
 	if claim.State == Claimed || claim.State == Stale {
 		claim.Until = before.Add(r.opts.Lease)
 	}
 	return claim, nil
+}
+
+func (r *Redis) claim(ctx context.Context, channel Channel, t Terms, look bool, this call) (Claim, error) {
+	k := channel.keys()
+	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
+	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
+		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.Settle.Microseconds(),
+		t.Digest.Interval.Microseconds(), t.Digest.Every.Microseconds(), t.Digest.Minimum, look,
+		this.number, this.lostFrom, this.lostTo).Slice()
+	if err != nil {
+		return Claim{}, lua.WrongType(ctx, r.scripter, keys, err)
+	}
+	return decodeClaim(reply)
 }
 
 // decodeClaim reads the reply of lua/claim.lua.
@@ -88,12 +96,13 @@ func decodeClaim(reply []any) (Claim, error) {
 	return claim, nil
 }
 
-// splitEntry takes "<admitted at> <kind> <payload>" apart. What is not of that shape has no kind.
+// splitEntry takes "<admitted at> <kind> <payload>" apart. What is not of that shape has no kind, and 0 as its time:
+// lua/settle.lua and lua/retry.lua read it in the same way.
 func splitEntry(entry []byte) (at int64, kind string, payload []byte) {
 	admitted, rest, _ := bytes.Cut(entry, []byte(" "))
 	first, payload, ok := bytes.Cut(rest, []byte(" "))
 	at, err := strconv.ParseInt(string(admitted), 10, 64)
-	if !ok || err != nil {
+	if written := len(admitted) <= 18 && at > 0 && string(admitted) == strconv.FormatInt(at, 10); !ok || err != nil || !written {
 		return 0, "", entry
 	}
 	return at, string(first), payload
@@ -108,11 +117,10 @@ type settlement struct {
 	Keep    int64            `json:"keep,omitempty"`
 	Copy    bool             `json:"copy,omitempty"`
 	Forget  bool             `json:"forget,omitempty"`
-	At      int64            `json:"at,omitempty,string"`
 	Noted   map[string]int64 `json:"noted,omitempty"`
 }
 
-func (r *Redis) done(ctx context.Context, channel Channel, number int64, result string, s settlement, more ...string) error {
+func (r *Redis) done(ctx context.Context, channel Channel, entry Entry, result string, s settlement, more ...string) error {
 	k := channel.keys()
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest()}
 	keys = append(keys, more...)
@@ -123,43 +131,44 @@ func (r *Redis) done(ctx context.Context, channel Channel, number int64, result 
 	if err != nil {
 		return fmt.Errorf("settle in channel %s: %w", channel.Name, err)
 	}
-	return r.fenced(ctx, "settle "+result, lua.Settle, channel, keys, r.opts.Owner, number, result, options)
+	return r.fenced(ctx, "settle "+result, lua.Settle, channel, keys,
+		r.opts.Owner, entry.Number, entry.At, entry.Attempts+1, result, options)
 }
 
 // Ack implements [Outbox].
-func (r *Redis) Ack(ctx context.Context, channel Channel, number int64, receipt Receipt) error {
-	return r.done(ctx, channel, number, "delivered", settlement{Channel: receipt.Channel, TS: receipt.TS})
+func (r *Redis) Ack(ctx context.Context, channel Channel, entry Entry, receipt Receipt) error {
+	return r.done(ctx, channel, entry, "delivered", settlement{Channel: receipt.Channel, TS: receipt.TS})
 }
 
 // Bury implements [Outbox].
-func (r *Redis) Bury(ctx context.Context, channel Channel, number int64, death Death) error {
+func (r *Redis) Bury(ctx context.Context, channel Channel, entry Entry, death Death) error {
 	s := settlement{Reason: death.Reason, Answer: death.Answer, Keep: r.opts.DeadLetters, Forget: !death.Shown}
 	if death.Copy == nil {
-		return r.done(ctx, channel, number, "failed", s)
+		return r.done(ctx, channel, entry, "failed", s)
 	}
 	s.Copy = true
-	return r.done(ctx, channel, number, "failed", s, death.Copy.keys().Extras(), death.Copy.keys().Entries())
+	return r.done(ctx, channel, entry, "failed", s, death.Copy.keys().Extras(), death.Copy.keys().Entries())
 }
 
 // Expire implements [Outbox].
 func (r *Redis) Expire(ctx context.Context, channel Channel, entry Entry, noted map[string]int64) error {
-	return r.done(ctx, channel, entry.Number, "expired", settlement{Forget: true, At: entry.At, Noted: noted})
+	return r.done(ctx, channel, entry, "expired", settlement{Forget: true, Noted: noted})
 }
 
 // Drop implements [Outbox].
-func (r *Redis) Drop(ctx context.Context, channel Channel, number int64) error {
-	return r.done(ctx, channel, number, "gone", settlement{})
+func (r *Redis) Drop(ctx context.Context, channel Channel, entry Entry) error {
+	return r.done(ctx, channel, entry, "gone", settlement{})
 }
 
 // Retry implements [Outbox].
-func (r *Redis) Retry(ctx context.Context, channel Channel, number int64, p Pausing) error {
+func (r *Redis) Retry(ctx context.Context, channel Channel, entry Entry, p Pausing) error {
 	k, fault := channel.keys(), 0
 	if p.Fault {
 		fault = 1
 	}
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}
 	return r.fenced(ctx, "retry", lua.Retry, channel, keys,
-		r.opts.Owner, number, p.Wait.Microseconds(), p.Reason, fault, p.who(), p.fate())
+		r.opts.Owner, entry.Number, entry.At, entry.Attempts+1, p.Wait.Microseconds(), p.Reason, fault, p.who(), p.fate())
 }
 
 func (p Pausing) who() string {

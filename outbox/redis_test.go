@@ -17,7 +17,7 @@ func TestTheDeadLettersKeepWhatMatters(t *testing.T) {
 	b := bundle{a: outbox.NewRedis(client, ownedByA), limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
 	b.fill(t, 3)
 	for range 3 {
-		require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, outbox.Death{Reason: "is_archived", Answer: "gone"}))
+		require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), outbox.Death{Reason: "is_archived", Answer: "gone"}))
 	}
 	letters := client.XRange(t.Context(), "relay:{alerts}:dead:alerts", "-", "+").Val()
 	require.Len(t, letters, 2, "the oldest went")
@@ -34,10 +34,8 @@ func TestNothingOfASettledEntryStays(t *testing.T) {
 	client := redistest.Start(t).Client()
 	b := bundle{a: outbox.NewRedis(client, ownedByA), limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
 	b.fill(t, 1)
-	number := claimed(t, b.a).Number
-	require.NoError(t, b.a.Retry(t.Context(), channel, number, outbox.Pausing{Fault: true}))
-	claimed(t, b.a)
-	require.NoError(t, b.a.Ack(t.Context(), channel, number, outbox.Receipt{}))
+	require.NoError(t, b.a.Retry(t.Context(), channel, claimed(t, b.a), outbox.Pausing{Fault: true}))
+	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a), outbox.Receipt{}))
 	require.Equal(t, map[string]string{"seq": "1"}, client.HGetAll(t.Context(), "relay:{alerts}:entries:alerts").Val())
 }
 
@@ -50,7 +48,7 @@ func TestLeaseAndPauseExpire(t *testing.T) {
 	lease := client.PTTL(t.Context(), "relay:{alerts}:lease:alerts").Val()
 	require.InDelta(t, 11*time.Second, lease, float64(2*time.Second))
 	require.Positive(t, client.PTTL(t.Context(), "relay:{alerts}:pace:alerts").Val())
-	require.NoError(t, b.a.Retry(t.Context(), channel, c.Entry.Number, outbox.Pausing{Wait: time.Minute, Reason: "x"}))
+	require.NoError(t, b.a.Retry(t.Context(), channel, c.Entry, outbox.Pausing{Wait: time.Minute, Reason: "x"}))
 	require.Positive(t, client.PTTL(t.Context(), "relay:{alerts}:pause:alerts").Val())
 	require.Zero(t, client.Exists(t.Context(), "relay:{alerts}:lease:alerts").Val())
 }
@@ -66,6 +64,30 @@ func TestAnEntryThatIsNotOursIsHandedOverWithoutAKind(t *testing.T) {
 	require.Equal(t, "garbage", string(entry.Payload))
 }
 
+// Whatever stands where an entry should be can be settled: a claim and a settlement read the same name of it.
+func TestAnEntryThatIsNotOursCanBeSettled(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	b := bundle{a: outbox.NewRedis(client, ownedByA), limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
+	strange := []string{
+		"", " ", "garbage", "12", "12 garbage", "12  x", "12 a\tb x", "12 a\nb x", "0 message x", "007 message x", "-5 message x", "+5 message x",
+		"1.5 message x", "999999999999999999 message x", "1000000000000000000 message x", "99999999999999999999 message x", "1e3 message x",
+	}
+	b.fill(t, 2*len(strange))
+	for i, text := range strange {
+		for n := range 2 {
+			require.NoError(t, client.HSet(t.Context(), "relay:{alerts}:entries:alerts", 2*i+n+1, text).Err())
+		}
+		entry := claimed(t, b.a)
+		require.NoError(t, b.a.Retry(t.Context(), channel, entry, outbox.Pausing{Fault: true}))
+		again := claimed(t, b.a)
+		require.Equal(t, []int64{entry.Number, 1}, []int64{again.Number, again.Faults}, "%q", text)
+		require.NoError(t, b.a.Bury(t.Context(), channel, again, outbox.Death{Reason: "undecodable"}))
+		require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a), outbox.Receipt{}))
+		require.EqualValues(t, 2*(len(strange)-i-1), b.report(t).Ledger.Pending, "%q", text)
+	}
+}
+
 // All keys of every script are in one slot: on a Redis Cluster, each call of the way of an event succeeds.
 func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	t.Parallel()
@@ -74,9 +96,9 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 
 	b := bundle{a: outbox.NewRedis(client, ownedByA), limiter: ratelimit.NewRedis(client, ratelimit.RedisOptions{})}
 	b.fill(t, 3)
-	require.NoError(t, b.a.Retry(t.Context(), channel, claimed(t, b.a).Number, outbox.Pausing{}))
-	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number, outbox.Receipt{}))
-	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, outbox.Death{Reason: "x"}))
+	require.NoError(t, b.a.Retry(t.Context(), channel, claimed(t, b.a), outbox.Pausing{}))
+	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a), outbox.Receipt{}))
+	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), outbox.Death{Reason: "x"}))
 	require.NoError(t, b.a.Release(t.Context(), channel))
 	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 1, Failed: 1, Pending: 1}, b.report(t).Ledger)
 	_, err := b.limiter.Categories(t.Context(), scope)
@@ -85,7 +107,7 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	require.NoError(t, b.a.Digest(t.Context(), channel, outbox.DigestTerms{Interval: time.Microsecond, Minimum: 1}))
 	require.NoError(t, b.a.Put(t.Context(), channel, "1", outbox.KindNotice, []byte("{}")))
 	copied := outbox.Channel{Group: "alerts", Name: "alerts~fallback"}
-	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a).Number, outbox.Death{Reason: "x", Copy: &copied}))
+	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), outbox.Death{Reason: "x", Copy: &copied}))
 	_, err = b.a.Delayed(t.Context(), channel)
 	require.NoError(t, err)
 	_, err = b.a.Record(t.Context(), channel, 1)
@@ -115,9 +137,9 @@ func TestRedisAway(t *testing.T) {
 	_, err := o.Claim(t.Context(), channel, unpaced, false)
 	require.ErrorContains(t, err, "claim from channel alerts")
 	for verb, err := range map[string]error{
-		"settle delivered": o.Ack(t.Context(), channel, 1, outbox.Receipt{}),
-		"retry":            o.Retry(t.Context(), channel, 1, outbox.Pausing{}),
-		"settle failed":    o.Bury(t.Context(), channel, 1, outbox.Death{}),
+		"settle delivered": o.Ack(t.Context(), channel, outbox.Entry{Number: 1}, outbox.Receipt{}),
+		"retry":            o.Retry(t.Context(), channel, outbox.Entry{Number: 1}, outbox.Pausing{}),
+		"settle failed":    o.Bury(t.Context(), channel, outbox.Entry{Number: 1}, outbox.Death{}),
 		"release":          o.Release(t.Context(), channel),
 	} {
 		require.ErrorContains(t, err, verb+" in channel alerts")

@@ -37,11 +37,11 @@ func TestTakeBackSaysWhatBecame(t *testing.T) {
 		return claim.Entry
 	}
 	now = now.Add(time.Second)
-	require.NoError(t, box.Ack(t.Context(), channel, claim().Number, outbox.Receipt{Channel: "C1", TS: "1.1"}))
-	require.NoError(t, box.Bury(t.Context(), channel, claim().Number, outbox.Death{Reason: "unknown", Answer: "who knows", Shown: true}))
+	require.NoError(t, box.Ack(t.Context(), channel, claim(), outbox.Receipt{Channel: "C1", TS: "1.1"}))
+	require.NoError(t, box.Bury(t.Context(), channel, claim(), outbox.Death{Reason: "unknown", Answer: "who knows", Shown: true}))
 	require.NoError(t, box.Expire(t.Context(), channel, claim(), nil))
 	doubted := claim()
-	require.NoError(t, box.Retry(t.Context(), channel, doubted.Number, outbox.Pausing{Fate: outbox.Unknown, Fault: true}))
+	require.NoError(t, box.Retry(t.Context(), channel, doubted, outbox.Pausing{Fate: outbox.Unknown, Fault: true}))
 	now = now.Add(2 * time.Second)
 
 	pasts, err := box.TakeBack(t.Context(), channel)
@@ -65,7 +65,7 @@ func TestTakeBackSaysWhatBecame(t *testing.T) {
 	require.Empty(t, letters)
 
 	box.Resume(channel)
-	require.NoError(t, box.Bury(t.Context(), channel, claim().Number, outbox.Death{Reason: "is_archived"}))
+	require.NoError(t, box.Bury(t.Context(), channel, claim(), outbox.Death{Reason: "is_archived"}))
 	pasts, err = box.TakeBack(t.Context(), channel)
 	require.NoError(t, err)
 	require.Empty(t, pasts, "a notice was never admitted")

@@ -22,6 +22,7 @@ type bundle struct {
 	many    outbox.Outbox // that keeps as many dead letters as it does by itself
 	limiter ratelimit.Limiter
 	advance func(time.Duration)
+	data    data
 }
 
 var (
@@ -41,15 +42,18 @@ var engines = map[string]func(t testing.TB) bundle{
 			a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB), many: outbox.NewMemory(store, outbox.Options{Owner: "c"}),
 			limiter: ratelimit.NewMemory(store, 0),
 			advance: func(d time.Duration) { now = now.Add(d) },
+			data:    memoryData{store},
 		}
 	},
 	"redis": func(tb testing.TB) bundle {
 		tb.Helper()
 		clocked := redistest.NewClocked(tb, redistest.Start(tb).Client(), start)
 		return bundle{
-			a: outbox.NewRedis(clocked, ownedByA), b: outbox.NewRedis(clocked, ownedByB), many: outbox.NewRedis(clocked, outbox.Options{Owner: "c"}),
+			a: outbox.NewRedis(lossy{clocked}, ownedByA), b: outbox.NewRedis(lossy{clocked}, ownedByB),
+			many:    outbox.NewRedis(clocked, outbox.Options{Owner: "c"}),
 			limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
 			advance: clocked.Advance,
+			data:    redisData{clocked.Client},
 		}
 	},
 }
@@ -109,7 +113,7 @@ func TestOrderAndAck(t *testing.T) {
 			entry := claimed(t, b.a)
 			require.Equal(t, fmt.Sprintf("%d of 12", i+1), string(entry.Payload))
 			require.Equal(t, "message", entry.Kind)
-			require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}))
+			require.NoError(t, b.a.Ack(t.Context(), channel, entry, outbox.Receipt{}))
 		}
 		require.Equal(t, outbox.Empty, claim(t, b.a, unpaced).State)
 		require.Equal(t, ratelimit.Ledger{Received: 12, Admitted: 12, Delivered: 12}, b.report(t).Ledger)
@@ -149,13 +153,13 @@ func TestSettlingIsFenced(t *testing.T) {
 		entry := claimed(t, b.a)
 		b.advance(10 * time.Second)
 		claimed(t, b.b)
-		require.ErrorIs(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}), outbox.ErrLeaseLost)
-		require.ErrorIs(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: time.Hour}), outbox.ErrLeaseLost)
-		require.ErrorIs(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{}), outbox.ErrLeaseLost)
+		require.ErrorIs(t, b.a.Ack(t.Context(), channel, entry, outbox.Receipt{}), outbox.ErrLeaseLost)
+		require.ErrorIs(t, b.a.Retry(t.Context(), channel, entry, outbox.Pausing{Wait: time.Hour}), outbox.ErrLeaseLost)
+		require.ErrorIs(t, b.a.Bury(t.Context(), channel, entry, outbox.Death{}), outbox.ErrLeaseLost)
 		require.NoError(t, b.a.Release(t.Context(), channel))
 		require.Equal(t, int64(1), b.report(t).Ledger.Pending)
 		require.Equal(t, outbox.Held, claim(t, b.a, unpaced).State, "release gave up nobody else's lease")
-		require.NoError(t, b.b.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}))
+		require.NoError(t, b.b.Ack(t.Context(), channel, entry, outbox.Receipt{}))
 	})
 }
 
@@ -165,9 +169,9 @@ func TestALateAckCountsWhenNobodyElseTookOver(t *testing.T) {
 		b.fill(t, 1)
 		entry := claimed(t, b.a)
 		b.advance(time.Minute)
-		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}))
-		require.NoError(t, b.a.Ack(t.Context(), channel, entry.Number, outbox.Receipt{}), "a repeat is harmless")
-		require.NoError(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{}), "so is a late burial")
+		require.NoError(t, b.a.Ack(t.Context(), channel, entry, outbox.Receipt{}))
+		require.NoError(t, b.a.Ack(t.Context(), channel, entry, outbox.Receipt{}), "a repeat is harmless")
+		require.NoError(t, b.a.Bury(t.Context(), channel, entry, outbox.Death{}), "so is a late burial")
 		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.report(t).Ledger)
 	})
 }
@@ -186,7 +190,7 @@ func TestAnEmptyOutboxGivesUpTheLease(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
 		b.fill(t, 1)
-		require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a).Number, outbox.Receipt{}))
+		require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a), outbox.Receipt{}))
 		require.Equal(t, outbox.Empty, claim(t, b.a, unpaced).State)
 		_, err := b.limiter.Admit(t.Context(), scope, []ratelimit.Request{{
 			ID: "next", Levels: []ratelimit.Level{ratelimit.Outer("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
@@ -202,7 +206,7 @@ func TestRetryPausesEverySender(t *testing.T) {
 	onEvery(t, func(t *testing.T, b bundle) {
 		b.fill(t, 2)
 		entry := claimed(t, b.a)
-		require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: 30 * time.Second, Reason: "rate_limited"}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, entry, outbox.Pausing{Wait: 30 * time.Second, Reason: "rate_limited"}))
 		for _, o := range []outbox.Outbox{b.a, b.b} {
 			paused := claim(t, o, unpaced)
 			require.Equal(t, outbox.Paused, paused.State)
@@ -225,10 +229,10 @@ func TestAPauseIsOnlyMadeLonger(t *testing.T) {
 	onEvery(t, func(t *testing.T, b bundle) {
 		b.fill(t, 1)
 		entry := claimed(t, b.a)
-		require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: time.Minute, Reason: "long"}))
-		require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Wait: time.Second, Reason: "short"}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, entry, outbox.Pausing{Wait: time.Minute, Reason: "long"}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, entry, outbox.Pausing{Wait: time.Second, Reason: "short"}))
 		require.Equal(t, "long", b.report(t).PauseReason)
-		require.NoError(t, b.a.Retry(t.Context(), channel, 4711, outbox.Pausing{Wait: time.Hour, Reason: "gone"}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, outbox.Entry{Number: 4711}, outbox.Pausing{Wait: time.Hour, Reason: "gone"}))
 		require.Equal(t, time.Minute, b.report(t).PausedFor, "an entry that is gone pauses nothing")
 	})
 }
@@ -240,7 +244,7 @@ func TestFaultsAreCounted(t *testing.T) {
 		for i := range 3 {
 			entry := claimed(t, b.a)
 			require.Equal(t, []int64{int64(i), int64(i)}, []int64{entry.Attempts, entry.Faults})
-			require.NoError(t, b.a.Retry(t.Context(), channel, entry.Number, outbox.Pausing{Fault: true}))
+			require.NoError(t, b.a.Retry(t.Context(), channel, entry, outbox.Pausing{Fault: true}))
 		}
 	})
 }
@@ -251,7 +255,7 @@ func TestBury(t *testing.T) {
 		b.fill(t, 4)
 		for range 3 { // more than are kept
 			entry := claimed(t, b.a)
-			require.NoError(t, b.a.Bury(t.Context(), channel, entry.Number, outbox.Death{Reason: "channel_not_found", Answer: "no"}))
+			require.NoError(t, b.a.Bury(t.Context(), channel, entry, outbox.Death{Reason: "channel_not_found", Answer: "no"}))
 		}
 		require.Equal(t, "4 of 4", string(claimed(t, b.a).Payload))
 		require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 4, Failed: 3, Pending: 1}, b.report(t).Ledger)
@@ -266,7 +270,7 @@ func TestPace(t *testing.T) {
 		send := func(o outbox.Outbox) {
 			c := claim(t, o, pace)
 			require.Equal(t, outbox.Claimed, c.State)
-			require.NoError(t, o.Ack(t.Context(), channel, c.Entry.Number, outbox.Receipt{}))
+			require.NoError(t, o.Ack(t.Context(), channel, c.Entry, outbox.Receipt{}))
 			require.NoError(t, o.Release(t.Context(), channel))
 		}
 		send(b.a)
@@ -333,8 +337,8 @@ func TestABacklogShrinksAsEntriesAreSettled(t *testing.T) {
 				require.Equal(t, []bool{true, true, true, false}, []bool{admit(), admit(), admit(), admit()})
 				b.advance(time.Hour)
 				require.False(t, admit(), "time alone changes nothing")
-				require.NoError(t, b.a.Ack(t.Context(), waiting, claimed(t, b.a).Number, outbox.Receipt{}))
-				require.NoError(t, b.a.Bury(t.Context(), waiting, claimed(t, b.a).Number, outbox.Death{Reason: "x"}))
+				require.NoError(t, b.a.Ack(t.Context(), waiting, claimed(t, b.a), outbox.Receipt{}))
+				require.NoError(t, b.a.Bury(t.Context(), waiting, claimed(t, b.a), outbox.Death{Reason: "x"}))
 				require.Equal(t, []bool{true, true, false}, []bool{admit(), admit(), admit()})
 			})
 		})

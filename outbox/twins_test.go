@@ -22,6 +22,7 @@ type world struct {
 	limiter ratelimit.Limiter
 	senders []twin
 	advance func(time.Duration)
+	data    data
 }
 
 // twin is an outbox with its budgets.
@@ -32,6 +33,7 @@ type twin interface {
 
 // history plays the same random steps in both engines; all that can be seen of them must be the same.
 type history struct {
+	tb       testing.TB
 	t        *rapid.T
 	memory   world
 	redis    world
@@ -39,6 +41,7 @@ type history struct {
 	terms    outbox.Terms
 	claimed  map[int]outbox.Entry // by sender
 	bundles  int
+	sent     map[[2]int64]bool // what was handed out to be sent, and of which nobody said since that it was not posted
 }
 
 // The in-memory twins do what the scripts do, whatever comes.
@@ -50,17 +53,18 @@ func TestTheTwinsAgree(t *testing.T) {
 		now := start
 		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
 		clocked := redistest.NewClocked(t, client, start)
-		h := &history{t: rt, claimed: map[int]outbox.Entry{}}
-		h.memory = world{limiter: ratelimit.NewMemory(store, 0), advance: func(d time.Duration) { now = now.Add(d) }}
-		h.redis = world{limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}), advance: clocked.Advance}
+		h := &history{tb: t, t: rt, claimed: map[int]outbox.Entry{}, sent: map[[2]int64]bool{}}
+		h.memory = world{limiter: ratelimit.NewMemory(store, 0), advance: func(d time.Duration) { now = now.Add(d) }, data: memoryData{store}}
+		h.redis = world{limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}), advance: clocked.Advance, data: redisData{client}}
 		for _, opts := range []outbox.Options{ownedByA, ownedByB} {
 			h.memory.senders = append(h.memory.senders, outbox.NewMemory(store, opts))
-			h.redis.senders = append(h.redis.senders, outbox.NewRedis(clocked, opts))
+			h.redis.senders = append(h.redis.senders, outbox.NewRedis(lossy{clocked}, opts))
 		}
 		h.draw()
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim, "settle": h.settle, "settle again": h.settle,
-			"digest": h.digest, "put": h.put, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "": h.compare,
+			"digest": h.digest, "put": h.put, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "go back": h.goBack,
+			"": h.compare,
 		})
 	})
 }
@@ -174,8 +178,13 @@ func (h *history) claim(t *rapid.T) {
 	h.t = t
 	sender := rapid.IntRange(0, 1).Draw(t, "sender")
 	look := rapid.IntRange(0, 4).Draw(t, "look") == 0
+	lost := rapid.IntRange(0, 3).Draw(t, "answered") == 0
 	claim := same(h, "claim", func(w world) (outbox.Claim, error) {
-		c, err := w.senders[sender].Claim(t.Context(), channel, h.terms, look)
+		asking := t.Context()
+		if lost {
+			asking = &unanswered{Context: asking}
+		}
+		c, err := w.senders[sender].Claim(asking, channel, h.terms, look)
 		c.Until = time.Time{}
 		if c.Entry.Kind == outbox.KindDigest || c.Entry.Kind == outbox.KindDigestEdit {
 			var digest outbox.Digest
@@ -184,8 +193,13 @@ func (h *history) claim(t *rapid.T) {
 		}
 		return c, err
 	})
-	if claim.State == outbox.Claimed || claim.State == outbox.Stale {
+	if claim.State == outbox.Claimed || claim.State == outbox.Stale { // which that of a lost claim is not
 		h.claimed[sender] = claim.Entry
+	}
+	if claim.State == outbox.Claimed && !strings.HasSuffix(claim.Entry.Kind, outbox.KindEdit) && claim.Entry.Doubt.IsZero() {
+		name := [2]int64{claim.Entry.Number, claim.Entry.At}
+		require.False(t, h.sent[name], "%v may have been posted", name)
+		h.sent[name] = true
 	}
 }
 
@@ -202,35 +216,75 @@ func (h *history) settle(t *rapid.T) {
 		return time.Duration(rapid.IntRange(0, most).Draw(t, "seconds")) * time.Second
 	}
 	var settle func(o outbox.Outbox) error
+	unsent := false
 	switch rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "drop", "retry", "retry", "release", "renew"}).Draw(t, "how") {
 	case "ack":
 		settle = func(o outbox.Outbox) error {
-			return o.Ack(t.Context(), channel, n, outbox.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
+			return o.Ack(t.Context(), channel, entry, outbox.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
 		}
 	case "bury":
 		death := outbox.Death{Reason: "is_archived", Answer: "no", Shown: rapid.Bool().Draw(t, "shown")}
 		if rapid.Bool().Draw(t, "copy") {
 			death.Copy = &outbox.Channel{Group: "alerts", Name: "alerts~fallback"}
 		}
-		settle = func(o outbox.Outbox) error { return o.Bury(t.Context(), channel, n, death) }
+		settle = func(o outbox.Outbox) error { return o.Bury(t.Context(), channel, entry, death) }
 	case "expire":
 		settle = func(o outbox.Outbox) error {
 			return o.Expire(t.Context(), channel, entry, map[string]int64{"x:a:error": 2, "t:old": 2})
 		}
 	case "drop":
-		settle = func(o outbox.Outbox) error { return o.Drop(t.Context(), channel, n) }
+		settle = func(o outbox.Outbox) error { return o.Drop(t.Context(), channel, entry) }
 	case "retry":
 		p := outbox.Pausing{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
 		p.Who = rapid.SampledFrom([]string{"", outbox.ChannelWaits, outbox.EditsWait, outbox.EntryWaits}).Draw(t, "who")
 		p.Fate = rapid.SampledFrom([]outbox.Fate{"", outbox.NotPosted, outbox.Unknown, outbox.Looked, outbox.Again}).Draw(t, "fate")
-		settle = func(o outbox.Outbox) error { return o.Retry(t.Context(), channel, n, p) }
+		settle = func(o outbox.Outbox) error { return o.Retry(t.Context(), channel, entry, p) }
+		unsent = p.Fate != outbox.Unknown && p.Fate != outbox.Looked
 	case "renew":
 		h.claimed[sender] = entry
 		settle = func(o outbox.Outbox) error { _, err := o.Renew(t.Context(), channel); return err }
 	default:
 		settle = func(o outbox.Outbox) error { return o.Release(t.Context(), channel) }
 	}
-	same(h, "settle", func(w world) (string, error) { return "", settle(w.senders[sender]) })
+	before := h.redis.data.all(h.tb)
+	gone := !h.waits(entry)
+	var err error
+	same(h, "settle", func(w world) (string, error) {
+		err = settle(w.senders[sender])
+		return "", err
+	})
+	if unsent && err == nil {
+		delete(h.sent, [2]int64{n, entry.At})
+	}
+	if gone {
+		require.Equal(t, before, h.redis.data.all(h.tb), "settling what is gone changes nothing")
+	}
+}
+
+// waits tells whether an entry is there under its name.
+func (h *history) waits(entry outbox.Entry) bool {
+	client := h.redis.data.(redisData).client
+	text := client.HGet(h.t.Context(), "relay:{alerts}:entries:alerts", fmt.Sprint(entry.Number)).Val()
+	return strings.HasPrefix(text, fmt.Sprint(entry.At, " "))
+}
+
+// goBack lets both stores be what they were a few steps ago, while the senders still hold what they claimed since.
+func (h *history) goBack(t *rapid.T) {
+	h.t = t
+	restore := []func(){h.memory.data.save(h.tb), h.redis.data.save(h.tb)}
+	steps := []func(*rapid.T){h.admit, h.put, h.claim, h.claim, h.settle, h.digest, h.wait}
+	for range rapid.IntRange(1, 8).Draw(t, "steps that are forgotten") {
+		rapid.SampledFrom(steps).Draw(t, "step")(t)
+	}
+	for _, again := range restore {
+		again()
+	}
+	clear(h.sent) // who held them may send them once more: what Redis forgot, nobody knows
+	h.memory.advance(time.Second)
+	h.redis.advance(time.Second)
+	for range rapid.IntRange(0, 4).Draw(t, "steps since") {
+		rapid.SampledFrom(steps).Draw(t, "step")(t)
+	}
 }
 
 func (h *history) digest(t *rapid.T) {

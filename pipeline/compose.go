@@ -21,10 +21,20 @@ import (
 type job struct {
 	message notifier.Message
 	events  []events.Event    // what it tells of, as far as that is known
+	counted []events.Severity // of a digest, which only counts them: what severities they have
 	edit    *notifier.Receipt // the message that it replaces; nil = it is posted
 	over    bool              // an edit that says that something is over: it must be told, by a post if need be
 	nothing bool              // there is nothing to say any more
 	later   time.Duration     // it is too early to say it
+}
+
+// severities are those of what it tells of.
+func (j job) severities() []events.Severity {
+	all := slices.Clone(j.counted)
+	for _, e := range j.events {
+		all = append(all, e.Severity)
+	}
+	return all
 }
 
 // editLater is how long an edit waits for its message to be posted.
@@ -93,7 +103,7 @@ func (d *delivery) composeMessage(ctx context.Context, entry outbox.Entry) (job,
 		if err != nil {
 			return job{}, err
 		}
-		if record != nil {
+		if record != nil && record.At <= entry.At { // a younger one has the number again, of a Redis that went back
 			j.message.Thread = record.TS
 		}
 	}
@@ -166,10 +176,17 @@ func (d *delivery) composeDigest(ctx context.Context, entry outbox.Entry) (job, 
 		if record == nil {
 			return found, err
 		}
+		if len(record.Events) > 0 { // a message that has the number of the digest again, of a Redis that went back
+			return job{nothing: true}, nil
+		}
 		j = found
 		j.over = true // its counts are told nowhere else
 	}
-	j.message = d.channel.Renderer.Digest(digestOf(d.channel.Name, digest))
+	said := digestOf(d.channel.Name, digest)
+	for _, c := range said.Categories {
+		j.counted = slices.AppendSeq(slices.AppendSeq(j.counted, maps.Keys(c.Dropped)), maps.Keys(c.Expired))
+	}
+	j.message = d.channel.Renderer.Digest(said)
 	return j, nil
 }
 

@@ -134,6 +134,144 @@ func TestLookupsThatFail(t *testing.T) {
 	}
 }
 
+// A digest that may have been posted obeys on_unknown, by the severities that it counts: two of them add up to double.
+func TestADigestInDoubt(t *testing.T) {
+	t.Parallel()
+	info, all := map[events.Severity]bool{events.Info: true}, map[events.Severity]bool{events.Info: true, events.Error: true}
+	for says, c := range map[string]struct {
+		drop map[events.Severity]bool
+		sent int
+	}{"retry": {nil, 2}, "drop": {all, 1}, "drop, and not the worst of it": {info, 2}} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				to := &sink{answer: inDoubt(0)}
+				var box outbox.Outbox
+				ch := channel("a", to)
+				ch.DropUnknown = c.drop
+				where := outbox.Channel{Group: "a", Name: "a"}
+				b := setup(func(store *memstore.Store) outbox.Outbox {
+					box = outbox.NewMemory(store, outbox.Options{Owner: "me"})
+					require.NoError(t, box.Put(t.Context(), where, "1", outbox.KindDigest, []byte(`{"id":"a:1","counts":{"d:disk:info":2,"x:disk:error":1,"t:full":3}}`)))
+					return box
+				}, ch)
+				b.run(t, time.Minute)
+				require.Len(t, to.at, c.sent)
+				letters, err := box.DeadLetters(t.Context(), where, "", 10)
+				require.NoError(t, err)
+				if c.sent == 2 {
+					require.Empty(t, letters)
+					return
+				}
+				require.Len(t, letters, 1)
+				require.Equal(t, []string{outbox.KindDigest, string(notifier.UnknownFate)}, []string{letters[0].Kind, letters[0].Reason})
+			})
+		})
+	}
+}
+
+// stalled carries claims out and answers them too late, as a Redis that stood still does.
+type stalled struct {
+	outbox.Outbox
+	answers int // how many claims that may send get no answer, still
+}
+
+func (s *stalled) Claim(ctx context.Context, ch outbox.Channel, terms outbox.Terms, look bool) (outbox.Claim, error) {
+	if s.answers == 0 || look {
+		return s.Outbox.Claim(ctx, ch, terms, look)
+	}
+	s.answers--
+	return s.Outbox.Claim(&late{Context: ctx}, ch, terms, look)
+}
+
+// late is a context that ends while its call is carried out.
+type late struct {
+	context.Context
+	asked bool
+}
+
+func (l *late) Err() error {
+	if !l.asked {
+		l.asked = true
+		return nil
+	}
+	return context.DeadlineExceeded
+}
+
+// What a claim without an answer took was not sent: it is neither looked up nor dropped, and nothing stands still.
+func TestAClaimWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for says, lookable := range map[string]bool{"by a bot": true, "by a webhook": false} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				to := &bot{}
+				ch := channel("a", to)
+				ch.DropUnknown = map[events.Severity]bool{events.Info: true}
+				if !lookable {
+					ch.Sender = &to.sink
+				}
+				b := setup(func(store *memstore.Store) outbox.Outbox {
+					return &stalled{Outbox: outbox.NewMemory(store, outbox.Options{Owner: "me"}), answers: 3}
+				}, ch)
+				begin := time.Now()
+				b.take(t, "a", 2)
+				b.run(t, time.Minute)
+				require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
+				require.Len(t, to.at, 2)
+				require.WithinRange(t, to.at[1], begin, begin.Add(2*time.Second))
+				require.Empty(t, to.looked)
+			})
+		})
+	}
+}
+
+// reused answers records of messages that were admitted later than what asks for them: their numbers were given again.
+type reused struct{ outbox.Outbox }
+
+func (r reused) Record(ctx context.Context, ch outbox.Channel, number int64) (*outbox.Record, error) {
+	record, err := r.Outbox.Record(ctx, ch, number)
+	if record != nil {
+		record.At += time.Hour.Microseconds()
+	}
+	return record, err
+}
+
+// Redis went back between a claim and the look at the message that the entry belongs to: another has its number now.
+func TestAMessageWhoseNumberWasGivenAgain(t *testing.T) {
+	t.Parallel()
+	for says, again := range map[string]bool{"the same": false, "another": true} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				to, ch := &bot{}, channel("a", nil)
+				ch.Sender, ch.Handling = to, &ratelimit.Handling{Overflow: "drop", Resolves: "reply"}
+				var box outbox.Outbox
+				b := setup(func(store *memstore.Store) outbox.Outbox {
+					box = outbox.NewMemory(store, outbox.Options{Owner: "me"})
+					if again {
+						return reused{box}
+					}
+					return box
+				}, ch)
+				alert := events.Event{ID: "1", Source: "x", Category: "c", Severity: events.Error, Status: events.Firing, Fingerprint: "f", Title: "broken"}
+				for _, status := range []events.Status{events.Firing, events.Resolved} {
+					alert.Status, alert.ID = status, string(status)
+					_, err := b.intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{alert}})
+					require.NoError(t, err)
+					b.run(t, 5*time.Second)
+				}
+				require.Len(t, to.sent, 2)
+				require.Equal(t, again, to.thread[1] == "", to.thread)
+				edit := fmt.Appendf(nil, `{"id":"a:1","post":"1","counts":{"d:c:info":1}}`)
+				require.NoError(t, box.Put(t.Context(), outbox.Channel{Group: "a", Name: "a"}, "1", outbox.KindDigestEdit, edit))
+				b.run(t, 5*time.Second)
+				require.Empty(t, to.edits, "a message is no digest")
+			})
+		})
+	}
+}
+
 // Whatever a lookup answers, the message does not wait for ever.
 func TestLookupsThatNeverSucceed(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/outbox"
 )
@@ -146,7 +145,7 @@ func (d *delivery) decideDoubt(ctx context.Context, claim *outbox.Claim, j job) 
 		case lookedInVain:
 		}
 	}
-	if d.givesUpUnknown(j.events) {
+	if d.givesUpUnknown(j) {
 		d.bury(ctx, claim.Entry, j, &notifier.Error{
 			Action: notifier.GiveUp, Reason: notifier.UnknownFate, Doubt: true, Answer: "it may have been posted; it is not sent again",
 		})
@@ -158,9 +157,10 @@ func (d *delivery) decideDoubt(ctx context.Context, claim *outbox.Claim, j job) 
 }
 
 // givesUpUnknown tells whether what may have been posted is not to be sent again, by the worst of its severities.
-func (d *delivery) givesUpUnknown(all []events.Event) bool {
-	for _, e := range all {
-		if !d.channel.DropUnknown[e.Severity] {
+func (d *delivery) givesUpUnknown(j job) bool {
+	all := j.severities()
+	for _, severity := range all {
+		if !d.channel.DropUnknown[severity] {
 			return false
 		}
 	}

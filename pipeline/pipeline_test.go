@@ -317,18 +317,18 @@ func (f *flaky) over(store *memstore.Store) outbox.Outbox {
 	return f
 }
 
-func (f *flaky) Ack(ctx context.Context, ch outbox.Channel, number int64, at outbox.Receipt) error {
+func (f *flaky) Ack(ctx context.Context, ch outbox.Channel, entry outbox.Entry, at outbox.Receipt) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
-	return f.Outbox.Ack(ctx, ch, number, at)
+	return f.Outbox.Ack(ctx, ch, entry, at)
 }
 
-func (f *flaky) Bury(ctx context.Context, ch outbox.Channel, number int64, death outbox.Death) error {
+func (f *flaky) Bury(ctx context.Context, ch outbox.Channel, entry outbox.Entry, death outbox.Death) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
-	return f.Outbox.Bury(ctx, ch, number, death)
+	return f.Outbox.Bury(ctx, ch, entry, death)
 }
 
 func TestAPostedMessageIsSettledWithPatience(t *testing.T) {

@@ -51,7 +51,7 @@ func (d *delivery) failed(ctx context.Context, entry outbox.Entry, j job, sendEr
 	case failure.Action == notifier.StopToken:
 		d.stopToken(ctx, failure)
 		d.wait(ctx, entry, failure, outbox.Pausing{})
-	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j.events)):
+	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j)):
 		d.settled(ctx, resultUnknown)
 		d.retry(ctx, entry, outbox.Pausing{Reason: string(failure.Reason), Fault: failure.OwnFault, Fate: outbox.Unknown, Who: outbox.EntryWaits}, failure.Answer)
 	case failure.Doubt:
@@ -73,7 +73,7 @@ func (d *delivery) fail(ctx context.Context, entry outbox.Entry, j job, failure 
 
 func (d *delivery) ack(ctx context.Context, entry outbox.Entry, j job, receipt notifier.Receipt) {
 	err := d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry.Number, outbox.Receipt(receipt))
+		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry, outbox.Receipt(receipt))
 	})
 	if err != nil {
 		d.settled(ctx, resultUnsettled)
@@ -97,7 +97,7 @@ func (d *delivery) bury(ctx context.Context, entry outbox.Entry, j job, failure 
 		death.Copy = &fallback
 	}
 	err := d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Bury(ctx, d.channel.outbox(), entry.Number, death)
+		return d.opts.Outbox.Bury(ctx, d.channel.outbox(), entry, death)
 	})
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *delivery) expire(ctx context.Context, entry outbox.Entry) {
 
 // drop ends an extra that has nothing to say.
 func (d *delivery) drop(ctx context.Context, entry outbox.Entry, why string) {
-	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Drop(ctx, d.channel.outbox(), entry.Number) })
+	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Drop(ctx, d.channel.outbox(), entry) })
 	d.log.DebugContext(ctx, "edit not made", "number", entry.Number, "why", why, "error", err)
 }
 
@@ -188,7 +188,7 @@ func (d *delivery) wait(ctx context.Context, entry outbox.Entry, failure *notifi
 
 // retry leaves an entry in its place.
 func (d *delivery) retry(ctx context.Context, entry outbox.Entry, p outbox.Pausing, answer string) {
-	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry.Number, p) })
+	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry, p) })
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", p.Reason, "answer", answer, "attempts", entry.Attempts+1, "wait", p.Wait)
 	switch {
 	case err != nil:

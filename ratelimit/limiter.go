@@ -172,8 +172,11 @@ type Report struct {
 	Ledger      Ledger
 	Oldest      time.Duration // age of the oldest message in the outbox; 0 when there is none
 	PausedFor   time.Duration // 0 when the channel is not paused
-	PauseReason string
+	PauseReason string        // [Settling], or why its sender paused it
 }
+
+// Settling is why a channel waits whose next message may have been posted: it is too early to look.
+const Settling = "settling"
 
 // CategoryCounts are the counts of one category over the last 24 hours.
 type CategoryCounts struct {

@@ -115,9 +115,12 @@ func (m *Memory) Report(_ context.Context, scope Scope) (Report, error) {
 			report.Oldest = micros(tx.Now - head.At)
 		}
 		report.Ledger = ledgerOf(memstore.Look[memstore.Counts](tx, names.Ledger()).All(), pending)
-		if pause := memstore.Look[memstore.Pause](tx, names.Pause()); pause != nil && pause.Until > tx.Now {
-			report.PausedFor = micros(pause.Until - tx.Now)
-			report.PauseReason = pause.Reason
+		pause := memstore.LookOrNew[memstore.Pause](tx, names.Pause())
+		switch {
+		case pause.Until > tx.Now:
+			report.PausedFor, report.PauseReason = micros(pause.Until-tx.Now), pause.Reason
+		case pause.Settling > tx.Now:
+			report.PausedFor, report.PauseReason = micros(pause.Settling-tx.Now), Settling
 		}
 	})
 	return report, nil

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -181,7 +182,7 @@ func (t *telling) delay(r *Request) (Outcome, int64) {
 // waiting is the place of a request in the queue of what is delayed, or -1.
 func (t *telling) waiting(r *Request) int {
 	for i, entry := range t.box.Delayed {
-		if entry.Number == r.Delayed && entry.Category == r.Category {
+		if entry.Number == r.Delayed && entry.Category == r.Category && bytes.Equal(entry.Payload, r.payload()) {
 			return i
 		}
 	}

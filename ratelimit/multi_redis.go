@@ -209,6 +209,8 @@ func (c *redisCounters) Report(ctx context.Context, scope Scope) (Report, error)
 	report := Report{Ledger: ledgerOf(parsed(ledger.Val()), pending.Val())}
 	if until := micros(parsed(pause.Val())["until"] - clock.Val().UnixMicro()); until > 0 {
 		report.PausedFor, report.PauseReason = until, pause.Val()["reason"]
+	} else if until := micros(parsed(pause.Val())["settling"] - clock.Val().UnixMicro()); until > 0 {
+		report.PausedFor, report.PauseReason = until, Settling
 	}
 	if numbers := head.Val(); len(numbers) > 0 {
 		entry, err := c.client.HGet(ctx, names.Entries(), numbers[0]).Result()

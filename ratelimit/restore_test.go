@@ -124,11 +124,11 @@ func TestRestoredDoubt(t *testing.T) {
 			At: start.Add(-40 * time.Second).UnixMicro(), Looked: 1, Name: "7@1700000000000000", Doubt: claim.Entry.Doubt,
 		}}, claim)
 		require.Equal(t, start.Add(-30*time.Second).UnixMicro(), claim.Entry.Doubt.UnixMicro())
-		require.NoError(t, e.box.Ack(t.Context(), queue, 1, outbox.Receipt{TS: "1.1"}))
+		require.NoError(t, e.box.Ack(t.Context(), queue, claim.Entry, outbox.Receipt{TS: "1.1"}))
 		second := e.claim(t, 10*time.Second).Entry
 		require.True(t, second.Doubt.IsZero())
 		require.Equal(t, fmt.Sprintf("2@%d", second.At), second.PostedAs())
-		require.NoError(t, e.box.Ack(t.Context(), queue, 2, outbox.Receipt{TS: "1.2"}))
+		require.NoError(t, e.box.Ack(t.Context(), queue, second, outbox.Receipt{TS: "1.2"}))
 		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, e.ledger(t))
 	})
 }
@@ -201,7 +201,7 @@ func TestNothingIsMergedIntoASilentMessage(t *testing.T) {
 			"which the next ones are merged into")
 
 		e.advance(2 * time.Minute)
-		require.NoError(t, e.box.Bury(t.Context(), queue, e.claim(t, 0).Entry.Number, outbox.Death{Reason: "unknown", Shown: true}))
+		require.NoError(t, e.box.Bury(t.Context(), queue, e.claim(t, 0).Entry, outbox.Death{Reason: "unknown", Shown: true}))
 		require.Equal(t, []ratelimit.Outcome{admitted}, e.admit(t, told("8", ratelimit.Firing, "f")), "nor into a dead letter")
 	})
 }
@@ -227,7 +227,7 @@ func TestRestoredRepeatsLeaveTheMessage(t *testing.T) {
 				h := &ratelimit.Handling{Overflow: "drop", Resolves: "edit", Repeats: true}
 				e.admit(t, narrow.told(h, "1", "c", ratelimit.Firing, "f"))
 				if c.posted {
-					require.NoError(t, e.box.Ack(t.Context(), queue, e.claim(t, 0).Entry.Number, outbox.Receipt{TS: "1.1", Channel: "C1"}))
+					require.NoError(t, e.box.Ack(t.Context(), queue, e.claim(t, 0).Entry, outbox.Receipt{TS: "1.1", Channel: "C1"}))
 				}
 				e.advance(time.Minute)
 				e.restore(t, []ratelimit.Request{narrow.told(h, "2", "c", ratelimit.Firing, "f")}, &c.past)

@@ -120,17 +120,17 @@ func (h *restoring) settle(t *rapid.T) {
 	if h.claimed == nil {
 		return
 	}
-	n, how := h.claimed.Number, rapid.SampledFrom([]string{"ack", "ack", "bury", "again"}).Draw(t, "how")
+	entry, how := *h.claimed, rapid.SampledFrom([]string{"ack", "ack", "bury", "again"}).Draw(t, "how")
 	shown := rapid.Bool().Draw(t, "shown")
 	h.claimed = nil
 	alike(t, h, func(e *returning) error {
 		switch how {
 		case "ack":
-			return e.box.Ack(t.Context(), queue, n, outbox.Receipt{TS: fmt.Sprint(n), Channel: "C1"})
+			return e.box.Ack(t.Context(), queue, entry, outbox.Receipt{TS: fmt.Sprint(entry.Number), Channel: "C1"})
 		case "bury":
-			return e.box.Bury(t.Context(), queue, n, outbox.Death{Reason: "no", Shown: shown})
+			return e.box.Bury(t.Context(), queue, entry, outbox.Death{Reason: "no", Shown: shown})
 		default:
-			return e.box.Retry(t.Context(), queue, n, outbox.Pausing{Fate: outbox.Again})
+			return e.box.Retry(t.Context(), queue, entry, outbox.Pausing{Fate: outbox.Again})
 		}
 	})
 }

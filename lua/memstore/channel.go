@@ -69,6 +69,15 @@ type Entry struct {
 	Sent, Tried, Looked int64
 	Again               bool
 	Name                string // what it was posted as; "" = its own number and admission
+	Claim               Claim  // the claim that the last attempt is of alone
+}
+
+// Claim is a claim of a sender, by its number, and what it took: "first", an entry that was never tried before, or
+// "again", one that was to be sent once more; "" = none.
+type Claim struct {
+	Call  int64
+	What  string
+	Owner string
 }
 
 // Head is the oldest message, or nil. It works on nil.
@@ -188,11 +197,12 @@ func (d *DeadLetters) Bury(letter DeadLetter, keep int64) {
 }
 
 // Pause says until when a channel sends nothing, in microseconds of store time, and why; and until when it edits
-// nothing.
+// nothing, and until when it waits for a look at what may have been posted.
 type Pause struct {
-	Until  int64
-	Reason string
-	Edits  int64
+	Until    int64
+	Reason   string
+	Edits    int64
+	Settling int64
 }
 
 // Backlog are the numbers of the entries that a level admitted and that wait, oldest first.
