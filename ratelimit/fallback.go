@@ -24,6 +24,9 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 		return ch.decideAll(requests)
 	}
 	defer ch.outage.deciding.RUnlock()
+	if requests[0].Forced {
+		return nil, fmt.Errorf("%w: %w: Redis is away, and nothing is forced past the limits meanwhile", ErrUnavailable, errNotSent)
+	}
 	var a answer
 	var err error
 	switch ch.effective() {

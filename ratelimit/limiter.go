@@ -123,6 +123,9 @@ type Request struct {
 	// Delayed asks again for what waits for a slot, by its number; so do all requests of the call then. It is
 	// admitted, or still delayed, or dropped because it has waited too long; it is not received again.
 	Delayed int64
+	// Forced is posted whatever the limits say, because somebody with the right to wants it; so are all requests of the
+	// call then. It takes no units: what the limits promise holds for all others, and [Ledger.Forced] counts it.
+	Forced  bool
 	Enqueue *Enqueue
 	// Complete fills in ID and Enqueue once they are needed: a request that is known to be refused is never
 	// completed. nil = they are there. It is called at most once, on the caller's request.

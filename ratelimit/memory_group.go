@@ -1,0 +1,329 @@
+package ratelimit
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"slackrelay/lua"
+	"slackrelay/lua/memstore"
+)
+
+// What a message tells of is followed until all of it is over, as in lua/admit.lua.
+const (
+	maxBundled = 10   // events of a bundle that a message lists; the others are counted
+	maxMembers = 2000 // that are followed beyond those
+	maxBefore  = 16   // messages that told of the same alerts before, and are told when they are over
+)
+
+// lead is the first request of a bundle, which the others join.
+type lead struct {
+	verdict
+	category    string
+	number      int64 // of its entry; 0 = none
+	count, over int
+	record      *lua.Record
+	kept, fresh bool // its record was kept, and begun anew since
+	sent        bool // its message is not in the outbox any more: what joins it is said by an edit
+}
+
+// told is what a message says of an alert.
+type toldState int
+
+const (
+	toldNothing toldState = iota
+	toldFiring
+	toldOver
+)
+
+func toldOf(record *lua.Record, fingerprint string) toldState {
+	state := func(at int64) toldState {
+		if at > 0 {
+			return toldOver
+		}
+		return toldFiring
+	}
+	for _, event := range record.Events {
+		if event.Fingerprint == fingerprint {
+			return state(event.Resolved)
+		}
+	}
+	if at, known := record.Members[fingerprint]; known {
+		return state(at)
+	}
+	return toldNothing
+}
+
+// mark has a record say that an alert is over, or that it fires again: at = 0.
+func mark(record *lua.Record, fingerprint string, at int64) {
+	for i := range record.Events {
+		if record.Events[i].Fingerprint == fingerprint {
+			record.Events[i].Resolved = at
+		}
+	}
+	if _, known := record.Members[fingerprint]; known {
+		record.Members[fingerprint] = at / 1_000_000
+	}
+}
+
+// fires tells whether anything that a message follows is not over.
+func fires(record *lua.Record) bool {
+	for _, event := range record.Events {
+		if event.Fingerprint != "" && event.Resolved == 0 {
+			return true
+		}
+	}
+	for _, at := range record.Members {
+		if at == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func sizeOf(record *lua.Record) int {
+	return len(record.Events) + len(record.Members) + int(record.Over) + int(record.More)
+}
+
+func isBundle(r *Request) bool { return bytes.ContainsRune(r.payload(), '\n') }
+
+// canEdit: what was told without its text, while the engine was away, cannot be said anew.
+func (t *telling) canEdit(record *lua.Record) bool {
+	return t.h.Resolves == ResolvesEdit && len(record.Events) > 0 && record.Events[0].Payload != ""
+}
+
+// again is what becomes of a firing: it is counted on the message that tells of it. What was over and fires again is, too,
+// while anything else there fires; else it is news.
+func (t *telling) again(n int64, record *lua.Record, r *Request) verdict {
+	if record == nil || !t.h.Repeats || t.mode == modePromote && isBundle(r) {
+		return verdict{}
+	}
+	at := t.later(record)
+	if toldOf(record, r.Event.Fingerprint) == toldOver {
+		if !fires(record) {
+			return verdict{}
+		}
+		mark(record, r.Event.Fingerprint, 0)
+		at = t.now
+	}
+	record.Repeats++
+	record.Last = t.now
+	t.edit(n, record, at)
+	return verdict{outcome: Merged, folded: true}
+}
+
+// follow has a message stand for an alert. One that told of it before, and does not know that it is over, is kept in mind.
+func (t *telling) follow(n int64, record *lua.Record, fingerprint string) {
+	old, older := t.posted.Find("f:" + fingerprint)
+	name := strconv.FormatInt(old, 10)
+	if older != nil && old != n && toldOf(older, fingerprint) == toldFiring && !slices.Contains(record.Before, name) {
+		record.Before = append(record.Before, name)
+		if len(record.Before) > maxBefore {
+			record.Before = slices.Delete(record.Before, 0, 1)
+		}
+	}
+	t.point("f:"+fingerprint, n)
+}
+
+// over has all messages that told of an alert say that it is over, but for the last one where its place is taken. Where they
+// can be edited the name stays, so that what fires again is found.
+func (t *telling) over(n int64, record *lua.Record, fingerprint string, takenOver bool) {
+	ways, met := []string{strconv.FormatInt(n, 10)}, map[string]bool{}
+	if takenOver {
+		ways = slices.Clone(record.Before)
+	}
+	for at := 0; at < len(ways) && at < 2*maxBefore; at++ {
+		way, _ := strconv.ParseInt(ways[at], 10, 64)
+		found := t.posted.Record(way)
+		if found == nil || met[ways[at]] {
+			continue
+		}
+		met[ways[at]] = true
+		if toldOf(found, fingerprint) == toldFiring {
+			mark(found, fingerprint, t.now)
+			if t.canEdit(found) {
+				t.edit(way, found, t.now)
+			} else {
+				t.touch(way, found)
+			}
+		}
+		ways = append(ways, found.Before...)
+	}
+	if !t.canEdit(record) {
+		delete(t.posted.Newest, "f:"+fingerprint)
+	}
+}
+
+func (t *telling) newRecord(r *Request) *lua.Record {
+	event := lua.RecordEvent{Payload: string(r.payload())}
+	if r.Event.Status != Resolved {
+		event.Fingerprint = r.Event.Fingerprint
+	}
+	return &lua.Record{Category: r.Category, At: t.now, Events: []lua.RecordEvent{event}}
+}
+
+// add has a record tell of one more, the count-th.
+func add(record *lua.Record, r *Request, count int) {
+	tell := r.Event.Status != Resolved && r.Event.Fingerprint != ""
+	switch {
+	case len(record.Events) < maxBundled:
+		event := lua.RecordEvent{Payload: string(r.payload())}
+		if tell {
+			event.Fingerprint = r.Event.Fingerprint
+		}
+		record.Events = append(record.Events, event)
+	case tell && count <= maxBundled+maxMembers:
+		if record.Members == nil {
+			record.Members = map[string]int64{}
+		}
+		record.Members[r.Event.Fingerprint] = 0
+	case r.Event.Status == Resolved:
+		record.Over++
+	default:
+		record.More++
+	}
+}
+
+// adopt has a message that waited for a slot stand for what was told of it meanwhile.
+func (t *telling) adopt(n, waited int64, record *lua.Record) {
+	t.posted.Forget(waited)
+	record.At = t.now
+	t.touch(n, record)
+	for _, event := range record.Events {
+		if event.Fingerprint != "" {
+			t.follow(n, record, event.Fingerprint)
+		}
+	}
+	for _, fingerprint := range slices.Sorted(maps.Keys(record.Members)) {
+		t.follow(n, record, fingerprint)
+	}
+	if record.Bundle != "" {
+		t.point("b:"+record.Bundle, n)
+	}
+}
+
+// newLead notes the first request of a bundle.
+func (t *telling) newLead(key string, v verdict, r *Request) *lead {
+	first := &lead{verdict: v, category: r.Category, number: v.number, count: 1}
+	if v.number == 0 {
+		return first
+	}
+	if first.record = t.posted.Record(v.number); first.record == nil {
+		first.record = t.newRecord(r)
+	} else {
+		first.kept = true
+	}
+	if strings.HasPrefix(key, "@") {
+		first.record.Bundle = key
+		t.touch(v.number, first.record)
+		t.point("b:"+key, v.number)
+	}
+	return first
+}
+
+// unlisted is how a message says how many events it does not list, and how many of them are over.
+var unlisted = regexp.MustCompile(`\n\+[\d ]+$`)
+
+// resume finds the message of a bundle that goes on from an earlier call.
+func (t *telling) resume(key string, r *Request) *lead {
+	if !strings.HasPrefix(key, "@") {
+		return nil
+	}
+	n, record := t.posted.Find("b:" + key)
+	if record == nil {
+		return nil
+	}
+	first := &lead{verdict: verdict{outcome: Admitted}, category: r.Category, number: n, count: sizeOf(record), over: int(record.Over), record: record}
+	if t.isDelayed(n) {
+		first.outcome = Delayed
+	}
+	first.sent = first.outcome != Delayed && !t.waits(n)
+	if entry := t.entryOf(n); entry != nil && !first.sent {
+		entry.Payload = unlisted.ReplaceAll(entry.Payload, nil)
+	}
+	t.leads[key] = first
+	return first
+}
+
+func (t *telling) isDelayed(n int64) bool {
+	return slices.ContainsFunc(t.box.Delayed, func(e memstore.Entry) bool { return e.Number == n })
+}
+
+// entryOf is what waits for Slack or for a slot under a number.
+func (t *telling) entryOf(n int64) *memstore.Entry {
+	for i := range t.box.Delayed {
+		if t.box.Delayed[i].Number == n {
+			return &t.box.Delayed[i]
+		}
+	}
+	entry, _ := t.box.Find(n)
+	return entry
+}
+
+// join folds a request into the message of its bundle, or lets it share its fate.
+func (t *telling) join(first *lead, r *Request) verdict {
+	v := first.verdict
+	v.number, v.thread = 0, 0
+	if first.number == 0 {
+		if v.outcome == Merged {
+			v.outcome = t.hold(r)
+		}
+		return v
+	}
+	v.outcome = Merged
+	tell, entry := r.Event.Status != Resolved && r.Event.Fingerprint != "", t.entryOf(first.number)
+	if first.kept && !first.fresh && t.posted.Record(first.number) == nil { // a resolve took its place
+		first.fresh = true
+		first.record = &lua.Record{Category: first.category, At: t.now, Events: []lua.RecordEvent{{Payload: string(entry.Payload)}}}
+	}
+	if tell && toldOf(first.record, r.Event.Fingerprint) != toldNothing {
+		mark(first.record, r.Event.Fingerprint, 0)
+	} else {
+		first.count++
+		add(first.record, r, first.count)
+		switch {
+		case first.count > maxBundled && r.Event.Status == Resolved:
+			first.over++
+		case first.count <= maxBundled && !first.sent:
+			entry.Payload = append(append(slices.Clip(entry.Payload), '\n'), r.payload()...)
+		}
+	}
+	t.tellOf(first, r, tell)
+	return v
+}
+
+// tellOf writes down what the message of a bundle tells of since a request joined it.
+func (t *telling) tellOf(first *lead, r *Request, tell bool) {
+	n, record := first.number, first.record
+	kept := t.posted.Record(n) != nil
+	if tell || kept || record.Events[0].Fingerprint != "" {
+		t.touch(n, record)
+	}
+	if tell && first.outcome != Delayed {
+		t.follow(n, record, r.Event.Fingerprint)
+	}
+	if r.Event.Status == Resolved && r.Event.Fingerprint != "" {
+		if resolved, told := t.posted.Find("f:" + r.Event.Fingerprint); told != nil {
+			t.over(resolved, told, r.Event.Fingerprint, false)
+		}
+	}
+	if first.sent {
+		t.edit(n, record, t.now)
+	}
+}
+
+// count says in the entry of a bundle how many events it does not list, and how many of them are over.
+func (t *telling) count(first *lead) {
+	entry := t.entryOf(first.number)
+	if entry == nil || first.sent || first.count <= maxBundled {
+		return
+	}
+	entry.Payload = fmt.Appendf(slices.Clip(entry.Payload), "\n+%d", first.count-maxBundled)
+	if first.over > 0 {
+		entry.Payload = fmt.Appendf(entry.Payload, " %d", first.over)
+	}
+}
