@@ -765,6 +765,7 @@ if options then
       if entered[n] then waiting[entered[n]] = now_text .. ' ' .. entry else rewritten[n] = now_text .. ' ' .. entry end
       if find('c:' .. record.category) == n then point('c:' .. record.category) end
       point('f:' .. fingerprint)
+      if record.bundle then point('b:' .. record.bundle) end
       forget(n)
       remember(id)
       return 1
@@ -796,7 +797,9 @@ if options then
     local n, payload, tell = lead.number, payload_of(entry), status ~= 'resolved' and fingerprint ~= ''
     remember(id)
     if cleared[n] and not lead.fresh then -- a resolve took its place
+      local named = lead.record.bundle
       lead.record, lead.fresh = new_record(lead.category, payload_of(payload_of(entry_of(n))), 'resolved', ''), true
+      lead.record.bundle = named
     end
     local record = lead.record
     if tell and told_of(record, fingerprint) then
@@ -816,7 +819,10 @@ if options then
       local resolved, told_in = find('f:' .. fingerprint)
       if resolved then over(resolved, told_in, fingerprint) end
     end
-    if tell or records[n] or record.events[1].f then change(n, record) end
+    if tell or records[n] or record.events[1].f then
+      change(n, record)
+      if record.bundle then point('b:' .. record.bundle, n) end
+    end
     if lead.sent then edit(n, record, now) end
   end
 
@@ -877,11 +883,11 @@ if options then
   -- because of what was posted before, the message that it answers, and the first of its bundle.
   function t.fold(id, route, entry, bundle, status, fingerprint, title, answers)
     local outcome, thread = before(id, status, fingerprint, entry, answers)
+    if forcing and outcome and outcome ~= 1 and outcome ~= 5 then outcome = nil end
     if outcome == 6 then
       local late, n = delay(id, route[1], entry)
       return late, n, true
     end
-    if forcing and outcome and outcome ~= 1 and outcome ~= 5 then outcome = nil end
     local lead = bundles[bundle .. ' ' .. route[1]] or resume(bundle, route[1])
     if outcome then return outcome, nil, true, nil, lead end
     if lead and lead.number then

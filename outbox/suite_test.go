@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -33,24 +34,31 @@ var (
 )
 
 var engines = map[string]func(t testing.TB) bundle{
-	"memory": func(testing.TB) bundle {
-		now := start
-		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
-		return bundle{
-			a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB),
-			limiter: ratelimit.NewMemory(store, 0),
-			advance: func(d time.Duration) { now = now.Add(d) },
-		}
-	},
+	"memory": func(testing.TB) bundle { return memoryBundle() },
 	"redis": func(tb testing.TB) bundle {
 		tb.Helper()
-		clocked := redistest.NewClocked(tb, redistest.Start(tb).Client(), start)
-		return bundle{
-			a: outbox.NewRedis(clocked, ownedByA), b: outbox.NewRedis(clocked, ownedByB),
-			limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
-			advance: clocked.Advance,
-		}
+		return redisBundle(tb, redistest.Start(tb).Client())
 	},
+}
+
+func memoryBundle() bundle {
+	now := start
+	store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
+	return bundle{
+		a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB),
+		limiter: ratelimit.NewMemory(store, 0),
+		advance: func(d time.Duration) { now = now.Add(d) },
+	}
+}
+
+func redisBundle(tb testing.TB, client *redis.Client) bundle {
+	tb.Helper()
+	clocked := redistest.NewClocked(tb, client, start)
+	return bundle{
+		a: outbox.NewRedis(clocked, ownedByA), b: outbox.NewRedis(clocked, ownedByB),
+		limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
+		advance: clocked.Advance,
+	}
 }
 
 func onEvery(t *testing.T, behaviour func(t *testing.T, b bundle)) {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -99,6 +100,9 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 	bundle := ""
 	if ch.Bundle && len(all) > 1 {
 		bundle = strconv.FormatInt(bundles.Add(1), 36)
+		if len(all) > ratelimit.MaxBatch {
+			bundle = "@" + rand.Text() + bundle // it goes on in further calls
+		}
 	}
 	for i := range all {
 		e := &all[i]

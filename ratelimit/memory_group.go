@@ -237,7 +237,7 @@ func (t *telling) resume(key string, r *Request) *lead {
 	if record == nil {
 		return nil
 	}
-	first := &lead{verdict: verdict{outcome: Admitted}, category: r.Category, number: n, count: sizeOf(record), over: int(record.Over), record: record}
+	first := &lead{verdict: verdict{outcome: Admitted}, category: r.Category, number: n, count: sizeOf(record), over: int(record.Over), record: record, kept: true}
 	if t.isDelayed(n) {
 		first.outcome = Delayed
 	}
@@ -278,7 +278,9 @@ func (t *telling) join(first *lead, r *Request) verdict {
 	tell, entry := r.Event.Status != Resolved && r.Event.Fingerprint != "", t.entryOf(first.number)
 	if first.kept && !first.fresh && t.posted.Record(first.number) == nil { // a resolve took its place
 		first.fresh = true
-		first.record = &lua.Record{Category: first.category, At: t.now, Events: []lua.RecordEvent{{Payload: string(entry.Payload)}}}
+		first.record = &lua.Record{
+			Category: first.category, At: t.now, Events: []lua.RecordEvent{{Payload: string(entry.Payload)}}, Bundle: first.record.Bundle,
+		}
 	}
 	if tell && toldOf(first.record, r.Event.Fingerprint) != toldNothing {
 		mark(first.record, r.Event.Fingerprint, 0)
@@ -302,6 +304,9 @@ func (t *telling) tellOf(first *lead, r *Request, tell bool) {
 	kept := t.posted.Record(n) != nil
 	if tell || kept || record.Events[0].Fingerprint != "" {
 		t.touch(n, record)
+		if record.Bundle != "" {
+			t.point("b:"+record.Bundle, n)
+		}
 	}
 	if tell && first.outcome != Delayed {
 		t.follow(n, record, r.Event.Fingerprint)
