@@ -15,8 +15,8 @@ type Record struct {
 	Bundle string   `json:"bundle,omitempty"`
 	Before []string `json:"before,omitempty"`
 
-	Repeats  int64         `json:"repeats,omitempty"`   // how often it was told again
-	Last     int64         `json:"last,string,omitempty"`
+	Repeats int64 `json:"repeats,omitempty"` // how often it was told again
+	Last    int64 `json:"last,string,omitempty"`
 	// Held is how many events of the category were held back since, and what the last one was.
 	Held      int64  `json:"held,omitempty"`
 	HeldAt    int64  `json:"held_at,string,omitempty"`

@@ -79,12 +79,25 @@ func NewIntake(opts IntakeOptions) *Intake {
 
 // take asks the limiter for events, without classifying them.
 func (in *Intake) take(ctx context.Context, channel string, all []events.Event) (Receipt, error) {
+	return in.takeIn(ctx, channel, all, false)
+}
+
+// takeIn takes events in; forced, it does so whatever the limits say.
+func (in *Intake) takeIn(ctx context.Context, channel string, all []events.Event, forced bool) (Receipt, error) {
 	ch, ok := in.channels[channel]
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
 	}
-	decisions, err := in.admit(ctx, ch.Channel, in.requests(ch, all))
+	requests := in.requests(ch, all)
+	for i := range requests {
+		requests[i].Forced = forced
+	}
+	decisions, err := in.admit(ctx, ch.Channel, requests)
 	receipt := newReceipt(all[:len(decisions)], decisions)
+	if forced {
+		receipt.Forced = receipt.Admitted
+		in.opts.Metrics.forcedIn(channel, receipt.Forced)
+	}
 	if receipt.Admitted > 0 || receipt.Merged > 0 {
 		in.opts.Admitted(channel)
 	}

@@ -32,7 +32,7 @@ func (m *Multi) prepare(ctx context.Context, requests []Request) ([]counted, err
 	for i := range requests {
 		all[i].Request = &requests[i]
 		if requests[i].Forced {
-			return nil, fmt.Errorf("%w: request %d: the engine multi forces nothing past the limits", ErrRequest, i)
+			return nil, fmt.Errorf("%w: request %d: %w", ErrRequest, i, ErrNotForced)
 		}
 		for l := range requests[i].Levels {
 			level := &requests[i].Levels[l]
