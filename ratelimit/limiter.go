@@ -5,7 +5,8 @@
 // admitted in (x-W, x] never exceed the limit. Time is Redis's own. A refusal writes nothing to any level
 // and says exactly when the request could fit. An admission spends its slots, remembers its id, counts
 // itself in the ledger and appends its payload to the outbox in one atomic step, so that an event is in the
-// outbox if and only if it was paid for. docs/strategies.md compares the other strategies.
+// outbox if and only if it was paid for, or a person forced it past the limits, which [Ledger.Forced] counts
+// ([Request.Forced]). docs/strategies.md compares the other strategies.
 //
 // There are three engines behind [Limiter]: [Redis], [Multi] for servers without scripting, and [Memory] for
 // a single process without Redis, which is not durable. [Shared] puts in front of Redis what a storm and an
