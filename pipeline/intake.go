@@ -73,6 +73,9 @@ func NewIntake(opts IntakeOptions) *Intake {
 	in := &Intake{opts: opts, full: newFull(opts.Logger), channels: map[string]*intakeChannel{}}
 	for _, c := range opts.Channels {
 		in.channels[c.Name] = newIntakeChannel(c)
+		if opts.Metrics != nil && !c.Lane {
+			opts.Metrics.forcedIn(c.Name, 0) // so that the first one is seen as a rise
+		}
 	}
 	return in
 }
