@@ -18,8 +18,12 @@ func TestForced(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []ratelimit.Strategy{
 		{},
-		{Kind: ratelimit.SlidingBuckets}, {Kind: ratelimit.FixedWindow}, {Kind: ratelimit.SlidingCounter}, {Kind: ratelimit.GCRA, Burst: 2},
-		{Kind: ratelimit.Gate}, {Kind: ratelimit.Backlog},
+		{Kind: ratelimit.SlidingBuckets},
+		{Kind: ratelimit.FixedWindow},
+		{Kind: ratelimit.SlidingCounter},
+		{Kind: ratelimit.GCRA, Burst: 2},
+		{Kind: ratelimit.Gate},
+		{Kind: ratelimit.Backlog},
 	} {
 		t.Run(string(strategy.Kind), func(t *testing.T) {
 			t.Parallel()
