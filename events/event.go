@@ -32,6 +32,7 @@ type Event struct {
 	Fingerprint string            `json:"fingerprint,omitempty"` // the same for all events of one alert
 	StartedAt   time.Time         `json:"started_at,omitzero"`   // when it began; zero when not known
 	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that a person sent again
+	Forced      bool              `json:"forced,omitempty"`      // and had posted past the limits
 	Slack       *SlackMessage     `json:"slack,omitempty"`       // of a sender that speaks Slack: what it wants to be shown
 	Test        bool              `json:"test,omitempty"`        // of the test lane
 	Scope       string            `json:"scope,omitempty"`       // the credential that ids are of, where the channel has several; "" = they are the channel's

@@ -37,8 +37,8 @@
 -- then, only in mode "restore": folds, hash: replica = sequence of its last fold; dead, stream of dead letters
 -- then, only with options:
 --   extras   sorted set of the numbers of edits, score = when due; they are entries too
---   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>" = number;
---            "bytes" = how long the records are
+--   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>",
+--            "b:<bundle> <category>" = number; "bytes" = how long the records are
 --   aged     sorted set of the numbers of records, score = when touched
 --   drops    stream of what was dropped: event, category, level, used, limit, retry_us, sum = bytes recorded up to it
 --   digest   hash of what the next digest will say (digest.lua)
@@ -49,7 +49,8 @@
 --   mode     "admit"; "peek": decide each event by itself and write nothing; "restore": take in what a replica
 --            admitted by itself while it could not reach this server, whatever the limits say now, with what became of
 --            it (its past). Its units are taken, unless it certainly never appeared; "promote": ask again for what is
---            delayed: it is admitted, or goes on waiting, or is dropped because it waited too long
+--            delayed: it is admitted, or goes on waiting, or is dropped because it waited too long; "force": somebody
+--            with the right to has it posted: no level is asked, and none holds its units; it is counted as forced too
 --   dedupe   how long an admitted id is remembered, microseconds
 --   levels   for each: [strategy, option, shadow, limit, per, limit, per, ...]; per in microseconds;
 --            option: bucket width (sliding-buckets), phase or -1 = from the first unit (fixed-window),
@@ -64,7 +65,8 @@
 --            "drops": how many are recorded, "posted": how long a record is kept, "every": the time between two edits
 --            of a count, "names": of the levels}; times in microseconds
 -- then for each event: id (at most 40 bytes), units, route, entry ("" = nothing to enqueue, else "<kind> <payload>")
---   and with options: bundle (events with the same one become one message; "" = none), status (firing, resolved, update
+--   and with options: bundle (events with the same one become one message; "" = none; one that begins with "@" goes on
+--   in further calls), status (firing, resolved, update
 --   = it takes the place of what the message of its fingerprint says, or ""), fingerprint ("" = none), severity,
 --   title, delayed (only in mode "promote": its number), answers (the fingerprint of the message that it replies to;
 --   "" = none)
@@ -128,8 +130,9 @@ end
 local mode, dedupe, specs, routes, fair = plan[1], plan[2], plan[3], plan[4], plan[5]
 local options = plan[8]
 local peeking, restoring, promoting = mode == 'peek', mode == 'restore', mode == 'promote' and options
-if mode ~= 'admit' and not peeking and not restoring and not promoting or type(dedupe) ~= 'number' or dedupe <= 0
-  or not specs or not routes then
+local forcing = mode == 'force'
+if mode ~= 'admit' and not peeking and not restoring and not promoting and not forcing
+  or type(dedupe) ~= 'number' or dedupe <= 0 or not specs or not routes then
   return redis.error_reply('ARG the plan needs a mode, a dedupe time above 0, levels and routes')
 end
 if fair and next(fair) == nil then fair = nil end
@@ -639,7 +642,7 @@ local fairness = fair and make_fairness()
 local number, taken, remembered, waiting, places -- entries: their numbers and what they say; numbers of messages
 local received, duplicates, decisions = 0, 0, {}
 local results, buried = { delivered = 0, failed = 0, expired = 0 }, {} -- of what is restored
-local merged_total, delayed_total, superseded = 0, 0, 0
+local merged_total, delayed_total, superseded, forced_total = 0, 0, 0, 0
 local function begin()
   if number then return end
   number = tonumber(call('HGET', entries, 'seq') or 0)
@@ -669,9 +672,12 @@ if options then
   local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
   local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
   local entered, messages, edits, joined = {}, {}, {}, {} -- by number: its place in waiting; true; when due; how many
-  local bundles, queued, queued_bytes, left, old = {}, nil, nil, {}, nil
+  local bundles, queued, queued_bytes, left, aging = {}, nil, nil, {}, nil
+  local grows = {} -- bundles that wait for a slot
   local noted, noted_count, kept, admitted = {}, 0, {}, {}
-  local max_events = 10 -- that a message tells of
+  local max_events = 10 -- that a message lists
+  local max_members = 2000 -- that it follows beyond those; what is more is counted
+  local max_before = 16 -- messages that told of the same alerts before, and are told when they are over
   local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
   local t = {}
 
@@ -691,18 +697,20 @@ if options then
   end
 
   -- find is the number and the record that a name stands for, if it was not forgotten.
+  local function load(n)
+    if records[n] == nil then
+      local text = call('HGET', posted, n)
+      records[n] = text and cjson.decode(text) or false
+    end
+    return records[n]
+  end
   local function find(name)
     local n = newest[name]
     if n == nil then
       n = call('HGET', posted, name) or false
       newest[name] = n
     end
-    if not n then return end
-    if records[n] == nil then
-      local text = call('HGET', posted, n)
-      records[n] = text and cjson.decode(text) or false
-    end
-    if records[n] then return n, records[n] end
+    if n and load(n) then return n, records[n] end
   end
   local function point(name, n) newest[name], renamed[name] = n or false, n or false end
   local function change(n, record) records[n], touched[n], cleared[n] = record, true, nil end
@@ -731,17 +739,141 @@ if options then
   -- silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
   local function silent(record) return record.shown and not record.ts end
 
-  -- shown is for a message that is to be told of later; thread is the one that it answers, at is its admission (now).
-  function t.shown(n, route, status, fingerprint, entry, thread, at)
+  -- A message is followed until all that it tells of is over: what it lists by "f" and "r" of its events, the others by
+  -- the members of its record, fingerprint = when it was over in seconds, 0 = it is not.
+  -- told_of tells whether a message tells of an alert: nil, "firing" or "over".
+  local function told_of(record, fingerprint)
+    for _, event in ipairs(record.events or {}) do
+      if event.f == fingerprint then return event.r and 'over' or 'firing' end
+    end
+    local at = record.members and record.members[fingerprint]
+    if at then return at > 0 and 'over' or 'firing' end
+  end
+
+  -- mark has a record say that an alert is over, or that it fires again.
+  local function mark(record, fingerprint, over)
+    for _, event in ipairs(record.events or {}) do
+      if event.f == fingerprint then event.r = over and now_text or nil end
+    end
+    if record.members and record.members[fingerprint] then
+      record.members[fingerprint] = over and floor(now / 1000000) or 0
+    end
+  end
+
+  -- fires tells whether anything that a message follows is not over.
+  local function fires(record)
+    for _, event in ipairs(record.events or {}) do
+      if event.f and not event.r then return true end
+    end
+    for _, at in pairs(record.members or {}) do
+      if at == 0 then return true end
+    end
+    return false
+  end
+
+  -- What was told without its text, while this server was away, cannot be said anew.
+  local function can_edit(record)
+    return options.resolves == 'edit' and not silent(record) and record.events and record.events[1].p
+  end
+
+  -- follow has a message stand for an alert. One that told of it before, and does not know that it is over, is kept
+  -- in mind.
+  local function follow(n, record, fingerprint)
+    local last, older = find('f:' .. fingerprint)
+    if last and last ~= n and told_of(older, fingerprint) == 'firing' then
+      local before = record.before or {}
+      for _, other in ipairs(before) do
+        if other == last then last = nil end
+      end
+      if last then
+        before[#before + 1] = last
+        if #before > max_before then table.remove(before, 1) end
+      end
+      record.before = before
+    end
+    point('f:' .. fingerprint, n)
+  end
+
+  -- over has all messages that told of an alert say that it is over, but for the last one where its place is taken.
+  -- Where they can be edited the name stays, so that what fires again is found.
+  local function over(n, record, fingerprint, taken_over)
+    local ways, met, at = { n }, {}, 1
+    if taken_over then ways = { unpack(record.before or {}) } end
+    while ways[at] and at <= 2 * max_before do
+      local way = ways[at]
+      local found = not met[way] and load(way)
+      met[way], at = true, at + 1
+      if found then
+        if told_of(found, fingerprint) == 'firing' then
+          mark(found, fingerprint, true)
+          if can_edit(found) then edit(way, found, now) else change(way, found) end
+        end
+        for _, older in ipairs(found.before or {}) do ways[#ways + 1] = older end
+      end
+    end
+    if not can_edit(record) then point('f:' .. fingerprint) end
+  end
+
+  local function new_record(category, payload, status, fingerprint)
+    local event = { p = payload }
+    if fingerprint ~= '' and status ~= 'resolved' then event.f = fingerprint end
+    return { category = category, at = now_text, events = { event } }
+  end
+
+  -- add has a record tell of one more, the count-th, and tells whether the message lists it.
+  local function add(record, payload, status, fingerprint, count)
+    local tell, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
+    for _, event in ipairs(record.events) do bytes = bytes + #(event.p or '') end
+    if #record.events < max_events and bytes < max_bundle then
+      record.events[#record.events + 1] = { p = payload, f = tell and fingerprint or nil }
+      return true
+    elseif tell and count <= max_events + max_members then
+      record.members = record.members or {}
+      record.members[fingerprint] = 0
+    elseif status == 'resolved' then
+      record.over = (record.over or 0) + 1
+    else
+      record.more = (record.more or 0) + 1
+    end
+    return false
+  end
+
+  local function size(record)
+    local n = #(record.events or {}) + (record.over or 0) + (record.more or 0)
+    for _ in pairs(record.members or {}) do n = n + 1 end
+    return n
+  end
+
+  local function forget(n) records[n], touched[n], cleared[n] = false, nil, true end
+
+  -- adopt has a message that waited for a slot stand for what was told of it meanwhile.
+  local function adopt(n, waited, record)
+    forget(waited)
+    record.at = now_text
+    for _, event in ipairs(record.events) do
+      if event.f then follow(n, record, event.f) end
+    end
+    for fingerprint in pairs(record.members or {}) do follow(n, record, fingerprint) end
+    if record.bundle then point('b:' .. record.bundle, n) end
+    return record
+  end
+
+  -- shown is for a message that is to be told of later; thread is the one that it answers, waited its number before, at
+  -- its admission (now).
+  function t.shown(n, route, status, fingerprint, entry, thread, waited, at)
     admitted[route[1]] = true
     entered[n], messages[n] = #waiting, true
-    if thread and status == 'resolved' then point('f:' .. fingerprint) end
+    if thread and status == 'resolved' then over(thread, load(thread), fingerprint) end
     if thread and (status ~= 'resolved' or options.resolves == 'reply') then enter(n .. ':thread', thread) end
-    if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
-    local record = { category = route[1], at = at or now_text, events = { { p = payload_of(entry) } } }
-    if fingerprint ~= '' then
-      record.events[1].f = fingerprint
-      point('f:' .. fingerprint, n)
+    local record = waited and string.find(entry, '\n', 1, true) and load(waited)
+    if record then
+      record = adopt(n, waited, record)
+    elseif status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then
+      return
+    else
+      record = new_record(route[1], payload_of(entry), status, fingerprint)
+      record.at = at or now_text
+      if fingerprint ~= '' then follow(n, record, fingerprint) end
     end
     if options.overflow == 'merge' then point('c:' .. route[1], n) end
     change(n, record)
@@ -766,40 +898,49 @@ if options then
     return 5
   end
 
+  -- again is what becomes of a firing: it is counted on the message that tells of it. What was over and fires again
+  -- is, too, while anything else there fires; else it is news.
+  local function again(id, n, record, fingerprint, entry)
+    if not n or not options.repeats or silent(record) or promoting and string.find(entry, '\n', 1, true) then return end
+    local at = later(record)
+    if told_of(record, fingerprint) == 'over' then
+      if not fires(record) then return end
+      mark(record, fingerprint, false)
+      at = now
+    end
+    record.repeats, record.last = (record.repeats or 0) + 1, now_text
+    edit(n, record, at)
+    remember(id)
+    return 5
+  end
+
   -- before is what becomes of an event because of what was posted before, and the message that it answers; nil = it is
   -- asked of the levels.
   local function before(id, status, fingerprint, entry, answers)
     if answers ~= '' then return nil, (find('f:' .. answers)) end
     if fingerprint == '' or status == '' then return end
     local n, record = find('f:' .. fingerprint)
-    if status == 'firing' then
-      if not n or not options.repeats or silent(record) then return end
-      record.repeats, record.last = (record.repeats or 0) + 1, now_text
-      edit(n, record, later(record))
-      remember(id)
-      return 5
+    if status == 'firing' then return again(id, n, record, fingerprint, entry) end
+    if not n or status == 'resolved' and told_of(record, fingerprint) == 'over' then
+      return (options.overflow == 'delay' and not promoting and t.queue() > 0) and 6 or 7
     end
-    if not n then return (options.overflow == 'delay' and not promoting and t.queue() > 0) and 6 or 7 end
     if status == 'update' then
       if silent(record) then return end
       return replace(id, n, record, fingerprint, entry)
     end
-    if #record.events == 1 and not record.more and waits(n) then
+    if size(record) == 1 and waits(n) then
       superseded = superseded + 1
+      over(n, record, fingerprint, true)
       if entered[n] then waiting[entered[n]] = now_text .. ' ' .. entry else rewritten[n] = now_text .. ' ' .. entry end
       if find('c:' .. record.category) == n then point('c:' .. record.category) end
-      records[n], touched[n], cleared[n] = false, nil, true
       point('f:' .. fingerprint)
+      if record.bundle then point('b:' .. record.bundle) end
+      forget(n)
       remember(id)
       return 1
     end
-    local marked = false
-    for _, event in ipairs(options.resolves == 'edit' and not silent(record) and record.events or {}) do
-      if event.f == fingerprint and event.p then event.r, marked = now_text, true end
-    end
-    if not marked then return nil, n end
-    edit(n, record, now)
-    point('f:' .. fingerprint)
+    if not can_edit(record) then return nil, n end
+    over(n, record, fingerprint)
     remember(id)
     return 5
   end
@@ -807,7 +948,7 @@ if options then
   -- over says that an alert was over at a time: what fires after it is another.
   function t.over(fingerprint, at)
     local n, record = find('f:' .. fingerprint)
-    if n and tonumber(record.at or 0) <= at then point('f:' .. fingerprint) end
+    if n and tonumber(record.at or 0) <= at then over(n, record, fingerprint) end
   end
 
   -- posted is for what was posted while this server was away. Where nobody knows where it is, an older message of the
@@ -819,35 +960,69 @@ if options then
     local _, last = find('f:' .. fingerprint)
     if last and not silent(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
     local event = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(entry) or nil }
-    change(n, {
+    local record = {
       category = route[1], at = int(at), events = { event }, shown = true, ts = past.ts, channel = past.channel,
-    })
-    if fingerprint ~= '' then point('f:' .. fingerprint, n) end
+    }
+    if fingerprint ~= '' then follow(n, record, fingerprint) end
+    change(n, record)
     if merges then point('c:' .. route[1], n) end
+  end
+
+  -- entry_of is what waits under a number, and say says it anew.
+  local function entry_of(n)
+    return entered[n] and waiting[entered[n]] or rewritten[n] or call('HGET', entries, n) or ''
+  end
+  local function say(n, entry)
+    if entered[n] then waiting[entered[n]] = entry else rewritten[n] = entry end
   end
 
   -- join folds an event into the message of its bundle.
   local function join(lead, id, status, fingerprint, entry)
-    local payload, place = payload_of(entry), entered[lead.number]
-    lead.count = lead.count + 1
-    if lead.told < max_events and #waiting[place] + #payload < max_bundle then
-      lead.told = lead.told + 1
-      waiting[place] = waiting[place] .. '\n' .. payload
-    else
-      joined[lead.number] = lead.count - lead.told
-    end
+    local n, payload, tell = lead.number, payload_of(entry), status ~= 'resolved' and fingerprint ~= ''
     remember(id)
-    local tell, record = status ~= 'resolved' and fingerprint ~= '', records[lead.number]
-    if lead.delayed or not tell and not record then return end
-    record = record or { category = lead.category, at = now_text, events = {}, more = lead.count - 1 }
-    if tell and #record.events < max_events and lead.kept + #payload < max_bundle then
-      lead.kept = lead.kept + #payload
-      record.events[#record.events + 1] = { p = payload, f = fingerprint }
-    else
-      record.more = (record.more or 0) + 1
+    if cleared[n] and not lead.fresh then -- a resolve took its place
+      local named = lead.record.bundle
+      lead.record, lead.fresh = new_record(lead.category, payload_of(payload_of(entry_of(n))), 'resolved', ''), true
+      lead.record.bundle = named
     end
-    if tell then point('f:' .. fingerprint, lead.number) end
-    change(lead.number, record)
+    local record = lead.record
+    if tell and told_of(record, fingerprint) then
+      mark(record, fingerprint, false)
+    else
+      lead.count = lead.count + 1
+      if not add(record, payload, status, fingerprint, lead.count) then
+        joined[n] = lead
+        lead.over = lead.over + (status == 'resolved' and 1 or 0)
+      elseif not lead.sent then
+        say(n, entry_of(n) .. '\n' .. payload)
+      end
+    end
+    if tell and not lead.delayed then follow(n, record, fingerprint) end
+    if status == 'resolved' and fingerprint ~= '' then
+      local resolved, told_in = find('f:' .. fingerprint)
+      if resolved then over(resolved, told_in, fingerprint) end
+    end
+    if tell or records[n] or record.events[1].f then
+      change(n, record)
+      if record.bundle then point('b:' .. record.bundle, n) end
+    end
+    if lead.sent then edit(n, record, now) end
+  end
+
+  -- resume finds the message of a bundle that goes on from an earlier call.
+  local function resume(bundle, category)
+    if string.sub(bundle, 1, 1) ~= '@' then return end
+    local n, record = find('b:' .. bundle .. ' ' .. category)
+    if not n then return end
+    local lead = {
+      outcome = 1, bits = 0, retry_at = now, number = n, count = size(record), over = record.over or 0,
+      category = category, record = record, delayed = call('ZSCORE', delayed, n .. ' ' .. category) and true or false,
+    }
+    lead.sent, grows[n] = not lead.delayed and not waits(n), lead.delayed or nil
+    if not lead.sent then say(n, (string.gsub(entry_of(n), '\n%+[%d ]+$', ''))) end
+    if lead.count > #record.events then joined[n] = lead end
+    bundles[bundle .. ' ' .. category] = lead
+    return lead
   end
 
   -- hold counts an event on the last message of its category; nil where there is none.
@@ -892,11 +1067,12 @@ if options then
   -- because of what was posted before, the message that it answers, and the first of its bundle.
   function t.fold(id, route, entry, bundle, status, fingerprint, title, answers)
     local outcome, thread = before(id, status, fingerprint, entry, answers)
+    if forcing and outcome and outcome ~= 1 and outcome ~= 5 then outcome = nil end
     if outcome == 6 then
       local late, n = delay(id, route[1], entry)
       return late, n, true
     end
-    local lead = bundles[bundle .. ' ' .. route[1]]
+    local lead = bundles[bundle .. ' ' .. route[1]] or resume(bundle, route[1])
     if outcome then return outcome, nil, true, nil, lead end
     if lead and lead.number then
       join(lead, id, status, fingerprint, entry)
@@ -905,7 +1081,7 @@ if options then
       return hold(id, route[1], title) or 2, nil, false, nil, lead
     elseif lead then
       return lead.outcome, nil, false, nil, lead
-    elseif options.overflow == 'delay' and not promoting and t.queue() > 0 then
+    elseif options.overflow == 'delay' and not promoting and not forcing and t.queue() > 0 then
       local late, n = delay(id, route[1], entry)
       return late, n, false
     end
@@ -913,11 +1089,18 @@ if options then
   end
 
   -- lead notes the first event of a bundle, which the others join, or whose fate they share.
-  function t.lead(bundle, route, outcome, bits, retry_at, by, n)
-    bundles[bundle .. ' ' .. route[1]] = {
-      outcome = outcome, bits = bits, retry_at = retry_at, by = by, number = n, count = 1, category = route[1],
-      delayed = outcome == 6, told = 1, kept = entered[n] and #waiting[entered[n]] or 0,
+  function t.lead(bundle, route, outcome, bits, retry_at, by, n, entry, status, fingerprint)
+    local lead = {
+      outcome = outcome, bits = bits, retry_at = retry_at, by = by, number = n, count = 1, over = 0,
+      category = route[1], delayed = outcome == 6,
     }
+    bundles[bundle .. ' ' .. route[1]] = lead
+    if not n then return end
+    lead.record = records[n] or new_record(route[1], payload_of(entry), status, fingerprint)
+    if string.sub(bundle, 1, 1) ~= '@' then return end
+    lead.record.bundle = bundle .. ' ' .. route[1]
+    point('b:' .. lead.record.bundle, n)
+    change(n, lead.record)
   end
 
   -- Of what is asked for again: whether it still waits, under a number that may have been given again since it was
@@ -929,7 +1112,10 @@ if options then
     local at = tonumber(string.match(call('HGET', entries, n) or '', '^%d+') or 0)
     return now - at > options.age
   end
-  function t.leave(n, category) left[#left + 1] = { n, category, true } end
+  function t.leave(n, category, entry)
+    left[#left + 1] = { n, category, true }
+    if string.find(entry, '\n', 1, true) and load(n) then forget(n) end
+  end
 
   -- drop records what was dropped; what resolves something untold is no loss that a digest would tell of.
   function t.drop(route, severity, title, entry, outcome, bits, retry, by)
@@ -984,32 +1170,37 @@ if options then
     if noted_count > 0 then call('HLEN', digest) end
     if options.digest and next(admitted) then call('ZCARD', heard_of) end
     call('HLEN', posted)
-    old = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)
+    aging = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)
   end
 
+  -- erase deletes a record and the names that stand for it, and tells how many they were.
   local grown = 0 -- by how many bytes the records did
   local function size_of(n) return #(call('HGET', posted, n) or '') end
-  local function forget(n)
+  local function erase(n)
     local text = call('HGET', posted, n)
     local record = text and cjson.decode(text) or {}
+    local function unname(name)
+      if call('HGET', posted, name) == n then call('HDEL', posted, name) end
+    end
     for _, event in ipairs(record.events or {}) do
-      if event.f and call('HGET', posted, 'f:' .. event.f) == n then call('HDEL', posted, 'f:' .. event.f) end
+      if event.f then unname('f:' .. event.f) end
     end
-    if record.category and call('HGET', posted, 'c:' .. record.category) == n then
-      call('HDEL', posted, 'c:' .. record.category)
-    end
+    for fingerprint in pairs(record.members or {}) do unname('f:' .. fingerprint) end
+    unname('c:' .. (record.category or ''))
+    unname('b:' .. (record.bundle or ''))
     grown = grown - #(text or '')
     call('HDEL', posted, n)
     call('ZREM', aged, n)
+    return size(record)
   end
 
   -- Where the records are too long together, the oldest go.
-  local function forget_oldest()
-    local bytes = tonumber(call('HGET', posted, 'bytes') or 0)
-    for _ = 1, 500 do
-      local oldest = bytes + grown > max_posted_bytes and call('ZRANGE', aged, 0, 0)[1]
+  local function erase_oldest()
+    local bytes, names = tonumber(call('HGET', posted, 'bytes') or 0), 0
+    while bytes + grown > max_posted_bytes and names < max_members do
+      local oldest = call('ZRANGE', aged, 0, 0)[1]
       if not oldest then break end
-      forget(oldest)
+      names = names + 1 + erase(oldest)
     end
     if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
   end
@@ -1017,7 +1208,6 @@ if options then
   local function store_records()
     for n in pairs(touched) do
       local record = records[n]
-      if #record.events == 0 then record.events = nil end
       local text = cjson.encode(record)
       grown = grown + #text - size_of(n)
       call('HSET', posted, n, text)
@@ -1032,10 +1222,12 @@ if options then
       call('ZREM', aged, n)
       call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
     end
-    for _, n in ipairs(old) do
-      if not touched[n] then forget(n) end
+    local names = 0
+    for _, n in ipairs(aging) do
+      if names > max_members then break end -- the next call goes on
+      if not touched[n] then names = names + erase(n) end
     end
-    forget_oldest()
+    erase_oldest()
     if next(touched) then
       call('PEXPIRE', posted, int(ceil(options.posted / 1000) + grace_ms))
       call('PEXPIRE', aged, int(ceil(options.posted / 1000) + grace_ms))
@@ -1044,21 +1236,29 @@ if options then
 
   -- finish writes down how many events a bundle has beyond those that it tells of.
   function t.finish()
-    for n, more in pairs(joined) do waiting[entered[n]] = waiting[entered[n]] .. '\n+' .. int(more) end
+    for n, lead in pairs(joined) do
+      if not lead.sent then
+        local of_them_over = lead.over > 0 and ' ' .. int(lead.over) or ''
+        say(n, entry_of(n) .. '\n+' .. int(lead.count - #lead.record.events) .. of_them_over)
+      end
+    end
   end
 
   function t.store()
-    for n, entry in pairs(rewritten) do call('HSET', entries, n, entry) end
-    for n, due in pairs(edits) do call('ZADD', extras, due, n) end
     local bytes = 0
+    for n, entry in pairs(rewritten) do
+      if grows[n] then bytes = bytes + #entry - #(call('HGET', entries, n) or '') end
+      call('HSET', entries, n, entry)
+    end
+    for n, due in pairs(edits) do call('ZADD', extras, due, n) end
     for _, item in ipairs(left) do
-      local size = #(call('HGET', entries, item[1]) or '')
+      local length = #(call('HGET', entries, item[1]) or '')
       if item[3] then
-        bytes = bytes - size
+        bytes = bytes - length
         call('ZREM', delayed, item[1] .. ' ' .. item[2])
         call('HDEL', entries, item[1])
       else
-        bytes = bytes + size
+        bytes = bytes + length
         call('ZADD', delayed, item[1], item[1] .. ' ' .. item[2])
       end
     end
@@ -1083,7 +1283,7 @@ local function restore(n, route, status, fingerprint, entry, past, ended)
   if not ended then
     waiting[#waiting + 1], waiting[#waiting + 2] = n, int(at) .. ' ' .. entry
     places[#places + 1], places[#places + 2] = n, n
-    if told then told.shown(n, route, status, fingerprint, entry, nil, int(at)) end
+    if told then told.shown(n, route, status, fingerprint, entry, nil, nil, int(at)) end
     local fields = { attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name }
     fields.sent, fields.tried = past.sent and now - past.sent, past.tried and now - past.tried
     fields.again = past.again and '1'
@@ -1138,8 +1338,8 @@ for at = 2, #ARGV, width do
   end
   if not outcome then
     local ordinary, least, first_again = route[2], route[2], now
-    if fairness then ordinary, least, first_again = fairness.holds(route) end
-    for i = first, #route do
+    if fairness and not forcing then ordinary, least, first_again = fairness.holds(route) end
+    for i = first, forcing and 0 or #route do
       local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
       local fits_at, cannot, by = check(level, units, held)
       if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
@@ -1182,7 +1382,7 @@ for at = 2, #ARGV, width do
     local member = id .. ':' .. text .. ':' -- and the unit
     local only = member .. '1'
     local spent = not ended or ended == 'delivered' or past.shown -- what certainly never appeared gives its slot back
-    for i = first, #route do
+    for i = first, forcing and 0 or #route do
       local level = levels[route[i]]
       if spent and (level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0) then
         level.pending = level.pending + units
@@ -1207,24 +1407,24 @@ for at = 2, #ARGV, width do
       waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
       places[#places + 1], places[#places + 2] = text, text
     end
-    if fairness then fairness.admit(route[1]) end
+    if forcing then forced_total = forced_total + 1 elseif fairness then fairness.admit(route[1]) end
     place = text
     if restoring then
       restore(text, route, status, fingerprint, entry, past, ended)
     elseif told then
-      told.shown(text, route, status, fingerprint, entry, thread)
+      told.shown(text, route, status, fingerprint, entry, thread, promoting and waited)
     end
   end
   if handling then
     if bundle ~= '' and not lead and not folded then
-      told.lead(bundle, route, outcome, bits, retry_at, refused_by, place)
+      told.lead(bundle, route, outcome, bits, retry_at, refused_by, place, entry, status, fingerprint)
     end
     if outcome == 2 or outcome == 4 or outcome >= 7 then
       local retry = outcome == 2 and retry_at - now or 0
       told.drop(route, severity, title, entry, outcome, bits, retry, refused_by)
     end
     if promoting and outcome ~= 6 then
-      told.leave(waited, route[1])
+      told.leave(waited, route[1], entry)
       delayed_total = delayed_total - 1
     end
   end
@@ -1334,6 +1534,7 @@ if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end
 if merged_total > 0 then call('HINCRBY', ledger, 'merged', merged_total) end
 if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', delayed_total) end
 if superseded > 0 then call('HINCRBY', ledger, 'superseded', superseded) end
+if forced_total > 0 then call('HINCRBY', ledger, 'forced', forced_total) end
 if restoring then
   for result, total in pairs(results) do
     if total > 0 then call('HINCRBY', ledger, result, total) end

@@ -6,10 +6,17 @@ package lua
 type Record struct {
 	Category string        `json:"category,omitempty"`
 	At       int64         `json:"at,string,omitempty"` // of the admission
-	Events   []RecordEvent `json:"events,omitempty"`    // what the message tells of: one, or those of a bundle
-	More     int64         `json:"more,omitempty"`      // events of the bundle that are not kept
-	Repeats  int64         `json:"repeats,omitempty"`   // how often it was told again
-	Last     int64         `json:"last,string,omitempty"`
+	Events   []RecordEvent `json:"events,omitempty"`    // what the message lists: one, or the first of a bundle
+	// Members are the events of the bundle beyond those, by their fingerprints: when each was over, in seconds; 0 = it is not.
+	Members map[string]int64 `json:"members,omitempty"`
+	More    int64            `json:"more,omitempty"` // events of the bundle that are not followed
+	Over    int64            `json:"over,omitempty"` // and those that were over when they came
+	// Bundle is the name of a bundle that further calls add to, and Before are the messages that told of the same before.
+	Bundle string   `json:"bundle,omitempty"`
+	Before []string `json:"before,omitempty"`
+
+	Repeats int64 `json:"repeats,omitempty"` // how often it was told again
+	Last    int64 `json:"last,string,omitempty"`
 	// Held is how many events of the category were held back since, and what the last one was.
 	Held      int64  `json:"held,omitempty"`
 	HeldAt    int64  `json:"held_at,string,omitempty"`

@@ -119,12 +119,16 @@ local text = (more.ts or more.forget or result == 'delivered' or result == 'fail
 if text then
   local record = cjson.decode(text)
   if more.forget then
-    for _, event in ipairs(record.events or {}) do
-      if event.f and call('HGET', posted, 'f:' .. event.f) == number then call('HDEL', posted, 'f:' .. event.f) end
+    local function unname(name)
+      if call('HGET', posted, name) == number then call('HDEL', posted, name) end
     end
-    local category = 'c:' .. (record.category or '')
-    if call('HGET', posted, category) == number then call('HDEL', posted, category) end
     call('HINCRBY', posted, 'bytes', -#text)
+    for _, event in ipairs(record.events or {}) do
+      if event.f then unname('f:' .. event.f) end
+    end
+    for fingerprint in pairs(record.members or {}) do unname('f:' .. fingerprint) end
+    unname('c:' .. (record.category or ''))
+    unname('b:' .. (record.bundle or ''))
     call('HDEL', posted, number)
     call('ZREM', aged, number)
   else

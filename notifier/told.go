@@ -18,6 +18,11 @@ var slackID = regexp.MustCompile(`^[UWS][A-Z0-9]{2,}$`)
 type Told struct {
 	Events []ToldEvent
 	More   int64 // events of the bundle that are not among them
+	// Over are those that are not among them either and are over, the last of which its end is known since OverAt.
+	Over   int64
+	OverAt time.Time
+	// Unfollowed is how many of More will never be known to be over.
+	Unfollowed int64
 	// Repeats is how often it was told again, the last time at Last.
 	Repeats int64
 	Last    time.Time
@@ -42,7 +47,7 @@ var severityOrder = []events.Severity{events.Critical, events.Error, events.Warn
 // Told says a message anew, or a bundle for the first time.
 func (r Renderer) Told(t Told) Message {
 	var m Message
-	if len(t.Events) == 1 && t.More == 0 {
+	if len(t.Events) == 1 && t.More+t.Over == 0 {
 		m = r.single(t.Events[0])
 	} else {
 		m = r.bundle(t)
@@ -102,7 +107,7 @@ func (r Renderer) bundle(t Told) Message {
 	all := slices.Clone(t.Events)
 	slices.SortStableFunc(all, func(a, b ToldEvent) int { return rank(a) - rank(b) })
 	lead := all[0]
-	open, over := int64(0), int64(0)
+	open, over := t.More-t.Unfollowed, t.Over
 	for _, e := range all {
 		if e.over() {
 			over++
@@ -110,32 +115,91 @@ func (r Renderer) bundle(t Told) Message {
 			open++
 		}
 	}
+	if open > 0 && lead.Status == events.Resolved { // all that are listed are over
+		lead.Status = events.Firing
+	}
 	style, count := styleOf(lead.Event), []string{}
-	if open+t.More > 0 {
-		count = append(count, fmt.Sprintf("%d firing", open+t.More))
-	} else {
-		style = resolvedLook
+	if over == 0 { // then nobody waits for its end
+		open += t.Unfollowed
+		t.Unfollowed = 0
+	}
+	if open > 0 {
+		count = append(count, fmt.Sprintf("%d firing", open))
 	}
 	if over > 0 {
 		count = append(count, fmt.Sprintf("%d resolved", over))
 	}
+	if t.Unfollowed > 0 {
+		count = append(count, fmt.Sprintf("%d not followed", t.Unfollowed))
+	} else if open == 0 {
+		style = resolvedLook
+	}
 	headline := fmt.Sprintf("%s %s*%s* — %s", style.icon, testMark(lead.Event), escaped(lead.Category, maxHeadline), strings.Join(count, ", "))
 	m := Message{Color: style.color, ID: t.Events[0].ID, Text: headline}
-	if open+t.More > 0 {
+	if open > 0 {
 		m.Text = r.calling(headline, lead.Event)
 	}
 	lines := make([]string, 0, maxListed+1)
 	for _, e := range all[:min(len(all), maxListed)] {
 		lines = append(lines, r.line(e))
 	}
-	if more := int64(max(0, len(all)-maxListed)) + t.More; more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %d more", more))
+	if more := t.unlisted(all); more != "" {
+		lines = append(lines, more)
 	}
 	text := cutMarkup(strings.Join(lines, "\n"), maxSection)
 	m.Blocks = []slack.Block{slack.NewSectionBlock(mrkdwn(text), nil, nil)}
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(escaped(lead.Category+" · "+lead.Source, maxContext))))
+	context := escaped(lead.Category+" · "+lead.Source, maxContext)
+	if ended := t.ended(); open+t.Unfollowed == 0 && ended != "" {
+		context += " · " + ended
+	}
+	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(context)))
 	m.Fallback = escaped(Plain(Message{Text: text}), maxFallback)
 	return m
+}
+
+// unlisted says how many events are not listed, and how they stand where some of them are over.
+func (t Told) unlisted(sorted []ToldEvent) string {
+	open, over := t.More, t.Over
+	for _, e := range sorted[min(len(sorted), maxListed):] {
+		if e.over() {
+			over++
+		} else {
+			open++
+		}
+	}
+	switch {
+	case open+over == 0:
+		return ""
+	case over == 0:
+		return fmt.Sprintf("… and %d more", open)
+	case open == 0 && t.OverAt.IsZero():
+		return fmt.Sprintf("… and %d more, all resolved", over)
+	case open == 0:
+		return fmt.Sprintf("… and %d more, all resolved, the last at %s", over, date(t.OverAt, "{time}"))
+	case open == t.Unfollowed:
+		return fmt.Sprintf("… and %d more: %d resolved, %d not followed", open+over, over, open)
+	case t.Unfollowed > 0:
+		return fmt.Sprintf("… and %d more: %d firing, %d resolved, %d not followed", open+over, open-t.Unfollowed, over, t.Unfollowed)
+	default:
+		return fmt.Sprintf("… and %d more: %d firing, %d resolved", open+over, open, over)
+	}
+}
+
+// ended says when the last of a bundle was over, and how long after the first began.
+func (t Told) ended() string {
+	whole := ToldEvent{ResolvedAt: t.OverAt}
+	for _, e := range t.Events {
+		if e.ResolvedAt.After(whole.ResolvedAt) {
+			whole.ResolvedAt = e.ResolvedAt
+		}
+		if !e.StartedAt.IsZero() && (whole.StartedAt.IsZero() || e.StartedAt.Before(whole.StartedAt)) {
+			whole.StartedAt = e.StartedAt
+		}
+	}
+	if whole.ResolvedAt.IsZero() {
+		return ""
+	}
+	return "all " + whole.lasted()
 }
 
 func (e ToldEvent) over() bool { return e.Status == events.Resolved || !e.ResolvedAt.IsZero() }

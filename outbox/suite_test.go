@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -35,27 +36,35 @@ var (
 )
 
 var engines = map[string]func(t testing.TB) bundle{
-	"memory": func(testing.TB) bundle {
-		now := start
-		store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
-		return bundle{
-			a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB), many: outbox.NewMemory(store, outbox.Options{Owner: "c"}),
-			limiter: ratelimit.NewMemory(store, 0),
-			advance: func(d time.Duration) { now = now.Add(d) },
-			data:    memoryData{store},
-		}
-	},
+	"memory": func(testing.TB) bundle { return memoryBundle() },
 	"redis": func(tb testing.TB) bundle {
 		tb.Helper()
-		clocked := redistest.NewClocked(tb, redistest.Start(tb).Client(), start)
-		return bundle{
-			a: outbox.NewRedis(lossy{clocked}, ownedByA), b: outbox.NewRedis(lossy{clocked}, ownedByB),
-			many:    outbox.NewRedis(clocked, outbox.Options{Owner: "c"}),
-			limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
-			advance: clocked.Advance,
-			data:    redisData{clocked.Client},
-		}
+		return redisBundle(tb, redistest.Start(tb).Client())
 	},
+}
+
+func memoryBundle() bundle {
+	now := start
+	store := memstore.New(memstore.Options{Now: func() time.Time { return now }})
+	return bundle{
+		a: outbox.NewMemory(store, ownedByA), b: outbox.NewMemory(store, ownedByB),
+		many:    outbox.NewMemory(store, outbox.Options{Owner: "c"}),
+		limiter: ratelimit.NewMemory(store, 0),
+		advance: func(d time.Duration) { now = now.Add(d) },
+		data:    memoryData{store},
+	}
+}
+
+func redisBundle(tb testing.TB, client *redis.Client) bundle {
+	tb.Helper()
+	clocked := redistest.NewClocked(tb, client, start)
+	return bundle{
+		a: outbox.NewRedis(lossy{clocked}, ownedByA), b: outbox.NewRedis(lossy{clocked}, ownedByB),
+		many:    outbox.NewRedis(clocked, outbox.Options{Owner: "c"}),
+		limiter: ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now}),
+		advance: clocked.Advance,
+		data:    redisData{clocked.Client},
+	}
 }
 
 func onEvery(t *testing.T, behaviour func(t *testing.T, b bundle)) {

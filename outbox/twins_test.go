@@ -109,21 +109,24 @@ func (h *history) request(category string) ratelimit.Request {
 func (h *history) admit(t *rapid.T) {
 	h.t = t
 	h.bundles++
-	bundled := rapid.Bool().Draw(t, "bundled")
+	bundle := rapid.SampledFrom([]string{"", fmt.Sprint(h.bundles), "@"}).Draw(t, "bundle") // @ goes on in a later call
+	names, most := []string{"", "f1", "f2", "f3"}, 4
+	if rapid.IntRange(0, 3).Draw(t, "many") == 0 {
+		names, most = []string{"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15", "f16", ""}, 20
+	}
+	forced := rapid.IntRange(0, 9).Draw(t, "forced") == 0
 	var requests []ratelimit.Request
-	for range rapid.IntRange(1, 4).Draw(t, "events") {
-		id := fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "id"))
+	for range rapid.IntRange(1, most).Draw(t, "events") {
+		id := fmt.Sprint(rapid.IntRange(0, 200).Draw(t, "id"))
 		r := h.request(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "category"))
 		r.ID = id
 		r.Enqueue = &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)}
 		r.Event = ratelimit.Event{
 			Status:      rapid.SampledFrom([]ratelimit.Status{"", "firing", "firing", "resolved"}).Draw(t, "status"),
-			Fingerprint: rapid.SampledFrom([]string{"", "f1", "f2", "f3"}).Draw(t, "fingerprint"),
+			Fingerprint: rapid.SampledFrom(names).Draw(t, "fingerprint"),
 			Severity:    "error", Title: "title " + id,
 		}
-		if bundled {
-			r.Event.Bundle = fmt.Sprint(h.bundles)
-		}
+		r.Event.Bundle, r.Forced = bundle, forced
 		requests = append(requests, r)
 	}
 	h.decide("admit", requests)
@@ -358,7 +361,7 @@ func (h *history) compare(t *rapid.T) {
 		}
 		return append([]outbox.DeadLetter{}, letters...), err
 	})
-	for n := range int64(12) {
+	for n := range int64(16) {
 		same(h, "record", func(w world) (*outbox.Record, error) { return w.senders[0].Record(t.Context(), channel, n+1) })
 	}
 }

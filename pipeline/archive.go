@@ -116,8 +116,8 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 }
 
 // ReplayDead sends the events of a dead letter again, each with a new id: they count as received, and the limits are
-// asked. Where all were taken in, the letter is deleted; else it stays.
-func (a *Archive) ReplayDead(ctx context.Context, channel, id string) (Receipt, error) {
+// asked, unless it is forced. Where all were taken in, the letter is deleted; else it stays.
+func (a *Archive) ReplayDead(ctx context.Context, channel, id string, force bool) (Receipt, error) {
 	list := func(ctx context.Context, before string) ([]DeadLetter, error) {
 		return a.Dead(ctx, channel, before, MaxPage)
 	}
@@ -128,7 +128,7 @@ func (a *Archive) ReplayDead(ctx context.Context, channel, id string) (Receipt, 
 	if len(letter.Events) == 0 {
 		return Receipt{}, fmt.Errorf("dead letter %s holds no event: %w", id, ErrNotKept)
 	}
-	receipt, err := a.replay(ctx, channel, "dead-"+id, letter.Events)
+	receipt, err := a.replay(ctx, channel, "dead-"+id, letter.Events, force)
 	if err == nil && receipt.Dropped == 0 {
 		_, err = a.DeleteDead(ctx, channel, id)
 	}
@@ -167,8 +167,8 @@ func (a *Archive) Drop(ctx context.Context, channel, id string) (DropRecord, err
 	})
 }
 
-// ReplayDrop sends a dropped event again, with a new id: it counts as received, and the limits are asked.
-func (a *Archive) ReplayDrop(ctx context.Context, channel, id string) (Receipt, error) {
+// ReplayDrop sends a dropped event again, with a new id: it counts as received, and the limits are asked, unless it is forced.
+func (a *Archive) ReplayDrop(ctx context.Context, channel, id string, force bool) (Receipt, error) {
 	drop, err := a.Drop(ctx, channel, id)
 	if err != nil {
 		return Receipt{}, err
@@ -176,14 +176,14 @@ func (a *Archive) ReplayDrop(ctx context.Context, channel, id string) (Receipt, 
 	if drop.Event == nil {
 		return Receipt{}, fmt.Errorf("drop %s was kept without its event: %w", id, ErrNotKept)
 	}
-	return a.replay(ctx, channel, "drop-"+drop.ID, []events.Event{*drop.Event})
+	return a.replay(ctx, channel, "drop-"+drop.ID, []events.Event{*drop.Event}, force)
 }
 
 // replay takes events in again. The new ids are made of the old record, so that a repeat is a duplicate.
-func (a *Archive) replay(ctx context.Context, channel, record string, all []events.Event) (Receipt, error) {
+func (a *Archive) replay(ctx context.Context, channel, record string, all []events.Event, force bool) (Receipt, error) {
 	for i := range all {
-		all[i].ReplayOf = all[i].ID
+		all[i].ReplayOf, all[i].Forced = all[i].ID, force
 		all[i].ID = fmt.Sprintf("replay-%s-%d", record, i)
 	}
-	return a.Intake.take(ctx, channel, all)
+	return a.Intake.takeIn(ctx, channel, all, force)
 }

@@ -67,35 +67,48 @@ func undecodable(err error) *notifier.Error {
 	return &notifier.Error{Action: notifier.GiveUp, Reason: notifier.Undecodable, Answer: err.Error()}
 }
 
-// decodeEvents reads the payload of a message: an event a line, and "+n" for those that it does not tell of.
+// decodeEvents reads the payload of a message: an event a line, and "+n" for those that it does not list.
 func decodeEvents(payload []byte) (all []events.Event, more int64, err error) {
+	all, more, _, err = decodeBundle(payload)
+	return all, more, err
+}
+
+// decodeBundle says too how many of those that are not listed were over when they came: "+n m".
+func decodeBundle(payload []byte) (all []events.Event, more, over int64, err error) {
 	for line := range bytes.SplitSeq(payload, []byte("\n")) {
 		if count, ok := bytes.CutPrefix(line, []byte("+")); ok {
-			if more, err = strconv.ParseInt(string(count), 10, 64); err != nil {
-				return nil, 0, fmt.Errorf("decode a message: %w", err)
+			if _, err := fmt.Sscan(string(count)+" 0", &more, &over); err != nil {
+				return nil, 0, 0, fmt.Errorf("decode a message: %w", err)
 			}
 			continue
 		}
 		var e events.Event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, 0, fmt.Errorf("decode an event: %w", err)
+			return nil, 0, 0, fmt.Errorf("decode an event: %w", err)
 		}
 		all = append(all, e)
 	}
 	if len(all) == 0 {
-		return nil, 0, fmt.Errorf("decode a message: it holds no event")
+		return nil, 0, 0, fmt.Errorf("decode a message: it holds no event")
 	}
-	return all, more, nil
+	return all, more, over, nil
 }
 
 func (d *delivery) composeMessage(ctx context.Context, entry outbox.Entry) (job, error) {
-	all, more, err := decodeEvents(entry.Payload)
+	all, more, over, err := decodeBundle(entry.Payload)
 	if err != nil {
 		return job{}, err
 	}
-	told := notifier.Told{More: more}
+	told := notifier.Told{More: more - over, Over: over}
 	for _, e := range all {
 		told.Events = append(told.Events, notifier.ToldEvent{Event: e})
+	}
+	since, err := d.sinceQueued(ctx, entry, len(all))
+	if err != nil {
+		return job{}, err
+	}
+	if since != nil {
+		told = *since
 	}
 	j := job{events: all, message: d.channel.Renderer.Told(told)}
 	if entry.Thread > 0 {
@@ -147,20 +160,11 @@ func (d *delivery) composeEdit(ctx context.Context, entry outbox.Entry) (job, er
 	if record == nil {
 		return j, err
 	}
-	told := notifier.Told{More: record.More, Repeats: record.Repeats, Held: record.Held, HeldTitle: record.HeldTitle}
-	told.Last, told.HeldAt = time.UnixMicro(record.Last), time.UnixMicro(record.HeldAt)
-	for _, kept := range record.Events {
-		line, _, err := decodeEvents([]byte(kept.Payload))
-		if err != nil {
-			return job{}, err
-		}
-		event := notifier.ToldEvent{Event: line[0]}
-		if kept.Resolved > 0 {
-			event.ResolvedAt, j.over = time.UnixMicro(kept.Resolved), true
-			j.events = append(j.events, event.Event)
-		}
-		told.Events = append(told.Events, event)
+	told, over, err := toldOf(record)
+	if err != nil {
+		return job{}, err
 	}
+	j.events, j.over = over, len(over) > 0
 	j.message = d.channel.Renderer.Told(told)
 	return j, nil
 }

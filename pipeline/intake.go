@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -72,18 +73,34 @@ func NewIntake(opts IntakeOptions) *Intake {
 	in := &Intake{opts: opts, full: newFull(opts.Logger), channels: map[string]*intakeChannel{}}
 	for _, c := range opts.Channels {
 		in.channels[c.Name] = newIntakeChannel(c)
+		if opts.Metrics != nil && !c.Lane {
+			opts.Metrics.forcedIn(c.Name, 0) // so that the first one is seen as a rise
+		}
 	}
 	return in
 }
 
 // take asks the limiter for events, without classifying them.
 func (in *Intake) take(ctx context.Context, channel string, all []events.Event) (Receipt, error) {
+	return in.takeIn(ctx, channel, all, false)
+}
+
+// takeIn takes events in; forced, it does so whatever the limits say.
+func (in *Intake) takeIn(ctx context.Context, channel string, all []events.Event, forced bool) (Receipt, error) {
 	ch, ok := in.channels[channel]
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
 	}
-	decisions, err := in.admit(ctx, ch.Channel, in.requests(ch, all))
+	requests := in.requests(ch, all)
+	for i := range requests {
+		requests[i].Forced = forced
+	}
+	decisions, err := in.admit(ctx, ch.Channel, requests)
 	receipt := newReceipt(all[:len(decisions)], decisions)
+	if forced {
+		receipt.Forced = receipt.Admitted
+		in.opts.Metrics.forcedIn(channel, receipt.Forced)
+	}
 	if receipt.Admitted > 0 || receipt.Merged > 0 {
 		in.opts.Admitted(channel)
 	}
@@ -99,6 +116,9 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 	bundle := ""
 	if ch.Bundle && len(all) > 1 {
 		bundle = strconv.FormatInt(bundles.Add(1), 36)
+		if len(all) > ratelimit.MaxBatch {
+			bundle = "@" + rand.Text() + bundle // it goes on in further calls
+		}
 	}
 	for i := range all {
 		e := &all[i]

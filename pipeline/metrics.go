@@ -33,6 +33,7 @@ type Metrics struct {
 	events    *prometheus.CounterVec
 	decisions *prometheus.CounterVec
 	messages  *prometheus.CounterVec
+	forced    *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
 	delivery  *prometheus.HistogramVec
 
@@ -55,6 +56,9 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "relay_messages_total", Help: "Attempts to post a message by their result: delivered, edited, failed, expired, retried, unsettled, unknown, found, resent.",
 		}, []string{"channel", "result"}),
+		forced: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "relay_events_forced_total", Help: "Events that were admitted past the limits by hand; they are among those admitted.",
+		}, []string{"channel"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "relay_slack_request_seconds", Help: "How long Slack took to answer.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5},
@@ -65,7 +69,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		}, []string{"channel"}),
 		categories: map[string]bool{},
 	}
-	registerer.MustRegister(m.received, m.events, m.decisions, m.messages, m.requests, m.delivery)
+	registerer.MustRegister(m.received, m.events, m.decisions, m.messages, m.forced, m.requests, m.delivery)
 	return m
 }
 
@@ -124,6 +128,8 @@ func (m *Metrics) category(name string) string {
 }
 
 func (m *Metrics) settled(channel, result string) { m.messages.WithLabelValues(channel, result).Inc() }
+
+func (m *Metrics) forcedIn(channel string, n int) { m.forced.WithLabelValues(channel).Add(float64(n)) }
 
 func (m *Metrics) answered(channel string, took time.Duration) {
 	m.requests.WithLabelValues(channel).Observe(took.Seconds())

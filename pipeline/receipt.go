@@ -16,7 +16,8 @@ type Receipt struct {
 	Muted     int            `json:"muted"`
 	Merged    int            `json:"merged"`
 	Delayed   int            `json:"delayed"`
-	Durable   bool           `json:"durable"` // false: what was admitted ends with this process
+	Forced    int            `json:"forced,omitempty"` // of those admitted: past the limits
+	Durable   bool           `json:"durable"`          // false: what was admitted ends with this process
 	Events    []EventReceipt `json:"events"`
 }
 

@@ -119,8 +119,8 @@ func (d *delivery) bury(ctx context.Context, entry outbox.Entry, j job, failure 
 
 // refund gives back the slot of a message that never appeared.
 func (d *delivery) refund(ctx context.Context, entry outbox.Entry, all []events.Event) {
-	if entry.Kind != string(ratelimit.KindMessage) || len(all) == 0 || d.opts.Limiter == nil {
-		return
+	if entry.Kind != string(ratelimit.KindMessage) || len(all) == 0 || d.opts.Limiter == nil || all[0].Forced {
+		return // what was forced took none
 	}
 	levels := d.channel.levels(all[0])
 	if entry.Age > longestOf(levels) {

@@ -168,3 +168,27 @@ func BenchmarkClosed(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(requests)), "ns/event")
 }
+
+// BenchmarkGroups is what Redis spends on a group of alerts that is one message: it fires, is told again, and is resolved, which
+// edits the message.
+func BenchmarkGroups(b *testing.B) {
+	h := &ratelimit.Handling{Overflow: "drop", Resolves: "edit", Repeats: true}
+	l := limits{ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond}, ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond}}
+	for _, size := range []int{1, 20, 128} {
+		client := redistest.Start(b).Client()
+		engine := ratelimit.NewRedis(lua.NewConn(client, 0), ratelimit.RedisOptions{})
+		micros(b, client, fmt.Sprint("alerts=", size), size, func(i int) error {
+			for turn, status := range []ratelimit.Status{ratelimit.Firing, ratelimit.Firing, ratelimit.Resolved} {
+				requests := make([]ratelimit.Request, size)
+				for j := range requests {
+					requests[j] = l.told(h, fmt.Sprintf("%d-%d-%d", turn, i, j), "c", status, fmt.Sprintf("%016d%016d", i, j))
+					requests[j].Enqueue.Payload, requests[j].Event.Bundle = payload, "group"
+				}
+				if _, err := engine.Admit(b.Context(), scope, requests); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, 0)
+	}
+}

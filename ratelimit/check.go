@@ -31,7 +31,8 @@ func check(requests []Request) error {
 		if !requests[i].Fairness.same(requests[0].Fairness) {
 			return fmt.Errorf("%w: request %d: fairness differs from that of request 0", ErrRequest, i)
 		}
-		if requests[i].Handling != requests[0].Handling || (requests[i].Delayed > 0) != (requests[0].Delayed > 0) {
+		if requests[i].Handling != requests[0].Handling || (requests[i].Delayed > 0) != (requests[0].Delayed > 0) ||
+			requests[i].Forced != requests[0].Forced {
 			return fmt.Errorf("%w: request %d: handling differs from that of request 0", ErrRequest, i)
 		}
 	}
@@ -41,6 +42,9 @@ func check(requests []Request) error {
 func (r *Request) check() error {
 	if r.ID == "" || len(r.ID) > maxIDLength {
 		return fmt.Errorf("id has %d bytes, want 1 to %d", len(r.ID), maxIDLength)
+	}
+	if r.Forced && r.Delayed > 0 {
+		return fmt.Errorf("it asks again for what is delayed, and is forced")
 	}
 	if r.N < 0 {
 		return fmt.Errorf("%d units asked for, want 1 or more", r.N)

@@ -90,7 +90,7 @@ func (c *coalescer) take() (callers []*caller, requests []Request) {
 
 // together tells whether requests may share a call.
 func (r *Request) together(other *Request) bool {
-	return r.Fairness.same(other.Fairness) && r.Handling == other.Handling && (r.Delayed > 0) == (other.Delayed > 0)
+	return r.Fairness.same(other.Fairness) && r.Handling == other.Handling && (r.Delayed > 0) == (other.Delayed > 0) && r.Forced == other.Forced
 }
 
 // decideAll asks Redis, or decides as the channel's policy says while Redis is away.

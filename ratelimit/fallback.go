@@ -24,6 +24,9 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 		return ch.decideAll(requests)
 	}
 	defer ch.outage.deciding.RUnlock()
+	if requests[0].Forced {
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: nothing is forced past the limits while Redis does not serve", ErrUnavailable, errNotSent))
+	}
 	policy := ch.effective()
 	if policy != PolicyLocal && policy != PolicyOpen {
 		return nil, ch.outage.because(fmt.Errorf("%w: %w: the channel is closed while Redis does not serve", ErrUnavailable, errNotSent))

@@ -116,9 +116,9 @@ func (h *Handling) json(levels []Level) []byte {
 func (r *Request) mustAsk() bool {
 	h := r.Handling
 	if h == nil {
-		return false
+		return r.Forced
 	}
-	if h.Overflow != OverflowDrop || r.Delayed > 0 {
+	if h.Overflow != OverflowDrop || r.Delayed > 0 || r.Forced {
 		return true
 	}
 	switch r.Event.Status {

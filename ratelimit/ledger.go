@@ -21,6 +21,7 @@ type Ledger struct {
 	Expired    int64 `json:"expired"`
 	Superseded int64 `json:"superseded"`
 	Pending    int64 `json:"pending"`
+	Forced     int64 `json:"forced"` // of those admitted: posted past the limits by hand
 }
 
 // Imbalance is by how much the two identities are off, added up; 0 in a healthy ledger:
@@ -47,6 +48,7 @@ func ledgerOf(counts map[string]int64, pending int64) Ledger {
 		Expired:    counts["expired"],
 		Superseded: counts["superseded"],
 		Pending:    pending,
+		Forced:     counts["forced"],
 	}
 }
 

@@ -5,7 +5,8 @@
 // admitted in (x-W, x] never exceed the limit. Time is Redis's own. A refusal writes nothing to any level
 // and says exactly when the request could fit. An admission spends its slots, remembers its id, counts
 // itself in the ledger and appends its payload to the outbox in one atomic step, so that an event is in the
-// outbox if and only if it was paid for. docs/strategies.md compares the other strategies.
+// outbox if and only if it was paid for, or a person forced it past the limits, which [Ledger.Forced] counts
+// ([Request.Forced]). docs/strategies.md compares the other strategies.
 //
 // There are three engines behind [Limiter]: [Redis], [Multi] for servers without scripting, and [Memory] for
 // a single process without Redis, which is not durable. [Shared] puts in front of Redis what a storm and an
@@ -123,6 +124,9 @@ type Request struct {
 	// Delayed asks again for what waits for a slot, by its number; so do all requests of the call then. It is
 	// admitted, or still delayed, or dropped because it has waited too long; it is not received again.
 	Delayed int64
+	// Forced is posted whatever the limits say, because somebody with the right to wants it; so are all requests of the
+	// call then. It takes no units: what the limits promise holds for all others, and [Ledger.Forced] counts it.
+	Forced  bool
 	Enqueue *Enqueue
 	// Complete fills in ID and Enqueue once they are needed: a request that is known to be refused is never
 	// completed. nil = they are there. It is called at most once, on the caller's request.
@@ -229,6 +233,9 @@ type Limiter interface {
 
 // ErrUnavailable wraps every transport error: it is unknown whether the call was committed.
 var ErrUnavailable = errors.New("limiter unavailable")
+
+// ErrNotForced is of an engine that admits nothing past the limits.
+var ErrNotForced = errors.New("the engine multi forces nothing past the limits")
 
 // errNotSent marks an [ErrUnavailable] of a call that certainly was not carried out.
 var errNotSent = errors.New("not carried out")

@@ -135,6 +135,9 @@ func (b *batch) used(place int) []int64 {
 // from when on all would pass, and whether they ever can.
 func (b *batch) refusal(r *Request, way route) (refused, shadow, retryAt int64, never bool) {
 	retryAt = b.now
+	if b.mode == modeForce {
+		return 0, 0, retryAt, false
+	}
 	hold := holds{ordinary: r.Headroom, least: r.Headroom, firstAgain: b.now}
 	if b.fair != nil {
 		hold = b.fair.holds(way)
@@ -228,6 +231,10 @@ func (b *batch) close(level *Level, window int, until int64) {
 func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
 	box := memstore.Value[memstore.Outbox](b.tx, b.scope.keys().Outbox())
 	box.Seq++
+	if b.mode == modeForce {
+		memstore.Value[memstore.Counts](b.tx, b.scope.keys().Ledger()).Add("forced", 1)
+		shadow = -1 // no level holds its units
+	}
 	for i, place := range way.levels {
 		if shadow&(1<<i) == 0 && b.spends(r) {
 			b.take(place-1, r, box.Seq)
@@ -238,7 +245,7 @@ func (b *batch) commit(r *Request, way route, shadow int64) (number int64) {
 			Number: box.Seq, At: b.now, Kind: string(r.Enqueue.Kind), Payload: r.Enqueue.Payload,
 		})
 	}
-	if b.fair != nil {
+	if b.fair != nil && b.mode != modeForce {
 		b.fair.admit(way.category)
 	}
 	return box.Seq

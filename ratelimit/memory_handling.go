@@ -2,17 +2,9 @@ package ratelimit
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
 
 	"slackrelay/lua/memstore"
 )
-
-// maxBundled is how many events of a bundle a message tells of; the rest are counted.
-const maxBundled = 10
-
-// maxBundle is how many bytes the events of a bundle have that a message tells of.
-const maxBundle = 64 << 10
 
 // entryBytes is what an entry takes beside its payload, as Redis keeps it: when, and its kind.
 const entryBytes = 25
@@ -24,16 +16,6 @@ type telling struct {
 	box    *memstore.Outbox
 	posted *memstore.Posted
 	leads  map[string]*lead
-}
-
-// lead is the first request of a bundle, which the others join.
-type lead struct {
-	verdict
-	category string
-	number   int64 // of its entry; 0 = none
-	count    int
-	told     int // of the count, how many the message tells of
-	kept     int // bytes of those that a resolve may find
 }
 
 // verdict is what was decided of a request.
@@ -60,9 +42,15 @@ func newTelling(b *batch) *telling {
 // decide decides one request that is no duplicate.
 func (t *telling) decide(r *Request, way route) verdict {
 	v := t.before(r)
+	if t.mode == modeForce && v.folded && v.outcome.Drops() || t.mode == modeForce && v.outcome == Delayed {
+		v = verdict{}
+	}
 	key := r.Event.Bundle + " " + r.Category
 	first := t.leads[key]
-	delaying := t.h.Overflow == OverflowDelay && t.mode != modePromote && len(t.box.Delayed) > 0
+	if first == nil {
+		first = t.resume(key, r)
+	}
+	delaying := t.h.Overflow == OverflowDelay && t.mode != modePromote && t.mode != modeForce && len(t.box.Delayed) > 0
 	switch {
 	case v.folded && v.outcome == Delayed:
 		v.outcome, v.number = t.delay(r)
@@ -75,7 +63,7 @@ func (t *telling) decide(r *Request, way route) verdict {
 		v = t.ask(r, way, v)
 	}
 	if r.Event.Bundle != "" && first == nil && !v.folded {
-		t.leads[key] = &lead{verdict: v, category: r.Category, number: v.number, count: 1, told: 1, kept: len(r.payload()) + entryBytes}
+		t.leads[key] = t.newLead(key, v, r)
 	}
 	if v.outcome.Drops() {
 		t.drop(r, v)
@@ -125,41 +113,11 @@ func (*telling) byCategory(way route, refused int64) bool {
 	return false
 }
 
-// join folds a request into the message of its bundle, or lets it share its fate.
-func (t *telling) join(first *lead, r *Request) verdict {
-	v := first.verdict
-	v.number, v.thread = 0, 0
-	if first.number == 0 {
-		if v.outcome == Merged {
-			v.outcome = t.hold(r)
-		}
-		return v
-	}
-	v.outcome = Merged
-	first.count++
-	entry, _ := t.box.Find(first.number)
-	for i := range t.box.Delayed {
-		if t.box.Delayed[i].Number == first.number {
-			entry = &t.box.Delayed[i]
-		}
-	}
-	if first.told < maxBundled && entryBytes+len(entry.Payload)+len(r.payload()) < maxBundle {
-		first.told++
-		entry.Payload = append(append(slices.Clip(entry.Payload), '\n'), r.payload()...)
-	}
-	if first.outcome != Delayed {
-		t.recordJoined(first, r)
-	}
-	return v
-}
-
-// finish writes down how many events a bundle has beyond those that it tells of, and forgets old messages.
+// finish says how many events a bundle has beyond those that it lists, and forgets old messages.
 func (t *telling) finish() {
 	t.posted.Prune(t.now - t.h.postedFor().Microseconds())
 	for _, first := range t.leads {
-		if entry, _ := t.box.Find(first.number); entry != nil && first.count > first.told {
-			entry.Payload = fmt.Appendf(slices.Clip(entry.Payload), "\n+%d", first.count-first.told)
-		}
+		t.count(first)
 	}
 }
 
@@ -197,6 +155,9 @@ func (t *telling) overdue(r *Request) bool {
 func (t *telling) leave(r *Request) {
 	if i := t.waiting(r); i >= 0 {
 		t.box.Delayed = append(t.box.Delayed[:i], t.box.Delayed[i+1:]...)
+	}
+	if isBundle(r) {
+		t.posted.Forget(r.Delayed)
 	}
 }
 

@@ -22,43 +22,30 @@ func (t *telling) before(r *Request) verdict {
 	}
 	n, record := t.posted.Find(name)
 	if e.Status == Firing {
-		if record == nil || !t.h.Repeats || silent(record) {
-			return verdict{}
-		}
-		record.Repeats++
-		record.Last = t.now
-		t.edit(n, record, t.later(record))
-		return verdict{outcome: Merged, folded: true}
+		return t.again(n, record, r)
 	}
+	nothing := record == nil || e.Status == Resolved && toldOf(record, e.Fingerprint) == toldOver
 	switch {
-	case record == nil && t.h.Overflow == OverflowDelay && t.mode != modePromote && len(t.box.Delayed) > 0:
+	case nothing && t.h.Overflow == OverflowDelay && t.mode != modePromote && len(t.box.Delayed) > 0:
 		return verdict{outcome: Delayed, folded: true}
-	case record == nil:
+	case nothing:
 		return verdict{outcome: Suppressed, folded: true}
 	case e.Status == Update && silent(record):
 		return verdict{}
 	case e.Status == Update:
 		t.replace(n, record, r)
 		return verdict{outcome: Merged, folded: true}
-	case len(record.Events) == 1 && record.More == 0 && t.waits(n):
+	case sizeOf(record) == 1 && t.waits(n):
+		t.over(n, record, e.Fingerprint, true)
 		entry, _ := t.box.Find(n)
 		entry.At, entry.Payload, entry.Attempts, entry.Faults, entry.Name = t.now, r.payload(), 0, 0, ""
 		t.posted.Forget(n)
 		memstore.Value[memstore.Counts](t.tx, t.scope.keys().Ledger()).Add("superseded", 1)
 		return verdict{outcome: Admitted, folded: true}
-	}
-	marked := false
-	for i := range record.Events {
-		told := &record.Events[i]
-		if t.h.Resolves == ResolvesEdit && !silent(record) && told.Fingerprint == e.Fingerprint && told.Payload != "" {
-			told.Resolved, marked = t.now, true
-		}
-	}
-	if !marked {
+	case !t.canEdit(record):
 		return verdict{thread: n}
 	}
-	t.edit(n, record, t.now)
-	delete(t.posted.Newest, name)
+	t.over(n, record, e.Fingerprint, false)
 	return verdict{outcome: Merged, folded: true}
 }
 
@@ -94,20 +81,23 @@ func (t *telling) shown(v verdict, r *Request) {
 	t.heard(r)
 	resolves := r.Event.Status == Resolved
 	if v.thread > 0 && resolves {
-		delete(t.posted.Newest, "f:"+r.Event.Fingerprint)
+		t.over(v.thread, t.posted.Record(v.thread), r.Event.Fingerprint, false)
 	}
 	if entry, _ := t.box.Find(v.number); entry != nil && v.thread > 0 && (!resolves || t.h.Resolves == ResolvesReply) {
 		entry.Thread = v.thread
 	}
-	if r.Event.Status == Resolved || r.Event.Fingerprint == "" && t.h.Overflow != OverflowMerge {
+	waited := t.posted.Record(r.Delayed)
+	switch {
+	case r.Delayed > 0 && isBundle(r) && waited != nil:
+		t.adopt(v.number, r.Delayed, waited)
+	case resolves || r.Event.Fingerprint == "" && t.h.Overflow != OverflowMerge:
 		return
-	}
-	record := &lua.Record{
-		Category: r.Category, At: t.now, Events: []lua.RecordEvent{{Fingerprint: r.Event.Fingerprint, Payload: string(r.payload())}},
-	}
-	t.touch(v.number, record)
-	if r.Event.Fingerprint != "" {
-		t.point("f:"+r.Event.Fingerprint, v.number)
+	default:
+		record := t.newRecord(r)
+		t.touch(v.number, record)
+		if r.Event.Fingerprint != "" {
+			t.follow(v.number, record, r.Event.Fingerprint)
+		}
 	}
 	if t.h.Overflow == OverflowMerge {
 		t.point("c:"+r.Category, v.number)
@@ -141,27 +131,6 @@ func (t *telling) later(record *lua.Record) int64 {
 func (t *telling) waits(number int64) bool {
 	entry, extra := t.box.Find(number)
 	return entry != nil && !extra && entry.Sent == 0
-}
-
-// recordJoined adds an event to what is kept of its bundle's message.
-func (t *telling) recordJoined(first *lead, r *Request) {
-	record, told := t.posted.Record(first.number), r.Event.Status != Resolved && r.Event.Fingerprint != ""
-	switch {
-	case record == nil && !told:
-		return
-	case record == nil:
-		record = &lua.Record{Category: first.category, At: t.now, More: int64(first.count) - 1}
-	}
-	if told && len(record.Events) < maxBundled && first.kept+len(r.payload()) < maxBundle {
-		first.kept += len(r.payload())
-		record.Events = append(record.Events, lua.RecordEvent{Fingerprint: r.Event.Fingerprint, Payload: string(r.payload())})
-	} else {
-		record.More++
-	}
-	t.touch(first.number, record)
-	if told {
-		t.point("f:"+r.Event.Fingerprint, first.number)
-	}
 }
 
 // hold counts a request on the last message of its category.

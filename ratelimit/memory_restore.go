@@ -34,7 +34,7 @@ func (b *batch) restore(number int64, r *Request) {
 	past, end := r.pastOf(), b.endOf(r)
 	at := b.now - past.Age
 	if b.told != nil && r.Event.Status == Resolved && r.Event.Fingerprint != "" {
-		b.told.over(r.Event.Fingerprint, at)
+		b.told.overSince(r.Event.Fingerprint, at)
 	}
 	switch {
 	case end == "":
@@ -75,10 +75,10 @@ func (b *batch) enqueue(number, at int64, r *Request, past Past) {
 // silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
 func silent(record *lua.Record) bool { return record.Shown && record.TS == "" }
 
-// over says that an alert was over at a time: what fires after it is another.
-func (t *telling) over(fingerprint string, at int64) {
-	if _, record := t.posted.Find("f:" + fingerprint); record != nil && record.At <= at {
-		delete(t.posted.Newest, "f:"+fingerprint)
+// overSince says that an alert was over at a time: what fires after it is another.
+func (t *telling) overSince(fingerprint string, at int64) {
+	if n, record := t.posted.Find("f:" + fingerprint); record != nil && record.At <= at {
+		t.over(n, record, fingerprint, false)
 	}
 }
 
@@ -99,11 +99,12 @@ func (t *telling) restored(number int64, r *Request, at int64, past Past) {
 	if past.TS != "" {
 		event.Payload = string(r.payload())
 	}
-	t.touch(number, &lua.Record{
+	record := &lua.Record{
 		Category: r.Category, At: at, Events: []lua.RecordEvent{event}, Shown: true, TS: past.TS, Channel: past.Channel,
-	})
+	}
+	t.touch(number, record)
 	if fingerprint != "" {
-		t.point("f:"+fingerprint, number)
+		t.follow(number, record, fingerprint)
 	}
 	if merges {
 		t.point("c:"+r.Category, number)

@@ -31,6 +31,9 @@ func (m *Multi) prepare(ctx context.Context, requests []Request) ([]counted, err
 	all := make([]counted, len(requests))
 	for i := range requests {
 		all[i].Request = &requests[i]
+		if requests[i].Forced {
+			return nil, fmt.Errorf("%w: request %d: %w", ErrRequest, i, ErrNotForced)
+		}
 		for l := range requests[i].Levels {
 			level := &requests[i].Levels[l]
 			if err := level.checkMulti(); err != nil {

@@ -13,6 +13,7 @@ const (
 	modePeek    mode = "peek"
 	modeRestore mode = "restore"
 	modePromote mode = "promote"
+	modeForce   mode = "force"
 	modeOpen    mode = "open" // admit whatever the limits say; of the engine Memory only
 )
 
@@ -75,6 +76,9 @@ func newPlan(m mode, requests []Request) *plan {
 	}
 	if m == modeAdmit && requests[0].Delayed > 0 {
 		p.mode = modePromote
+	}
+	if m == modeAdmit && requests[0].Forced {
+		p.mode = modeForce
 	}
 	return p
 }

@@ -79,7 +79,7 @@ func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]in
 		}
 		way := p.routes[p.routeOf[i]-1]
 		d.Remaining = r.remaining(func(level int) []int64 { return used[way.levels[level]-1] })
-		if outcome == Admitted && !superseding && p.mode != modePeek {
+		if outcome == Admitted && !superseding && p.mode != modePeek && p.mode != modeForce {
 			for level, place := range way.levels {
 				if shadow&(1<<level) == 0 {
 					for w := range used[place-1] {

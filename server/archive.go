@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 )
 
 // defaultPage is how many records are listed where nobody says.
@@ -62,11 +64,7 @@ func (s *Server) deleteDead(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) replayDead(w http.ResponseWriter, r *http.Request) error {
-	if err := s.requireAdmin(r); err != nil {
-		return err
-	}
-	receipt, err := s.opts.Archive.ReplayDead(r.Context(), r.PathValue("channel"), r.PathValue("id"))
-	return s.replayed(w, r, receipt, err, "dead letter sent again")
+	return s.replay(w, r, s.opts.Archive.ReplayDead, "dead letter sent again")
 }
 
 // drops lists what was dropped, in the same way.
@@ -136,21 +134,28 @@ func (s *Server) dropNotKept(r *http.Request) error {
 }
 
 func (s *Server) replayDrop(w http.ResponseWriter, r *http.Request) error {
-	if err := s.requireAdmin(r); err != nil {
-		return err
-	}
-	receipt, err := s.opts.Archive.ReplayDrop(r.Context(), r.PathValue("channel"), r.PathValue("id"))
-	return s.replayed(w, r, receipt, err, "dropped event sent again")
+	return s.replay(w, r, s.opts.Archive.ReplayDrop, "dropped event sent again")
 }
 
-func (s *Server) replayed(w http.ResponseWriter, r *http.Request, receipt pipeline.Receipt, err error, what string) error {
-	if errors.Is(err, pipeline.ErrNotKept) {
-		return notKept(r)
+// replay sends again what is kept, {"force": true} past the limits, and answers what became of it.
+func (s *Server) replay(w http.ResponseWriter, r *http.Request, send func(ctx context.Context, channel, id string, force bool) (pipeline.Receipt, error), what string) error {
+	var wanted struct {
+		Force bool `json:"force"`
 	}
-	if err != nil {
+	if err := s.order(r, &wanted); err != nil {
 		return err
 	}
-	s.audit(r, what)
+	receipt, err := send(r.Context(), r.PathValue("channel"), r.PathValue("id"), wanted.Force)
+	switch {
+	case errors.Is(err, pipeline.ErrNotKept):
+		return notKept(r)
+	case errors.Is(err, ratelimit.ErrNotForced):
+		return errorf(events.BadField, "force cannot be used: the limiter of channel %q (engine: multi) admits nothing past the limits", r.PathValue("channel"))
+	case err != nil:
+		return err
+	}
+	s.audit(r, what, "forced", wanted.Force, "admitted", receipt.Admitted, "merged", receipt.Merged, "delayed", receipt.Delayed,
+		"duplicate", receipt.Duplicate, "dropped", receipt.Dropped)
 	s.writeJSON(w, r, http.StatusAccepted, receipt)
 	return nil
 }

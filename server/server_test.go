@@ -277,7 +277,7 @@ func TestOps(t *testing.T) {
 		"levels":  []any{map[string]any{"level": "channel", "limit": 3.0, "per": 1800.0, "used": 3.0, "retry_after": 0.0}},
 		"ledger": map[string]any{
 			"received": 4.0, "admitted": 3.0, "dropped": 1.0, "duplicate": 0.0, "muted": 0.0, "merged": 0.0, "delayed": 0.0,
-			"delivered": 0.0, "failed": 0.0, "expired": 0.0, "superseded": 0.0, "pending": 3.0,
+			"delivered": 0.0, "failed": 0.0, "expired": 0.0, "superseded": 0.0, "pending": 3.0, "forced": 0.0,
 		},
 		"categories": []any{
 			map[string]any{"category": "a", "used": 2.0, "limit": 2.0, "admitted": 2.0, "dropped": 1.0},

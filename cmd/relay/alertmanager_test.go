@@ -147,6 +147,32 @@ func TestAlertmanagerWebhook(t *testing.T) {
 	require.Equal(t, sent, strconv.Itoa(taken))
 }
 
+// A group of the real Alertmanager, larger than what its message lists, that ends in two parts: it is one message, and green.
+func TestAlertmanagerGroup(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_REPEATS=merge",
+		"RELAY_CHANNEL_ALERTS_BUNDLE=webhook", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	am := startAlertmanager(t, `
+  - name: relay
+    webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
+`)
+	hosts := make([]string, 20)
+	for i := range hosts {
+		hosts[i] = "db-" + strconv.Itoa(i)
+	}
+	am.tell(t, false, hosts...)
+	require.Eventually(t, func() bool { return len(slack.Posts()) == 1 }, 10*time.Second, 10*time.Millisecond, am.log)
+	says := func(headline string) {
+		require.Eventually(t, func() bool { text, _ := shownLast(slack.Posts()[0]); return text == headline }, 10*time.Second, 10*time.Millisecond, headline)
+	}
+	am.tell(t, true, hosts[12:]...)
+	says("🔴 *diskfull* — 12 firing, 8 resolved")
+	am.tell(t, true, hosts[:12]...)
+	says("✅ *diskfull* — 20 resolved")
+	require.Len(t, slack.Posts(), 1)
+}
+
 // The real Alertmanager by its own Slack receiver, which speaks to the relay as to Slack.
 func TestAlertmanagerSlackReceiver(t *testing.T) {
 	t.Parallel()

@@ -56,18 +56,6 @@ func listDead(ctx context.Context, opts listOptions, out io.Writer) error {
 	return table.Flush()
 }
 
-func newDeadReplay() *cobra.Command {
-	var opts opsOptions
-	cmd := &cobra.Command{
-		Use: "replay ID...", Short: "Send dead letters again: they count as received, and the limits are asked", Args: ids,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return opts.replay(cmd.Context(), "/dead/", args, cmd.OutOrStdout())
-		},
-	}
-	opts.add(cmd)
-	return cmd
-}
-
 func newDeadDelete() *cobra.Command {
 	var opts opsOptions
 	cmd := &cobra.Command{

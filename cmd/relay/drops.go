@@ -130,41 +130,19 @@ func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer)
 	if d.Event != nil && d.Event.Shortened > 0 {
 		shortened = fmt.Sprintf(", shortened from %d bytes", d.Event.Shortened)
 	}
-	_, err := fmt.Fprintf(out, "%s%s\nchannel %s, category %s, dropped at %s\n%s\nsend it again with: relay drops replay %s\n",
-		brief(d.Event), shortened, opts.channel, d.Category, when(d.At), answer.Explanation, d.ID)
+	_, err := fmt.Fprintf(out, "%s%s\nchannel %s, category %s, dropped at %s\n%s\n%s\n",
+		brief(d.Event), shortened, opts.channel, d.Category, when(d.At), answer.Explanation, againHint(opts.channel, d))
 	return err
 }
 
-func newDropsReplay() *cobra.Command {
-	var opts opsOptions
-	cmd := &cobra.Command{
-		Use: "replay ID...", Short: "Send dropped events again: they count as received, and the limits are asked", Args: ids,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return opts.replay(cmd.Context(), "/drops/", args, cmd.OutOrStdout())
-		},
+// againHint is the command that sends a dropped event again, where it can be.
+func againHint(channel string, d pipeline.DropRecord) string {
+	switch {
+	case d.Event == nil:
+		return "it cannot be sent again: the event was not kept"
+	case d.Level == "suppressed" || d.Level == "never":
+		return fmt.Sprintf("sent again, it would be dropped again; post it past the limits with: relay drops replay --channel %s --force %s", channel, d.ID)
+	default:
+		return fmt.Sprintf("send it again with: relay drops replay --channel %s %s", channel, d.ID)
 	}
-	opts.add(cmd)
-	return cmd
-}
-
-// replay sends records again, and says what became of each of their events.
-func (o *opsOptions) replay(ctx context.Context, below string, all []string, out io.Writer) error {
-	for _, id := range all {
-		var receipt pipeline.Receipt
-		if err := o.call(ctx, http.MethodPost, below+url.PathEscape(id)+"/replay", &receipt); err != nil {
-			return err
-		}
-		if o.json {
-			if err := printJSON(out, receipt); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, e := range receipt.Events {
-			if _, err := fmt.Fprintln(out, describe(e)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

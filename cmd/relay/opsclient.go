@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -69,7 +70,33 @@ func (o *opsOptions) callWith(ctx context.Context, method, path string, wanted, 
 		return err
 	}
 	o.channel = cmp.Or(o.channel, o.first)
-	return o.ask(ctx, method, "/channels/"+url.PathEscape(o.channel)+path, wanted, answer)
+	err := o.ask(ctx, method, "/channels/"+url.PathEscape(o.channel)+path, wanted, answer)
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.code == "unknown_channel" {
+		return o.unknownChannel(ctx, err)
+	}
+	return err
+}
+
+// maxNamed is how many channels an error names.
+const maxNamed = 20
+
+// unknownChannel names the channel that the relay does not have, and those that it has.
+func (o *opsOptions) unknownChannel(ctx context.Context, err error) error {
+	var answer struct {
+		Channels []struct{ Channel string }
+	}
+	if o.ask(ctx, http.MethodGet, "/channels", nil, &answer) != nil || len(answer.Channels) == 0 {
+		return fmt.Errorf("%w: the relay has no channel %q", err, o.channel)
+	}
+	names := make([]string, 0, maxNamed)
+	for _, ch := range answer.Channels[:min(len(answer.Channels), maxNamed)] {
+		names = append(names, ch.Channel)
+	}
+	known := strings.Join(names, ", ")
+	if more := len(answer.Channels) - len(names); more > 0 {
+		known += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("unknown_channel: the relay has no channel %q; name one of its own with --channel: %s", o.channel, known)
 }
 
 // ask asks the API; path is below /api/v1.

@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -164,7 +166,27 @@ func TestDashboard(t *testing.T) {
 		ledger := relay.status(t, "alerts").Ledger
 		return ledger.Failed == 1 && ledger.Received == 122
 	}, 20*time.Second, 20*time.Millisecond, "it counts as received again")
+	b.shows(t, "Admitted: it will be posted.")
 	b.shows(t, "No dead letters.")
+
+	var asked atomic.Value
+	chromedp.ListenTarget(b.ctx, func(event any) {
+		if dialog, ok := event.(*page.EventJavascriptDialogOpening); ok {
+			asked.Store(dialog.Message)
+			go chromedp.Run(b.ctx, page.HandleJavaScriptDialog(true))
+		}
+	})
+	b.do(t, chromedp.Click("button.again"))
+	b.shows(t, "Still over the limit of the category: dropped again (room in ")
+	b.do(t, chromedp.Click("button.force"))
+	b.shows(t, "Admitted past the limits: it will be posted.")
+	require.Contains(t, asked.Load(), "Post this in alerts past its limits?")
+	require.Equal(t, int64(1), relay.status(t, "alerts").Ledger.Forced)
+	relay.take(t, "alerts", alertmanager(alert("Over", "aa", "resolved", "never told of")))
+	b.shows(t, "suppressed")
+	var buttons string
+	b.do(t, chromedp.Evaluate(`[...document.querySelectorAll('tr')].find((r) => r.innerText.includes('suppressed')).querySelector('td:last-child').innerText`, &buttons))
+	require.Equal(t, "Post anyway", strings.TrimSpace(buttons))
 
 	b.do(t, chromedp.Click(`//button[text()="Pause for 1 h"]`))
 	b.shows(t, "Paused until")

@@ -19,7 +19,29 @@ function tell(text) {
 }
 
 async function act(what, f) {
-  try { await f(); tell(what); refresh(true); } catch (e) { tell(e.message); }
+  try {
+    const said = await f();
+    tell(typeof what === 'function' ? what(said) : what);
+    refresh(true);
+  } catch (e) { tell(e.message); }
+}
+
+// becameOf says what became of what was sent again, as its receipt has it.
+function becameOf(receipt) {
+  if (receipt.dropped && receipt.dropped < receipt.received) return `${receipt.received - receipt.dropped} of ${receipt.received} were taken in; ${whyDropped(receipt)}`;
+  if (receipt.forced) return 'Admitted past the limits: it will be posted.';
+  if (receipt.admitted) return 'Admitted: it will be posted.';
+  if (receipt.merged) return 'Merged: its message in Slack says so.';
+  if (receipt.delayed) return 'It waits for a slot, and is posted then.';
+  if (receipt.duplicate) return 'It was sent again before: nothing more is posted.';
+  return whyDropped(receipt);
+}
+
+function whyDropped(receipt) {
+  const e = receipt.events.find((one) => one.outcome === 'dropped') || {};
+  const why = { suppressed: 'it resolves what the channel was never told of', full: 'nothing more may wait for a slot', never: 'it can never fit the limits' }[e.level];
+  if (why) return `Dropped again: ${why}.`;
+  return `Still over the limit of the ${e.level}: dropped again${e.retry_after ? ` (room in ${lasting(e.retry_after)})` : ''}.`;
 }
 
 // refresh asks for what the stream does not bring.
@@ -108,7 +130,7 @@ function drops(list, channel) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Last drops"><table><thead><tr><th>when</th><th>category</th><th>event</th><th>why</th><th></th></tr></thead><tbody>
     ${list.map((d) => html`<tr><td>${ago(d.at)}</td><td>${d.category}</td><td class="what">${state.now.may.read ? title(d.event) : html`<span class="soft">hidden</span>`}</td>
     <td>${d.limit > 0 ? `${d.level}: ${d.used} of ${d.limit}` : d.level}</td>
-    <td>${state.now.may.change && d.event ? html`<button class="act" @click=${() => act('Sent again: it is asked of the limits.', () => api(`/channels/${encodeURIComponent(channel)}/drops/${encodeURIComponent(d.id)}/replay`, 'POST'))}>Send again<span hidden> ${d.id}</span></button>` : nothing}</td></tr>`)}
+    <td>${state.now.may.change && d.event ? replays(d, channel) : nothing}</td></tr>`)}
   </tbody></table></div>`;
 }
 
@@ -130,12 +152,21 @@ function refused() {
   </tbody></table></div></section>`;
 }
 
+// replays are the ways to send a drop again: what the limits would refuse whenever it comes can only be posted past them.
+function replays(d, channel) {
+  const at = `/channels/${encodeURIComponent(channel)}/drops/${encodeURIComponent(d.id)}/replay`;
+  const force = () => confirm(`Post this in ${channel} past its limits? It takes no slot, is counted as forced, and goes into the audit log.`)
+    && act(becameOf, () => api(at, 'POST', { force: true }));
+  return html`${d.level === 'suppressed' || d.level === 'never' ? nothing : html`<button class="act again" @click=${() => act(becameOf, () => api(at, 'POST'))}>Send again<span hidden> ${d.id}</span></button>`}
+    <button class="act force" @click=${force}>Post anyway<span hidden> ${d.id}</span></button>`;
+}
+
 function dead(list, channel) {
   if (!list.length) return html`<p class="soft">No dead letters.</p>`;
   const at = (d) => `/channels/${encodeURIComponent(channel)}/dead/${encodeURIComponent(d.id)}`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Dead letters"><table><thead><tr><th>when</th><th>reason</th><th>event</th><th></th></tr></thead><tbody>
     ${list.map((d) => html`<tr><td>${ago(d.at)}</td><td>${d.reason}</td><td class="what">${state.now.may.read ? title((d.events || [])[0]) : html`<span class="soft">hidden</span>`}</td>
-    <td>${state.now.may.change ? html`<button class="act replay" @click=${() => act('Sent again.', () => api(at(d) + '/replay', 'POST'))}>Send again</button>
+    <td>${state.now.may.change ? html`<button class="act replay" @click=${() => act(becameOf, () => api(at(d) + '/replay', 'POST'))}>Send again</button>
     <button class="act" @click=${() => act('Deleted.', () => api(at(d), 'DELETE'))}>Delete</button>` : nothing}</td></tr>`)}
   </tbody></table></div>`;
 }
@@ -169,7 +200,7 @@ function detail() {
     <section class="card" aria-labelledby="flow"><h2 id="flow">${name}: the last hour</h2>
       <p class="legend"><span class="received"><i>received</i></span><span class="sent"><i>sent</i></span><span class="dropped"><i>dropped</i></span></p>
       <div id="chart" role="img" aria-label="Events received, sent and dropped in each minute of the last hour"></div>
-      ${counts([['received', count(l.received)], ['admitted', count(l.admitted)], ['dropped', count(l.dropped)], ['duplicate', count(l.duplicate)], ['muted', count(l.muted)], ['merged', count(l.merged)], ['delayed', count(l.delayed)], ['delivered', count(l.delivered)], ['failed', count(l.failed)], ['expired', count(l.expired)]])}
+      ${counts([['received', count(l.received)], ['admitted', count(l.admitted)], ['dropped', count(l.dropped)], ['duplicate', count(l.duplicate)], ['muted', count(l.muted)], ['merged', count(l.merged)], ['delayed', count(l.delayed)], ['delivered', count(l.delivered)], ['failed', count(l.failed)], ['expired', count(l.expired)], ['forced', count(l.forced)]])}
     </section>
     <div class="two">
     <section class="card" aria-labelledby="limits"><h2 id="limits">Limits</h2>

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"slackrelay/pipeline"
+)
+
+// replayOptions are the flags of what sends records again.
+type replayOptions struct {
+	opsOptions
+	force bool
+}
+
+// errNothingSent ends the command with 1: what is kept was dropped again.
+var errNothingSent = errors.New("nothing was taken in: all of it was dropped again; --force posts it past the limits")
+
+func newDropsReplay() *cobra.Command {
+	return newReplay("/drops/", "Send dropped events again: they count as received, and the limits are asked",
+		"  relay drops replay --channel alerts 1795212211240-0\n"+
+			"  relay drops replay --channel alerts --force 1795212211240-0     # whatever the limits say")
+}
+
+func newDeadReplay() *cobra.Command {
+	return newReplay("/dead/", "Send dead letters again: they count as received, and the limits are asked",
+		"  relay dead replay --channel alerts 1795212211240-0")
+}
+
+func newReplay(below, short, example string) *cobra.Command {
+	var opts replayOptions
+	cmd := &cobra.Command{
+		Use: "replay ID...", Short: short, Args: ids, Example: example,
+		Long: short + ".\n\nIt says what became of each event, and exits with 1 where all were dropped again. What was sent again before " +
+			"is a duplicate.\n\nWith --force they are admitted past the limits: they take no slot, are counted as forced beside, and go into the audit log.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opts.replay(cmd.Context(), below, args, cmd.OutOrStdout())
+		},
+	}
+	opts.add(cmd)
+	cmd.Flags().BoolVar(&opts.force, "force", false, "post them whatever the limits say")
+	return cmd
+}
+
+// replay sends records again, and says what became of each of their events.
+func (o *replayOptions) replay(ctx context.Context, below string, all []string, out io.Writer) error {
+	sent := false
+	for _, id := range all {
+		var receipt pipeline.Receipt
+		var wanted any
+		if o.force {
+			wanted = map[string]bool{"force": true}
+		}
+		if err := o.callWith(ctx, http.MethodPost, below+url.PathEscape(id)+"/replay", wanted, &receipt); err != nil {
+			return err
+		}
+		sent = sent || receipt.Dropped < receipt.Received
+		if err := o.say(receipt, out); err != nil {
+			return err
+		}
+	}
+	if !sent {
+		return errNothingSent
+	}
+	return nil
+}
+
+func (o *replayOptions) say(receipt pipeline.Receipt, out io.Writer) error {
+	if o.json {
+		return printJSON(out, receipt)
+	}
+	for _, e := range receipt.Events {
+		line := describe(e)
+		if e.Outcome == "admitted" && receipt.Forced > 0 {
+			line += ": past the limits"
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
