@@ -328,7 +328,7 @@ func TestAddressesAreNoSecrets(t *testing.T) {
 	require.ErrorContains(t, err, "slack_api_url has a user in it")
 	require.NotContains(t, err.Error(), "hunter2")
 	warnings := func(url string) string {
-		loaded, err := load(t, "redis_url: "+url+"\n")
+		loaded, err := load(t, "redis_url: "+url+"\nchannels: [{name: alerts}]\n")
 		require.NoError(t, err)
 		return strings.Join(loaded.Warnings, "\n")
 	}

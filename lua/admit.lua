@@ -1015,7 +1015,7 @@ if options then
     local n, record = find('b:' .. bundle .. ' ' .. category)
     if not n then return end
     local lead = {
-      outcome = 1, bits = 0, retry_at = now, number = n, count = size(record), over = record.over or 0,
+      outcome = 1, bits = 0, retry_at = now, by = first, number = n, count = size(record), over = record.over or 0,
       category = category, record = record, delayed = call('ZSCORE', delayed, n .. ' ' .. category) and true or false,
     }
     lead.sent, grows[n] = not lead.delayed and not waits(n), lead.delayed or nil

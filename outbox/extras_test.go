@@ -408,6 +408,6 @@ func TestBundlesAreBoundedInBytes(t *testing.T) {
 		record, err := b.a.Record(t.Context(), channel, entry.Number)
 		require.NoError(t, err)
 		require.Len(t, record.Events, 2)
-		require.Equal(t, int64(7), record.More)
+		require.Len(t, record.Members, 7)
 	})
 }

@@ -272,6 +272,10 @@ func TestOps(t *testing.T) {
 	level, _ := levels[0].(map[string]any)
 	require.InDelta(t, 1800, level["retry_after"], 5)
 	level["retry_after"] = 0.0
+	categories, _ := channel["categories"].([]any)
+	full, _ := categories[0].(map[string]any)
+	require.InDelta(t, 1800, full["retry_after"], 5)
+	full["retry_after"] = 0.0
 	want := map[string]any{
 		"channel": "open",
 		"levels":  []any{map[string]any{"level": "channel", "limit": 3.0, "per": 1800.0, "used": 3.0, "retry_after": 0.0}},
@@ -280,8 +284,8 @@ func TestOps(t *testing.T) {
 			"delivered": 0.0, "failed": 0.0, "expired": 0.0, "superseded": 0.0, "pending": 3.0, "forced": 0.0,
 		},
 		"categories": []any{
-			map[string]any{"category": "a", "used": 2.0, "limit": 2.0, "admitted": 2.0, "dropped": 1.0},
-			map[string]any{"category": "b", "used": 1.0, "limit": 2.0, "admitted": 1.0, "dropped": 0.0},
+			map[string]any{"category": "a", "used": 2.0, "limit": 2.0, "per": 1800.0, "retry_after": 0.0, "admitted": 2.0, "dropped": 1.0},
+			map[string]any{"category": "b", "used": 1.0, "limit": 2.0, "per": 1800.0, "retry_after": 0.0, "admitted": 1.0, "dropped": 0.0},
 		},
 		"state": map[string]any{"paused_until": nil, "reason": ""}, "oldest_seconds": 0.0,
 	}
