@@ -1,7 +1,6 @@
 package lua_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,6 +29,6 @@ func TestTwoNamesNeverMeet(t *testing.T) {
 		}
 		a, b := bytes("a"), bytes("b")
 		x, y := lua.KeysOf("g", "ch").InnerLimit("gate", "category", a), lua.KeysOf("g", "ch").InnerLimit("gate", "category", b)
-		require.Equal(rt, a == b, x == y, fmt.Sprintf("%q %q", a, b))
+		require.Equal(rt, a == b, x == y, "%q %q", a, b)
 	})
 }

@@ -25,8 +25,10 @@ var k = lua.KeysOf("g", "ch")
 
 // admitting is a call of admit.lua with all that it can be asked for; events have eleven fields each.
 func admitting(mode, overflow, strategy string, restored bool, events ...any) call {
-	keys := []string{k.Seen(), k.Ledger(), "relay:{g}:series:ch:1", k.Outbox(), k.Entries(), "relay:{g}:minutes:ch:1",
-		k.OuterLimit(strategy), k.InnerLimit("sliding-log", "category", "a"), k.Known(), k.Heard()}
+	keys := []string{
+		k.Seen(), k.Ledger(), "relay:{g}:series:ch:1", k.Outbox(), k.Entries(), "relay:{g}:minutes:ch:1",
+		k.OuterLimit(strategy), k.InnerLimit("sliding-log", "category", "a"), k.Known(), k.Heard(),
+	}
 	if restored {
 		keys = append(keys, k.Folds(), k.Dead())
 	}

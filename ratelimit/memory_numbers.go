@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // remember is how long a level keeps what a longer window needs, after its last use.
 const remember = 24 * time.Hour
@@ -79,10 +82,7 @@ func (s *numbers) load(now int64, level *Level, kind windowKind) (back int64) {
 
 // others are the windows that are not the level's.
 func (s *numbers) others(level *Level, kind windowKind) map[windowName]*window {
-	others := make(map[windowName]*window, len(s.windows))
-	for name, w := range s.windows {
-		others[name] = w
-	}
+	others := maps.Clone(s.windows)
 	for _, length := range level.Windows {
 		delete(others, kind.name(length))
 	}
