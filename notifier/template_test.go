@@ -23,7 +23,7 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 		"{{$n := 100000000}}{{range $n}}{{end}}": "the number 100000000 is above 10000",
 		"{{range .Labels}}{{range $.Labels}}{{range $.Labels}}{{end}}{{end}}{{end}}": "more than 2 loops inside each other",
 		"{{range 10000}}{{$.Text}}{{end}}":                                           "it writes more than 12000 bytes",
-		`{{range 10000}}{{range 10000}}{{$x := printf "%010000d" 1}}{{end}}{{end}}`:  "it takes more than 50000 steps",
+		`{{range 10000}}{{range 10000}}{{$x := printf "%010000d" 1}}{{end}}{{end}}`:  "it takes ", // too many steps or, on a slow machine, too long
 		`{{range 10000}}{{range 10000}}{{else}}{{end}}{{end}}`:                       "it takes more than 50000 steps",
 		`{{range len (printf "%1000000d" 1)}}{{continue}}{{end}}`:                    "it takes more than 50000 steps",
 		"{{if true}}{{with .Labels}}{{range 99999}}{{end}}{{end}}{{end}}":            "the number 99999 is above 10000",

@@ -261,11 +261,13 @@ func TestSendersCannotHurtOtherChannels(t *testing.T) {
 	a.t.Log("answers to the alerts, by status:", statuses)
 	require.Eventually(t, func() bool { return a.relay.status(t, "attacked").Ledger.Imbalance() == 0 }, 10*time.Second, 50*time.Millisecond)
 
-	require.Less(t, a.peak(), relayMemory)
 	require.Less(t, a.redisPeak(), redisMemory/2)
-	often, worst, _ := a.blocked()
-	require.Less(t, worst, blockedMost)
-	require.LessOrEqual(t, often, 2, "how often Redis was blocked")
+	if !raceEnabled { // the race detector takes memory and time of its own
+		require.Less(t, a.peak(), relayMemory)
+		often, worst, _ := a.blocked()
+		require.Less(t, worst, blockedMost)
+		require.LessOrEqual(t, often, 2, "how often Redis was blocked")
+	}
 	require.Positive(t, a.probes.Load())
 	require.Zero(t, a.failed.Load(), "webhooks of the other channel that were not taken in")
 	require.NotContains(t, a.relay.output.String(), "going on without Redis")
