@@ -49,8 +49,11 @@ func taking() call {
 }
 
 func claiming() call {
-	return call{lua.Claim, []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()},
-		[]any{"me", 10000000, 1000000, 3, 3600000000, 0, 1800000000, 0, 1, 0, 1, 0, 0}}
+	return call{
+		lua.Claim,
+		[]string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()},
+		[]any{"me", 10000000, 1000000, 3, 3600000000, 0, 1800000000, 0, 1, 0, 1, 0, 0},
+	}
 }
 
 func settling(result, more string) call {
