@@ -105,7 +105,9 @@ func (in *Intake) takeIn(ctx context.Context, channel string, all []events.Event
 		in.opts.Admitted(channel)
 	}
 	in.opts.Metrics.taken(all[:len(decisions)], decisions)
-	in.full.decided(ctx, all[:len(decisions)], decisions)
+	if !forced { // which does not depend on how full a level is
+		in.full.decided(ctx, all[:len(decisions)], decisions)
+	}
 	return receipt, err
 }
 

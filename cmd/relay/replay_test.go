@@ -59,6 +59,8 @@ func TestReplaysSayWhatBecameOfThem(t *testing.T) {
 	require.Len(t, slack.Posts(), 3)
 	require.Equal(t, "2", relay.metric(t, `relay_events_forced_total{channel="alerts"}`))
 	require.Regexp(t, `"msg":"audit","what":"dropped event sent again".*"channel":"alerts".*"forced":true,"admitted":1`, relay.output.String())
+	require.Contains(t, relay.output.String(), "a limit is reached")
+	require.NotContains(t, relay.output.String(), "events fit again", "the limit is as full as before")
 
 	_, stderr, code = run("drops", "list", "--channel", "nobody")
 	require.Equal(t, 1, code)
