@@ -93,4 +93,6 @@ func TextOf(levels []Level) (text string, left int) {
 }
 
 // WindowsIn are the windows of a level in what a replica tells.
-func WindowsIn(text string, level Level) []Window { return decodeWindows(text)[hashOf(classOf(level.Key))] }
+func WindowsIn(text string, level Level) []Window {
+	return decodeWindows(text)[hashOf(classOf(level.Key))]
+}

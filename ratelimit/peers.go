@@ -148,7 +148,7 @@ func (p *peers) widen(requests []Request) []Request {
 	widened := slices.Clone(requests)
 	for i := range widened {
 		r := &widened[i]
-		if i > 0 && len(r.Levels) > 0 && len(requests[i-1].Levels) == len(r.Levels) && &requests[i-1].Levels[0] == &r.Levels[0] {
+		if i > 0 && r.sameLevels(&requests[i-1]) {
 			r.Levels = widened[i-1].Levels // which is how the closed-until cache knows the same way
 			continue
 		}
@@ -162,7 +162,7 @@ func widenLevels(wider map[string][]Window, levels []Level) []Level {
 	for i := range levels {
 		if l := &levels[i]; l.windowed() {
 			more := longerThan(wider[classOf(l.Key)], longest(l.Windows))
-			l.Windows = append(l.Windows[:len(l.Windows):len(l.Windows)], more...)
+			l.Windows = append(slices.Clip(l.Windows), more...)
 		}
 	}
 	return levels
