@@ -120,8 +120,10 @@ func (k Keys) of(kind string) string { return k.tag + kind + ":" + k.channel }
 
 // The keys of the replicas themselves, which are of no channel.
 const (
-	Alive = "relay:{replicas}:alive" // sorted set of replicas, by their last heartbeat
-	Epoch = "relay:{replicas}:epoch" // string that changes only where the data was lost
+	Alive  = "relay:{replicas}:alive"  // sorted set of replicas, by their last heartbeat
+	Epoch  = "relay:{replicas}:epoch"  // string that changes only where the data was lost
+	Levels = "relay:{replicas}:levels" // hash: replica = digest of the windows of its levels
+	Texts  = "relay:{replicas}:texts"  // hash: digest = these windows
 )
 
 // Workspace names what all channels with one Slack credential share.

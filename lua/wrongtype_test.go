@@ -70,6 +70,10 @@ func folding() call {
 		[]any{"replica", 1, `{"totals":{"dropped":1},"categories":{"a":1},"noted":{"d:a:warning":1},"keep":9,"drops":[["{}","a","channel","1","1","5"]]}`}}
 }
 
+func beating(replica string) call {
+	return call{lua.Heartbeat, []string{lua.Alive, lua.Epoch, lua.Levels, lua.Texts}, []any{replica, 10000000, "epoch", 0, "of " + replica, "text"}}
+}
+
 // writers are calls of every script that writes more than one key, with what came before each.
 func writers() map[string][]call {
 	batch := slices.Concat(event("two", "firing", "f1", ""), event("three", "", "", ""), event("four", "", "", ""), event("five", "firing", "f5", ""))
@@ -92,7 +96,7 @@ func writers() map[string][]call {
 		"put":                {{lua.Put, []string{k.Extras(), k.Entries(), k.Noted()}, []any{"id", "notice", "{}", 1000000}}},
 		"digest":             {folding(), digest},
 		"refund, log":        {taking(), refund("sliding-buckets")},
-		"heartbeat":          {{lua.Heartbeat, []string{lua.Alive, lua.Epoch}, []any{"replica", 10000000, "epoch", 0}}},
+		"heartbeat":          {beating("replica"), beating("other")},
 		"budget":             {{lua.Budget, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60, 0, ""}}},
 		"refund, log and it": {admitting("admit", "drop", "fixed-window", false, event("one", "firing", "f1", "")...), refund("fixed-window")},
 	}
@@ -152,13 +156,14 @@ func TestAWrongTypeLeavesNothingHalfDone(t *testing.T) {
 	require.Empty(t, untouched["put"])
 	require.Empty(t, untouched["retry"])
 	require.Empty(t, untouched["digest"])
+	require.Empty(t, untouched["heartbeat"])
 }
 
 func TestTypesOfKeys(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, lua.TypeOf("another program's"))
 	for name, want := range map[string]string{
-		k.Seen(): "zset", k.Ledger(): "hash", k.Dead(): "stream", k.Pace(): "string", lua.Epoch: "string", lua.Alive: "zset",
+		k.Seen(): "zset", k.Ledger(): "hash", k.Dead(): "stream", k.Pace(): "string", lua.Epoch: "string", lua.Alive: "zset", lua.Levels: "hash",
 		k.OuterLimit("sliding-log"): "zset", k.OuterLimit("backlog-list"): "list", k.InnerLimit("gcra", "category", "a"): "hash",
 	} {
 		require.Equal(t, want, lua.TypeOf(name), name)

@@ -68,6 +68,15 @@ func (c Channel) level(tier ratelimit.Tier, value string) ratelimit.Level {
 	return tier.Of(c.scope(), value)
 }
 
+// AllLevels are the channel's levels, each once for all its values.
+func (c Channel) AllLevels() []ratelimit.Level {
+	levels := make([]ratelimit.Level, len(c.Tiers))
+	for i, tier := range c.Tiers {
+		levels[i] = c.level(tier, "")
+	}
+	return levels
+}
+
 // levels are those that limit an event, outermost first. An event without a label is not limited by it.
 func (c Channel) levels(e events.Event) []ratelimit.Level {
 	levels := make([]ratelimit.Level, 0, len(c.Tiers))

@@ -225,11 +225,14 @@ func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, 
 	if err != nil {
 		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	all, windows := make([]CategoryStatus, len(counts)), ch.Tiers[1].Windows
+	all, first := make([]CategoryStatus, len(counts)), ch.Tiers[1].Windows[0]
 	for i, c := range counts {
-		full := slices.MaxFunc(usage[i*len(windows):(i+1)*len(windows)], func(a, b ratelimit.Usage) int {
-			return cmp.Compare(a.RetryAfter, b.RetryAfter)
-		})
+		n := 1 // its windows, and while replicas have different ones, those of the others
+		for n < len(usage) && usage[n].Window != first {
+			n++
+		}
+		full := slices.MaxFunc(usage[:n], func(a, b ratelimit.Usage) int { return cmp.Compare(a.RetryAfter, b.RetryAfter) })
+		usage = usage[n:]
 		all[i] = CategoryStatus{
 			Category: c.Category, Used: full.Used, Limit: full.Window.Limit, Per: full.Window.Per.Seconds(),
 			RetryAfter: secondsOf(full.RetryAfter), Admitted: c.Admitted, Dropped: c.Dropped,

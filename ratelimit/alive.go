@@ -54,17 +54,17 @@ func (s *Shared) Run(ctx context.Context) {
 	}
 }
 
-// beat says that this process lives, and learns how many do.
+// beat says that this process lives, and learns how many do, and which windows they count in.
 func (s *Shared) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 	defer cancel()
-	alive, epoch, err := s.engine.heartbeat(ctx, beat{replica: s.opts.Replica, keep: 3 * s.opts.Heartbeat})
+	heard, err := s.peers.beat(ctx, s.engine, beat{replica: s.opts.Replica, keep: 3 * s.opts.Heartbeat})
 	if err != nil {
 		return err
 	}
-	s.alive.Store(alive)
+	s.alive.Store(heard.alive)
 	s.reached.Store(true)
-	if before, _ := s.epoch.Swap(epoch).(string); before != "" && before != epoch {
+	if before, _ := s.epoch.Swap(heard.epoch).(string); before != "" && before != heard.epoch {
 		s.stateLost.Add(1)
 		for _, ch := range s.all() {
 			ch.closed.clear()
@@ -77,7 +77,7 @@ func (s *Shared) beat(ctx context.Context) error {
 
 // farewell says that this process ends, so that the others need not wait for it to be forgotten.
 func (s *Shared) farewell(ctx context.Context) {
-	if _, _, err := s.engine.heartbeat(ctx, beat{replica: s.opts.Replica, keep: 3 * s.opts.Heartbeat, ended: true}); err != nil {
+	if _, err := s.engine.heartbeat(ctx, beat{replica: s.opts.Replica, keep: 3 * s.opts.Heartbeat, ended: true}); err != nil {
 		s.opts.Logger.DebugContext(ctx, "the other replicas notice a little later that this one ended", "error", err)
 	}
 }

@@ -128,8 +128,12 @@ func (ch *channel) refuseClosed(requests []Request, decisions []Decision) (open 
 
 // sameWay tells whether two requests go through the very same levels with the same held back.
 func (r *Request) sameWay(other *Request) bool {
-	return len(r.Levels) > 0 && len(r.Levels) == len(other.Levels) && &r.Levels[0] == &other.Levels[0] &&
-		r.Category == other.Category && r.Headroom == other.Headroom && r.Fairness == other.Fairness
+	return r.sameLevels(other) && r.Category == other.Category && r.Headroom == other.Headroom && r.Fairness == other.Fairness
+}
+
+// sameLevels tells whether two requests have one and the same list of levels.
+func (r *Request) sameLevels(other *Request) bool {
+	return len(r.Levels) > 0 && len(r.Levels) == len(other.Levels) && &r.Levels[0] == &other.Levels[0]
 }
 
 // look answers Dropped where the request is refused, and whether it is time to ask again. The caller holds the

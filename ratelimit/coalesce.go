@@ -101,7 +101,13 @@ func (ch *channel) decideAll(requests []Request) ([]Decision, error) {
 		return ch.fallback(ctx, requests)
 	}
 	before := ch.opts.Now()
-	a, err := ch.breaker.call(func() (answer, error) { return ch.engine.decide(ctx, modeAdmit, ch.scope, requests) })
+	a, err := ch.breaker.call(func() (answer, error) {
+		if err := ch.meet(ctx); err != nil {
+			return answer{}, err
+		}
+		requests = ch.peers.widen(requests)
+		return ch.engine.decide(ctx, modeAdmit, ch.scope, requests)
+	})
 	if err != nil {
 		return ch.failed(ctx, requests, err)
 	}

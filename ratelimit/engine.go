@@ -15,9 +15,8 @@ type engine interface {
 	restore(ctx context.Context, scope Scope, requests []Request, f fold) error
 	// fold counts what was dropped elsewhere. A repeat of a fold changes nothing.
 	fold(ctx context.Context, scope Scope, f fold, drops drops) error
-	// heartbeat says that a replica lives, or ended, and returns how many do, and a text that changes only
-	// where the engine lost its data.
-	heartbeat(ctx context.Context, beat beat) (alive int64, epoch string, err error)
+	// heartbeat says that a replica lives, or ended, and tells of those that do.
+	heartbeat(ctx context.Context, beat beat) (pulse, error)
 	// memory is how many bytes are used where a channel is kept, and how many may be; 0 = as many as there are.
 	memory(ctx context.Context, scope Scope) (used, most int64, err error)
 }
@@ -27,6 +26,17 @@ type beat struct {
 	replica string
 	keep    time.Duration // how long it counts
 	ended   bool
+	digest  string   // of the windows that it counts in; "" = it says nothing of them
+	text    string   // these; "" = they were told before
+	known   []string // the digests whose texts it has
+}
+
+// pulse is what the engine knows of the replicas.
+type pulse struct {
+	alive   int64
+	epoch   string            // changes only where the engine lost its data
+	missing bool              // the text of the beat's digest is not there: nothing of it was noted
+	others  map[string]string // the digests of the other replicas, and their texts; "" = that is known
 }
 
 // drops are counts that a replica made by itself.

@@ -74,3 +74,25 @@ func Seeded(s *Shared, scope Scope) int {
 	defer o.mu.Unlock()
 	return len(o.seeded)
 }
+
+// Beat says that a replica lives, as Run does now and then.
+func Beat(ctx context.Context, s *Shared) error { return s.beat(ctx) }
+
+// Widened tells whether a replica asks for windows of others.
+func Widened(s *Shared) bool { return s.peers.wider.Load() != nil }
+
+// MaxText bounds what a replica tells of its windows.
+const MaxText = maxText
+
+// TextOf is what a replica tells of levels, and how many it leaves out.
+func TextOf(levels []Level) (text string, left int) {
+	p := &peers{}
+	p.init()
+	left = p.set(levels)
+	return p.text, left
+}
+
+// WindowsIn are the windows of a level in what a replica tells.
+func WindowsIn(text string, level Level) []Window {
+	return decodeWindows(text)[hashOf(classOf(level.Key))]
+}

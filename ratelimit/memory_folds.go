@@ -59,7 +59,9 @@ func (m *Memory) fold(_ context.Context, scope Scope, f fold, drops drops) error
 }
 
 // heartbeat implements [engine]: this process is alone, and its data ends with it.
-func (*Memory) heartbeat(context.Context, beat) (int64, string, error) { return 1, "memory", nil }
+func (*Memory) heartbeat(context.Context, beat) (pulse, error) {
+	return pulse{alive: 1, epoch: "memory"}, nil
+}
 
 // memory implements [engine]: it is as large as the process may become.
 func (*Memory) memory(context.Context, Scope) (used, most int64, err error) { return 0, 0, nil }

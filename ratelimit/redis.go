@@ -55,7 +55,7 @@ func (*Redis) Durable() bool { return true }
 // Ping tells whether the server that knows the replicas can be written to. On a Cluster, the shard of a channel
 // may be away all the same.
 func (r *Redis) Ping(ctx context.Context) error {
-	if _, _, err := r.heartbeat(ctx, beat{keep: time.Hour}); err != nil {
+	if _, err := r.heartbeat(ctx, beat{keep: time.Hour}); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil

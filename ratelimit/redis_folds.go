@@ -70,25 +70,43 @@ func (d drops) json() foldJSON {
 }
 
 // heartbeat implements [engine].
-func (r *Redis) heartbeat(ctx context.Context, b beat) (alive int64, epoch string, err error) {
+func (r *Redis) heartbeat(ctx context.Context, b beat) (pulse, error) {
 	ended := 0
 	if b.ended {
 		ended = 1
 	}
-	reply, err := run(ctx, r.scripter, lua.Heartbeat, []string{lua.Alive, lua.Epoch},
-		[]any{b.replica, b.keep.Microseconds(), rand.Text(), ended})
+	args := []any{b.replica, b.keep.Microseconds(), rand.Text(), ended, b.digest, b.text}
+	for _, digest := range b.known {
+		args = append(args, digest)
+	}
+	reply, err := run(ctx, r.scripter, lua.Heartbeat, []string{lua.Alive, lua.Epoch, lua.Levels, lua.Texts}, args)
 	if err != nil {
-		return 0, "", fmt.Errorf("heartbeat: %w", err)
+		return pulse{}, fmt.Errorf("heartbeat: %w", err)
 	}
-	if len(reply) != 3 {
-		return 0, "", fmt.Errorf("heartbeat: %w: reply of %d values", ErrUnavailable, len(reply))
-	}
-	numbers, err := integers(reply[:2])
+	p, err := decodePulse(reply)
 	if err != nil {
-		return 0, "", fmt.Errorf("heartbeat: %w: %w", ErrUnavailable, err)
+		return pulse{}, fmt.Errorf("heartbeat: %w: %w", ErrUnavailable, err)
 	}
-	epoch, _ = reply[2].(string)
-	return numbers[1], epoch, nil
+	return p, nil
+}
+
+// decodePulse reads the reply of lua/heartbeat.lua.
+func decodePulse(reply []any) (pulse, error) {
+	if len(reply) != 5 {
+		return pulse{}, fmt.Errorf("reply of %d values", len(reply))
+	}
+	numbers, err := integers([]any{reply[1], reply[3]})
+	if err != nil {
+		return pulse{}, err
+	}
+	p := pulse{alive: numbers[0], missing: numbers[1] == 1, others: map[string]string{}}
+	p.epoch, _ = reply[2].(string)
+	others, _ := reply[4].([]any)
+	for i := 0; i+1 < len(others); i += 2 {
+		digest, _ := others[i].(string)
+		p.others[digest], _ = others[i+1].(string)
+	}
+	return p, nil
 }
 
 // memory implements [engine].

@@ -56,6 +56,7 @@ func TestEveryKeyButTheTotalsAndTheOutboxExpires(t *testing.T) {
 	require.NoError(t, shared.Flush(t.Context()))
 	_, err := b.Warming(t.Context(), scope, []ratelimit.Tier{{Name: "channel", Windows: fair.Levels[0].Windows}})
 	require.NoError(t, err)
+	shared.SetLevels(fair.Levels)
 	beating, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
 	shared.Run(beating)
@@ -73,6 +74,8 @@ func TestEveryKeyButTheTotalsAndTheOutboxExpires(t *testing.T) {
 		"relay:{alerts}:windows:alerts":                      62 * 24 * time.Hour,
 		"relay:{replicas}:alive":                             9 * time.Second,
 		"relay:{replicas}:epoch":                             30 * 24 * time.Hour,
+		"relay:{replicas}:levels":                            9 * time.Second,
+		"relay:{replicas}:texts":                             9 * time.Second,
 	}
 	keys, err := client.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)

@@ -73,6 +73,7 @@ func (o SharedOptions) withDefaults() SharedOptions {
 //
 //   - what is known to be closed is refused here, exactly, and counted in Redis later;
 //   - requests of one channel that come at the same time share one call;
+//   - while another replica counts in a longer window of a level, that window must pass here too;
 //   - while Redis is away, each channel follows its [Policy], and what was decided here is folded back after.
 //
 // Run must run while it is used, and Close ends it.
@@ -92,6 +93,7 @@ type Shared struct {
 	stateLost atomic.Int64 // how often Redis came back without its data
 	epoch     atomic.Value // string
 	policies  atomic.Pointer[map[string]Policy]
+	peers     peers
 
 	background sync.WaitGroup
 	ctx        context.Context //nolint:containedctx // ends what runs in the background
@@ -109,12 +111,30 @@ func NewShared(e engine, opts SharedOptions) *Shared {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.alive.Store(1)
 	s.epoch.Store("")
+	s.peers.init()
 	s.SetPolicies(s.opts.Policies)
 	return s
 }
 
 // SetPolicies changes what happens to channels while Redis is away, from the next call on.
 func (s *Shared) SetPolicies(policies map[string]Policy) { s.policies.Store(&policies) }
+
+// SetLevels tells which levels this process asks for, each of [Tier.Outer] once, and each of [Tier.Of] once for all its
+// values, and tells the other replicas: while one of them has a longer window of a level, requests of the others must
+// pass it too, from their next heartbeat on. Before it is called for the first time, nothing is told and nothing added.
+func (s *Shared) SetLevels(levels []Level) {
+	if left := s.peers.set(levels); left > 0 {
+		s.opts.Logger.Warn("there are more levels than replicas tell each other of: while a change of the windows of the last ones is rolled out, each replica decides by its own", "left_out", left)
+	}
+	if s.peers.unmet.Load() {
+		return // the first admission waits until the others know
+	}
+	s.inBackground(func(ctx context.Context) {
+		if err := s.beat(ctx); err != nil {
+			s.opts.Logger.DebugContext(ctx, "the other replicas learn a little later which windows count here", "error", err)
+		}
+	})
+}
 
 // channel is what this process knows of one channel.
 type channel struct {
@@ -157,6 +177,7 @@ func (s *Shared) Admit(ctx context.Context, scope Scope, requests []Request) ([]
 		return nil, check(requests)
 	}
 	ch := s.channel(scope)
+	requests = s.peers.widen(requests)
 	decisions := make([]Decision, len(requests))
 	open := ch.refuseClosed(requests, decisions)
 	if len(open) > 0 { // the others are what it refused before, and need no check
@@ -207,7 +228,7 @@ func (s *Shared) Mute(_ context.Context, scope Scope, n int64) error {
 func (s *Shared) Refund(ctx context.Context, scope Scope, request Request) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 	defer cancel()
-	err := s.engine.Refund(ctx, scope, request)
+	err := s.engine.Refund(ctx, scope, s.peers.widen([]Request{request})[0])
 	s.channel(scope).closed.clear()
 	return err
 }

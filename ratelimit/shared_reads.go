@@ -7,6 +7,7 @@ import (
 
 // Peek implements [Limiter].
 func (s *Shared) Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error) {
+	requests = s.peers.widen(requests)
 	if s.channel(scope).outage.down() {
 		return s.local.Peek(ctx, scope, requests)
 	}

@@ -11,6 +11,7 @@ import (
 	"slackrelay/notifier"
 	"slackrelay/outbox"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 	"slackrelay/server"
 )
 
@@ -26,6 +27,7 @@ type generation struct {
 	couriers []*pipeline.Courier
 	canary   *pipeline.Canary // nil = none
 	status   *pipeline.Status
+	levels   []ratelimit.Level // of all channels but those that are decided without scripts
 }
 
 func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -45,6 +47,12 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 		channels = append(channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
 	limiter := r.engines.byChannel(cfg)
+	apart, _ := limiter.(ratelimit.ByChannel)
+	for _, ch := range channels {
+		if apart.Engines[ch.Name] == nil {
+			g.levels = append(g.levels, ch.AllLevels()...)
+		}
+	}
 	g.status = pipeline.NewStatus(limiter, channels, r.engines.outages, r.engines.boxes[0])
 	posts, edits, lookups := cfg.PerMinute()
 	for _, box := range r.engines.boxes {

@@ -176,11 +176,12 @@ func (l *reloader) reload(ctx context.Context, asked bool) {
 // replace puts a generation in the place of the one before. Webhooks go to it at once; then the one before finishes what it
 // has in hand, and this one goes on.
 func (l *reloader) replace(ctx context.Context, g *generation) {
-	before := l.relay.current.Swap(g)
-	before.server.Retire()
 	if shared := l.relay.shared; shared != nil {
+		shared.SetLevels(g.levels) // first: no window is forgotten that other replicas still count in
 		shared.SetPolicies(g.cfg.Policies())
 	}
+	before := l.relay.current.Swap(g)
+	before.server.Retire()
 	l.task.stop() //nolint:errcheck // it answers none
 	l.start(ctx)
 	l.sayWhatIsGone(ctx, before.status, g.status.Channels())

@@ -100,6 +100,33 @@ func twoReplicas(t *testing.T, batch int) {
 	}
 }
 
+// A change of the windows, replica by replica: while the one with the longer windows lives, the other counts in them too, from
+// its first webhook on; and no longer once that one has ended.
+func TestWindowsChangeReplicaByReplica(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	configured := func(limits ...string) *process { return startRelay(t, fast(redis.URL, slack, limits...)...) }
+	old := configured("RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=5", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=5", "RELAY_CHANNEL_ALERTS_WINDOW=1h")
+	take := func(relay *process, category string) string {
+		return relay.take(t, "alerts", event{Category: category, Title: "disk full"}).Events[0].Outcome
+	}
+	for i := range 5 {
+		require.Equal(t, "admitted", take(old, fmt.Sprint("c", i%2)))
+	}
+	replaced := configured("RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=10", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=4", "RELAY_CHANNEL_ALERTS_WINDOW=30m")
+	require.Equal(t, "dropped", take(replaced, "c0"), "the hour is full")
+	status := replaced.status(t, "alerts")
+	require.Len(t, status.Levels, 2)
+	require.Equal(t, []int64{10, 5}, []int64{status.Levels[0].Limit, status.Levels[1].Limit})
+	require.Equal(t, []float64{1800, 3600}, []float64{status.Levels[0].Per, status.Levels[1].Per})
+	require.Len(t, status.Categories, 2)
+	require.Equal(t, []int64{3, 2}, []int64{status.Categories[0].Used, status.Categories[1].Used})
+
+	require.Equal(t, 0, old.stop(), "%s", old.output)
+	require.Eventually(t, func() bool { return take(replaced, "c0") == "admitted" }, 10*time.Second, 20*time.Millisecond)
+	require.Len(t, replaced.status(t, "alerts").Levels, 1)
+}
+
 // Category limit 3, channel limit 10, window 60 s, ten identical events: 3 sent, 7 dropped, in that order.
 func TestTheSeedDemo(t *testing.T) {
 	t.Parallel()

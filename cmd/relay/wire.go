@@ -84,6 +84,9 @@ func assemble(cfg configs.Config, around surroundings) (*relay, error) {
 		return nil, err
 	}
 	r.current.Store(g)
+	if r.shared != nil {
+		r.shared.SetLevels(g.levels)
+	}
 	return r, nil
 }
 
