@@ -91,15 +91,15 @@ type Config struct {
 	MaxText   int64 `yaml:"max_text"   split_words:"true"`
 	MaxLabel  int64 `yaml:"max_label"  split_words:"true"`
 	MaxLabels int64 `yaml:"max_labels" split_words:"true"`
-	// MaxEvent is the most bytes of an event where it is kept; a longer one is kept as plain text that is cut, and says so
-	// (32768).
+	// MaxEvent is the most bytes of a stored event; a longer one is stored as plain text that is cut and marked as
+	// shortened (32768).
 	MaxEvent int64 `yaml:"max_event" split_words:"true"`
-	// MaxInFlight is the most bytes of bodies that are in flight over all requests, at least four times max_body; more are
-	// answered 503. 0 = 64 MiB, or four times max_body where that is more (0).
+	// MaxInFlight is the most bytes of bodies in flight over all requests, at least four times max_body; above it, requests
+	// are answered 503. 0 = 64 MiB, or four times max_body if that is more (0).
 	MaxInFlight int64 `yaml:"max_in_flight" split_words:"true"`
 	// MaxConcurrent is how many webhooks one address may have in hand at a time; more are answered 503 (256).
 	MaxConcurrent int64 `yaml:"max_concurrent" split_words:"true"`
-	// TestLane takes webhooks with ?test=1, which reach the same destination with a budget of their own (true).
+	// TestLane accepts webhooks with ?test=1, which reach the same destination with a separate budget (true).
 	TestLane bool `yaml:"test_lane" split_words:"true"`
 	// ReadTimeout is how long a request may take to arrive, its headers a third of that (15s).
 	ReadTimeout time.Duration `yaml:"read_timeout" split_words:"true"`
@@ -116,8 +116,8 @@ type Config struct {
 	LogLevel string `yaml:"log_level" split_words:"true"`
 	// LogFormat is text or json (text).
 	LogFormat string `yaml:"log_format" split_words:"true"`
-	// LogBurst is how many lines a second of one message and channel are written; of more, one in a hundred; of
-	// refused requests so many over all channels, and no more. 0 = all (20).
+	// LogBurst is how many lines a second of one message and channel are written; of more, one in a hundred. For
+	// refused requests it is a strict limit over all channels. 0 = all (20).
 	LogBurst int64 `yaml:"log_burst" split_words:"true"`
 	// OtlpEndpoint is the URL of an OpenTelemetry collector, as OTLP over HTTP; traces go to it. Empty = none are made (empty).
 	OtlpEndpoint string `yaml:"otlp_endpoint" split_words:"true"`

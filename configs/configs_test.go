@@ -325,7 +325,7 @@ func TestNoFaultHoldsASecret(t *testing.T) {
 // What is printed is no place for a secret, and what lets anybody pass for Redis is said.
 func TestAddressesAreNoSecrets(t *testing.T) {
 	_, err := load(t, "slack_api_url: https://user:hunter2@gateway.example/api/\n")
-	require.ErrorContains(t, err, "slack_api_url has a user in it")
+	require.ErrorContains(t, err, "slack_api_url contains a user")
 	require.NotContains(t, err.Error(), "hunter2")
 	warnings := func(url string) string {
 		loaded, err := load(t, "redis_url: "+url+"\nchannels: [{name: alerts}]\n")

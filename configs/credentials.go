@@ -37,7 +37,7 @@ func weak(all []string, where string, secret Secret) []string {
 	if secret == "" || utf8.RuneCountInString(string(secret)) >= minSecret {
 		return all
 	}
-	return append(all, fmt.Sprintf("%s has fewer than %d characters and can be guessed: use a random one, for example of openssl rand -hex 32", where, minSecret))
+	return append(all, fmt.Sprintf("%s has fewer than %d characters and can be guessed; use a random one, for example from openssl rand -hex 32", where, minSecret))
 }
 
 // namedCredential is a credential and where it stands in the configuration.
@@ -50,10 +50,10 @@ type namedCredential struct {
 func (c namedCredential) warnings(dedupe time.Duration) []string {
 	var all []string
 	if c.Unbound() {
-		all = append(all, c.where+" signs bodies, but has no source: the shape of a body alone decides how it is read; set source")
+		all = append(all, c.where+" signs bodies, but has no source: only the shape of the body decides its format; set source")
 	}
 	if replayable := c.Replayable(); replayable > dedupe {
-		all = append(all, fmt.Sprintf("%s takes what was signed up to %s ago, but dedupe is %s: what is sent again after that is posted again", c.where, replayable, dedupe))
+		all = append(all, fmt.Sprintf("%s accepts signatures that are up to %s old, but dedupe is %s: a webhook that is sent again after that is posted again; raise dedupe", c.where, replayable, dedupe))
 	}
 	return all
 }
@@ -64,7 +64,7 @@ func sharedWarnings(signing []namedCredential) []string {
 	for i, one := range signing {
 		for _, other := range signing[:i] {
 			if one.Secret == other.Secret {
-				all = append(all, fmt.Sprintf("%s has the secret of %s: a webhook that is signed for one can be sent again to the other; give each its own", one.where, other.where))
+				all = append(all, fmt.Sprintf("%s has the same secret as %s: a webhook that is signed for one can be sent again to the other; give each its own secret", one.where, other.where))
 				break
 			}
 		}

@@ -55,14 +55,14 @@ channels:
 	text := strings.Join(loaded.Warnings, "\n")
 	for _, says := range []string{
 		"channels[0] (a).auth[0] (any) signs bodies, but has no source", "channels[0] (a).auth[1] (std) signs bodies, but has no source",
-		"channels[0] (a).auth[1] (std) takes what was signed up to 5m0s ago, but dedupe is 4m0s", "channels[0] (a).auth[5] (aws) takes what was signed up to 1h0m0s ago",
-		"channels[1] (b).auth[0] (hub) has the secret of channels[0] (a).auth[3] (hub)",
+		"channels[0] (a).auth[1] (std) accepts signatures that are up to 5m0s old, but dedupe is 4m0s", "channels[0] (a).auth[5] (aws) accepts signatures that are up to 1h0m0s old",
+		"channels[1] (b).auth[0] (hub) has the same secret as channels[0] (a).auth[3] (hub)",
 	} {
 		require.Contains(t, text, says)
 	}
 	require.Equal(t, 2, strings.Count(text, "has no source"), text)
 	require.Equal(t, 2, strings.Count(text, "but dedupe is"), text)
-	require.Equal(t, 1, strings.Count(text, "has the secret of"), text)
+	require.Equal(t, 1, strings.Count(text, "has the same secret as"), text)
 	require.NotContains(t, text, "s3cret")
 }
 
@@ -79,7 +79,7 @@ channels:
       - {name: topic, kind: sns, topics: [alarms]}
 `, nil,
 		`trusted_proxies has "::ffff:10.0.0.0/80"`,
-		"channels[0] (a).auth[0] (empty): secret holds a key of 0 bytes", "channels[0] (a).auth[1] (short): secret holds a key of 5 bytes; Standard Webhooks ask for 24 or more",
+		"channels[0] (a).auth[0] (empty): secret holds a key of 0 bytes", "channels[0] (a).auth[1] (short): secret holds a key of 5 bytes; Standard Webhooks require 24 or more",
 		"channels[0] (a).auth[2] (blank): secret, or secret_file, is needed", `channels[0] (a).auth[3] (aws): source is "generic"; it must be sns, or empty, for kind sns`,
 		`channels[0] (a).auth[4] (topic): topics has "alarms"; write the ARN of a topic`)
 	cfg := good(t, "channels: [{name: a, allow_from: [\"::ffff:10.0.0.0/104\"]}]\n")

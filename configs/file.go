@@ -29,7 +29,7 @@ func readFile(path string, cfg *Config) []error {
 	}
 	settings := v.AllSettings()
 	if len(settings) == 0 {
-		return []error{faultf(path, "is empty; list the channels in it, or name no file")}
+		return []error{faultf(path, "is empty; list the channels in it, or start without a configuration file")}
 	}
 	channels, hasChannels := settings["channels"]
 	delete(settings, "channels")

@@ -9,7 +9,7 @@ import (
 // nobody would notice: where a channel's messages go, and who may send to it. The warnings are what it takes away and is
 // noticed, or was said to be meant. A restart takes either.
 func (c *Config) Follow(before Config) (faults []error, warnings []string) {
-	const meant = "set it again, or restart the relay if this is meant"
+	const meant = "set it again, or restart the relay to apply this change"
 	for i, ch := range c.Channels {
 		was := slices.IndexFunc(before.Channels, func(other Channel) bool { return other.Name == ch.Name })
 		if was < 0 {
@@ -17,19 +17,19 @@ func (c *Config) Follow(before Config) (faults []error, warnings []string) {
 		}
 		where := fmt.Sprintf("channels[%d] (%s)", i, ch.Name)
 		if before.posts(before.Channels[was]) && !c.posts(ch) {
-			faults = append(faults, faultf(where, "would no longer post to Slack: slack_token, slack_channel or slack_webhook_url is gone; %s", meant))
+			faults = append(faults, faultf(where, "would no longer post to Slack: slack_token, slack_channel or slack_webhook_url was removed; %s", meant))
 		}
 		if before.Channels[was].isOpen() || !ch.isOpen() {
 			continue
 		}
 		if !c.AllowUnauthenticated {
-			faults = append(faults, faultf(where, "would take webhooks from anyone: ingress_token or auth is gone; %s, or set allow_unauthenticated", meant))
+			faults = append(faults, faultf(where, "would accept webhooks from anyone: ingress_token or auth was removed; %s, or set allow_unauthenticated", meant))
 			continue
 		}
-		warnings = append(warnings, where+" takes webhooks from anyone now: ingress_token or auth is gone")
+		warnings = append(warnings, where+" now accepts webhooks from anyone: ingress_token or auth was removed")
 	}
 	if before.AdminToken != "" && c.AdminToken == "" {
-		warnings = append(warnings, "admin_token is gone: calls that change something are refused now")
+		warnings = append(warnings, "admin_token was removed: calls that change something are now refused")
 	}
 	return faults, warnings
 }

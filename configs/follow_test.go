@@ -34,16 +34,16 @@ func TestFollow(t *testing.T) {
 	for name, c := range map[string]struct{ before, after, fault, warning string }{
 		"the same":                    {"[{name: a, ingress_token: x}]", "[{name: a, ingress_token: x}]", "", ""},
 		"another token":               {"[{name: a, ingress_token: x}]", "[{name: a, auth: [{name: s, kind: bearer, secret: y}]}]", "", ""},
-		"no token any more":           {"[{name: b}, {name: a, ingress_token: x}]", "[{name: a}]", "channels[0] (a) would take webhooks from anyone: ingress_token or auth is gone; set it again", ""},
-		"no credentials any more":     {"[{name: a, auth: [{name: s, kind: bearer, secret: y}]}]", "[{name: a}]", "would take webhooks from anyone", ""},
-		"no token, and that is meant": {"[{name: a, ingress_token: x}]", "[{name: a}]\nallow_unauthenticated: true", "", "takes webhooks from anyone now"},
+		"no token any more":           {"[{name: b}, {name: a, ingress_token: x}]", "[{name: a}]", "channels[0] (a) would accept webhooks from anyone: ingress_token or auth was removed; set it again", ""},
+		"no credentials any more":     {"[{name: a, auth: [{name: s, kind: bearer, secret: y}]}]", "[{name: a}]", "would accept webhooks from anyone", ""},
+		"no token, and that is meant": {"[{name: a, ingress_token: x}]", "[{name: a}]\nallow_unauthenticated: true", "", "now accepts webhooks from anyone"},
 		"no token before":             {"[{name: a}]", "[{name: a}]", "", ""},
 		"no webhook any more":         {"[{name: a, " + hook + "}]", "[{name: a}]", "would no longer post to Slack", ""},
 		"no bot token any more":       {"[{name: a, slack_channel: C}]\nslack_token: t", "[{name: a, slack_channel: C}]", "would no longer post to Slack", ""},
 		"a channel for a webhook":     {"[{name: a, " + hook + "}]", "[{name: a, slack_channel: C}]\nslack_token: t", "", ""},
-		"no admin token any more":     {"[{name: a}]\nadmin_token: t", "[{name: a}]", "", "admin_token is gone"},
+		"no admin token any more":     {"[{name: a}]\nadmin_token: t", "[{name: a}]", "", "admin_token was removed"},
 		"another channel":             {"[{name: a, ingress_token: x, " + hook + "}]", "[{name: b}]", "", ""},
-		"two faults, and no secret":   {"[{name: a, ingress_token: very-secret, " + hook + "}]", "[{name: a}]", "would take webhooks from anyone", ""},
+		"two faults, and no secret":   {"[{name: a, ingress_token: very-secret, " + hook + "}]", "[{name: a}]", "would accept webhooks from anyone", ""},
 	} {
 		before, after := good(t, "channels: "+c.before+"\n"), good(t, "channels: "+c.after+"\n")
 		faults, warnings := after.Follow(before)

@@ -21,7 +21,7 @@ type Credential struct {
 	// Kind is bearer, basic, header, url, hmac, standard, sns or mtls, or the provider's: github, gitea, bitbucket, gitlab,
 	// grafana, sentry, pagerduty.
 	Kind string `yaml:"kind"`
-	// Source is the only body format that it is good for; empty = any, or that of the provider that kind names, or sns (empty).
+	// Source is the only body format that the credential is valid for; empty = any, or the source that kind implies (empty).
 	Source string `yaml:"source,omitempty"`
 	// Secret is the token, the password, or the key of signatures.
 	Secret     Secret `yaml:"secret,omitempty"`

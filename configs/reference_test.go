@@ -51,8 +51,8 @@ Defaults < file (` + "`--config`, `RELAY_CONFIG`" + `) < environment < flags. [c
 at its default; ` + "`relay check`" + ` prints what is in effect and names every fault. Defaults stand in brackets. Every secret can be read
 from the file that the setting with ` + "`_file`" + ` names. Durations have a unit: ` + "`30m`, `5s`" + `.
 
-Without a file and without ` + "`RELAY_CHANNELS`" + ` there is one channel, ` + "`default`" + `. A file that is named must list ` + "`channels`" + `, unless ` + "`RELAY_CHANNELS`" + ` does: an empty
-file, or one that was cut off, is an error at the start, and changes nothing in a relay that runs ([operating.md](operating.md#start-and-stop)).
+Without a file and without ` + "`RELAY_CHANNELS`" + ` there is one channel, ` + "`default`" + `. A configuration file must list ` + "`channels`" + `, unless you set ` + "`RELAY_CHANNELS`" + `. An empty
+or truncated file is an error at start, and changes nothing in a running relay ([operating.md](operating.md#start-and-stop)).
 
 `)
 	for _, part := range []struct{ title, name, prefix, intro string }{

@@ -46,7 +46,7 @@ func (c *Config) Validate() []error {
 	case err != nil || !isWebURL(c.SlackApiURL):
 		v.fault("slack_api_url", "must be an http or https URL")
 	case u.User != nil:
-		v.fault("slack_api_url", "has a user in it, and is printed: it is no secret; remove the user")
+		v.fault("slack_api_url", "contains a user, and the relay prints this setting; remove the user")
 	}
 	v.oneOf("log_level", c.LogLevel, "debug", "info", "warn", "error")
 	v.oneOf("log_format", c.LogFormat, "text", "json")
@@ -169,7 +169,7 @@ func (c *Config) warnings() []string {
 	}
 	all = append(all, c.credentialWarnings()...)
 	if u, err := redis.ParseURL(string(c.RedisURL)); err == nil && u.TLSConfig != nil && u.TLSConfig.InsecureSkipVerify {
-		all = append(all, "redis_url has skip_verify=true: whoever answers is taken for Redis, certificate or not; remove it, and trust the authority of its certificate")
+		all = append(all, "redis_url has skip_verify=true: the relay accepts any server as Redis, whatever its certificate; remove it, and make the system trust the authority of the certificate")
 	}
 	for _, ch := range c.Channels {
 		switch {

@@ -65,7 +65,7 @@ var grafana = []panel{
 		{`count(count by (hash) (relay_config_info))`, "configurations"},
 		{`count(count by (version) (relay_build_info))`, "versions"},
 	}},
-	{"Refused requests", "short", "A minute, by the code of the answer; without a channel where none of that name is configured. No ledger counts them.", 24, []query{
+	{"Refused requests", "short", "Refused requests a minute, by the code of the answer; without a channel if no channel of that name is configured. The ledger does not count them.", 24, []query{
 		{`sum by (channel, code) (rate(relay_requests_refused_total{channel=~"$channel|"}[$__rate_interval])) * 60 > 0`, "{{channel}} {{code}}"},
 	}},
 }

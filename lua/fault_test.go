@@ -132,7 +132,7 @@ func TestEveryFaultHasWords(t *testing.T) {
 		said[fault.String()] = fault
 		require.Equal(t, fault == lua.FaultUnreachable, strings.Contains(fault.String(), "cannot be reached"), "what answers is reached")
 	}
-	require.Equal(t, "Redis refuses writes: out of memory (maxmemory); raise maxmemory, or delete what else it holds",
+	require.Equal(t, "Redis refuses writes: out of memory (maxmemory); raise maxmemory, or delete other data",
 		lua.Describe(answer("OOM command not allowed, s3cret")))
 	require.Contains(t, lua.Describe(answer("WRONGTYPE key relay:{alerts}:ledger:alerts holds string")), "relay:{alerts}:ledger:alerts;")
 	require.Contains(t, lua.Describe(answer("WRONGTYPE key relay:{a}:limit:gcra:category:alerts:what-a-sender-wrote holds string")), "relay:{a}:limit:gcra:category:alerts:…;")

@@ -89,7 +89,7 @@ func decodeBundle(payload []byte) (all []events.Event, more, over int64, err err
 		all = append(all, e)
 	}
 	if len(all) == 0 {
-		return nil, 0, 0, fmt.Errorf("decode a message: it holds no event")
+		return nil, 0, 0, fmt.Errorf("decode a message: it contains no event")
 	}
 	return all, more, over, nil
 }

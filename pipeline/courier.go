@@ -231,10 +231,10 @@ func (d *delivery) claim(ctx context.Context, look bool) (outbox.Claim, error) {
 	claim, err := d.opts.Outbox.Claim(ctx, d.channel.outbox(), d.terms, look)
 	switch {
 	case err != nil && !d.away && !errors.Is(err, context.Canceled):
-		d.log.ErrorContext(ctx, "the outbox cannot be used; nothing is sent until it can", "why", ratelimit.Describe(err), "error", err)
+		d.log.ErrorContext(ctx, "outbox unavailable; sending stops until it is available", "why", ratelimit.Describe(err), "error", err)
 		d.away = true
 	case err == nil && d.away:
-		d.log.InfoContext(ctx, "the outbox can be used again")
+		d.log.InfoContext(ctx, "outbox available again")
 		d.away = false
 	}
 	return claim, err

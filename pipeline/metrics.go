@@ -57,7 +57,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Name: "relay_messages_total", Help: "Attempts to post a message by their result: delivered, edited, failed, expired, retried, unsettled, unknown, found, resent.",
 		}, []string{"channel", "result"}),
 		forced: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_events_forced_total", Help: "Events that were admitted past the limits by hand; they are among those admitted.",
+			Name: "relay_events_forced_total", Help: "Events that a person admitted past the limits; they are also counted as admitted.",
 		}, []string{"channel"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "relay_slack_request_seconds", Help: "How long Slack took to answer.",

@@ -435,7 +435,7 @@ func TestAnOutageIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(func(*memstore.Store) outbox.Outbox { return away{} }, channel("a", &sink{}))
 		b.run(t, time.Minute)
-		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("the outbox cannot be used;")))
+		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("outbox unavailable;")))
 		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("could not give up the lease")))
 	})
 }

@@ -70,7 +70,7 @@ func (s *Shared) beat(ctx context.Context) error {
 			ch.closed.clear()
 			ch.remembered.forget()
 		}
-		s.opts.Logger.ErrorContext(ctx, "the data of Redis is lost: messages that were admitted and not posted yet are gone, and limits begin anew, so that up to one more limit can be admitted within a window")
+		s.opts.Logger.ErrorContext(ctx, "redis lost its data: messages that were admitted and not yet posted are lost, and counters restart from zero, so up to one extra limit can be admitted within a window")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (r *Request) check() error {
 		return fmt.Errorf("id has %d bytes, want 1 to %d", len(r.ID), maxIDLength)
 	}
 	if r.Forced && r.Delayed > 0 {
-		return fmt.Errorf("it asks again for what is delayed, and is forced")
+		return fmt.Errorf("a request that asks again for a delayed event cannot be forced")
 	}
 	if r.N < 0 {
 		return fmt.Errorf("%d units asked for, want 1 or more", r.N)
@@ -60,7 +60,7 @@ func (r *Request) check() error {
 	}
 	for i := range r.Levels {
 		if !lua.Grouped(r.Levels[i].Key) {
-			return fmt.Errorf("level %q has no limit group; name one, or the channel", r.Levels[i].Name)
+			return fmt.Errorf("level %q has no limit group; set the group, or the channel", r.Levels[i].Name)
 		}
 	}
 	if err := r.checkHandling(); err != nil {

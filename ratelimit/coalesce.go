@@ -28,7 +28,7 @@ type outcome struct {
 // has one of its own, so that nobody's leaving cuts it for the others.
 func (ch *channel) join(ctx context.Context, requests []Request) ([]Decision, error) {
 	if ch.outage.down() && ch.inDoubt(requests...) {
-		return nil, ch.outage.because(fmt.Errorf("%w: it is not known whether this was admitted before Redis went away", ErrUnavailable))
+		return nil, ch.outage.because(fmt.Errorf("%w: it is unknown whether the event was admitted before Redis became unavailable", ErrUnavailable))
 	}
 	c := &caller{requests: requests, done: make(chan outcome, 1)}
 	ch.calls.mu.Lock()

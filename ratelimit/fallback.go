@@ -25,16 +25,16 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 	}
 	defer ch.outage.deciding.RUnlock()
 	if requests[0].Forced {
-		return nil, ch.outage.because(fmt.Errorf("%w: %w: nothing is forced past the limits while Redis does not serve", ErrUnavailable, errNotSent))
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: events cannot be forced past the limits while Redis is unavailable", ErrUnavailable, errNotSent))
 	}
 	policy := ch.effective()
 	if policy != PolicyLocal && policy != PolicyOpen {
-		return nil, ch.outage.because(fmt.Errorf("%w: %w: the channel is closed while Redis does not serve", ErrUnavailable, errNotSent))
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: the channel is closed while Redis is unavailable", ErrUnavailable, errNotSent))
 	}
 	decisions := make([]Decision, len(requests))
 	places := ch.remembered.unknown(requests, ch.opts.Now(), ch.opts.Dedupe)
 	if len(places) > 0 && ch.outage.full(&ch.journals) {
-		return nil, ch.outage.because(fmt.Errorf("%w: %w: as much was admitted without Redis as is kept", ErrUnavailable, errNotSent))
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: the bound on events admitted without Redis is reached", ErrUnavailable, errNotSent))
 	}
 	a, err := ch.decideAlone(ctx, policy, pick(requests, places))
 	if err != nil {

@@ -91,9 +91,9 @@ func (s *Shared) tellFault(ctx context.Context, before lua.Fault, err error) lua
 		return before
 	case fault == before:
 	case fault == "":
-		s.opts.Logger.InfoContext(ctx, "redis serves again")
+		s.opts.Logger.InfoContext(ctx, "redis available again")
 	default:
-		s.opts.Logger.WarnContext(ctx, "redis does not serve", "kind", string(fault), "why", lua.Describe(err), "error", err)
+		s.opts.Logger.WarnContext(ctx, "redis unavailable", "kind", string(fault), "why", lua.Describe(err), "error", err)
 	}
 	return fault
 }

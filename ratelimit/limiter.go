@@ -235,7 +235,7 @@ type Limiter interface {
 var ErrUnavailable = errors.New("limiter unavailable")
 
 // ErrNotForced is of an engine that admits nothing past the limits.
-var ErrNotForced = errors.New("the engine multi forces nothing past the limits")
+var ErrNotForced = errors.New("the engine multi cannot force events past the limits")
 
 // errNotSent marks an [ErrUnavailable] of a call that certainly was not carried out.
 var errNotSent = errors.New("not carried out")

@@ -95,7 +95,7 @@ func TestAFullRedisIsNotGoneBackTo(t *testing.T) {
 	}
 	health := s.Health()
 	require.False(t, health.Up)
-	require.Equal(t, "Redis refuses writes: out of memory (maxmemory); raise maxmemory, or delete what else it holds", health.Away[0].Why)
+	require.Equal(t, "Redis refuses writes: out of memory (maxmemory); raise maxmemory, or delete other data", health.Away[0].Why)
 
 	require.NoError(t, client.Del(t.Context(), "edge").Err()) // the beat can be written again, and a few admissions
 	before := line.probes.Load()

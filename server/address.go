@@ -114,6 +114,6 @@ const maxForwarded = 200
 // sayUnread warns of a proxy that does not say where requests come from.
 func (s *Server) sayUnread(r *http.Request, channel string) {
 	forwarded := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
-	s.opts.Logger.WarnContext(r.Context(), "the address of a sender cannot be read", "channel", channel, "proxy", r.RemoteAddr,
+	s.opts.Logger.WarnContext(r.Context(), "cannot read the address of a sender", "channel", channel, "proxy", r.RemoteAddr,
 		"x_forwarded_for", forwarded[:min(len(forwarded), maxForwarded)])
 }

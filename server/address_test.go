@@ -40,13 +40,13 @@ func TestAddressesThatCannotBeRead(t *testing.T) {
 			intake.sender = ""
 			log.Reset()
 			status, _, answer := serve(s.Public(), r)
-			require.Contains(t, log.String(), `msg="the address of a sender cannot be read"`, hop)
+			require.Contains(t, log.String(), `msg="cannot read the address of a sender"`, hop)
 			return status, string(answer)
 		}
 		for _, path := range []string{"/hooks/c", "/hooks/guarded"} {
 			status, answer := send(path)
 			require.Equal(t, http.StatusForbidden, status, "%q: %s", hop, answer)
-			require.Contains(t, answer, "an address that cannot be read in X-Forwarded-For")
+			require.Contains(t, answer, "an unreadable address in X-Forwarded-For")
 		}
 		status, _ := send("/hooks/open")
 		require.Equal(t, http.StatusAccepted, status, hop)

@@ -112,7 +112,7 @@ func explain(d pipeline.DropRecord) string {
 	case "never":
 		return "it asked for more than can ever fit"
 	case "full":
-		return "nothing more may wait for a slot, or it waited too long"
+		return "the queue for slots is full, or it waited too long"
 	case "suppressed":
 		return "it says that something is resolved of which the channel was never told"
 	}
@@ -150,7 +150,7 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request, send func(ctx co
 	case errors.Is(err, pipeline.ErrNotKept):
 		return notKept(r)
 	case errors.Is(err, ratelimit.ErrNotForced):
-		return errorf(events.BadField, "force cannot be used: the limiter of channel %q (engine: multi) admits nothing past the limits", r.PathValue("channel"))
+		return errorf(events.BadField, "force is not supported by the limiter of channel %q (engine: multi); send it again without force", r.PathValue("channel"))
 	case err != nil:
 		return err
 	}

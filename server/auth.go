@@ -104,16 +104,16 @@ func (s *Server) open(r *http.Request, channel string) (door, error) {
 		return door{}, errorf(unknownChannel, "no channel is called %q", channel)
 	}
 	if len(d.credentials) == 0 && byPage(r) {
-		return door{}, errorf(forbidden, "channel %q asks for no credential, so it takes nothing that a page in a browser sends (Origin, Sec-Fetch-Site); set ingress_token", channel)
+		return door{}, errorf(forbidden, "channel %q has no credential, so it refuses requests from a page in a browser (Origin, Sec-Fetch-Site); set ingress_token", channel)
 	}
 	address := s.proxies.client(r)
 	from := address.String()
 	if address.Zone() == nobodyZone {
 		s.sayUnread(r, channel)
-		from = "an address that cannot be read in X-Forwarded-For"
+		from = "an unreadable address in X-Forwarded-For"
 	}
 	if len(d.allowed) > 0 && !d.allowed.has(address) {
-		return door{}, errorf(forbidden, "channel %q does not take webhooks from %s; see its allow_from, and trusted_proxies where a proxy stands before the relay", channel, from)
+		return door{}, errorf(forbidden, "channel %q does not accept webhooks from %s; check its allow_from, and trusted_proxies if the relay is behind a proxy", channel, from)
 	}
 	return d, nil
 }
@@ -143,7 +143,7 @@ func (s *Server) authenticate(d door, channel, source string, a attempt) (creden
 		cannotTell = cannotTell || errors.Is(err, errCannotTell)
 	}
 	if cannotTell {
-		return credential{}, errorf(unavailable, "channel %q cannot check the signature now; send it again", channel)
+		return credential{}, errorf(unavailable, "channel %q cannot check the signature now; send the request again", channel)
 	}
 	return credential{}, d.refusal(channel, source, elsewhere)
 }

@@ -66,7 +66,7 @@ func (s *Server) readWire(w http.ResponseWriter, r *http.Request, h *hold) (*bod
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, errorf(bodyTooLarge, "the body has more than %d bytes; split it", tooLarge.Limit)
 	}
-	return nil, errorf(events.BadJSON, "the body ended before its announced length, or came too slowly")
+	return nil, errorf(events.BadJSON, "the body ended early or arrived too slowly; send it again")
 }
 
 // parse makes JSON of an unpacked body, when it is its turn.
@@ -132,10 +132,10 @@ func (s *Server) unpack(r *http.Request, b *body, h *hold) error {
 	case "deflate": // that of zlib, as the standard says
 		reader, err = zlib.NewReader(bytes.NewReader(b.wire))
 	default:
-		return errorf(unsupportedMediaType, "Content-Encoding %q is not understood; send the body as it is, or in gzip", encoding)
+		return errorf(unsupportedMediaType, "Content-Encoding %q is not supported; send the body uncompressed or as gzip", encoding)
 	}
 	if err != nil {
-		return errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
+		return errorf(events.BadJSON, "Content-Encoding is %s, but the body is not; correct the header or the body", encoding)
 	}
 	defer reader.Close()
 	b.plain, err = h.read(nil, io.LimitReader(reader, s.opts.MaxBody+1), -1, s.opts.MaxBody)
@@ -144,9 +144,9 @@ func (s *Server) unpack(r *http.Request, b *body, h *hold) error {
 	}
 	switch {
 	case err != nil:
-		return errorf(events.BadJSON, "the body is not in %s, as its Content-Encoding says", encoding)
+		return errorf(events.BadJSON, "Content-Encoding is %s, but the body is not; correct the header or the body", encoding)
 	case int64(len(b.plain)) > s.opts.MaxBody:
-		return errorf(bodyTooLarge, "the body has more than %d bytes when it is unpacked; split it", s.opts.MaxBody)
+		return errorf(bodyTooLarge, "the decompressed body has more than %d bytes; split it", s.opts.MaxBody)
 	}
 	return nil
 }

@@ -54,11 +54,11 @@ func TestPackedBodies(t *testing.T) {
 		require.Less(t, len(bomb), 10_000)
 		status, answer = send(encoding, bomb)
 		require.Equal(t, http.StatusRequestEntityTooLarge, status)
-		require.Contains(t, answer, "more than 10000 bytes when it is unpacked")
+		require.Contains(t, answer, "the decompressed body has more than 10000 bytes")
 
 		status, answer = send(encoding, []byte(`{"title":"not packed"}`))
 		require.Equal(t, http.StatusBadRequest, status)
-		require.Contains(t, answer, "as its Content-Encoding says")
+		require.Contains(t, answer, "Content-Encoding is")
 
 		whole := packed(t, strings.ToLower(encoding), `{"title":"cut off"}`)
 		status, _ = send(encoding, whole[:len(whole)-6])

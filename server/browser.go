@@ -28,8 +28,8 @@ func (s *Server) onlyOwnHost(next http.Handler) http.Handler {
 		return next
 	}
 	refused := s.handle(func(http.ResponseWriter, *http.Request) error {
-		return errorf(misdirected, "the ops listener is on a loopback address and answers only to localhost, 127.0.0.1 and [::1], "+
-			"which no other site can be; behind a proxy, have it send Host: localhost, and set admin_token")
+		return errorf(misdirected, "the ops listener is on a loopback address and answers only if Host is localhost, "+
+			"127.0.0.1 or [::1]; if you use a proxy, let it send Host: localhost, and set admin_token")
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !ownHost(r) {

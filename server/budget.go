@@ -132,7 +132,7 @@ func (h *hold) grow(n int64) error {
 }
 
 func (h *hold) full() error {
-	return errorf(unavailable, "too many bytes of webhooks are in flight, of %d over all or of this sender's share (max_in_flight); send it again", h.budget.limit)
+	return errorf(unavailable, "too many bytes of webhooks are in flight: all %d (max_in_flight) or this sender's share of them are used; send the request again", h.budget.limit)
 }
 
 // release gives back all that a request holds.
@@ -202,7 +202,7 @@ func (h *hold) decode(ctx context.Context, weight int64) error {
 		ctx, cancel := context.WithTimeout(ctx, gateTimeout)
 		defer cancel()
 		if line.Acquire(ctx, weight) != nil {
-			return errorf(unavailable, "too many webhooks are being decided; send it again")
+			return errorf(unavailable, "too many webhooks are being processed; send the request again")
 		}
 	}
 	h.leave = func() { line.Release(weight) }

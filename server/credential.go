@@ -93,7 +93,7 @@ func (c Credential) Check() error {
 		case err != nil:
 			return errors.New("secret must be whsec_ and base64, as Standard Webhooks have it")
 		case len(key) < minStandardKey:
-			return fmt.Errorf("secret holds a key of %d bytes; Standard Webhooks ask for %d or more", len(key), minStandardKey)
+			return fmt.Errorf("secret holds a key of %d bytes; Standard Webhooks require %d or more", len(key), minStandardKey)
 		}
 	case signed, c.Kind == "hmac":
 		return c.checkSignature()

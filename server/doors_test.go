@@ -184,7 +184,7 @@ func TestPanicsAreSeen(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(func(o *server.Options) { o.Intake = panicking{} })
 	require.PanicsWithValue(t, http.ErrAbortHandler, func() { serve(g.Public(), post("/hooks/open", `{"title":"x"}`)) })
-	require.Contains(t, g.log.String(), `level=ERROR msg="a handler panicked" route=/hooks/{channel} panic="a fault xxx`)
+	require.Contains(t, g.log.String(), `level=ERROR msg="handler panicked" route=/hooks/{channel} panic="a fault xxx`)
 	require.Contains(t, g.log.String(), "panicking.Take")
 	require.Less(t, g.log.Len(), 6000)
 	families, err := g.registry.Gather()

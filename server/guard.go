@@ -57,10 +57,10 @@ func NewGuard(registry prometheus.Registerer) *Guard {
 	g := &Guard{
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "relay_requests_refused_total",
-			Help: "Requests that were refused, by the code of the answer; channel is empty where none of that name is configured.",
+			Help: "Refused requests, by the code of the answer; channel is empty if no channel of that name is configured.",
 		}, []string{"channel", "code"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "relay_panics_total", Help: "Requests whose handling ended in a panic: a fault of the relay.",
+			Name: "relay_panics_total", Help: "Requests that made a handler of the relay panic.",
 		}),
 		since: time.Now(), counts: map[refusalKind]int64{},
 		guesses: guesses{by: map[netip.Prefix]*guesser{}},

@@ -81,9 +81,9 @@ func awayReasons(away map[string]ratelimit.AwayStatus) []string {
 		}
 		switch policy := away[channel].Policy; policy {
 		case ratelimit.PolicyClosed:
-			reasons = append(reasons, "channel "+channel+" takes nothing in without Redis (closed)")
+			reasons = append(reasons, "channel "+channel+" refuses webhooks without Redis (closed)")
 		default:
-			reasons = append(reasons, "channel "+channel+" goes on without Redis ("+string(policy)+"), and what it admits is not durable")
+			reasons = append(reasons, "channel "+channel+" continues without Redis ("+string(policy)+"); events that it admits are not durable")
 		}
 	}
 	return append(causes, reasons...)

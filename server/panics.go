@@ -20,7 +20,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			}
 			if reason != http.ErrAbortHandler { //nolint:errorlint // it is panicked with as it is
 				s.guard.panics.Inc()
-				s.opts.Logger.ErrorContext(r.Context(), "a handler panicked", "route", r.Pattern,
+				s.opts.Logger.ErrorContext(r.Context(), "handler panicked", "route", r.Pattern,
 					"panic", cutBytes(fmt.Sprint(reason), maxRefusalMessage), "stack", cutBytes(string(debug.Stack()), maxStack))
 			}
 			panic(http.ErrAbortHandler)

@@ -113,7 +113,7 @@ func TestErrorTable(t *testing.T) {
 		"PUT":                  {"/hooks/open/generic", ok, method(http.MethodPut), 405, "method_not_allowed", "not by PUT"},
 		"XML":                  {"/hooks/open", "<a/>", with("Content-Type", "application/xml"), 415, "unsupported_media_type", "application/xml"},
 		"nonsense type":        {"/hooks/open", ok, with("Content-Type", "json;;="), 415, "unsupported_media_type", "not understood"},
-		"compressed":           {"/hooks/open", ok, with("Content-Encoding", "br"), 415, "unsupported_media_type", `"br" is not understood`},
+		"compressed":           {"/hooks/open", ok, with("Content-Encoding", "br"), 415, "unsupported_media_type", `"br" is not supported`},
 		"a form without field": {"/hooks/open", "a=b", with("Content-Type", "application/x-www-form-urlencoded"), 400, "bad_field", "title or text is needed"},
 		"a broken multipart":   {"/hooks/open", "a=b", with("Content-Type", "multipart/form-data; boundary=x"), 400, "bad_json", "multipart"},
 		"no payload in it":     {"/hooks/open", "--x--\r\n", with("Content-Type", "multipart/form-data; boundary=x"), 400, "empty_body", "empty"},
@@ -389,7 +389,7 @@ func TestASlowSenderIsCutOff(t *testing.T) {
 		answer, err := io.ReadAll(conn)
 		require.NoError(t, err, "the server closes it")
 		if name == "body" {
-			require.Contains(t, string(answer), "came too slowly")
+			require.Contains(t, string(answer), "arrived too slowly")
 		}
 		require.NoError(t, conn.Close())
 	}

@@ -17,7 +17,7 @@ func (s *Server) decode(r *http.Request, who credential, channel, source string,
 			return nil, nil, err
 		}
 		if w.Category != "" {
-			s.opts.Logger.WarnContext(r.Context(), "the category in the address of a signed webhook is not signed, and not taken", "channel", channel, "credential", who.name)
+			s.opts.Logger.WarnContext(r.Context(), "ignoring the unsigned category in the URL of a signed webhook", "channel", channel, "credential", who.name)
 		}
 		w = s.signedWebhook(w, who, b)
 	}
@@ -31,7 +31,7 @@ func (s *Server) decode(r *http.Request, who credential, channel, source string,
 	if who.signs && source != "" && who.source == "" {
 		if seen := s.opts.Decoder.SourceOf(events.Webhook{Signed: w.Signed, Body: w.Body}); seen != all[0].Source {
 			return nil, nil, errorf(unauthorized,
-				"credential %q of channel %q signs the body, not the path; the body looks like %s, so set the credential's source to %s to have it read as that", who.name, channel, seen, all[0].Source)
+				"credential %[1]q of channel %[2]q signs the body, not the path, and the body looks like %[3]s; to read it as %[4]s, set the credential's source to %[4]s", who.name, channel, seen, all[0].Source)
 		}
 	}
 	for i := range all {
@@ -57,7 +57,7 @@ func (s *Server) signedWebhook(w events.Webhook, who credential, b *body) events
 func (c credential) unsigned(r *http.Request, channel string, b *body) error {
 	switch {
 	case isTest(r):
-		return errorf(forbidden, "credential %q of channel %q signs the body, not the address, so ?test=1 is not taken from it; test with a token", c.name, channel)
+		return errorf(forbidden, "credential %q of channel %q signs the body, not the URL, so it cannot use ?test=1; test with a token", c.name, channel)
 	case b.media == multipartType:
 		return errorf(unsupportedMediaType, "credential %q of channel %q signs the body, not the Content-Type with its boundary; send JSON", c.name, channel)
 	case c.source == cloudEvents && r.Header.Get("Ce-Specversion") != "":

@@ -206,7 +206,7 @@ func TestThePathOfASignedWebhookIsNotSigned(t *testing.T) {
 	}
 	status, answer, intake := try(c.credential, "/hooks/c/slack", alert)
 	require.Equal(t, http.StatusUnauthorized, status)
-	require.Contains(t, answer, `signs the body, not the path; the body looks like alertmanager, so set the credential's source to slack`)
+	require.Contains(t, answer, `signs the body, not the path, and the body looks like alertmanager; to read it as slack, set the credential's source to slack`)
 	require.Nil(t, intake.events)
 	bound := c.credential
 	bound.Source = "slack"

@@ -118,7 +118,7 @@ func (s *Server) understand(c *slackCall, b *body, h *hold) error {
 	c.body = b
 	var ok bool
 	if c.fields, ok = slackFields(b.plain); !ok && len(b.plain) > 0 {
-		return errorf(events.BadJSON, "the body is no JSON object")
+		return errorf(events.BadJSON, "the body is not a JSON object")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (s *Server) understand(c *slackCall, b *body, h *hold) error {
 func (s *Server) say(who credential, c slackCall, channel string, as events.SlackMessage) (pipeline.Receipt, error) {
 	r := c.request
 	if who.signs && as.Update && (c.body.fromQuery || c.fields["ts"] != as.TS) {
-		return pipeline.Receipt{}, errorf(unauthorized, "credential %q of channel %q signs the body, which does not say ts", who.name, channel)
+		return pipeline.Receipt{}, errorf(unauthorized, "credential %q of channel %q signs the body, which does not contain ts; add ts to the body", who.name, channel)
 	}
 	all, header, err := s.decode(r, who, channel, slackSource, c.body)
 	if input, ok := errors.AsType[*events.InputError](err); ok && (input.Code == events.BadField || input.Code == events.EmptyBody) {

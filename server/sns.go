@@ -96,7 +96,7 @@ func (n *sns) trial(c Credential) func(a attempt) (proof, error) {
 			err = n.confirm(ctx, signed, a.now)
 		}
 		if err != nil {
-			n.log.WarnContext(ctx, "a message of Amazon SNS is refused", "credential", c.Name, "error", err)
+			n.log.WarnContext(ctx, "amazon sns message refused", "credential", c.Name, "error", err)
 			return proof{}, err
 		}
 		body, err := json.Marshal(signed)
@@ -112,7 +112,7 @@ func (n *sns) trial(c Credential) func(a attempt) (proof, error) {
 func (m snsMessage) signed() (fields map[string]string, text string, err error) {
 	names, known := snsSigned[m["Type"]]
 	if !known {
-		return nil, "", errors.New("its Type is none of Amazon SNS")
+		return nil, "", errors.New("its Type is not a type of Amazon SNS")
 	}
 	fields = map[string]string{}
 	var b strings.Builder
@@ -125,7 +125,7 @@ func (m snsMessage) signed() (fields map[string]string, text string, err error) 
 			return nil, "", fmt.Errorf("it has no %s", name)
 		}
 		if name != "Message" && strings.ContainsFunc(value, isControl) {
-			return nil, "", fmt.Errorf("its %s has a control character", name)
+			return nil, "", fmt.Errorf("its %s contains a control character", name)
 		}
 		fields[name] = value
 		b.WriteString(name + "\n" + value + "\n")
@@ -145,11 +145,11 @@ func (n *sns) verify(ctx context.Context, m snsMessage, now time.Time) (map[stri
 	}
 	stamp, err := time.Parse(time.RFC3339, fields["Timestamp"])
 	if err != nil || now.Sub(stamp).Abs() > snsFresh {
-		return nil, fmt.Errorf("%w: its Timestamp is more than %s away", errRefused, snsFresh)
+		return nil, fmt.Errorf("%w: its Timestamp is more than %s from now", errRefused, snsFresh)
 	}
 	signature, err := base64.StdEncoding.DecodeString(m["Signature"])
 	if err != nil {
-		return nil, fmt.Errorf("%w: its Signature is not in base64", errRefused)
+		return nil, fmt.Errorf("%w: its Signature is not valid base64", errRefused)
 	}
 	key, err := n.certificates.key(ctx, snsRegion(fields["TopicArn"]), m["SigningCertURL"], now)
 	if err != nil {
@@ -173,7 +173,7 @@ func verifySNS(key *rsa.PublicKey, version, text string, signature []byte) (err 
 		return errors.New("its SignatureVersion is neither 1 nor 2")
 	}
 	if err != nil {
-		return errors.New("its Signature does not fit")
+		return errors.New("its Signature does not match")
 	}
 	return nil
 }

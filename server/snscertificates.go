@@ -66,7 +66,7 @@ var snsFile = regexp.MustCompile(`^/SimpleNotificationService-[0-9a-f]{32}\.pem$
 func (n *snsCertificates) key(ctx context.Context, region, address string, now time.Time) (*rsa.PublicKey, error) {
 	path, ok := strings.CutPrefix(address, "https://"+snsHost(region))
 	if !ok || !snsFile.MatchString(path) {
-		return nil, fmt.Errorf("%w: its SigningCertURL is not at Amazon SNS in the topic's region", errRefused)
+		return nil, fmt.Errorf("%w: its SigningCertURL does not point to Amazon SNS in the topic's region", errRefused)
 	}
 	if known, ok := n.find(address, now); ok {
 		return known.key, known.err
@@ -103,7 +103,7 @@ func (n *snsCertificates) fetch(ctx context.Context, region, address string, now
 		if ok {
 			known = snsCertificate{key: key, from: leaf.NotBefore, until: leaf.NotAfter}
 		} else {
-			known.err = fmt.Errorf("%w: the certificate holds no RSA key", errRefused)
+			known.err = fmt.Errorf("%w: the certificate contains no RSA key", errRefused)
 		}
 	}
 	n.keep(address, known)
@@ -161,7 +161,7 @@ func (n *snsCertificates) chained(leaf *x509.Certificate, between *x509.CertPool
 		}
 	}
 	if named == "" {
-		return errors.New("its name is not that of Amazon SNS")
+		return errors.New("its name does not belong to Amazon SNS")
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{DNSName: named, Roots: n.roots, Intermediates: between, CurrentTime: now})
 	return err //nolint:wrapcheck // told apart by its kind
@@ -178,7 +178,7 @@ func (n *snsCertificates) issuer(ctx context.Context, leaf *x509.Certificate) (*
 		}
 		answer, err := n.get(ctx, address)
 		if err != nil {
-			return nil, fmt.Errorf("ask for the certificate of its authority: %w", err)
+			return nil, fmt.Errorf("fetch the certificate of its authority: %w", err)
 		}
 		issuer, err := x509.ParseCertificate(answer)
 		if err != nil {
@@ -195,7 +195,7 @@ func certificatesIn(answer []byte) ([]*x509.Certificate, error) {
 	for rest := answer; len(bytes.TrimSpace(rest)) > 0; {
 		block, after := pem.Decode(rest)
 		if block == nil || block.Type != "CERTIFICATE" || !bytes.Equal(letters(pem.EncodeToMemory(block)), letters(rest[:len(rest)-len(after)])) {
-			return nil, errors.New("the answer is no certificate")
+			return nil, errors.New("the answer is not a certificate")
 		}
 		one, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {

@@ -27,13 +27,13 @@ func (n *snsCertificates) may() bool {
 // get asks for a file. Errors hold no address: there may be a token in it.
 func (n *snsCertificates) get(ctx context.Context, address string) ([]byte, error) {
 	if !n.may() {
-		return nil, fmt.Errorf("%w: too much was asked of Amazon SNS just now", errCannotTell)
+		return nil, fmt.Errorf("%w: too many requests to Amazon SNS in a short time", errCannotTell)
 	}
 	ctx, cancel := context.WithTimeout(ctx, snsTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the address cannot be asked", errRefused)
+		return nil, fmt.Errorf("%w: the address is not valid", errRefused)
 	}
 	response, err := n.client.Do(request)
 	if err != nil {

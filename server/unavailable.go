@@ -14,9 +14,9 @@ import (
 // notStored tells a sender that Redis did not take everything, and why; no name, address or text is in it.
 func notStored(err error) string {
 	if fault := ratelimit.FaultOf(err); fault != "" {
-		return fault.String() + ", so not all of this was stored; send it again, what was stored answers duplicate"
+		return fault.String() + ", so not all events were stored; send the request again, events that are already stored get duplicate"
 	}
-	return "it is not known whether all of this was stored; send it again, what was stored answers duplicate"
+	return "it is unknown whether all events were stored; send the request again, events that are already stored get duplicate"
 }
 
 // replyTo finds what the caller of a listener may be told of an error: senders what to do, operators also what is wrong.
@@ -25,14 +25,14 @@ func (s *Server) replyTo(r *http.Request, err error) *events.InputError {
 	if reply.Code != unavailable || !strings.HasPrefix(r.URL.Path, "/api/v1/") || !isOutage(err) {
 		return reply
 	}
-	what := "this could not be read from Redis"
+	what := "the data could not be read from Redis"
 	if r.Method != http.MethodGet {
-		what = "it is not known whether all of this was done"
+		what = "it is unknown whether the change was made completely"
 	}
 	if errors.Is(err, silence.ErrUnavailable) {
-		what += "; the silences that are known hold on meanwhile"
+		what += "; the last known silences stay in effect"
 	}
-	return &events.InputError{Code: unavailable, Message: cmp.Or(ratelimit.Describe(err), "the shared state cannot be used") + ": " + what}
+	return &events.InputError{Code: unavailable, Message: cmp.Or(ratelimit.Describe(err), "the shared state is unavailable") + ": " + what}
 }
 
 func isOutage(err error) bool {

@@ -24,7 +24,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request) {
 	}
 	call, known := methods[r.PathValue("method")]
 	if !known {
-		s.refuse(w, r, "", errorf(notFound, "Slack's Web API has no such method here"))
+		s.refuse(w, r, "", errorf(notFound, "the relay does not support this method of Slack's Web API"))
 		s.writeJSON(w, r, http.StatusOK, map[string]any{"ok": false, "error": "unknown_method"})
 		return
 	}
@@ -93,7 +93,7 @@ func (s *Server) webCall(w http.ResponseWriter, r *http.Request, call func(c sla
 }
 
 // errNoChannel is a token that is good for no channel.
-var errNoChannel = errorf(unauthorized, "the token is good for no channel")
+var errNoChannel = errorf(unauthorized, "the token is not valid for any channel")
 
 // channelFor is a channel that a sender has a credential of.
 func (s *Server) channelFor(a attempt) (channel string, ok bool) {
@@ -157,7 +157,7 @@ func webRefusal(err error, c slackCall) string {
 }
 
 // errMessageNotFound is an update of a message that never got through, or is forgotten.
-var errMessageNotFound = errorf(notFound, "there is no such message")
+var errMessageNotFound = errorf(notFound, "message not found")
 
 // channel is what the sender calls the channel, "" where nothing was read.
 func (c slackCall) channel() string {

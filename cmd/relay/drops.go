@@ -139,9 +139,9 @@ func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer)
 func againHint(channel string, d pipeline.DropRecord) string {
 	switch {
 	case d.Event == nil:
-		return "it cannot be sent again: the event was not kept"
+		return "it cannot be sent again: the event was not recorded"
 	case d.Level == "suppressed" || d.Level == "never":
-		return fmt.Sprintf("sent again, it would be dropped again; post it past the limits with: relay drops replay --channel %s --force %s", channel, d.ID)
+		return fmt.Sprintf("a replay would be dropped again; post it past the limits with: relay drops replay --channel %s --force %s", channel, d.ID)
 	default:
 		return fmt.Sprintf("send it again with: relay drops replay --channel %s %s", channel, d.ID)
 	}

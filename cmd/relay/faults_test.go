@@ -36,8 +36,8 @@ func TestRedisDownAtStartAndBack(t *testing.T) {
 	status, answer := request(t, http.MethodGet, relay.ops+"/readyz", "", nil)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.JSONEq(t, `{"status":"unavailable","reasons":[
-		"Redis cannot be reached; check that it runs, its address, and the network",
-		"channel alerts takes nothing in without Redis (closed)","no channel can take anything in"]}`, string(answer))
+		"Redis cannot be reached; check that Redis is running, its address, and the network",
+		"channel alerts refuses webhooks without Redis (closed)","no channel can take anything in"]}`, string(answer))
 	status, _ = request(t, http.MethodGet, relay.ops+"/healthz", "", nil)
 	require.Equal(t, http.StatusOK, status, "a restart would mend nothing")
 	require.Equal(t, "0", relay.metric(t, "relay_redis_up"))

@@ -85,7 +85,7 @@ func TestRefusalsFloodNoLog(t *testing.T) {
 
 	stdout, stderr, code := runRelay(t, []string{"RELAY_CHANNELS=alerts,busy"}, "status", "--ops-url", relay.ops)
 	require.Zero(t, code, stderr)
-	require.Regexp(t, `\n4030 requests refused by this replica since \S+ \S+, in no ledger: \d+ unknown_channel.*15 unauthorized in alerts`, stdout)
+	require.Regexp(t, `\n4030 requests refused by this replica since \S+ \S+ \(not counted in the ledger\): \d+ unknown_channel.*15 unauthorized in alerts`, stdout)
 	stdout, _, _ = runRelay(t, []string{"RELAY_CHANNELS=alerts,busy"}, "status", "--ops-url", relay.ops, "--channel", "alerts")
 	require.Contains(t, stdout, "\n15 requests refused by this replica")
 	stdout, _, _ = runRelay(t, []string{"RELAY_CHANNELS=alerts,busy"}, "status", "--ops-url", relay.ops, "--channel", "busy")

@@ -73,9 +73,9 @@ func TestRedisStandsStill(t *testing.T) {
 			delivered, _ := redis.Client().HGet(t.Context(), "relay:{hook}:ledger:hook", "delivered").Int()
 			return delivered > 2*stall
 		}, 10*time.Second, time.Millisecond)
-		said := strings.Count(relay.output.String(), "the outbox cannot be used")
+		said := strings.Count(relay.output.String(), "outbox unavailable")
 		redis.Stop() // nothing is in hand: what comes next is a claim
-		require.Eventually(t, func() bool { return strings.Count(relay.output.String(), "the outbox cannot be used") > said }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Count(relay.output.String(), "outbox unavailable") > said }, 10*time.Second, time.Millisecond)
 		for range 3 { // each asks Redis, and gives up; the pace allows a message by then
 			status, _ := request(t, http.MethodGet, relay.ops+"/readyz", "", nil)
 			require.Equal(t, http.StatusServiceUnavailable, status)

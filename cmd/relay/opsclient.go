@@ -35,7 +35,7 @@ func (o *opsOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.address, "ops-url", "", "the relay's ops listener (default: where the configuration has it)")
 	f.StringVar(&o.channel, "channel", "", "the channel (default: the first of the configuration)")
-	f.StringVar(&o.token, "admin-token", "", "the admin token (default: the configuration's, as RELAY_ADMIN_TOKEN or RELAY_ADMIN_TOKEN_FILE have it; other users of this machine see a flag)")
+	f.StringVar(&o.token, "admin-token", "", "the admin token (default: from the configuration, RELAY_ADMIN_TOKEN or RELAY_ADMIN_TOKEN_FILE; other users of this machine can see a flag)")
 	f.BoolVar(&o.json, "json", false, "answer as the API does")
 }
 
@@ -96,7 +96,7 @@ func (o *opsOptions) unknownChannel(ctx context.Context, err error) error {
 	if more := len(answer.Channels) - len(names); more > 0 {
 		known += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("unknown_channel: the relay has no channel %q; name one of its own with --channel: %s", o.channel, known)
+	return fmt.Errorf("unknown_channel: the relay has no channel %q; use --channel with one of these: %s", o.channel, known)
 }
 
 // ask asks the API; path is below /api/v1.

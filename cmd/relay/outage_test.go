@@ -136,7 +136,7 @@ func TestOutagePolicies(t *testing.T) {
 		require.Equal(t, "1", run.lost, "it is reported")
 		require.Greater(t, total, outageLimit)
 		require.LessOrEqual(t, total, 2*outageLimit-outageLimit/2+outageLimit, "one limit more")
-		run.replicas[0].says(t, "the data of Redis is lost: messages that were admitted and not posted yet are gone")
+		run.replicas[0].says(t, "redis lost its data: messages that were admitted and not yet posted are lost")
 	})
 }
 

@@ -183,7 +183,7 @@ func TestDashboard(t *testing.T) {
 		}
 	})
 	b.press(t, "button.again")
-	b.shows(t, "Still over the limit of the category: dropped again (room in ")
+	b.shows(t, "Still over the category limit: dropped again (next slot in ")
 	b.press(t, "button.force")
 	b.shows(t, "Admitted past the limits: it will be posted.")
 	require.Contains(t, asked.Load(), "Post this in alerts past its limits?")
@@ -230,7 +230,7 @@ func TestTheDashboardShowsRefusals(t *testing.T) {
 	b := openBrowser(t)
 	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(relay.ops+"/"))
 	b.shows(t, "Refused requests")
-	b.shows(t, "This replica has refused 34 since it started")
+	b.shows(t, "This replica refused 34 requests since it started")
 	b.shows(t, "wrong or missing credential")
 	b.shows(t, `no channel is called "allerts"`)
 	b.shows(t, "severity must be a string")
@@ -239,7 +239,7 @@ func TestTheDashboardShowsRefusals(t *testing.T) {
 	b.picture(t, "refused dark", 1280, true)
 	b.picture(t, "refused phone", 390, false)
 	request(t, http.MethodPost, relay.public+"/hooks/alerts", "wrong", []byte("{}"))
-	b.shows(t, "This replica has refused 35 since it started")
+	b.shows(t, "This replica refused 35 requests since it started")
 
 	b.do(t, chromedp.SendKeys("input[name=token]", "4dm1n\n"))
 	b.shows(t, "Sign out")
@@ -305,8 +305,8 @@ func TestTheDashboardWithoutRedis(t *testing.T) {
 	b.shows(t, "Redis up")
 	redis.Kill()
 	b.shows(t, "Redis away")
-	b.shows(t, "channel alerts goes on without Redis (local)")
-	b.shows(t, "Redis cannot be reached; check that it runs")
+	b.shows(t, "channel alerts continues without Redis (local)")
+	b.shows(t, "Redis cannot be reached; check that Redis is running")
 	redis.Up()
 	b.shows(t, "Redis up")
 }

@@ -52,7 +52,7 @@ func (r *relay) probeAgain(ctx context.Context, err error) {
 }
 
 func (r *relay) sayNotServed(ctx context.Context, err error) {
-	r.log.WarnContext(ctx, "redis cannot be used yet", "redis", r.started.RedisAddress(), "why", ratelimit.Describe(err), "error", err)
+	r.log.WarnContext(ctx, "redis unavailable at start", "redis", r.started.RedisAddress(), "why", ratelimit.Describe(err), "error", err)
 }
 
 // misconfigured tells a Redis that can never work from one that may come.
@@ -74,7 +74,7 @@ func (r *relay) probeOnce(ctx context.Context) error {
 // registerFaults counts the calls that Redis does not serve, by why.
 func registerFaults(registerer prometheus.Registerer, client redis.UniversalClient) {
 	faults := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "relay_redis_errors_total", Help: "Calls that Redis did not serve, by why.",
+		Name: "relay_redis_errors_total", Help: "Failed Redis calls, by kind of error.",
 	}, []string{"kind"})
 	for _, fault := range lua.Faults() {
 		faults.WithLabelValues(string(fault))

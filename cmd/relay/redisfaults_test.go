@@ -39,13 +39,13 @@ func TestAMisconfiguredRedisEndsTheStart(t *testing.T) {
 		},
 		"no password":       {[]string{"RELAY_REDIS_URL=redis://" + locked.Addr + "/0"}, []string{"Redis refuses the user or the password", "NOAUTH"}},
 		"addrs, wrong user": {[]string{"RELAY_REDIS_ADDRS=" + locked.Addr, "RELAY_REDIS_USERNAME=nobody", "RELAY_REDIS_PASSWORD=wrong-secret"}, []string{"redis_addrs " + locked.Addr + ": Redis refuses the user"}},
-		"may not ask":       {[]string{"RELAY_REDIS_URL=redis://blind:blind-secret@" + plain.Addr}, []string{"Redis refuses a command or a key to this user; give the user the rights", "NOPERM"}},
-		"may not script":    {[]string{"RELAY_REDIS_URL=redis://weak:weak-secret@" + plain.Addr}, []string{"Redis refuses a command or a key to this user", "it runs no scripts for this user"}},
-		"untrusted":         {[]string{"RELAY_REDIS_URL=" + encrypted.URL}, []string{"redis_url " + encrypted.URL + "/0: the TLS connection to Redis fails; name the authority", "x509"}},
-		"database":          {[]string{"RELAY_REDIS_URL=redis://" + plain.Addr + "/99"}, []string{"redis_url redis://" + plain.Addr + "/99: Redis has no database of this number"}},
-		"no cluster":        {[]string{"RELAY_REDIS_ADDRS=" + plain.Addr, "RELAY_REDIS_CLUSTER=true"}, []string{"redis_addrs " + plain.Addr + " (Cluster): this Redis is no Cluster"}},
-		"a cluster":         {[]string{"RELAY_REDIS_URL=redis://" + other}, []string{"this Redis is a Cluster that keeps the keys on another node; set redis_cluster"}},
-		"database, cluster": {[]string{"RELAY_REDIS_URL=redis://" + other + "/1"}, []string{"Redis has no database of this number"}},
+		"may not ask":       {[]string{"RELAY_REDIS_URL=redis://blind:blind-secret@" + plain.Addr}, []string{"Redis does not allow this user a command or a key; grant the user the rights", "NOPERM"}},
+		"may not script":    {[]string{"RELAY_REDIS_URL=redis://weak:weak-secret@" + plain.Addr}, []string{"Redis does not allow this user a command or a key", "it runs no scripts for this user"}},
+		"untrusted":         {[]string{"RELAY_REDIS_URL=" + encrypted.URL}, []string{"redis_url " + encrypted.URL + "/0: the TLS connection to Redis fails; set SSL_CERT_FILE", "x509"}},
+		"database":          {[]string{"RELAY_REDIS_URL=redis://" + plain.Addr + "/99"}, []string{"redis_url redis://" + plain.Addr + "/99: Redis has no database with this number"}},
+		"no cluster":        {[]string{"RELAY_REDIS_ADDRS=" + plain.Addr, "RELAY_REDIS_CLUSTER=true"}, []string{"redis_addrs " + plain.Addr + " (Cluster): Redis is not a Cluster"}},
+		"a cluster":         {[]string{"RELAY_REDIS_URL=redis://" + other}, []string{"Redis is a Cluster and keeps the keys on another node; set redis_cluster"}},
+		"database, cluster": {[]string{"RELAY_REDIS_URL=redis://" + other + "/1"}, []string{"Redis has no database with this number"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestARedisThatMayComeIsAnOutage(t *testing.T) {
 	starts := func(t *testing.T, url, kind, why string) *process {
 		t.Helper()
 		relay := startRelay(t, fast(url, startSlack(t), "RELAY_REPLICAS=1")...)
-		require.Regexp(t, `"msg":"redis cannot be used yet".*"why":"`+why, relay.output.String())
+		require.Regexp(t, `"msg":"redis unavailable at start".*"why":"`+why, relay.output.String())
 		status, answer := request(t, http.MethodPost, relay.public+"/hooks/alerts", "", []byte(`{"title":"x"}`))
 		for n := 0; status != http.StatusAccepted && n < 5; n++ { // the first calls may have an unknown outcome
 			status, answer = request(t, http.MethodPost, relay.public+"/hooks/alerts", "", []byte(`{"title":"x"}`))
@@ -77,7 +77,7 @@ func TestARedisThatMayComeIsAnOutage(t *testing.T) {
 	}
 	t.Run("nobody listens", func(t *testing.T) {
 		t.Parallel()
-		starts(t, redistest.Reserve(t).URL, "unreachable", "Redis cannot be reached; check that it runs")
+		starts(t, redistest.Reserve(t).URL, "unreachable", "Redis cannot be reached; check that Redis is running")
 	})
 	t.Run("loading", func(t *testing.T) {
 		t.Parallel()
@@ -98,7 +98,7 @@ func TestARedisThatMayComeIsAnOutage(t *testing.T) {
 			err := client.Get(t.Context(), "key0").Err()
 			return err != nil && strings.HasPrefix(err.Error(), "LOADING")
 		}, 10*time.Second, time.Millisecond)
-		relay := starts(t, server.URL, "loading", "Redis is loading its data; wait until it has")
+		relay := starts(t, server.URL, "loading", "Redis is loading its data; wait until it is loaded")
 		faulty{server, relay}.serves(t)
 	})
 }
@@ -125,7 +125,7 @@ func (f faulty) is(t *testing.T, kind, what, remedy string) {
 	refused := func() bool {
 		n++
 		status, answer := request(t, http.MethodPost, f.relay.public+"/hooks/alerts", "", fmt.Appendf(nil, `{"title":"x","id":"%s-%d","category":"written-by-a-sender"}`, kind, n))
-		return status == http.StatusServiceUnavailable && strings.Contains(string(answer), what+", so not all of this was stored; send it again")
+		return status == http.StatusServiceUnavailable && strings.Contains(string(answer), what+", so not all events were stored; send the request again")
 	}
 	require.Eventually(t, refused, 20*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
@@ -136,7 +136,7 @@ func (f faulty) is(t *testing.T, kind, what, remedy string) {
 	_, answer := request(t, http.MethodGet, f.relay.ops+"/readyz", "", nil)
 	require.NotContains(t, string(answer), "cannot be reached")
 	require.NotContains(t, string(answer), "written-by-a-sender")
-	require.Contains(t, string(answer), "channel alerts takes nothing in without Redis (closed)")
+	require.Contains(t, string(answer), "channel alerts refuses webhooks without Redis (closed)")
 	require.NotEqual(t, "0", f.relay.metric(t, `relay_redis_errors_total{kind="`+kind+`"}`))
 	require.Equal(t, "0", f.relay.metric(t, `relay_redis_errors_total{kind="unreachable"}`))
 	f.relay.says(t, `"msg":"going on without Redis"`)
@@ -144,7 +144,7 @@ func (f faulty) is(t *testing.T, kind, what, remedy string) {
 	stdout, _, _ := runRelay(t, []string{"RELAY_CHANNELS=alerts"}, "status", "--ops-url", f.relay.ops)
 	require.Contains(t, stdout, what)
 	require.Contains(t, stdout, remedy)
-	require.NotContains(t, stdout, "send it again")
+	require.NotContains(t, stdout, "send the request again")
 }
 
 // serves waits until it is over.
@@ -169,10 +169,10 @@ func TestWhatRedisRefusesIsSaidAsItIs(t *testing.T) {
 		f := startFaulty(t, "closed")
 		set(t, f, "maxmemory", "1")
 		f.is(t, "memory", "Redis refuses writes: out of memory (maxmemory)", "raise maxmemory")
-		f.relay.says(t, `"msg":"redis does not serve","kind":"memory"`)
+		f.relay.says(t, `"msg":"redis unavailable","kind":"memory"`)
 		set(t, f, "maxmemory", "0")
 		f.serves(t)
-		f.relay.says(t, `"msg":"redis serves again"`)
+		f.relay.says(t, `"msg":"redis available again"`)
 	})
 	t.Run("no disk", func(t *testing.T) {
 		t.Parallel()
@@ -181,7 +181,7 @@ func TestWhatRedisRefusesIsSaidAsItIs(t *testing.T) {
 		f := startFaulty(t, "closed", "--dir", dir, "--save", "100000 1000")
 		require.NoError(t, os.RemoveAll(dir))
 		require.NoError(t, f.server.Client().BgSave(t.Context()).Err())
-		f.is(t, "disk", "Redis refuses writes: it cannot save its data to disk", "check its disk")
+		f.is(t, "disk", "Redis refuses writes: it cannot save its data to disk", "check the disk")
 		set(t, f, "stop-writes-on-bgsave-error", "no")
 		f.serves(t)
 	})
@@ -190,7 +190,7 @@ func TestWhatRedisRefusesIsSaidAsItIs(t *testing.T) {
 		f := startFaulty(t, "closed")
 		host, port, _ := strings.Cut(redistest.Start(t).Addr, ":")
 		require.NoError(t, f.server.Client().ReplicaOf(t.Context(), host, port).Err())
-		f.is(t, "read_only", "Redis refuses writes: this server is a read-only replica", "name the master")
+		f.is(t, "read_only", "Redis refuses writes: this server is a read-only replica", "set the master")
 		require.NoError(t, f.server.Client().ReplicaOf(t.Context(), "no", "one").Err())
 		f.serves(t)
 	})
@@ -201,7 +201,7 @@ func TestWhatRedisRefusesIsSaidAsItIs(t *testing.T) {
 			require.NoError(t, f.server.Client().Do(t.Context(), "acl", "setuser", "default", right).Err())
 		}
 		rights("-zadd")
-		f.is(t, "permission", "Redis refuses a command or a key to this user", "give the user the rights")
+		f.is(t, "permission", "Redis does not allow this user a command or a key", "grant the user the rights")
 		rights("+zadd")
 		f.serves(t)
 	})
@@ -222,7 +222,7 @@ func TestWhatRedisRefusesIsSaidAsItIs(t *testing.T) {
 		const key = "relay:{alerts}:limit:sliding-log:channel"
 		require.NoError(t, f.server.Client().Del(t.Context(), key).Err())
 		require.NoError(t, f.server.Client().Set(t.Context(), key, "somebody's", 0).Err())
-		f.is(t, "wrong_type", "a key in Redis holds another type than the relay needs", "find out who wrote it")
+		f.is(t, "wrong_type", "a key in Redis has another type than the relay expects", "find out which program wrote the key")
 		require.NoError(t, f.server.Client().Del(t.Context(), key).Err())
 		f.serves(t)
 	})
@@ -242,7 +242,7 @@ func TestAPasswordThatBecomesWrong(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 	_, answer := request(t, http.MethodGet, f.relay.ops+"/readyz", "", nil)
 	require.Contains(t, string(answer), "Redis refuses the user or the password; correct redis_username")
-	require.Contains(t, string(answer), "channel alerts goes on without Redis (local)")
+	require.Contains(t, string(answer), "channel alerts continues without Redis (local)")
 	require.NoError(t, conn.Do(t.Context(), "acl", "setuser", "default", "nopass").Err())
 	f.serves(t)
 }
@@ -255,12 +255,12 @@ func TestStatusWithoutRedis(t *testing.T) {
 	for _, args := range [][]string{{"status"}, {"status", "--channel", "alerts"}, {"status", "--json"}} {
 		stdout, stderr, code := runRelay(t, []string{"RELAY_CHANNELS=alerts"}, append(args, "--ops-url", relay.ops)...)
 		require.Equal(t, 1, code)
-		require.Contains(t, stdout, "Redis cannot be reached; check that it runs, its address, and the network")
-		require.Contains(t, stdout, "channel alerts takes nothing in without Redis (closed)")
-		require.Contains(t, stderr, "Redis cannot be reached; check that it runs, its address, and the network: this could not be read from Redis")
-		require.NotContains(t, stdout+stderr, "send it again")
+		require.Contains(t, stdout, "Redis cannot be reached; check that Redis is running, its address, and the network")
+		require.Contains(t, stdout, "channel alerts refuses webhooks without Redis (closed)")
+		require.Contains(t, stderr, "Redis cannot be reached; check that Redis is running, its address, and the network: the data could not be read from Redis")
+		require.NotContains(t, stdout+stderr, "send the request again")
 	}
 	_, stderr, _ := runRelay(t, []string{"RELAY_CHANNELS=alerts", "RELAY_ADMIN_TOKEN=x"}, "silence", "list", "--ops-url", relay.ops)
-	require.Contains(t, stderr, "this could not be read from Redis; the silences that are known hold on meanwhile")
+	require.Contains(t, stderr, "the data could not be read from Redis; the last known silences stay in effect")
 	require.Contains(t, relay.output.String(), `"redis":"`+redis.URL+`/0"`, "the start says which Redis")
 }

@@ -193,7 +193,7 @@ func (l *reloader) sayWhatIsGone(ctx context.Context, before *pipeline.Status, n
 		if slices.Contains(now, name) {
 			continue
 		}
-		const said = "a channel was taken away: its webhooks are answered 404, and messages that wait in it are kept until it is back"
+		const said = "channel removed from the configuration; its webhooks are answered 404, and its pending messages are kept until it is back"
 		status, err := before.Channel(ctx, name)
 		if err != nil {
 			l.relay.log.WarnContext(ctx, said, "channel", name, "messages", "unknown", "error", err)

@@ -20,16 +20,16 @@ type replayOptions struct {
 }
 
 // errNothingSent ends the command with 1: what is kept was dropped again.
-var errNothingSent = errors.New("nothing was taken in: all of it was dropped again; --force posts it past the limits")
+var errNothingSent = errors.New("all events were dropped again; use --force to post them past the limits")
 
 func newDropsReplay() *cobra.Command {
-	return newReplay("/drops/", "Send dropped events again: they count as received, and the limits are asked",
+	return newReplay("/drops/", "Send dropped events again; they count as received and are subject to the limits",
 		"  relay drops replay --channel alerts 1795212211240-0\n"+
-			"  relay drops replay --channel alerts --force 1795212211240-0     # whatever the limits say")
+			"  relay drops replay --channel alerts --force 1795212211240-0     # bypass the limits")
 }
 
 func newDeadReplay() *cobra.Command {
-	return newReplay("/dead/", "Send dead letters again: they count as received, and the limits are asked",
+	return newReplay("/dead/", "Send dead letters again; they count as received and are subject to the limits",
 		"  relay dead replay --channel alerts 1795212211240-0")
 }
 
@@ -37,14 +37,15 @@ func newReplay(below, short, example string) *cobra.Command {
 	var opts replayOptions
 	cmd := &cobra.Command{
 		Use: "replay ID...", Short: short, Args: ids, Example: example,
-		Long: short + ".\n\nIt says what became of each event, and exits with 1 where all were dropped again. What was sent again before " +
-			"is a duplicate.\n\nWith --force they are admitted past the limits: they take no slot, are counted as forced beside, and go into the audit log.",
+		Long: short + ".\n\nThe command prints the outcome of each event, and exits with code 1 if all events were dropped again. If a record was " +
+			"sent again before, its events are duplicates.\n\nWith --force, events are admitted past the limits: they take no slot, are also " +
+			"counted as forced, and are written to the audit log.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opts.replay(cmd.Context(), below, args, cmd.OutOrStdout())
 		},
 	}
 	opts.add(cmd)
-	cmd.Flags().BoolVar(&opts.force, "force", false, "post them whatever the limits say")
+	cmd.Flags().BoolVar(&opts.force, "force", false, "post the events past the limits")
 	return cmd
 }
 

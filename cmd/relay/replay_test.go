@@ -40,7 +40,7 @@ func TestReplaysSayWhatBecameOfThem(t *testing.T) {
 	said, stderr, code := run(hint...)
 	require.Equal(t, 1, code)
 	require.Regexp(t, `^dropped  category c  id replay-drop-\S+: the limit of the category is reached; there is room again in \S+\n$`, said)
-	require.Equal(t, "relay: nothing was taken in: all of it was dropped again; --force posts it past the limits\n", stderr)
+	require.Equal(t, "relay: all events were dropped again; use --force to post them past the limits\n", stderr)
 
 	before := relay.status(t, "alerts").Levels[0].Used
 	for _, want := range []string{`^admitted  category c  id replay-drop-\S+: past the limits\n$`, `^duplicate  `} {
@@ -64,7 +64,7 @@ func TestReplaysSayWhatBecameOfThem(t *testing.T) {
 
 	_, stderr, code = run("drops", "list", "--channel", "nobody")
 	require.Equal(t, 1, code)
-	require.Equal(t, "relay: unknown_channel: the relay has no channel \"nobody\"; name one of its own with --channel: first, alerts\n", stderr)
+	require.Equal(t, "relay: unknown_channel: the relay has no channel \"nobody\"; use --channel with one of these: first, alerts\n", stderr)
 	code, answer := request(t, http.MethodPost, relay.ops+"/api/v1/channels/alerts/drops/2/replay", "", []byte(`{"force":true}`))
 	require.Equal(t, http.StatusUnauthorized, code, "%s", answer)
 	_, answer = request(t, http.MethodPost, relay.ops+"/api/v1/channels/alerts/drops/2/replay", "4dm1n", []byte(`{"forse":true}`))

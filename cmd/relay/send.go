@@ -54,7 +54,7 @@ func newSend() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&opts.address, "url", "", "the relay (default: where the configuration listens)")
 	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
-	f.StringVar(&opts.token, "token", "", "the channel's ingress token (default: the configuration's; other users of this machine see a flag)")
+	f.StringVar(&opts.token, "token", "", "the channel's ingress token (default: from the configuration; other users of this machine can see a flag)")
 	f.BoolVar(&opts.test, "test", false, "through the test lane: the whole way, marked, without spending a real slot")
 	f.StringVar(&opts.event.Title, "title", "", "one line that says what happened")
 	f.StringVar(&opts.event.Text, "text", "", "more about it")
@@ -156,9 +156,9 @@ func describe(e pipeline.EventReceipt) string {
 		wait := time.Duration(*e.RetryAfter * float64(time.Second)).Round(time.Second)
 		return fmt.Sprintf("%s: the limit of the %s is reached; there is room again in %s", line, e.Level, wait)
 	case e.Level == "suppressed":
-		return line + ": it resolves what the channel was never told of"
+		return line + ": it resolves an alert that was never posted here"
 	case e.Level == "full":
-		return line + ": nothing more may wait for a slot"
+		return line + ": the queue for slots is full"
 	case e.Level != "":
 		return line + ": it can never fit the limits"
 	default:

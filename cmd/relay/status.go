@@ -164,7 +164,7 @@ func (o *statusOptions) showRefused(out io.Writer, r refused) {
 		}
 	}
 	if shown > 0 {
-		fmt.Fprintf(out, "\n%s by this replica since %s, in no ledger: %s\n", color.YellowString("%s refused", requests(shown)), when(r.Since), cleaned(strings.Join(kinds, ", ")))
+		fmt.Fprintf(out, "\n%s by this replica since %s (not counted in the ledger): %s\n", color.YellowString("%s refused", requests(shown)), when(r.Since), cleaned(strings.Join(kinds, ", ")))
 	}
 }
 

@@ -63,7 +63,7 @@ func newTraces(ctx context.Context, cfg configs.Config, log *slog.Logger) (trace
 // otlp_headers to wherever the answer says. The exporter's client is kept for its own certificates.
 func noRedirect(r *http.Request) (*url.URL, error) {
 	if r.Response != nil {
-		return nil, errors.New("the collector answers with a redirect, which is not followed: set otlp_endpoint to where it leads")
+		return nil, errors.New("the collector answered with a redirect, which the relay does not follow; set otlp_endpoint to its target")
 	}
 	return http.ProxyFromEnvironment(r) //nolint:wrapcheck // it names the variable
 }

@@ -46,7 +46,7 @@ func TestAReloadThatTakesAwayIsRefused(t *testing.T) {
 		{"slack_token: xoxb-test\n", "channels is missing; list the channels there, or in RELAY_CHANNELS"},
 		{"# comments only\n", "is empty"},
 		{"slack_token: xoxb-test\nchannels: []\n", "channels is empty"},
-		{strings.Replace(whole, "    ingress_token: s3cret\n", "", 1), "channels[0] (alerts) would take webhooks from anyone: ingress_token or auth is gone"},
+		{strings.Replace(whole, "    ingress_token: s3cret\n", "", 1), "channels[0] (alerts) would accept webhooks from anyone: ingress_token or auth was removed"},
 		{strings.Replace(whole, "slack_token: xoxb-test\n", "", 1), "channels[0] (alerts) would no longer post to Slack"},
 		{whole[:strings.Index(whole, "channels:")], "channels is missing"},
 	} {
@@ -72,10 +72,10 @@ func TestAReloadThatTakesAwayOnPurpose(t *testing.T) {
 	before := relay.configuration(t)
 	rewrite(t, path, "allow_unauthenticated: true\n"+channelFile(""))
 	relay.becomes(t, before.Hash)
-	relay.says(t, `"msg":"a channel was taken away: its webhooks are answered 404, and messages that wait in it are kept until it is back","channel":"other","messages":1`)
+	relay.says(t, `"msg":"channel removed from the configuration; its webhooks are answered 404, and its pending messages are kept until it is back","channel":"other","messages":1`)
 	relay.says(t, `"channel":"idle","messages":0`)
-	relay.says(t, "channels[0] (alerts) takes webhooks from anyone now")
-	relay.says(t, "admin_token is gone: calls that change something are refused now")
+	relay.says(t, "channels[0] (alerts) now accepts webhooks from anyone")
+	relay.says(t, "admin_token was removed: calls that change something are now refused")
 	require.Equal(t, 1, relay.take(t, "alerts", event{Title: "x"}).Admitted)
 }
 
@@ -83,7 +83,7 @@ func TestAReloadThatTakesAwayOnPurpose(t *testing.T) {
 func TestAFileWithoutChannelsEndsTheStart(t *testing.T) {
 	t.Parallel()
 	local := []string{"RELAY_LISTEN=127.0.0.1:0", "RELAY_OPS_LISTEN=127.0.0.1:0"}
-	for text, fault := range map[string]string{"": " is empty; list the channels in it, or name no file", "lease: 20s\n": ": channels is missing"} {
+	for text, fault := range map[string]string{"": " is empty; list the channels in it, or start without a configuration file", "lease: 20s\n": ": channels is missing"} {
 		path := file(t, text)
 		for _, env := range [][]string{append(local, "RELAY_CONFIG="+path), local} {
 			args := []string{"serve"}

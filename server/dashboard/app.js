@@ -28,20 +28,20 @@ async function act(what, f) {
 
 // becameOf says what became of what was sent again, as its receipt has it.
 function becameOf(receipt) {
-  if (receipt.dropped && receipt.dropped < receipt.received) return `${receipt.received - receipt.dropped} of ${receipt.received} were taken in; ${whyDropped(receipt)}`;
+  if (receipt.dropped && receipt.dropped < receipt.received) return `${receipt.received - receipt.dropped} of ${receipt.received} accepted. ${whyDropped(receipt)}`;
   if (receipt.forced) return 'Admitted past the limits: it will be posted.';
   if (receipt.admitted) return 'Admitted: it will be posted.';
-  if (receipt.merged) return 'Merged: its message in Slack says so.';
-  if (receipt.delayed) return 'It waits for a slot, and is posted then.';
-  if (receipt.duplicate) return 'It was sent again before: nothing more is posted.';
+  if (receipt.merged) return 'Merged into its message in Slack.';
+  if (receipt.delayed) return 'Waiting for a slot: it will be posted when one is free.';
+  if (receipt.duplicate) return 'Already sent again before: nothing more is posted.';
   return whyDropped(receipt);
 }
 
 function whyDropped(receipt) {
   const e = receipt.events.find((one) => one.outcome === 'dropped') || {};
-  const why = { suppressed: 'it resolves what the channel was never told of', full: 'nothing more may wait for a slot', never: 'it can never fit the limits' }[e.level];
+  const why = { suppressed: 'it resolves an alert that was never posted here', full: 'the queue for slots is full', never: 'it can never fit the limits' }[e.level];
   if (why) return `Dropped again: ${why}.`;
-  return `Still over the limit of the ${e.level}: dropped again${e.retry_after ? ` (room in ${lasting(e.retry_after)})` : ''}.`;
+  return `Still over the ${e.level} limit: dropped again${e.retry_after ? ` (next slot in ${lasting(e.retry_after)})` : ''}.`;
 }
 
 // refresh asks for what the stream does not bring.
@@ -136,8 +136,8 @@ function drops(list, channel) {
 
 const why = {
   unauthorized: 'wrong or missing credential', forbidden: 'not allowed', unknown_channel: 'no such channel', unknown_source: 'no such source', not_found: 'no such path',
-  bad_json: 'not valid JSON', bad_field: 'a wrong field', empty_body: 'an empty body', no_events: 'no events', body_too_large: 'body too large', too_many_events: 'too many events',
-  unsupported_media_type: 'unsupported Content-Type', method_not_allowed: 'not a POST', misdirected: 'wrong Host', unavailable: 'not available', internal: 'a fault of the relay',
+  bad_json: 'not valid JSON', bad_field: 'invalid field', empty_body: 'empty body', no_events: 'no events', body_too_large: 'body too large', too_many_events: 'too many events',
+  unsupported_media_type: 'unsupported Content-Type', method_not_allowed: 'wrong method', misdirected: 'wrong Host', unavailable: 'not available', internal: 'error in the relay',
 };
 
 // refused is what did not come through the door, in the last day. No channel counts it.
@@ -145,7 +145,7 @@ function refused() {
   const recent = state.refused ? state.refused.refusals.filter((r) => Date.now() - new Date(r.last) < 86400000) : [];
   if (!recent.length) return nothing;
   return html`<section class="card" aria-labelledby="refused"><h2 id="refused">Refused requests</h2>
-    <p class="soft">This replica has refused ${count(state.refused.total)} since it started ${ago(state.refused.since)}. They are not counted as received.</p>
+    <p class="soft">This replica refused ${count(state.refused.total)}${state.refused.total === 1 ? ' request' : ' requests'} since it started ${ago(state.refused.since)}. The ledger does not count them as received.</p>
     <div class="scroll short" tabindex="0" role="region" aria-label="Refused requests"><table><thead><tr><th>when</th><th>channel</th><th>why</th><th>from</th><th class="n">times</th></tr></thead><tbody>
     ${recent.map((r) => html`<tr><td>${ago(r.last)}</td><td>${r.channel || html`<span class="soft">${r.route.includes('{channel}') ? 'none of that name' : 'none'}</span>`}${r.source ? html`<span class="soft">, ${r.source}</span>` : nothing}</td>
     <td class="what"><b>${why[r.code] || r.code}</b>${r.message ? html` <span class="soft">${r.message}</span>` : nothing}</td><td>${r.from || html`<span class="soft">hidden</span>`}</td><td class="n">${count(r.count)}${r.count === 1 ? ' time' : ' times'}</td></tr>`)}
@@ -155,7 +155,7 @@ function refused() {
 // replays are the ways to send a drop again: what the limits would refuse whenever it comes can only be posted past them.
 function replays(d, channel) {
   const at = `/channels/${encodeURIComponent(channel)}/drops/${encodeURIComponent(d.id)}/replay`;
-  const force = () => confirm(`Post this in ${channel} past its limits? It takes no slot, is counted as forced, and goes into the audit log.`)
+  const force = () => confirm(`Post this in ${channel} past its limits? It takes no slot, is counted as forced, and is written to the audit log.`)
     && act(becameOf, () => api(at, 'POST', { force: true }));
   return html`${d.level === 'suppressed' || d.level === 'never' ? nothing : html`<button class="act again" @click=${() => act(becameOf, () => api(at, 'POST'))}>Send again<span hidden> ${d.id}</span></button>`}
     <button class="act force" @click=${force}>Post anyway<span hidden> ${d.id}</span></button>`;
