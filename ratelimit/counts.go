@@ -193,10 +193,12 @@ func (c *counts) next(replica string) *parcel {
 // maxRestored is how many bytes of messages one parcel takes in.
 const maxRestored = 256 << 10
 
-// parcelOf is how many of what came back from an outage one parcel takes in.
+// parcelOf is how many of what came back from an outage one parcel takes in: what was admitted under one configuration, and
+// not what was admitted after another came into effect.
 func parcelOf(returning []Request) (n int) {
 	for bytes := 0; n < min(len(returning), MaxBatch); n++ {
-		if bytes += len(returning[n].payload()); bytes > maxRestored && n > 0 {
+		bytes += len(returning[n].payload())
+		if n > 0 && (bytes > maxRestored || !returning[n].together(&returning[0])) {
 			break
 		}
 	}

@@ -27,6 +27,9 @@ func (ch *channel) fallback(ctx context.Context, requests []Request) ([]Decision
 	if requests[0].Forced {
 		return nil, ch.outage.because(fmt.Errorf("%w: %w: events cannot be forced past the limits while Redis is unavailable", ErrUnavailable, errNotSent))
 	}
+	if requests[0].Delayed > 0 {
+		return nil, ch.outage.because(fmt.Errorf("%w: %w: what waits for a slot waits until Redis serves", ErrUnavailable, errNotSent))
+	}
 	policy := ch.effective()
 	if policy != PolicyLocal && policy != PolicyOpen {
 		return nil, ch.outage.because(fmt.Errorf("%w: %w: the channel is closed while Redis is unavailable", ErrUnavailable, errNotSent))

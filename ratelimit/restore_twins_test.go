@@ -1,8 +1,11 @@
 package ratelimit_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +35,7 @@ func TestTheTwinsRestoreAlike(t *testing.T) {
 			h.handling = nil
 		}
 		rt.Repeat(map[string]func(*rapid.T){
-			"restore": h.restore, "restore more": h.restore, "admit": h.admit, "claim": h.claim, "settle": h.settle, "wait": h.wait, "": h.compare,
+			"restore": h.restore, "restore more": h.restore, "admit": h.admit, "promote": h.promote, "claim": h.claim, "settle": h.settle, "wait": h.wait, "": h.compare,
 		})
 	})
 }
@@ -57,6 +60,9 @@ func (h *restoring) requests(t *rapid.T) (requests []ratelimit.Request) {
 		status := rapid.SampledFrom([]ratelimit.Status{"", "firing", "firing", "resolved", "update"}).Draw(t, "status")
 		r := l.told(h.handling, fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "id")), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "category"),
 			status, rapid.SampledFrom([]string{"", "f1", "f2"}).Draw(t, "fingerprint"))
+		if rapid.IntRange(0, 9).Draw(t, "large") == 0 {
+			r.Enqueue.Payload = []byte(`{"id":"` + r.ID + `","text":"` + strings.Repeat("x", largeEvent) + `"}`)
+		}
 		requests = append(requests, r)
 	}
 	return requests
@@ -106,7 +112,37 @@ func (h *restoring) restore(t *rapid.T) {
 
 func (h *restoring) admit(t *rapid.T) {
 	requests := h.requests(t)
+	bundle, forced := rapid.SampledFrom([]string{"", "1", "@"}).Draw(t, "bundle"), rapid.IntRange(0, 9).Draw(t, "forced") == 0
+	for i := range requests {
+		requests[i].Forced = forced
+		if h.handling != nil {
+			requests[i].Event.Bundle = bundle
+		}
+	}
 	alike(t, h, func(e *returning) []ratelimit.Outcome { return e.admit(t, slices.Clone(requests)...) })
+}
+
+// promote asks again for all that waits for a slot.
+func (h *restoring) promote(t *rapid.T) {
+	waiting := alike(t, h, func(e *returning) []outbox.Waiting {
+		all, err := e.box.Delayed(t.Context(), queue)
+		require.NoError(t, err)
+		return append([]outbox.Waiting{}, all...)
+	})
+	var requests []ratelimit.Request
+	for _, one := range waiting {
+		var first struct{ ID string }
+		line, _, _ := bytes.Cut(one.Payload, []byte("\n"))
+		require.NoError(t, json.Unmarshal(line, &first))
+		for _, category := range []string{"a", "b"} { // whose it is not is not found
+			r := limits{channel: perMinute(6), category: perMinute(3)}.told(h.handling, first.ID, category, "", "")
+			r.Delayed, r.Enqueue.Payload = one.Number, one.Payload
+			requests = append(requests, r)
+		}
+	}
+	if len(requests) > 0 {
+		alike(t, h, func(e *returning) []ratelimit.Outcome { return e.admit(t, slices.Clone(requests)...) })
+	}
 }
 
 func (h *restoring) claim(t *rapid.T) {

@@ -37,6 +37,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	h.release() // whoever does not read the answer holds nothing that others need
 	if seconds, all := allDropped(receipt); all && slices.Contains(s.throttled[a.channel], a.events[0].Source) {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		return errorf(throttled, "channel %q is full; all %d events were dropped and counted", a.channel, receipt.Dropped)
