@@ -66,8 +66,11 @@ func settling(result, more string) call {
 }
 
 func folding() call {
-	return call{lua.Fold, []string{k.Ledger(), "relay:{g}:series:ch:1", k.Folds(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", k.Known()},
-		[]any{"replica", 1, `{"totals":{"dropped":1},"categories":{"a":1},"noted":{"d:a:warning":1},"keep":9,"drops":[["{}","a","channel","1","1","5"]]}`}}
+	return call{
+		lua.Fold,
+		[]string{k.Ledger(), "relay:{g}:series:ch:1", k.Folds(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", k.Known()},
+		[]any{"replica", 1, `{"totals":{"dropped":1},"categories":{"a":1},"noted":{"d:a:warning":1},"keep":9,"drops":[["{}","a","channel","1","1","5"]]}`},
+	}
 }
 
 func beating(replica string) call {
@@ -78,8 +81,11 @@ func beating(replica string) call {
 func writers() map[string][]call {
 	batch := slices.Concat(event("two", "firing", "f1", ""), event("three", "", "", ""), event("four", "", "", ""), event("five", "firing", "f5", ""))
 	refund := func(strategy string) call {
-		return call{lua.Refund, []string{k.Seen(), k.Refunds(), k.InnerLimit("sliding-log", "category", "a"), k.OuterLimit(strategy)},
-			[]any{"one", 1, 3600000000, "sliding-log", 0, 1, 2, 60000000, strategy, 1, 1, 3, 60000000}}
+		return call{
+			lua.Refund,
+			[]string{k.Seen(), k.Refunds(), k.InnerLimit("sliding-log", "category", "a"), k.OuterLimit(strategy)},
+			[]any{"one", 1, 3600000000, "sliding-log", 0, 1, 2, 60000000, strategy, 1, 1, 3, 60000000},
+		}
 	}
 	digest := call{lua.Digester, []string{k.Digest(), k.Told(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
 	all := map[string][]call{

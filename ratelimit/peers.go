@@ -148,7 +148,7 @@ func (p *peers) widen(requests []Request) []Request {
 	widened := slices.Clone(requests)
 	for i := range widened {
 		r := &widened[i]
-		if i > 0 && r.sameLevels(&requests[i-1]) {
+		if i > 0 && r.sameLevels(&requests[i-1]) { //nolint:gosec // i is above 0
 			r.Levels = widened[i-1].Levels // which is how the closed-until cache knows the same way
 			continue
 		}
