@@ -99,6 +99,7 @@
 local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local before_levels = 6 -- KEYS[before_levels + i] is level i
 local grace_ms = 60000 -- how long an expired level outlives its longest window
+local slack_ms = 10000 -- of it, that may have passed before it is renewed
 local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local max_minutes = 6000 -- fields of an hour: what is more is counted into "other"
 local drops_ms = 604800000 -- 7 days after the last drop
@@ -113,14 +114,15 @@ local max_categories = 1000
 local max_step = 5000000 -- how far entries may lie ahead of now before they are moved
 local remember_us = 86400000000 -- 24 h: how long a level keeps what a longer window needs, after its last use
 local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
-local slack = 32 -- entries of a log that no longer count before they are removed
+local slack = 32 -- entries of a log that no longer count before they are removed, and admissions before ids are
 local backlog_us = 100000 -- nobody knows when a backlog shrinks: look again then
 local max_args = 1000 -- unpack fails above some thousand
 local first = 4 -- where a level's windows begin in the plan, and a route's levels
 local outcomes = { 'admitted', 'dropped' }
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
-local function int(x) return string.format('%.0f', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 
 -- Read and check the plan. Nothing is written before every event was read and decided.
 local good, plan = pcall(cjson.decode, ARGV[1] or '')
@@ -165,6 +167,11 @@ local function ago(per)
   return last_ago
 end
 
+-- expire lets a key live for so long from now on; what lives nearly as long already is let be.
+local function expire(key, ms)
+  if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
+end
+
 -- within counts what a log holds of the last per, whatever lies ahead of now included, and what is older.
 local function within(key, per)
   local all = call('ZCARD', key)
@@ -178,7 +185,8 @@ local function edge(level, rank)
   rank = rank - level.pending
   if rank < 0 then return now end
   if level.edge_rank ~= rank then
-    level.edge_rank, level.edge = rank, tonumber(call('ZREVRANGE', level.key, rank, rank, 'WITHSCORES')[2] or 0)
+    local text = int(rank)
+    level.edge_rank, level.edge = rank, tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
   end
   return level.edge
 end
@@ -525,42 +533,6 @@ local function check(level, units, held)
   return at, never, by
 end
 
--- store_log keeps what was taken of a log. What lies below 0 are the windows that used it within 24 h: members
--- "keep:<longest window>:<largest limit>", score = when, negated. Entries stay as long as any of these counts them; of
--- what only another one counts, the newest are enough, twice its limit so that refunds leave enough.
-local last_keep, last_largest, last_mark
-local function store_log(level)
-  local key, members, keep, most, fresh = level.key, level.members, level.keep, 0, false
-  if keep ~= last_keep or level.largest ~= last_largest then
-    last_keep, last_largest, last_mark = keep, level.largest, 'keep:' .. int(keep) .. ':' .. int(level.largest)
-  end
-  local marks = call('ZRANGEBYSCORE', key, '-inf', '(0', 'WITHSCORES')
-  for i = 1, #marks, 2 do
-    local used = -tonumber(marks[i + 1])
-    if marks[i] == last_mark then
-      fresh = used > now - renew_us and used <= now
-    elseif used <= now - remember_us then
-      call('ZREM', key, marks[i])
-    else
-      local per, limit = string.match(marks[i], '^keep:(%d+):(%d+)$')
-      keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
-    end
-  end
-  if level.old > slack then
-    call('ZREMRANGEBYSCORE', key, 0, ago(keep))
-    if keep > level.keep then
-      local from = call('ZCOUNT', key, '-inf', '(0')
-      local over = min(call('ZCOUNT', key, 0, ago(level.keep)), call('ZCARD', key) - from - most)
-      if over > 0 then call('ZREMRANGEBYRANK', key, from, from + over - 1) end
-    end
-  end
-  if not fresh then members[#members + 1], members[#members + 2] = int(-now), last_mark end
-  for from = 1, #members, max_args do
-    call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
-  end
-  call('PEXPIRE', key, int(ceil(keep / 1000) + grace_ms))
-end
-
 -- Fairness is made only where it is used. It answers for a route: what an ordinary event must leave free in
 -- the channel, what a first notice must, and from when on the next event of the category would be one.
 local function make_fairness()
@@ -630,8 +602,8 @@ local function make_fairness()
       call('ZREM', known, unpack(forgotten))
       call('ZREM', heard, unpack(forgotten))
     end
-    call('PEXPIRE', known, int(ceil(known_for / 1000) + grace_ms))
-    call('PEXPIRE', heard, int(ceil(outer_per / 1000) + grace_ms))
+    expire(known, ceil(known_for / 1000) + grace_ms)
+    expire(heard, ceil(outer_per / 1000) + grace_ms)
   end
 
   return fairness
@@ -639,30 +611,35 @@ end
 local fairness = fair and make_fairness()
 
 -- What the batch writes at the end.
-local number, taken, remembered, waiting, places -- entries: their numbers and what they say; numbers of messages
+local number, begun, taken, remembered, waiting, places -- entries: their numbers and what they say; numbers of messages
 local received, duplicates, decisions = 0, 0, {}
-local results, buried = { delivered = 0, failed = 0, expired = 0 }, {} -- of what is restored
+local results = restoring and { delivered = 0, failed = 0, expired = 0 } -- of what is restored
+local buried = restoring and {}
 local merged_total, delayed_total, superseded, forced_total = 0, 0, 0, 0
 local function begin()
   if number then return end
   number = tonumber(call('HGET', entries, 'seq') or 0)
+  begun = number
   taken, remembered, waiting, places = {}, {}, {}, {}
 end
 
 -- What a stream of records holds is a difference of sums; trim forgets the oldest, where it is more than most bytes.
-local function field_of(record, name)
-  for i = 1, record and #record[2] or 0, 2 do
-    if record[2][i] == name then return record[2][i + 1] end
+local newest_sum, trim
+if options or restoring then
+  local function field_of(record, name)
+    for i = 1, record and #record[2] or 0, 2 do
+      if record[2][i] == name then return record[2][i + 1] end
+    end
+    return ''
   end
-  return ''
-end
-local function sum_of(record) return tonumber(field_of(record, 'sum')) or 0 end
-local function newest_sum(key) return sum_of(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]) end
-local function trim(key, field, most, sum, times)
-  for _ = 0, times do
-    local oldest = call('XRANGE', key, '-', '+', 'COUNT', 1)[1]
-    if not oldest or sum - max(0, sum_of(oldest) - #field_of(oldest, field) - record_bytes) <= most then return end
-    call('XDEL', key, oldest[1])
+  local function sum_of(record) return tonumber(field_of(record, 'sum')) or 0 end
+  function newest_sum(key) return sum_of(call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]) end
+  function trim(key, field, most, sum, times)
+    for _ = 0, times do
+      local oldest = call('XRANGE', key, '-', '+', 'COUNT', '1')[1]
+      if not oldest or sum - max(0, sum_of(oldest) - #field_of(oldest, field) - record_bytes) <= most then return end
+      call('XDEL', key, oldest[1])
+    end
   end
 end
 
@@ -670,451 +647,609 @@ end
 local told
 if options then
   local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
-  local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
-  local entered, messages, edits, joined = {}, {}, {}, {} -- by number: its place in waiting; true; when due; how many
-  local bundles, queued, queued_bytes, left, aging = {}, nil, nil, {}, nil
-  local grows = {} -- bundles that wait for a slot
+  local entered, messages, bundles = {}, {}, {} -- by number: its place in waiting; true
   local noted, noted_count, kept, admitted = {}, 0, {}, {}
-  local max_events = 10 -- that a message lists
-  local max_members = 2000 -- that it follows beyond those; what is more is counted
-  local max_before = 16 -- messages that told of the same alerts before, and are told when they are over
+  local aging, posted_bytes -- records that are too old; how long all are
   local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
   local t = {}
 
-  local function next_number()
-    begin()
-    number = number + 1
-    return int(number)
-  end
-  local function remember(id)
-    begin()
-    taken[id] = true
-    remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-  end
-  local function enter(n, entry)
-    waiting[#waiting + 1], waiting[#waiting + 2] = n, entry
-    entered[n] = #waiting
-  end
-
-  -- find is the number and the record that a name stands for, if it was not forgotten.
-  local function load(n)
-    if records[n] == nil then
-      local text = call('HGET', posted, n)
-      records[n] = text and cjson.decode(text) or false
-    end
-    return records[n]
-  end
-  local function find(name)
-    local n = newest[name]
-    if n == nil then
-      n = call('HGET', posted, name) or false
-      newest[name] = n
-    end
-    if n and load(n) then return n, records[n] end
-  end
-  local function point(name, n) newest[name], renamed[name] = n or false, n or false end
-  local function change(n, record) records[n], touched[n], cleared[n] = record, true, nil end
-
-  -- edit has a message said anew, at a time; an edit that nobody began to send will do.
-  local function edit(n, record, at)
-    change(n, record)
-    local last = record.edit
-    local unsent = last and (edits[last]
-      or call('HEXISTS', entries, last) == 1 and call('HEXISTS', entries, last .. ':sent') == 0)
-    if unsent and tonumber(record.due) <= at then return end
-    if not unsent then
-      last = next_number()
-      enter(last, now_text .. ' edit ' .. n)
-    end
-    record.edit, record.due, edits[last] = last, int(at), int(at)
-  end
-  local function later(record) return max(now, tonumber(record.due or 0) + options.every) end
-
-  -- waits tells whether a message is in the outbox and nobody began to send it.
-  local function waits(n)
-    return messages[n] or call('ZSCORE', outbox, n) and call('HEXISTS', entries, n .. ':sent') == 0
-  end
   local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
 
-  -- silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
-  local function silent(record) return record.shown and not record.ts end
+  -- The records of messages are read, and their functions made, only where an event concerns them.
+  local function make_changes()
+    local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
+    local max_events = 10 -- that a message lists
+    local max_members = 2000 -- that it follows beyond those; what is more is counted
+    local max_before = 16 -- messages that told of the same alerts before, and are told when they are over
+    local c = {}
 
-  -- A message is followed until all that it tells of is over: what it lists by "f" and "r" of its events, the others by
-  -- the members of its record, fingerprint = when it was over in seconds, 0 = it is not.
-  -- told_of tells whether a message tells of an alert: nil, "firing" or "over".
-  local function told_of(record, fingerprint)
-    for _, event in ipairs(record.events or {}) do
-      if event.f == fingerprint then return event.r and 'over' or 'firing' end
-    end
-    local at = record.members and record.members[fingerprint]
-    if at then return at > 0 and 'over' or 'firing' end
-  end
-
-  -- mark has a record say that an alert is over, or that it fires again.
-  local function mark(record, fingerprint, over)
-    for _, event in ipairs(record.events or {}) do
-      if event.f == fingerprint then event.r = over and now_text or nil end
-    end
-    if record.members and record.members[fingerprint] then
-      record.members[fingerprint] = over and floor(now / 1000000) or 0
-    end
-  end
-
-  -- fires tells whether anything that a message follows is not over.
-  local function fires(record)
-    for _, event in ipairs(record.events or {}) do
-      if event.f and not event.r then return true end
-    end
-    for _, at in pairs(record.members or {}) do
-      if at == 0 then return true end
-    end
-    return false
-  end
-
-  -- What was told without its text, while this server was away, cannot be said anew.
-  local function can_edit(record)
-    return options.resolves == 'edit' and not silent(record) and record.events and record.events[1].p
-  end
-
-  -- follow has a message stand for an alert. One that told of it before, and does not know that it is over, is kept
-  -- in mind.
-  local function follow(n, record, fingerprint)
-    local last, older = find('f:' .. fingerprint)
-    if last and last ~= n and told_of(older, fingerprint) == 'firing' then
-      local before = record.before or {}
-      for _, other in ipairs(before) do
-        if other == last then last = nil end
+    -- find is the number and the record that a name stands for, if it was not forgotten.
+    local function load(n)
+      if records[n] == nil then
+        local text = call('HGET', posted, n)
+        records[n] = text and cjson.decode(text) or false
       end
-      if last then
-        before[#before + 1] = last
-        if #before > max_before then table.remove(before, 1) end
-      end
-      record.before = before
+      return records[n]
     end
-    point('f:' .. fingerprint, n)
-  end
+    local function find(name)
+      local n = newest[name]
+      if n == nil then
+        n = call('HGET', posted, name) or false
+        newest[name] = n
+      end
+      if n and load(n) then return n, records[n] end
+    end
+    local function point(name, n) newest[name], renamed[name] = n or false, n or false end
+    local function change(n, record) records[n], touched[n], cleared[n] = record, true, nil end
 
-  -- over has all messages that told of an alert say that it is over, but for the last one where its place is taken.
-  -- Where they can be edited the name stays, so that what fires again is found.
-  local function over(n, record, fingerprint, taken_over)
-    local ways, met, at = { n }, {}, 1
-    if taken_over then ways = { unpack(record.before or {}) } end
-    while ways[at] and at <= 2 * max_before do
-      local way = ways[at]
-      local found = not met[way] and load(way)
-      met[way], at = true, at + 1
-      if found then
-        if told_of(found, fingerprint) == 'firing' then
-          mark(found, fingerprint, true)
-          if can_edit(found) then edit(way, found, now) else change(way, found) end
+    -- A message is followed until all that it tells of is over: what it lists by "f" and "r" of its events, the others
+    -- by the members of its record, fingerprint = when it was over in seconds, 0 = it is not. told_of tells whether a
+    -- message tells of an alert: nil, "firing" or "over".
+    local function told_of(record, fingerprint)
+      for _, event in ipairs(record.events or {}) do
+        if event.f == fingerprint then return event.r and 'over' or 'firing' end
+      end
+      local at = record.members and record.members[fingerprint]
+      if at then return at > 0 and 'over' or 'firing' end
+    end
+
+    -- follow has a message stand for an alert. One that told of it before, and does not know that it is over, is kept
+    -- in mind.
+    local function follow(n, record, fingerprint)
+      local last, older = find('f:' .. fingerprint)
+      if last and last ~= n and told_of(older, fingerprint) == 'firing' then
+        local before = record.before or {}
+        for _, other in ipairs(before) do
+          if other == last then last = nil end
         end
-        for _, older in ipairs(found.before or {}) do ways[#ways + 1] = older end
+        if last then
+          before[#before + 1] = last
+          if #before > max_before then table.remove(before, 1) end
+        end
+        record.before = before
+      end
+      point('f:' .. fingerprint, n)
+    end
+
+    local function new_record(category, payload, status, fingerprint)
+      local event = { p = payload }
+      if fingerprint ~= '' and status ~= 'resolved' then event.f = fingerprint end
+      return { category = category, at = now_text, events = { event } }
+    end
+
+    local function size(record)
+      local n = #(record.events or {}) + (record.over or 0) + (record.more or 0)
+      for _ in pairs(record.members or {}) do n = n + 1 end
+      return n
+    end
+
+    -- shown is for a message that is to be told of later; thread is the one that it answers, waited its number before,
+    -- at its admission (now).
+    function c.shown(n, route, status, fingerprint, entry, thread, waited, at)
+      if thread and status == 'resolved' then c.rest().close(thread, fingerprint) end
+      if thread and (status ~= 'resolved' or options.resolves == 'reply') then
+        c.rest().enter(n .. ':thread', thread)
+      end
+      local record = waited and string.find(entry, '\n', 1, true) and load(waited)
+      if record then
+        record = c.rest().adopt(n, waited, record)
+      elseif status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then
+        return
+      else
+        record = new_record(route[1], payload_of(entry), status, fingerprint)
+        record.at = at or now_text
+        if fingerprint ~= '' then follow(n, record, fingerprint) end
+      end
+      if options.overflow == 'merge' then point('c:' .. route[1], n) end
+      change(n, record)
+    end
+
+    -- What becomes of groups, of resolves and repeats, and of what waits for a slot.
+    local rest
+    local function make_rest()
+      local edits, joined, left = {}, {}, {} -- by number: when due; how many
+      local queued, queued_bytes
+    local unsent = {} -- edits that wait, and nobody began to send: as it was when this began
+      local grows = {} -- bundles that wait for a slot
+      local r = {}
+
+      local function next_number()
+        begin()
+        number = number + 1
+        return int(number)
+      end
+      local function remember(id)
+        begin()
+        taken[id] = true
+        remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+      end
+      local function enter(n, entry)
+        waiting[#waiting + 1], waiting[#waiting + 2] = n, entry
+        entered[n] = #waiting
+      end
+
+      -- edit has a message said anew, at a time; an edit that nobody began to send will do.
+      local function edit(n, record, at)
+        change(n, record)
+        local last = record.edit
+        if last and unsent[last] == nil then
+          unsent[last] = call('HEXISTS', entries, last) == 1 and call('HEXISTS', entries, last .. ':sent') == 0
+        end
+        local fresh = last and (edits[last] or unsent[last])
+        if fresh and tonumber(record.due) <= at then return end
+        if not fresh then
+          last = next_number()
+          enter(last, now_text .. ' edit ' .. n)
+        end
+        record.edit, record.due, edits[last] = last, int(at), int(at)
+      end
+      local function later(record) return max(now, tonumber(record.due or 0) + options.every) end
+
+      -- waits tells whether a message is in the outbox and nobody began to send it.
+      local function waits(n)
+        return messages[n] or call('ZSCORE', outbox, n) and call('HEXISTS', entries, n .. ':sent') == 0
+      end
+      -- silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
+      local function silent(record) return record.shown and not record.ts end
+
+      -- mark has a record say that an alert is over, or that it fires again.
+      local function mark(record, fingerprint, over)
+        for _, event in ipairs(record.events or {}) do
+          if event.f == fingerprint then event.r = over and now_text or nil end
+        end
+        if record.members and record.members[fingerprint] then
+          record.members[fingerprint] = over and floor(now / 1000000) or 0
+        end
+      end
+
+      -- fires tells whether anything that a message follows is not over.
+      local function fires(record)
+        for _, event in ipairs(record.events or {}) do
+          if event.f and not event.r then return true end
+        end
+        for _, at in pairs(record.members or {}) do
+          if at == 0 then return true end
+        end
+        return false
+      end
+
+      -- What was told without its text, while this server was away, cannot be said anew.
+      local function can_edit(record)
+        return options.resolves == 'edit' and not silent(record) and record.events and record.events[1].p
+      end
+
+      -- over has all messages that told of an alert say that it is over, but for the last one where its place is taken.
+      -- Where they can be edited the name stays, so that what fires again is found.
+      local function over(n, record, fingerprint, taken_over)
+        local ways, met, at = { n }, {}, 1
+        if taken_over then ways = { unpack(record.before or {}) } end
+        while ways[at] and at <= 2 * max_before do
+          local way = ways[at]
+          local found = not met[way] and load(way)
+          met[way], at = true, at + 1
+          if found then
+            if told_of(found, fingerprint) == 'firing' then
+              mark(found, fingerprint, true)
+              if can_edit(found) then edit(way, found, now) else change(way, found) end
+            end
+            for _, older in ipairs(found.before or {}) do ways[#ways + 1] = older end
+          end
+        end
+        if not can_edit(record) then point('f:' .. fingerprint) end
+      end
+
+      -- add has a record tell of one more, the count-th, and tells whether the message lists it.
+      local function add(record, payload, status, fingerprint, count)
+        local tell, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
+        for _, event in ipairs(record.events) do bytes = bytes + #(event.p or '') end
+        if #record.events < max_events and bytes < max_bundle then
+          record.events[#record.events + 1] = { p = payload, f = tell and fingerprint or nil }
+          return true
+        elseif tell and count <= max_events + max_members then
+          record.members = record.members or {}
+          record.members[fingerprint] = 0
+        elseif status == 'resolved' then
+          record.over = (record.over or 0) + 1
+        else
+          record.more = (record.more or 0) + 1
+        end
+        return false
+      end
+
+      local function forget(n) records[n], touched[n], cleared[n] = false, nil, true end
+
+      -- adopt has a message that waited for a slot stand for what was told of it meanwhile.
+      local function adopt(n, waited, record)
+        forget(waited)
+        record.at = now_text
+        for _, event in ipairs(record.events) do
+          if event.f then follow(n, record, event.f) end
+        end
+        for fingerprint in pairs(record.members or {}) do follow(n, record, fingerprint) end
+        if record.bundle then point('b:' .. record.bundle, n) end
+        return record
+      end
+
+      -- replace says a message anew in other words: where it waits, or by an edit.
+      local function replace(id, n, record, fingerprint, entry)
+        for _, event in ipairs(record.events) do
+          if event.f == fingerprint then event.p = payload_of(entry) end
+        end
+        if not waits(n) then
+          edit(n, record, now)
+        elseif entered[n] then
+          waiting[entered[n]] = now_text .. ' ' .. entry
+        else
+          rewritten[n] = now_text .. ' ' .. entry
+        end
+        change(n, record)
+        remember(id)
+        return 5
+      end
+
+      -- again is what becomes of a firing: it is counted on the message that tells of it. What was over and fires again
+      -- is, too, while anything else there fires; else it is news.
+      local function again(id, n, record, fingerprint, entry)
+        if not n or not options.repeats or silent(record) then return end
+        if promoting and string.find(entry, '\n', 1, true) then return end
+        local at = later(record)
+        if told_of(record, fingerprint) == 'over' then
+          if not fires(record) then return end
+          mark(record, fingerprint, false)
+          at = now
+        end
+        record.repeats, record.last = (record.repeats or 0) + 1, now_text
+        edit(n, record, at)
+        remember(id)
+        return 5
+      end
+
+      local function say(n, entry)
+        if entered[n] then waiting[entered[n]] = entry else rewritten[n] = entry end
+      end
+
+      -- before is what becomes of an event because of what was posted before, and the message that it answers; nil = it
+      -- is asked of the levels.
+      local function before(id, status, fingerprint, entry, answers)
+        if answers ~= '' then return nil, (find('f:' .. answers)) end
+        if fingerprint == '' or status == '' then return end
+        local n, record = find('f:' .. fingerprint)
+        if status == 'firing' then return again(id, n, record, fingerprint, entry) end
+        if not n or status == 'resolved' and told_of(record, fingerprint) == 'over' then
+          return (options.overflow == 'delay' and not promoting and r.queue() > 0) and 6 or 7
+        end
+        if status == 'update' then
+          if silent(record) then return end
+          return replace(id, n, record, fingerprint, entry)
+        end
+        if size(record) == 1 and waits(n) then
+          superseded = superseded + 1
+          over(n, record, fingerprint, true)
+          say(n, now_text .. ' ' .. entry)
+          if find('c:' .. record.category) == n then point('c:' .. record.category) end
+          point('f:' .. fingerprint)
+          if record.bundle then point('b:' .. record.bundle) end
+          forget(n)
+          remember(id)
+          return 1
+        end
+        if not can_edit(record) then return nil, n end
+        over(n, record, fingerprint)
+        remember(id)
+        return 5
+      end
+
+      -- over says that an alert was over at a time: what fires after it is another.
+      function r.over(fingerprint, at)
+        local n, record = find('f:' .. fingerprint)
+        if n and tonumber(record.at or 0) <= at then over(n, record, fingerprint) end
+      end
+
+      -- posted is for what was posted while this server was away. Where nobody knows where it is, an older message of
+      -- the same alert goes on standing for it, if something can be said on that.
+      function r.posted(n, route, fingerprint, entry, at, past)
+        admitted[route[1]] = true
+        local merges = options.overflow == 'merge' and past.ts
+        if fingerprint == '' and not merges then return end
+        local _, last = find('f:' .. fingerprint)
+        if last and not silent(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
+        local event = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(entry) or nil }
+        local record = {
+          category = route[1], at = int(at), events = { event }, shown = true, ts = past.ts, channel = past.channel,
+        }
+        if fingerprint ~= '' then follow(n, record, fingerprint) end
+        change(n, record)
+        if merges then point('c:' .. route[1], n) end
+      end
+
+      -- entry_of is what waits under a number, and say says it anew.
+      local function entry_of(n)
+        return entered[n] and waiting[entered[n]] or rewritten[n] or call('HGET', entries, n) or ''
+      end
+
+      -- join folds an event into the message of its bundle.
+      local function join(lead, id, status, fingerprint, entry)
+        local n, payload, tell = lead.number, payload_of(entry), status ~= 'resolved' and fingerprint ~= ''
+        remember(id)
+        if cleared[n] and not lead.fresh then -- a resolve took its place
+          local named = lead.record.bundle
+          lead.record, lead.fresh = new_record(lead.category, payload_of(payload_of(entry_of(n))), 'resolved', ''), true
+          lead.record.bundle = named
+        end
+        local record = lead.record
+        if tell and told_of(record, fingerprint) then
+          mark(record, fingerprint, false)
+        else
+          lead.count = lead.count + 1
+          if not add(record, payload, status, fingerprint, lead.count) then
+            joined[n] = lead
+            lead.over = lead.over + (status == 'resolved' and 1 or 0)
+          elseif not lead.sent then
+            say(n, entry_of(n) .. '\n' .. payload)
+          end
+        end
+        if tell and not lead.delayed then follow(n, record, fingerprint) end
+        if status == 'resolved' and fingerprint ~= '' then
+          local resolved, told_in = find('f:' .. fingerprint)
+          if resolved then over(resolved, told_in, fingerprint) end
+        end
+        if tell or records[n] or record.events[1].f then
+          change(n, record)
+          if record.bundle then point('b:' .. record.bundle, n) end
+        end
+        if lead.sent then edit(n, record, now) end
+      end
+
+      -- resume finds the message of a bundle that goes on from an earlier call.
+      local function resume(bundle, category)
+        if string.sub(bundle, 1, 1) ~= '@' then return end
+        local n, record = find('b:' .. bundle .. ' ' .. category)
+        if not n then return end
+        local lead = {
+          outcome = 1, bits = 0, retry_at = now, by = first, number = n, count = size(record), over = record.over or 0,
+          category = category, record = record,
+          delayed = call('ZSCORE', delayed, n .. ' ' .. category) and true or false,
+        }
+        lead.sent, grows[n] = not lead.delayed and not waits(n), lead.delayed or nil
+        if not lead.sent then say(n, (string.gsub(entry_of(n), '\n%+[%d ]+$', ''))) end
+        if lead.count > #record.events then joined[n] = lead end
+        bundles[bundle .. ' ' .. category] = lead
+        return lead
+      end
+
+      -- hold counts an event on the last message of its category; nil where there is none.
+      local function hold(id, category, title)
+        local n, record = find('c:' .. category)
+        if not n or silent(record) then return end
+        record.held, record.held_at, record.held_title = (record.held or 0) + 1, now_text, title
+        edit(n, record, later(record))
+        remember(id)
+        return 5
+      end
+
+      function r.queue()
+        queued = queued or call('ZCARD', delayed)
+        return queued
+      end
+
+      -- delay lets an event wait for a slot, where the queue is not full.
+      local function delay(id, category, entry)
+        queued_bytes = queued_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+        if r.queue() >= options.most or queued_bytes >= max_delayed_bytes then return 8 end
+        local n = next_number()
+        queued, queued_bytes = queued + 1, queued_bytes + #entry
+        enter(n, now_text .. ' ' .. entry)
+        left[#left + 1] = { n, category }
+        remember(id)
+        return 6, n
+      end
+
+      -- overflow is what becomes of an event that the levels of bits refuse: delayed, merged or dropped, and its
+      -- number.
+      function r.overflow(bits, id, route, entry, title)
+        if options.overflow == 'delay' then return delay(id, route[1], entry) end
+        for i = first, #route do
+          if options.overflow == 'merge' and route[i] == route[3] and floor(bits / 2 ^ (i - first)) % 2 == 1 then
+            return hold(id, route[1], title) or 2
+          end
+        end
+        return 2
+      end
+
+      -- fold is what becomes of an event before any level is asked: its outcome (nil = ask), its number, whether that
+      -- is because of what was posted before, the message that it answers, and the first of its bundle.
+      function r.fold(id, route, entry, bundle, status, fingerprint, title, answers)
+        local outcome, thread = before(id, status, fingerprint, entry, answers)
+        if forcing and outcome and outcome ~= 1 and outcome ~= 5 then outcome = nil end
+        if outcome == 6 then
+          local late, n = delay(id, route[1], entry)
+          return late, n, true
+        end
+        local lead = bundles[bundle .. ' ' .. route[1]] or resume(bundle, route[1])
+        if outcome then return outcome, nil, true, nil, lead end
+        if lead and lead.number then
+          join(lead, id, status, fingerprint, entry)
+          return 5, nil, false, nil, lead
+        elseif lead and lead.outcome == 5 then
+          return hold(id, route[1], title) or 2, nil, false, nil, lead
+        elseif lead then
+          return lead.outcome, nil, false, nil, lead
+        elseif options.overflow == 'delay' and not promoting and not forcing and r.queue() > 0 then
+          local late, n = delay(id, route[1], entry)
+          return late, n, false
+        end
+        return nil, nil, false, thread
+      end
+
+      -- lead notes the first event of a bundle, which the others join, or whose fate they share.
+      function r.lead(bundle, route, outcome, bits, retry_at, by, n, entry, status, fingerprint)
+        local lead = {
+          outcome = outcome, bits = bits, retry_at = retry_at, by = by, number = n, count = 1, over = 0,
+          category = route[1], delayed = outcome == 6,
+        }
+        bundles[bundle .. ' ' .. route[1]] = lead
+        if not n then return end
+        lead.record = records[n] or new_record(route[1], payload_of(entry), status, fingerprint)
+        if string.sub(bundle, 1, 1) ~= '@' then return end
+        lead.record.bundle = bundle .. ' ' .. route[1]
+        point('b:' .. lead.record.bundle, n)
+        change(n, lead.record)
+      end
+
+      -- Of what is asked for again: whether it still waits, under a number that may have been given again since it was
+      -- listed, where this server came back older than it was; and whether it has waited too long.
+      function r.still(n, category, entry)
+        return call('ZSCORE', delayed, n .. ' ' .. category) and payload_of(call('HGET', entries, n) or '') == entry
+      end
+      function r.overdue(n)
+        local at = tonumber(string.match(call('HGET', entries, n) or '', '^%d+') or 0)
+        return now - at > options.age
+      end
+      function r.leave(n, category, entry)
+        left[#left + 1] = { n, category, true }
+        if string.find(entry, '\n', 1, true) and load(n) then forget(n) end
+      end
+
+      -- finish writes down how many events a bundle has beyond those that it tells of.
+      function r.finish()
+        for n, lead in pairs(joined) do
+          if not lead.sent then
+            local of_them_over = lead.over > 0 and ' ' .. int(lead.over) or ''
+            say(n, entry_of(n) .. '\n+' .. int(lead.count - #lead.record.events) .. of_them_over)
+          end
+        end
+      end
+
+      function r.store()
+        local bytes = 0
+        for n, entry in pairs(rewritten) do
+          if grows[n] then bytes = bytes + #entry - #(call('HGET', entries, n) or '') end
+          call('HSET', entries, n, entry)
+        end
+        for n, due in pairs(edits) do call('ZADD', extras, due, n) end
+        for _, item in ipairs(left) do
+          local length = #(call('HGET', entries, item[1]) or '')
+          if item[3] then
+            bytes = bytes - length
+            call('ZREM', delayed, item[1] .. ' ' .. item[2])
+            call('HDEL', entries, item[1])
+          else
+            bytes = bytes + length
+            call('ZADD', delayed, item[1], item[1] .. ' ' .. item[2])
+          end
+        end
+        if bytes ~= 0 then call('HINCRBY', entries, 'delayed', bytes) end
+        if bytes < 0 and call('ZCARD', delayed) == 0 then call('HDEL', entries, 'delayed') end
+      end
+
+      r.edits, r.enter, r.adopt = edits, enter, adopt
+      function r.close(n, fingerprint) over(n, load(n), fingerprint) end
+      return r
+    end
+
+    function c.rest()
+      rest = rest or make_rest()
+      return rest
+    end
+
+    function c.finish()
+      if rest then rest.finish() end
+    end
+
+    -- sound fails where a key that is to be written has another type.
+    function c.sound()
+      if rest and next(rest.edits) then call('ZCARD', extras) end
+    end
+
+    -- erase deletes a record and the names that stand for it, and tells how many they were.
+    local grown = 0 -- by how many bytes the records did
+    local function size_of(n) return #(call('HGET', posted, n) or '') end
+    local function erase(n)
+      local text = call('HGET', posted, n)
+      local record = text and cjson.decode(text) or {}
+      local function unname(name)
+        if call('HGET', posted, name) == n then call('HDEL', posted, name) end
+      end
+      for _, event in ipairs(record.events or {}) do
+        if event.f then unname('f:' .. event.f) end
+      end
+      for fingerprint in pairs(record.members or {}) do unname('f:' .. fingerprint) end
+      unname('c:' .. (record.category or ''))
+      unname('b:' .. (record.bundle or ''))
+      grown = grown - #(text or '')
+      call('HDEL', posted, n)
+      call('ZREM', aged, n)
+      return size(record)
+    end
+
+    -- Where the records are too long together, the oldest go.
+    local function erase_oldest(bytes)
+      local names = 0
+      while bytes + grown > max_posted_bytes and names < max_members do
+        local oldest = call('ZRANGE', aged, 0, 0)[1]
+        if not oldest then break end
+        names = names + 1 + erase(oldest)
+      end
+      if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
+    end
+
+    function c.store(old, bytes)
+      if rest then rest.store() end
+      for n in pairs(touched) do
+        local record = records[n]
+        local text = cjson.encode(record)
+        grown = grown + #text - size_of(n)
+        call('HSET', posted, n, text)
+        call('ZADD', aged, now_text, n)
+      end
+      for name, n in pairs(renamed) do
+        if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
+      end
+      for n in pairs(cleared) do
+        grown = grown - size_of(n)
+        call('HDEL', posted, n)
+        call('ZREM', aged, n)
+        call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
+      end
+      local names = 0
+      for _, n in ipairs(old) do
+        if names > max_members then break end -- the next call goes on
+        if not touched[n] then names = names + erase(n) end
+      end
+      erase_oldest(bytes)
+      if next(touched) then
+        expire(posted, ceil(options.posted / 1000) + grace_ms)
+        expire(aged, ceil(options.posted / 1000) + grace_ms)
       end
     end
-    if not can_edit(record) then point('f:' .. fingerprint) end
+    return c
+  end
+  local changes
+  local function change()
+    changes = changes or make_changes()
+    return changes
   end
 
-  local function new_record(category, payload, status, fingerprint)
-    local event = { p = payload }
-    if fingerprint ~= '' and status ~= 'resolved' then event.f = fingerprint end
-    return { category = category, at = now_text, events = { event } }
-  end
-
-  -- add has a record tell of one more, the count-th, and tells whether the message lists it.
-  local function add(record, payload, status, fingerprint, count)
-    local tell, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
-    for _, event in ipairs(record.events) do bytes = bytes + #(event.p or '') end
-    if #record.events < max_events and bytes < max_bundle then
-      record.events[#record.events + 1] = { p = payload, f = tell and fingerprint or nil }
-      return true
-    elseif tell and count <= max_events + max_members then
-      record.members = record.members or {}
-      record.members[fingerprint] = 0
-    elseif status == 'resolved' then
-      record.over = (record.over or 0) + 1
-    else
-      record.more = (record.more or 0) + 1
-    end
-    return false
-  end
-
-  local function size(record)
-    local n = #(record.events or {}) + (record.over or 0) + (record.more or 0)
-    for _ in pairs(record.members or {}) do n = n + 1 end
-    return n
-  end
-
-  local function forget(n) records[n], touched[n], cleared[n] = false, nil, true end
-
-  -- adopt has a message that waited for a slot stand for what was told of it meanwhile.
-  local function adopt(n, waited, record)
-    forget(waited)
-    record.at = now_text
-    for _, event in ipairs(record.events) do
-      if event.f then follow(n, record, event.f) end
-    end
-    for fingerprint in pairs(record.members or {}) do follow(n, record, fingerprint) end
-    if record.bundle then point('b:' .. record.bundle, n) end
-    return record
-  end
-
-  -- shown is for a message that is to be told of later; thread is the one that it answers, waited its number before, at
-  -- its admission (now).
   function t.shown(n, route, status, fingerprint, entry, thread, waited, at)
     admitted[route[1]] = true
     entered[n], messages[n] = #waiting, true
-    if thread and status == 'resolved' then over(thread, load(thread), fingerprint) end
-    if thread and (status ~= 'resolved' or options.resolves == 'reply') then enter(n .. ':thread', thread) end
-    local record = waited and string.find(entry, '\n', 1, true) and load(waited)
-    if record then
-      record = adopt(n, waited, record)
-    elseif status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then
-      return
-    else
-      record = new_record(route[1], payload_of(entry), status, fingerprint)
-      record.at = at or now_text
-      if fingerprint ~= '' then follow(n, record, fingerprint) end
+    if thread or waited or status ~= 'resolved' and fingerprint ~= '' or options.overflow == 'merge' then
+      change().shown(n, route, status, fingerprint, entry, thread, waited, at)
     end
-    if options.overflow == 'merge' then point('c:' .. route[1], n) end
-    change(n, record)
   end
 
   function t.heard(route) admitted[route[1]] = true end
 
-  -- replace says a message anew in other words: where it waits, or by an edit.
-  local function replace(id, n, record, fingerprint, entry)
-    for _, event in ipairs(record.events) do
-      if event.f == fingerprint then event.p = payload_of(entry) end
-    end
-    if not waits(n) then
-      edit(n, record, now)
-    elseif entered[n] then
-      waiting[entered[n]] = now_text .. ' ' .. entry
-    else
-      rewritten[n] = now_text .. ' ' .. entry
-    end
-    change(n, record)
-    remember(id)
-    return 5
-  end
-
-  -- again is what becomes of a firing: it is counted on the message that tells of it. What was over and fires again
-  -- is, too, while anything else there fires; else it is news.
-  local function again(id, n, record, fingerprint, entry)
-    if not n or not options.repeats or silent(record) or promoting and string.find(entry, '\n', 1, true) then return end
-    local at = later(record)
-    if told_of(record, fingerprint) == 'over' then
-      if not fires(record) then return end
-      mark(record, fingerprint, false)
-      at = now
-    end
-    record.repeats, record.last = (record.repeats or 0) + 1, now_text
-    edit(n, record, at)
-    remember(id)
-    return 5
-  end
-
-  -- before is what becomes of an event because of what was posted before, and the message that it answers; nil = it is
-  -- asked of the levels.
-  local function before(id, status, fingerprint, entry, answers)
-    if answers ~= '' then return nil, (find('f:' .. answers)) end
-    if fingerprint == '' or status == '' then return end
-    local n, record = find('f:' .. fingerprint)
-    if status == 'firing' then return again(id, n, record, fingerprint, entry) end
-    if not n or status == 'resolved' and told_of(record, fingerprint) == 'over' then
-      return (options.overflow == 'delay' and not promoting and t.queue() > 0) and 6 or 7
-    end
-    if status == 'update' then
-      if silent(record) then return end
-      return replace(id, n, record, fingerprint, entry)
-    end
-    if size(record) == 1 and waits(n) then
-      superseded = superseded + 1
-      over(n, record, fingerprint, true)
-      if entered[n] then waiting[entered[n]] = now_text .. ' ' .. entry else rewritten[n] = now_text .. ' ' .. entry end
-      if find('c:' .. record.category) == n then point('c:' .. record.category) end
-      point('f:' .. fingerprint)
-      if record.bundle then point('b:' .. record.bundle) end
-      forget(n)
-      remember(id)
-      return 1
-    end
-    if not can_edit(record) then return nil, n end
-    over(n, record, fingerprint)
-    remember(id)
-    return 5
-  end
-
-  -- over says that an alert was over at a time: what fires after it is another.
-  function t.over(fingerprint, at)
-    local n, record = find('f:' .. fingerprint)
-    if n and tonumber(record.at or 0) <= at then over(n, record, fingerprint) end
-  end
-
-  -- posted is for what was posted while this server was away. Where nobody knows where it is, an older message of the
-  -- same alert goes on standing for it, if something can be said on that.
-  function t.posted(n, route, fingerprint, entry, at, past)
-    admitted[route[1]] = true
-    local merges = options.overflow == 'merge' and past.ts
-    if fingerprint == '' and not merges then return end
-    local _, last = find('f:' .. fingerprint)
-    if last and not silent(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
-    local event = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(entry) or nil }
-    local record = {
-      category = route[1], at = int(at), events = { event }, shown = true, ts = past.ts, channel = past.channel,
-    }
-    if fingerprint ~= '' then follow(n, record, fingerprint) end
-    change(n, record)
-    if merges then point('c:' .. route[1], n) end
-  end
-
-  -- entry_of is what waits under a number, and say says it anew.
-  local function entry_of(n)
-    return entered[n] and waiting[entered[n]] or rewritten[n] or call('HGET', entries, n) or ''
-  end
-  local function say(n, entry)
-    if entered[n] then waiting[entered[n]] = entry else rewritten[n] = entry end
-  end
-
-  -- join folds an event into the message of its bundle.
-  local function join(lead, id, status, fingerprint, entry)
-    local n, payload, tell = lead.number, payload_of(entry), status ~= 'resolved' and fingerprint ~= ''
-    remember(id)
-    if cleared[n] and not lead.fresh then -- a resolve took its place
-      local named = lead.record.bundle
-      lead.record, lead.fresh = new_record(lead.category, payload_of(payload_of(entry_of(n))), 'resolved', ''), true
-      lead.record.bundle = named
-    end
-    local record = lead.record
-    if tell and told_of(record, fingerprint) then
-      mark(record, fingerprint, false)
-    else
-      lead.count = lead.count + 1
-      if not add(record, payload, status, fingerprint, lead.count) then
-        joined[n] = lead
-        lead.over = lead.over + (status == 'resolved' and 1 or 0)
-      elseif not lead.sent then
-        say(n, entry_of(n) .. '\n' .. payload)
-      end
-    end
-    if tell and not lead.delayed then follow(n, record, fingerprint) end
-    if status == 'resolved' and fingerprint ~= '' then
-      local resolved, told_in = find('f:' .. fingerprint)
-      if resolved then over(resolved, told_in, fingerprint) end
-    end
-    if tell or records[n] or record.events[1].f then
-      change(n, record)
-      if record.bundle then point('b:' .. record.bundle, n) end
-    end
-    if lead.sent then edit(n, record, now) end
-  end
-
-  -- resume finds the message of a bundle that goes on from an earlier call.
-  local function resume(bundle, category)
-    if string.sub(bundle, 1, 1) ~= '@' then return end
-    local n, record = find('b:' .. bundle .. ' ' .. category)
-    if not n then return end
-    local lead = {
-      outcome = 1, bits = 0, retry_at = now, by = first, number = n, count = size(record), over = record.over or 0,
-      category = category, record = record, delayed = call('ZSCORE', delayed, n .. ' ' .. category) and true or false,
-    }
-    lead.sent, grows[n] = not lead.delayed and not waits(n), lead.delayed or nil
-    if not lead.sent then say(n, (string.gsub(entry_of(n), '\n%+[%d ]+$', ''))) end
-    if lead.count > #record.events then joined[n] = lead end
-    bundles[bundle .. ' ' .. category] = lead
-    return lead
-  end
-
-  -- hold counts an event on the last message of its category; nil where there is none.
-  local function hold(id, category, title)
-    local n, record = find('c:' .. category)
-    if not n or silent(record) then return end
-    record.held, record.held_at, record.held_title = (record.held or 0) + 1, now_text, title
-    edit(n, record, later(record))
-    remember(id)
-    return 5
-  end
-
-  function t.queue()
-    queued = queued or call('ZCARD', delayed)
-    return queued
-  end
-
-  -- delay lets an event wait for a slot, where the queue is not full.
-  local function delay(id, category, entry)
-    queued_bytes = queued_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
-    if t.queue() >= options.most or queued_bytes >= max_delayed_bytes then return 8 end
-    local n = next_number()
-    queued, queued_bytes = queued + 1, queued_bytes + #entry
-    enter(n, now_text .. ' ' .. entry)
-    left[#left + 1] = { n, category }
-    remember(id)
-    return 6, n
-  end
-
-  -- overflow is what becomes of an event that the levels of bits refuse: delayed, merged or dropped, and its number.
-  function t.overflow(bits, id, route, entry, title)
-    if options.overflow == 'delay' then return delay(id, route[1], entry) end
-    for i = first, #route do
-      if options.overflow == 'merge' and route[i] == route[3] and floor(bits / 2 ^ (i - first)) % 2 == 1 then
-        return hold(id, route[1], title) or 2
-      end
-    end
-    return 2
-  end
-
-  -- fold is what becomes of an event before any level is asked: its outcome (nil = ask), its number, whether that is
-  -- because of what was posted before, the message that it answers, and the first of its bundle.
+  -- fold asks what was told before only where that can matter.
   function t.fold(id, route, entry, bundle, status, fingerprint, title, answers)
-    local outcome, thread = before(id, status, fingerprint, entry, answers)
-    if forcing and outcome and outcome ~= 1 and outcome ~= 5 then outcome = nil end
-    if outcome == 6 then
-      local late, n = delay(id, route[1], entry)
-      return late, n, true
-    end
-    local lead = bundles[bundle .. ' ' .. route[1]] or resume(bundle, route[1])
-    if outcome then return outcome, nil, true, nil, lead end
-    if lead and lead.number then
-      join(lead, id, status, fingerprint, entry)
-      return 5, nil, false, nil, lead
-    elseif lead and lead.outcome == 5 then
-      return hold(id, route[1], title) or 2, nil, false, nil, lead
-    elseif lead then
-      return lead.outcome, nil, false, nil, lead
-    elseif options.overflow == 'delay' and not promoting and not forcing and t.queue() > 0 then
-      local late, n = delay(id, route[1], entry)
-      return late, n, false
-    end
-    return nil, nil, false, thread
+    local alone = fingerprint == '' or status == '' or status == 'firing' and not options.repeats
+    if alone and bundle == '' and answers == '' and options.overflow ~= 'delay' then return nil, nil, false end
+    return change().rest().fold(id, route, entry, bundle, status, fingerprint, title, answers)
   end
 
-  -- lead notes the first event of a bundle, which the others join, or whose fate they share.
-  function t.lead(bundle, route, outcome, bits, retry_at, by, n, entry, status, fingerprint)
-    local lead = {
-      outcome = outcome, bits = bits, retry_at = retry_at, by = by, number = n, count = 1, over = 0,
-      category = route[1], delayed = outcome == 6,
-    }
-    bundles[bundle .. ' ' .. route[1]] = lead
-    if not n then return end
-    lead.record = records[n] or new_record(route[1], payload_of(entry), status, fingerprint)
-    if string.sub(bundle, 1, 1) ~= '@' then return end
-    lead.record.bundle = bundle .. ' ' .. route[1]
-    point('b:' .. lead.record.bundle, n)
-    change(n, lead.record)
-  end
-
-  -- Of what is asked for again: whether it still waits, under a number that may have been given again since it was
-  -- listed, where this server came back older than it was; and whether it has waited too long.
-  function t.still(n, category, entry)
-    return call('ZSCORE', delayed, n .. ' ' .. category) and payload_of(call('HGET', entries, n) or '') == entry
-  end
-  function t.overdue(n)
-    local at = tonumber(string.match(call('HGET', entries, n) or '', '^%d+') or 0)
-    return now - at > options.age
-  end
-  function t.leave(n, category, entry)
-    left[#left + 1] = { n, category, true }
-    if string.find(entry, '\n', 1, true) and load(n) then forget(n) end
+  function t.overflow(...)
+    if options.overflow == 'drop' then return 2 end
+    return change().rest().overflow(...)
   end
 
   -- drop records what was dropped; what resolves something untold is no loss that a digest would tell of.
@@ -1141,164 +1276,82 @@ if options then
     local sum = record and newest_sum(drops)
     for _, drop in ipairs(record and kept or {}) do
       sum = sum + #drop[2] + record_bytes
-      call('XADD', drops, 'MAXLEN', '=', options.drops, '*', 'event', drop[2], 'category', drop[1], 'level', drop[3],
-        'used', int(drop[5]), 'limit', int(drop[6]), 'retry_us', int(drop[4]), 'sum', int(sum))
+      call('XADD', drops, 'MAXLEN', '=', int(options.drops), '*', 'event', drop[2], 'category', drop[1],
+        'level', drop[3], 'used', int(drop[5]), 'limit', int(drop[6]), 'retry_us', int(drop[4]), 'sum', int(sum))
     end
     if record then
       trim(drops, 'event', max_drop_bytes, sum, 2 * #kept)
-      call('PEXPIRE', drops, drops_ms)
+      expire(drops, drops_ms)
     end
     if noted_count == 0 then return end
-    call('HINCRBY', digest, 'noted', noted_count)
+    call('HINCRBY', digest, 'noted', int(noted_count))
     for field, n in pairs(noted) do
       local title = string.sub(field, 1, 2) == 't:'
       if call('HLEN', digest) < (title and max_titled or max_noted) or call('HEXISTS', digest, field) == 1 then
-        call('HINCRBY', digest, field, n)
+        call('HINCRBY', digest, field, int(n))
       elseif not title then
         call('HINCRBY', digest, 'd:other:warning', n)
       end
     end
     call('HSETNX', digest, 'since', now_text)
     call('HSET', digest, 'last', now_text)
-    call('PEXPIRE', digest, digest_ms)
+    expire(digest, digest_ms)
   end
 
   -- sound fails where a key that is to be written has another type.
   function t.sound()
-    if next(edits) then call('ZCARD', extras) end
+    if changes then changes.sound() end
     if #kept > 0 and options.drops > 0 then call('XLEN', drops) end
     if noted_count > 0 then call('HLEN', digest) end
     if options.digest and next(admitted) then call('ZCARD', heard_of) end
-    call('HLEN', posted)
-    aging = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', 0, 100)
+    aging = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', '0', '100')
+    if changes or aging[1] then posted_bytes = tonumber(call('HGET', posted, 'bytes') or 0) end
   end
 
-  -- erase deletes a record and the names that stand for it, and tells how many they were.
-  local grown = 0 -- by how many bytes the records did
-  local function size_of(n) return #(call('HGET', posted, n) or '') end
-  local function erase(n)
-    local text = call('HGET', posted, n)
-    local record = text and cjson.decode(text) or {}
-    local function unname(name)
-      if call('HGET', posted, name) == n then call('HDEL', posted, name) end
-    end
-    for _, event in ipairs(record.events or {}) do
-      if event.f then unname('f:' .. event.f) end
-    end
-    for fingerprint in pairs(record.members or {}) do unname('f:' .. fingerprint) end
-    unname('c:' .. (record.category or ''))
-    unname('b:' .. (record.bundle or ''))
-    grown = grown - #(text or '')
-    call('HDEL', posted, n)
-    call('ZREM', aged, n)
-    return size(record)
-  end
-
-  -- Where the records are too long together, the oldest go.
-  local function erase_oldest()
-    local bytes, names = tonumber(call('HGET', posted, 'bytes') or 0), 0
-    while bytes + grown > max_posted_bytes and names < max_members do
-      local oldest = call('ZRANGE', aged, 0, 0)[1]
-      if not oldest then break end
-      names = names + 1 + erase(oldest)
-    end
-    if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
-  end
-
-  local function store_records()
-    for n in pairs(touched) do
-      local record = records[n]
-      local text = cjson.encode(record)
-      grown = grown + #text - size_of(n)
-      call('HSET', posted, n, text)
-      call('ZADD', aged, now_text, n)
-    end
-    for name, n in pairs(renamed) do
-      if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
-    end
-    for n in pairs(cleared) do
-      grown = grown - size_of(n)
-      call('HDEL', posted, n)
-      call('ZREM', aged, n)
-      call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
-    end
-    local names = 0
-    for _, n in ipairs(aging) do
-      if names > max_members then break end -- the next call goes on
-      if not touched[n] then names = names + erase(n) end
-    end
-    erase_oldest()
-    if next(touched) then
-      call('PEXPIRE', posted, int(ceil(options.posted / 1000) + grace_ms))
-      call('PEXPIRE', aged, int(ceil(options.posted / 1000) + grace_ms))
-    end
-  end
-
-  -- finish writes down how many events a bundle has beyond those that it tells of.
   function t.finish()
-    for n, lead in pairs(joined) do
-      if not lead.sent then
-        local of_them_over = lead.over > 0 and ' ' .. int(lead.over) or ''
-        say(n, entry_of(n) .. '\n+' .. int(lead.count - #lead.record.events) .. of_them_over)
-      end
-    end
+    if changes then changes.finish() end
   end
 
   function t.store()
-    local bytes = 0
-    for n, entry in pairs(rewritten) do
-      if grows[n] then bytes = bytes + #entry - #(call('HGET', entries, n) or '') end
-      call('HSET', entries, n, entry)
-    end
-    for n, due in pairs(edits) do call('ZADD', extras, due, n) end
-    for _, item in ipairs(left) do
-      local length = #(call('HGET', entries, item[1]) or '')
-      if item[3] then
-        bytes = bytes - length
-        call('ZREM', delayed, item[1] .. ' ' .. item[2])
-        call('HDEL', entries, item[1])
-      else
-        bytes = bytes + length
-        call('ZADD', delayed, item[1], item[1] .. ' ' .. item[2])
-      end
-    end
-    if bytes ~= 0 then call('HINCRBY', entries, 'delayed', bytes) end
-    if bytes < 0 and call('ZCARD', delayed) == 0 then call('HDEL', entries, 'delayed') end
+    if changes or aging[1] then change().store(aging, posted_bytes) end
     store_drops()
-    store_records()
     if not options.digest or next(admitted) == nil then return end
     for category in pairs(admitted) do call('ZADD', heard_of, now_text, category) end
     if call('ZCARD', heard_of) > max_categories then call('ZREMRANGEBYRANK', heard_of, 0, -max_categories - 1) end
-    call('PEXPIRE', heard_of, 2 * series_ms)
+    expire(heard_of, 2 * series_ms)
   end
 
-  told = t
+  -- The rest is for what is rare.
+  told = setmetatable(t, { __index = function(_, name) return change().rest()[name] end })
 end
 
 -- restore writes down what became of an event while this server was away: it waits, with all that is known of its
 -- attempts, or it was posted, or it is dead.
-local function restore(n, route, status, fingerprint, entry, past, ended)
-  local at = now - (past.age or 0)
-  if told and status == 'resolved' and fingerprint ~= '' then told.over(fingerprint, at) end
-  if not ended then
-    waiting[#waiting + 1], waiting[#waiting + 2] = n, int(at) .. ' ' .. entry
-    places[#places + 1], places[#places + 2] = n, n
-    if told then told.shown(n, route, status, fingerprint, entry, nil, nil, int(at)) end
-    local fields = { attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name }
-    fields.sent, fields.tried = past.sent and now - past.sent, past.tried and now - past.tried
-    fields.again = past.again and '1'
-    for field, value in pairs(fields) do
-      if value then
-        waiting[#waiting + 1] = n .. ':' .. field
-        waiting[#waiting + 1] = type(value) == 'number' and int(value) or value
+local restore
+if restoring then
+  restore = function(n, route, status, fingerprint, entry, past, ended)
+    local at = now - (past.age or 0)
+    if told and status == 'resolved' and fingerprint ~= '' then told.over(fingerprint, at) end
+    if not ended then
+      waiting[#waiting + 1], waiting[#waiting + 2] = n, int(at) .. ' ' .. entry
+      places[#places + 1], places[#places + 2] = n, n
+      if told then told.shown(n, route, status, fingerprint, entry, nil, nil, int(at)) end
+      local fields = { attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name }
+      fields.sent, fields.tried = past.sent and now - past.sent, past.tried and now - past.tried
+      fields.again = past.again and '1'
+      for field, value in pairs(fields) do
+        if value then
+          waiting[#waiting + 1] = n .. ':' .. field
+          waiting[#waiting + 1] = type(value) == 'number' and int(value) or value
+        end
       end
+    elseif ended == 'failed' then
+      buried[#buried + 1] = { n, int(at) .. ' ' .. entry, past }
+    elseif told and ended == 'delivered' and status ~= 'resolved' and status ~= 'update' then
+      told.posted(n, route, fingerprint, entry, at, past)
+    elseif told and ended == 'delivered' then
+      told.heard(route)
     end
-  elseif ended == 'failed' then
-    buried[#buried + 1] = { n, int(at) .. ' ' .. entry, past }
-  elseif told and ended == 'delivered' and status ~= 'resolved' and status ~= 'update' then
-    told.posted(n, route, fingerprint, entry, at, past)
-  elseif told and ended == 'delivered' then
-    told.heard(route)
   end
 end
 
@@ -1456,13 +1509,49 @@ if promoting then
   call('ZCARD', seen)
 end
 if told then told.sound() end
-local dead_sum = buried[1] and newest_sum(dead)
+local dead_sum = buried and buried[1] and newest_sum(dead)
 if received == 0 then call('HLEN', ledger) end
 
 -- Write. The first write needs memory: where there is none, it is refused, and nothing was written yet.
-if received > 0 then call('HINCRBY', ledger, 'received', received) end
+if received > 0 then call('HINCRBY', ledger, 'received', int(received)) end
 if number then call('HSET', entries, 'seq', int(number)) end
 if number or stepped > 0 then
+  -- store_log keeps what was taken of a log. What lies below 0 are the windows that used it within 24 h: members
+  -- "keep:<longest window>:<largest limit>", score = when, negated. Entries stay as long as any of these counts them;
+  -- of what only another one counts, the newest are enough, twice its limit so that refunds leave enough.
+  local last_keep, last_largest, last_mark
+  local function store_log(level)
+    local key, members, keep, most, fresh = level.key, level.members, level.keep, 0, false
+    if keep ~= last_keep or level.largest ~= last_largest then
+      last_keep, last_largest, last_mark = keep, level.largest, 'keep:' .. int(keep) .. ':' .. int(level.largest)
+    end
+    local marks = call('ZRANGEBYSCORE', key, '-inf', '(0', 'WITHSCORES')
+    for i = 1, #marks, 2 do
+      local used = -tonumber(marks[i + 1])
+      if marks[i] == last_mark then
+        fresh = used > now - renew_us and used <= now
+      elseif used <= now - remember_us then
+        call('ZREM', key, marks[i])
+      else
+        local per, limit = string.match(marks[i], '^keep:(%d+):(%d+)$')
+        keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
+      end
+    end
+    if level.old > slack then
+      call('ZREMRANGEBYSCORE', key, 0, ago(keep))
+      if keep > level.keep then
+        local from = call('ZCOUNT', key, '-inf', '(0')
+        local over = min(call('ZCOUNT', key, 0, ago(level.keep)), call('ZCARD', key) - from - most)
+        if over > 0 then call('ZREMRANGEBYRANK', key, from, from + over - 1) end
+      end
+    end
+    if not fresh then members[#members + 1], members[#members + 2] = int(-now), last_mark end
+    for from = 1, #members, max_args do
+      call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
+    end
+    expire(key, ceil(keep / 1000) + grace_ms)
+  end
+
   for i = 1, #levels do
     local level = levels[i]
     if fair then level.keep, level.largest = max(level.keep, outer_per), max(level.largest, specs[1][first]) end
@@ -1480,10 +1569,10 @@ if number then
     call('HSET', entries, unpack(waiting, from, min(from + max_args - 1, #waiting)))
   end
   if #remembered > 0 then call('ZADD', seen, unpack(remembered)) end
-  call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
-  call('PEXPIRE', seen, int(ceil(dedupe / 1000) + grace_ms))
+  if floor(number / slack) > floor(begun / slack) then call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe)) end
+  expire(seen, ceil(dedupe / 1000) + grace_ms)
 end
-for _, letter in ipairs(buried) do
+for _, letter in ipairs(dead_sum and buried or {}) do
   local past = letter[3]
   dead_sum = dead_sum + #letter[2] + record_bytes
   call('XADD', dead, 'MAXLEN', '=', past.keep or 1, '*', 'number', letter[1], 'entry', letter[2],
@@ -1497,7 +1586,7 @@ if fairness then fairness.store() end
 -- too many.
 local function count_minute(category, outcome, total)
   local minute = int(floor(now / 60000000)) .. ':' .. string.sub(outcome, 1, 1) .. ':'
-  if call('HINCRBY', minutes, minute .. category, total) ~= total then return end
+  if call('HINCRBY', minutes, minute .. category, int(total)) ~= total then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, series_ms) end
   if fields > max_minutes and category ~= 'other' then
@@ -1513,7 +1602,7 @@ for i = 1, #routes do
     if total then
       count_minute(route[1], name, total)
       local field = route[1] .. ':' .. name
-      if call('HINCRBY', series, field, total) == total then
+      if call('HINCRBY', series, field, int(total)) == total then
         local sibling = route[1] .. (name == 'admitted' and ':dropped' or ':admitted')
         if call('HSETNX', series, sibling, 0) == 1 then
           call('PEXPIRE', series, series_ms)
@@ -1528,11 +1617,11 @@ for i = 1, #routes do
   end
   admitted, dropped = admitted + (route.admitted or 0), dropped + (route.dropped or 0)
 end
-if admitted > 0 then call('HINCRBY', ledger, 'admitted', admitted) end
-if dropped > 0 then call('HINCRBY', ledger, 'dropped', dropped) end
-if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', duplicates) end
-if merged_total > 0 then call('HINCRBY', ledger, 'merged', merged_total) end
-if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', delayed_total) end
+if admitted > 0 then call('HINCRBY', ledger, 'admitted', int(admitted)) end
+if dropped > 0 then call('HINCRBY', ledger, 'dropped', int(dropped)) end
+if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicates)) end
+if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
+if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
 if superseded > 0 then call('HINCRBY', ledger, 'superseded', superseded) end
 if forced_total > 0 then call('HINCRBY', ledger, 'forced', forced_total) end
 if restoring then
