@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/lua/memstore"
+	"slackrelay/lua/redistest"
 	"slackrelay/outbox"
 	"slackrelay/ratelimit"
 )
@@ -57,12 +59,9 @@ func (d redisData) keys(tb testing.TB) []string {
 
 func (d redisData) all(tb testing.TB) any {
 	tb.Helper()
-	all := map[string]string{}
-	for _, key := range d.keys(tb) {
-		if !strings.Contains(key, ":lease:") {
-			all[key] = d.client.Dump(tb.Context(), key).Val()
-		}
-	}
+	all, err := redistest.Dump(tb.Context(), d.client, "*")
+	require.NoError(tb, err)
+	maps.DeleteFunc(all, func(key, _ string) bool { return strings.Contains(key, ":lease:") })
 	return all
 }
 

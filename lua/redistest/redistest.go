@@ -171,14 +171,41 @@ func Dump(ctx context.Context, client *redis.Client, pattern string) (map[string
 	all := map[string]string{}
 	keys := client.Scan(ctx, 0, pattern, 1000).Iterator()
 	for keys.Next(ctx) {
-		dump, err := client.Dump(ctx, keys.Val()).Result()
+		value, err := valueOf(ctx, client, keys.Val())
 		if err != nil {
 			return nil, fmt.Errorf("dump %s: %w", keys.Val(), err)
 		}
-		all[keys.Val()] = dump
+		all[keys.Val()] = value
 	}
 	if err := keys.Err(); err != nil {
 		return nil, fmt.Errorf("scan %s: %w", pattern, err)
 	}
 	return all, nil
+}
+
+// valueOf is all that a key holds. Redis's own DUMP will not do: the order of a hash's fields changes while it is read.
+func valueOf(ctx context.Context, client *redis.Client, key string) (string, error) {
+	kind, err := client.Type(ctx, key).Result()
+	if err != nil {
+		return "", fmt.Errorf("type: %w", err)
+	}
+	var value any
+	switch kind {
+	case "hash":
+		value, err = client.HGetAll(ctx, key).Result()
+	case "zset":
+		value, err = client.ZRangeWithScores(ctx, key, 0, -1).Result()
+	case "stream":
+		value, err = client.XRange(ctx, key, "-", "+").Result()
+	case "list":
+		value, err = client.LRange(ctx, key, 0, -1).Result()
+	case "set":
+		value, err = client.SMembersMap(ctx, key).Result()
+	default:
+		value, err = client.Get(ctx, key).Result()
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", kind, err)
+	}
+	return fmt.Sprint(kind, " ", value), nil
 }
