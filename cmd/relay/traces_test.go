@@ -220,6 +220,6 @@ func TestTracesFollowNoRedirect(t *testing.T) {
 	relay.settled(t, "default", 10*time.Second)
 	require.Equal(t, 0, relay.stop())
 	require.Empty(t, elsewhere.all)
-	require.Contains(t, relay.output.String(), "is not followed: set otlp_endpoint")
+	require.Contains(t, relay.output.String(), "does not follow; set otlp_endpoint")
 	require.NotContains(t, relay.output.String(), "hunter2")
 }
