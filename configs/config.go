@@ -204,9 +204,6 @@ type Channel struct {
 	// OnRedisDown says what happens while Redis is away: local = this replica's share of the limits, closed =
 	// webhooks answer 503 and senders retry, open = everything is admitted (local).
 	OnRedisDown string `yaml:"on_redis_down" split_words:"true"`
-	// Engine is script or multi: multi decides by counters without a script, with fixed-window and per-second
-	// levels only; it needs on_redis_down: closed (script).
-	Engine string `yaml:"engine" split_words:"true"`
 	// LimitGroup names a group of channels that share the channel level; empty = the channel by itself (empty).
 	LimitGroup string `yaml:"limit_group" split_words:"true"`
 	// IngressToken is the bearer token that senders must present (empty).

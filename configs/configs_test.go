@@ -148,7 +148,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 		"global_limit": "33", "category_limit": "3", "window": "3m", "global_window": "3m", "category_window": "3m", "pace": "3s", "burst": "9",
 		"on_redis_down": "closed", "listen": "127.0.0.1:3", "ops_listen": "127.0.0.1:4", "redis_url": "redis://x", "slack_api_url": "http://x",
 		"slack_webhook_url": "http://x/y", "redis_addrs": "h:1", "redis_cluster": "true", "redis_tls": "true", "redis_timeout": "3s",
-		"redis_wait_replicas": "2", "replicas": "5", "engine": "multi", "slack_settle": "3s", "slack_posts_per_minute": "3",
+		"redis_wait_replicas": "2", "replicas": "5", "slack_settle": "3s", "slack_posts_per_minute": "3",
 		"slack_edits_per_minute": "3", "slack_lookups_per_minute": "3", "operations_webhook_url": "http://x/y", "dead_letters": "3",
 		"ttl": "3m", "overflow": "delay", "max_delayed": "3", "max_delay": "3m", "bundle": "webhook", "resolves": "edit", "repeats": "merge",
 		"remember_posted": "3h", "digest": "false", "digest_interval": "3m", "digest_minimum": "3", "drop_record": "3", "on_unknown": "drop",
@@ -174,9 +174,6 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 			}
 			if slices.Contains(byToken, name) {
 				more = append(slices.Clone(more), "RELAY_SLACK_TOKEN=x", "RELAY_CHANNEL_DEFAULT_SLACK_CHANNEL=C")
-			}
-			if name == "engine" {
-				more = append(slices.Clone(more), prefix+"ON_REDIS_DOWN=closed")
 			}
 			before := good(t, "", more...)
 			value, ok := values[name]

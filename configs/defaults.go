@@ -73,7 +73,6 @@ func DefaultChannel(name string) Channel {
 
 		RememberPosted: ratelimit.DefaultPostedFor,
 
-		Engine:      "script",
 		Auth:        []Credential{},
 		AllowFrom:   []string{},
 		OnDrop:      []OnDrop{},

@@ -69,21 +69,14 @@ func (c Channel) validateDelivery(v *validator) {
 	c.validateFallback(v)
 }
 
-// validateNeeds finds what the engine or the destination of the channel cannot do.
+// validateNeeds finds what the destination of the channel cannot do.
 func (c Channel) validateNeeds(v *validator) {
 	for name, wants := range map[string]bool{
 		"overflow": c.Overflow == "merge", "resolves": c.Resolves != "post", "repeats": c.Repeats == "merge",
 	} {
-		switch {
-		case !wants:
-		case c.Multi():
-			v.fault(name, "needs engine: script")
-		case c.SlackWebhookURL != "":
+		if wants && c.SlackWebhookURL != "" {
 			v.fault(name, "needs the bot token: an incoming webhook does not tell which message it posted; set slack_channel instead")
 		}
-	}
-	if c.Multi() && (c.Overflow == "delay" || c.Bundle != "off") {
-		v.fault("overflow", "delay and bundle need engine: script")
 	}
 }
 

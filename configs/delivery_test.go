@@ -46,7 +46,7 @@ channels:
      fallback_slack_channel: C0F, fallback_webhook_url: "http://hooks/y"}
   - {name: b, bundle: always, on_unknown: maybe, drop_record: -1, remember_posted: 1s, digest_interval: 1ms, overflow: delay, max_delayed: 0,
      mentions: [{severity: bad, who: me}], unknown: [{severity: warn, do: think}], template_text: "{{range 1000000}}x{{end}}"}
-  - {name: c, engine: multi, on_redis_down: closed, bundle: webhook, resolves: reply, fallback_webhook_url: nonsense}
+  - {name: c, bundle: webhook, resolves: reply, fallback_webhook_url: nonsense}
 `, nil,
 		"channels[0] (a).ttl is -1s", "channels[0] (a).resolves needs the bot token", "channels[0] (a).repeats needs the bot token",
 		"channels[0] (a).overflow needs the bot token", "channels[0] (a).digest_minimum is 0; it must be between 1",
@@ -55,7 +55,6 @@ channels:
 		"channels[1] (b).remember_posted is 1s", "channels[1] (b).digest_interval is 1ms", "channels[1] (b).max_delayed is 0",
 		`channels[1] (b).mentions[0].severity is "bad"`, `channels[1] (b).mentions[0].who is "me"`, `channels[1] (b).unknown[0].severity is "warn"`,
 		`channels[1] (b).unknown[0].do is "think"`, "channels[1] (b).template_title or template_text cannot be used: template text: the number 1000000",
-		"channels[2] (c).resolves needs engine: script", "channels[2] (c).overflow delay and bundle need engine: script",
 		"channels[2] (c).fallback_webhook_url must be an http or https URL",
 		"operations_slack_channel needs slack_token", "slack_settle is 1h0m0s", "slack_posts_per_minute is -1", "dead_letters is 0")
 }

@@ -32,6 +32,9 @@ func readEnvironment(cfg *Config) []error {
 	for i := range cfg.Channels {
 		own := cfg.Channels[i].prefix()
 		faults = append(faults, process(strings.TrimSuffix(own, "_"), &cfg.Channels[i])...)
+		if isVariable(own)(removedEngine) {
+			faults = append(faults, engineFault(variable(own)(removedEngine)))
+		}
 		faults = append(faults, readSecretFiles(cfg.Channels[i].secrets(), variable(own), isVariable(own))...)
 	}
 	return faults
@@ -124,6 +127,7 @@ func unknownVariables(cfg Config) []string {
 		for _, key := range plainKeysOf(&c) {
 			known = append(known, c.prefix()+strings.ToUpper(key))
 		}
+		known = append(known, c.prefix()+strings.ToUpper(removedEngine)) // it is a fault already
 	}
 	var unknown []string
 	for _, name := range variables() {

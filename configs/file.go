@@ -94,6 +94,10 @@ func decode(settings map[string]any, target any, where string) []error {
 	}
 	known := keysOf(target)
 	for _, key := range meta.Unused {
+		if _, ok := target.(*Channel); ok && key == removedEngine {
+			faults = append(faults, engineFault(where+key))
+			continue
+		}
 		last, own := key, known
 		if i := strings.LastIndexByte(key, '.'); i >= 0 {
 			if nested := nestedKeys(target, key[:i]); nested != nil {

@@ -16,8 +16,7 @@ import (
 type Level struct {
 	// Name is channel, category, sender, or the name of a label; an event without the label is not limited by it.
 	Name string `yaml:"name"`
-	// Strategy is sliding-log, sliding-buckets, fixed-window, sliding-counter, gcra, gate or backlog; on the engine
-	// multi fixed-window or per-second (sliding-log, or fixed-window on the engine multi).
+	// Strategy is sliding-log, sliding-buckets, fixed-window, sliding-counter, gcra, gate or backlog (sliding-log).
 	Strategy string `yaml:"strategy"`
 	// Windows must all pass.
 	Windows []Window `yaml:"windows"`
@@ -65,12 +64,6 @@ type Headroom struct {
 	Share    float64 `yaml:"share"`
 }
 
-// engineMulti decides without scripts.
-const engineMulti = "multi"
-
-// Multi tells whether the channel is decided by the engine without scripts.
-func (c Channel) Multi() bool { return c.Engine == engineMulti }
-
 // Tiers are the levels of the channel, outermost first: channel, category, and the others in their order.
 func (c Channel) Tiers() []ratelimit.Tier {
 	tiers := []ratelimit.Tier{
@@ -85,11 +78,6 @@ func (c Channel) Tiers() []ratelimit.Tier {
 			continue
 		}
 		tiers[i] = tier
-	}
-	for i := range tiers {
-		if c.Multi() && tiers[i].Strategy.Kind == "" {
-			tiers[i].Strategy.Kind = ratelimit.FixedWindow
-		}
 	}
 	return tiers
 }
@@ -123,12 +111,19 @@ var severities = []events.Severity{events.Critical, events.Error, events.Warning
 
 var strategies = []string{
 	"", string(ratelimit.SlidingLog), string(ratelimit.SlidingBuckets), string(ratelimit.FixedWindow), string(ratelimit.SlidingCounter),
-	string(ratelimit.GCRA), string(ratelimit.Gate), string(ratelimit.Backlog), string(ratelimit.PerSecond),
+	string(ratelimit.GCRA), string(ratelimit.Gate), string(ratelimit.Backlog),
 }
+
+// perSecond was a strategy of the removed engine multi.
+const perSecond = "per-second"
 
 func (l Level) validate(v *validator) {
 	if !levelName.MatchString(l.Name) {
 		v.fault("name", "is %q; it must be channel, category, sender, or the name of a label", l.Name)
+	}
+	if l.Strategy == perSecond {
+		v.fault("strategy", "is %q, which was removed with the setting engine; use sliding-log with a window of 1s", perSecond)
+		return
 	}
 	if !slices.Contains(strategies, l.Strategy) {
 		v.fault("strategy", "is %q, which is unknown%s", l.Strategy, didYouMean(l.Strategy, strategies[1:]))
@@ -182,28 +177,7 @@ func (l Level) validateOptions(v *validator) {
 	}
 }
 
-// validateEngine refuses what the engine cannot do.
-func (c Channel) validateEngine(v *validator) {
-	v.oneOf("engine", c.Engine, "script", engineMulti)
-	for _, tier := range c.Tiers() {
-		kind := tier.Strategy.Kind
-		switch {
-		case !c.Multi() && kind == ratelimit.PerSecond:
-			v.fault("engine", "must be multi: the level %s has the strategy per-second", tier.Name)
-		case c.Multi() && (kind != ratelimit.FixedWindow && kind != ratelimit.PerSecond || tier.Shadow || tier.Strategy.Anchor == ratelimit.Aligned):
-			v.fault("engine", "multi knows fixed-window (anchor first) and per-second only, without shadow; mend the level %s", tier.Name)
-		}
-	}
-	if c.Multi() && c.OnRedisDown != string(ratelimit.PolicyClosed) {
-		v.fault("on_redis_down", "must be closed with engine: multi")
-	}
-	if c.Multi() && (c.FirstNotice.Mode != "off" || len(c.Reserves)+len(c.Headroom) > 0) {
-		v.fault("engine", "multi knows no first_notice, reserves or headroom")
-	}
-}
-
 func (c Channel) validateLevels(v *validator) {
-	c.validateEngine(v)
 	names := map[string]bool{}
 	for i, level := range c.Levels {
 		in := &validator{where: fmt.Sprintf("%slevels[%d] (%s).", v.where, i, level.Name)}

@@ -106,19 +106,18 @@ func TestRedisTopologies(t *testing.T) {
 	bad(t, "redis_addrs: [nonsense]\nredis_cluster: true\nredis_master_name: m\n", nil, "redis_addrs[0] is", "redis_master_name and redis_cluster are both set", "channels is missing")
 }
 
-func TestTheEngineMulti(t *testing.T) {
-	cfg := good(t, `
-channels:
-  - {name: a, engine: multi, on_redis_down: closed, levels: [{name: sender, strategy: per-second, windows: [{limit: 3, per: 1s}]}]}
-`)
-	require.True(t, cfg.Channels[0].Multi())
-	for i, kind := range []ratelimit.StrategyKind{ratelimit.FixedWindow, ratelimit.FixedWindow, ratelimit.PerSecond} {
-		require.Equal(t, kind, cfg.Channels[0].Tiers()[i].Strategy.Kind)
+// A configuration of an earlier version is refused with what to do about it, whatever the value was.
+func TestEngineWasRemoved(t *testing.T) {
+	const remedy = "was removed: every channel decides with scripts, as with engine: script; delete it. " +
+		"Levels that engine: multi counted with fixed-window by default need strategy: fixed-window now, else they use sliding-log"
+	for _, value := range []string{"script", "multi"} {
+		t.Run(value, func(t *testing.T) {
+			bad(t, "channels: [{name: a, engine: "+value+"}]", nil, "relay.yaml: channels[0].engine "+remedy)
+			bad(t, "channels: [{name: a-b}]", []string{"RELAY_CHANNEL_A_B_ENGINE=" + value}, "RELAY_CHANNEL_A_B_ENGINE "+remedy)
+		})
 	}
-	bad(t, "channels: [{name: a, engine: multi, first_notice: {mode: auto}, levels: [{name: x, strategy: gate, windows: [{limit: 1, per: 1s}]}]}]", nil,
-		"channels[0] (a).engine multi knows fixed-window (anchor first) and per-second only, without shadow; mend the level x",
-		"channels[0] (a).on_redis_down must be closed with engine: multi", "channels[0] (a).engine multi knows no first_notice",
-		"channels[0] (a).first_notice and reserves need the strategy sliding-log", "channels[0] (a).first_notice and reserves need the strategy sliding-log")
 	bad(t, "channels: [{name: a, levels: [{name: x, strategy: per-second, windows: [{limit: 1, per: 1s}]}]}]", nil,
-		"channels[0] (a).engine must be multi: the level x has the strategy per-second")
+		`channels[0] (a).levels[0] (x).strategy is "per-second", which was removed with the setting engine; use sliding-log with a window of 1s`)
+	_, err := configs.DefaultChannel("a").Vary("engine=multi")
+	require.ErrorContains(t, err, "engine was removed")
 }

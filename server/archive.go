@@ -11,7 +11,6 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
 )
 
 // defaultPage is how many records are listed where nobody says.
@@ -149,8 +148,6 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request, send func(ctx co
 	switch {
 	case errors.Is(err, pipeline.ErrNotKept):
 		return notKept(r)
-	case errors.Is(err, ratelimit.ErrNotForced):
-		return errorf(events.BadField, "force is not supported by the limiter of channel %q (engine: multi); send it again without force", r.PathValue("channel"))
 	case err != nil:
 		return err
 	}

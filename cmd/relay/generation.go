@@ -27,7 +27,7 @@ type generation struct {
 	couriers []*pipeline.Courier
 	canary   *pipeline.Canary // nil = none
 	status   *pipeline.Status
-	levels   []ratelimit.Level // of all channels but those that are decided without scripts
+	levels   []ratelimit.Level // of all channels
 }
 
 func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -46,12 +46,9 @@ func (r *relay) newGeneration(cfg configs.Config) (*generation, error) {
 	if canary != nil {
 		channels = append(channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
-	limiter := r.engines.byChannel(cfg)
-	apart, _ := limiter.(ratelimit.ByChannel)
+	limiter := r.engines.limiter
 	for _, ch := range channels {
-		if apart.Engines[ch.Name] == nil {
-			g.levels = append(g.levels, ch.AllLevels()...)
-		}
+		g.levels = append(g.levels, ch.AllLevels()...)
 	}
 	g.status = pipeline.NewStatus(limiter, channels, r.engines.outages, r.engines.boxes[0])
 	posts, edits, lookups := cfg.PerMinute()

@@ -69,26 +69,6 @@ func TestAnUnsuitableRedisIsRefusedAtTheStart(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-// A channel on the engine without scripts goes the same way to Slack.
-func TestTheEngineMulti(t *testing.T) {
-	t.Parallel()
-	for name, redis := range map[string]string{"redis": redistest.Start(t).URL, "memory": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			slack := startSlack(t)
-			relay := startRelay(t, fast(redis, slack, "RELAY_CHANNEL_ALERTS_ENGINE=multi", "RELAY_CHANNEL_ALERTS_ON_REDIS_DOWN=closed",
-				"RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=2")...)
-			receipt := relay.take(t, "alerts", []event{{ID: "1", Title: "a"}, {ID: "1", Title: "a"}, {ID: "2", Title: "b"}, {ID: "3", Title: "c"}})
-			require.Equal(t, []int{2, 1, 1}, []int{receipt.Admitted, receipt.Duplicate, receipt.Dropped})
-			status := relay.settled(t, "alerts", 10*time.Second)
-			require.Len(t, slack.Posts(), 2)
-			require.Equal(t, int64(4), status.Ledger.Received)
-			require.Zero(t, status.Ledger.Imbalance())
-			require.Equal(t, int64(2), status.Categories[0].Used)
-		})
-	}
-}
-
 // A webhook of Alertmanager with 20 alerts takes one call of the limiter.
 func TestTwentyAlertsTakeOneCall(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -97,12 +96,8 @@ func (r *relay) status() *pipeline.Status { return r.current.Load().status }
 // is away; or in memory alone.
 type engines struct {
 	limiter ratelimit.Limiter
-	multi   func() ratelimit.Limiter // makes one that decides without scripts, for a single channel
 	boxes   []box
 	outages pipeline.Outages
-
-	mu    sync.Mutex
-	apart map[string]ratelimit.Limiter // those of the channels that are decided without scripts, by name
 }
 
 // box is an outbox, with the budgets that are kept beside it.
@@ -113,7 +108,6 @@ type box interface {
 
 func (r *relay) openEngines(cfg configs.Config, around surroundings) error {
 	opts := outbox.Options{Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
-	r.engines.apart = map[string]ratelimit.Limiter{}
 	redisOptions, err := cfg.Redis()
 	if err != nil {
 		return err
@@ -139,9 +133,6 @@ func (r *relay) inMemory(cfg configs.Config, opts outbox.Options, speed float64)
 	store := memstore.New(memstore.Options{Speed: speed})
 	r.silencer = silence.New(silence.Options{Store: silence.NewMemory(nil), Logger: r.log})
 	r.engines.limiter, r.engines.boxes = ratelimit.NewMemory(store, cfg.Dedupe), []box{outbox.NewMemory(store, opts)}
-	r.engines.multi = func() ratelimit.Limiter {
-		return ratelimit.NewMultiMemory(store, ratelimit.MultiOptions{Dedupe: cfg.Dedupe})
-	}
 }
 
 func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts outbox.Options) {
@@ -165,31 +156,6 @@ func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts outbox.Option
 		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Logger: r.log,
 	})
 	r.engines.limiter, r.engines.boxes, r.engines.outages = r.shared, []box{outbox.NewRedis(client, opts), unsent.box}, r.shared
-	r.engines.multi = func() ratelimit.Limiter {
-		return ratelimit.NewMulti(client, ratelimit.MultiOptions{Dedupe: cfg.Dedupe})
-	}
-}
-
-// byChannel sends the channels that are decided without scripts to an engine of their own, which stays theirs.
-func (e *engines) byChannel(cfg configs.Config) ratelimit.Limiter {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	apart := map[string]ratelimit.Limiter{}
-	for _, ch := range cfg.Channels {
-		if !ch.Multi() {
-			continue
-		}
-		for _, name := range []string{ch.Name, pipeline.TestLaneOf(ch.Name)} {
-			if e.apart[name] == nil {
-				e.apart[name] = e.multi()
-			}
-			apart[name] = e.apart[name]
-		}
-	}
-	if len(apart) == 0 {
-		return e.limiter
-	}
-	return ratelimit.ByChannel{Limiter: e.limiter, Engines: apart}
 }
 
 // unsent gives back what the fallback queued in memory, in the limiter's words.
