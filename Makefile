@@ -35,7 +35,7 @@ soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKill|TestOutagePolicies|TestWhatIsUnsent|TestChaos' -v ./cmd/relay
 	SOAK=1 $(GO) test -count=1 -timeout 10m -run TestSendersCannotHurtOtherChannels -v ./cmd/relay
 	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./outbox
-	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestAgainstTheOracle|TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit
+	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestAgainstTheOracle|TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit ./ratelimit/multi
 	$(MAKE) fuzz FUZZTIME=2m
 	for source in events/testdata/*/; do SOAK_SOURCE=$$(basename $$source) $(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 2m -fuzzminimizetime 1x ./events || exit 1; done
 

@@ -98,18 +98,6 @@ func (l *Level) check() error {
 	return l.Strategy.check()
 }
 
-// checkScripted refuses what only the engine multi knows.
-func checkScripted(requests []Request) error {
-	for i := range requests {
-		for l := range requests[i].Levels {
-			if requests[i].Levels[l].Strategy.kind() == PerSecond {
-				return fmt.Errorf("%w: request %d: the strategy per-second is of the engine multi only", ErrRequest, i)
-			}
-		}
-	}
-	return nil
-}
-
 func (r *Request) units() int64 { return max(r.N, 1) }
 
 func longest(windows []Window) time.Duration {

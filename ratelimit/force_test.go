@@ -106,8 +106,6 @@ func TestForcedPassesTheCache(t *testing.T) {
 	mixed[1].Forced = true
 	_, err := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0).Admit(t.Context(), scope, mixed)
 	require.ErrorIs(t, err, ratelimit.ErrRequest)
-	_, err = ratelimit.NewMultiMemory(memstore.New(memstore.Options{}), ratelimit.MultiOptions{}).Admit(t.Context(), scope, mixed[1:])
-	require.ErrorIs(t, err, ratelimit.ErrNotForced)
 }
 
 // While Redis is away nothing is forced: nobody could say that it was.

@@ -17,7 +17,6 @@ type world struct {
 	refunds    bool
 	retry      bool // a drop's retry time is exact
 	shadow     bool
-	multi      bool // on the engine multi: time goes by in milliseconds
 }
 
 // The worlds, one for each strategy, and what else has rules of its own.
@@ -66,15 +65,12 @@ type history struct {
 }
 
 func newHistory(rt *rapid.T, w world, group string, clock interface{ now() time.Time }) *history {
-	h := &history{world: w, o: &oracle{now: clock.now().UnixMicro(), beginsOnTries: w.multi}, scope: ratelimit.Scope{Group: group, Channel: "ch"}}
+	h := &history{world: w, o: &oracle{now: clock.now().UnixMicro()}, scope: ratelimit.Scope{Group: group, Channel: "ch"}}
 	tier := func(name string, most int64) ratelimit.Tier {
 		tier := ratelimit.Tier{Name: name, Strategy: rapid.SampledFrom(w.strategies).Draw(rt, name+" strategy")}
 		lengths := []int64{1, 2, 3, 4}
 		for i := range rapid.IntRange(1, 2).Draw(rt, name+" windows") {
 			if i > 0 && tier.Strategy.Kind == ratelimit.Backlog {
-				break
-			}
-			if tier.Strategy.Kind == ratelimit.PerSecond && i > 0 {
 				break
 			}
 			per := lengths[rapid.IntRange(0, len(lengths)-1-i).Draw(rt, name+" length")]
@@ -83,9 +79,6 @@ func newHistory(rt *rapid.T, w world, group string, clock interface{ now() time.
 				if per == int64(tier.Windows[0].Per/(500*time.Millisecond)) {
 					break
 				}
-			}
-			if tier.Strategy.Kind == ratelimit.PerSecond {
-				per = 2
 			}
 			tier.Windows = append(tier.Windows, ratelimit.Window{
 				Limit: rapid.Int64Range(0, most).Draw(rt, name+" limit"), Per: time.Duration(per) * 500 * time.Millisecond,
@@ -163,9 +156,6 @@ func (h *history) advance(rt *rapid.T, b bundle) {
 		0, 0, time.Microsecond, 137 * time.Millisecond, 500 * time.Millisecond, 499_999 * time.Microsecond,
 		time.Second, 30 * time.Minute,
 	}).Draw(rt, "pause")
-	if h.multi {
-		pause = pause.Truncate(time.Millisecond)
-	}
 	b.advance(pause)
 	h.o.now += pause.Microseconds()
 }
@@ -210,10 +200,6 @@ func (h *history) checkRetry(rt *rapid.T, r ratelimit.Request, d ratelimit.Decis
 	}
 	at := h.o.now + d.RetryAfter.Microseconds()
 	require.True(rt, h.o.fits(r, at), "it fits at the retry time")
-	if h.multi { // a counter ends at a whole millisecond
-		require.False(rt, h.o.fits(r, at-1000), "and not a millisecond before")
-		return 1
-	}
 	require.False(rt, h.o.fits(r, at-1), "and not a microsecond before")
 	return 1
 }
@@ -265,7 +251,7 @@ func (h *history) leave(rt *rapid.T, b bundle) {
 }
 
 func (h *history) resetOne(rt *rapid.T, b bundle) {
-	if h.world.fairness || h.strategies[0].Kind == ratelimit.Backlog || h.strategies[0].Kind == ratelimit.PerSecond {
+	if h.world.fairness || h.strategies[0].Kind == ratelimit.Backlog {
 		return
 	}
 	level := h.inner.Of(h.scope, "a")

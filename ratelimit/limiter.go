@@ -8,8 +8,8 @@
 // outbox if and only if it was paid for, or a person forced it past the limits, which [Ledger.Forced] counts
 // ([Request.Forced]). docs/strategies.md compares the other strategies.
 //
-// There are three engines behind [Limiter]: [Redis], [Multi] for servers without scripting, and [Memory] for
-// a single process without Redis, which is not durable. [Shared] puts in front of Redis what a storm and an
+// There are two engines behind [Limiter]: [Redis], and [Memory] for a single process without Redis, which is not
+// durable. (Package multi, for servers without scripting, decides by limits only.) [Shared] puts in front of Redis what a storm and an
 // outage need: a cache of what is closed, coalescing of concurrent calls, and a policy for when Redis is away.
 package ratelimit
 
@@ -233,9 +233,6 @@ type Limiter interface {
 
 // ErrUnavailable wraps every transport error: it is unknown whether the call was committed.
 var ErrUnavailable = errors.New("limiter unavailable")
-
-// ErrNotForced is of an engine that admits nothing past the limits.
-var ErrNotForced = errors.New("the engine multi cannot force events past the limits")
 
 // errNotSent marks an [ErrUnavailable] of a call that certainly was not carried out.
 var errNotSent = errors.New("not carried out")

@@ -24,10 +24,6 @@ type oracle struct {
 	admitted []admission
 	attempts []attempt
 	refunds  int
-	// tried is every request, with its units where it was admitted: on the engine multi, windows begin with the
-	// first attempt.
-	tried         []admission
-	beginsOnTries bool
 }
 
 type admission struct {
@@ -95,9 +91,6 @@ func (o *oracle) left(level ratelimit.Level, w ratelimit.Window, at int64) int64
 		return o.tokens(level.Key, w, level.Strategy.Burst, at)
 	case ratelimit.Gate:
 		return o.tokens(level.Key, w, 1, at)
-	case ratelimit.PerSecond:
-		start := at / 1e6 * 1e6
-		return w.Limit - o.between(level.Key, start, start+1e6)
 	case ratelimit.Backlog:
 		waiting := int64(0)
 		for _, a := range o.of(level.Key) {
@@ -118,20 +111,16 @@ func (o *oracle) inFixedWindow(level ratelimit.Level, per, at int64) int64 {
 		start := (at+phase)/per*per - phase
 		return o.between(level.Key, start, start+per)
 	}
-	all := o.admitted
-	if o.beginsOnTries {
-		all = o.tried
-	}
 	var w fixed
-	for i, a := range all {
-		for _, r := range refundsAt(all, i) {
+	for i, a := range o.admitted {
+		for _, r := range refundsAt(o.admitted, i) {
 			w.refund(r, per, slices.Contains(r.keys, level.Key))
 		}
 		if slices.Contains(a.keys, level.Key) {
-			w.take(a, per, !o.beginsOnTries)
+			w.take(a, per)
 		}
 	}
-	for _, r := range refundsAt(all, len(all)) {
+	for _, r := range refundsAt(o.admitted, len(o.admitted)) {
 		w.refund(r, per, slices.Contains(r.keys, level.Key))
 	}
 	if !w.runs || at >= w.start+per {
@@ -157,8 +146,8 @@ type fixed struct {
 	start, n, first int64
 }
 
-func (w *fixed) take(a admission, per int64, emptied bool) {
-	if !w.runs || a.at >= w.start+per || emptied && w.n == 0 {
+func (w *fixed) take(a admission, per int64) {
+	if !w.runs || a.at >= w.start+per || w.n == 0 {
 		*w = fixed{runs: true, start: a.at}
 	}
 	w.n += a.units
@@ -263,19 +252,6 @@ func (o *oracle) held(r ratelimit.Request, at int64) int64 {
 }
 
 func (o *oracle) decide(r ratelimit.Request) ratelimit.Outcome {
-	outcome := o.outcome(r)
-	try := admission{at: o.now}
-	for _, level := range r.Levels {
-		try.keys = append(try.keys, level.Key)
-	}
-	if outcome == ratelimit.Admitted {
-		try.units = r.N
-	}
-	o.tried = append(o.tried, try)
-	return outcome
-}
-
-func (o *oracle) outcome(r ratelimit.Request) ratelimit.Outcome {
 	for _, a := range o.admitted {
 		if a.id == r.ID && a.at > o.now-time.Hour.Microseconds() {
 			return ratelimit.Duplicate
@@ -318,12 +294,10 @@ func (o *oracle) refund(id string) {
 }
 
 func (o *oracle) reset(key string) {
-	for _, all := range [][]admission{o.admitted, o.tried} {
-		for i := range all {
-			for k := range all[i].keys {
-				if all[i].keys[k] == key {
-					all[i].keys[k] = ""
-				}
+	for i := range o.admitted {
+		for k := range o.admitted[i].keys {
+			if o.admitted[i].keys[k] == key {
+				o.admitted[i].keys[k] = ""
 			}
 		}
 	}
@@ -341,12 +315,6 @@ func decisions(t *testing.T, standard int) int {
 
 func TestAgainstTheOracle(t *testing.T) {
 	t.Parallel()
-	onEveryWorld(t, engines, worlds)
-}
-
-// onEveryWorld compares every engine with the oracle in every world.
-func onEveryWorld(t *testing.T, engines map[string]func(tb testing.TB) bundle, worlds map[string]world) {
-	t.Helper()
 	for name, engine := range engines {
 		standard := 1_500
 		if name == "memory" {

@@ -85,9 +85,6 @@ func (r *Redis) decide(ctx context.Context, m mode, scope Scope, requests []Requ
 	if err := check(requests); err != nil {
 		return answer{}, err
 	}
-	if err := checkScripted(requests); err != nil {
-		return answer{}, err
-	}
 	return r.call(ctx, newPlan(m, requests), scope, requests, fold{})
 }
 

@@ -18,7 +18,6 @@ const (
 	GCRA           StrategyKind = "gcra"            // token bucket: L + burst - 1
 	Gate           StrategyKind = "gate"            // one per W/L, no bursts at all
 	Backlog        StrategyKind = "backlog"         // admits while fewer than L entries wait in the outbox
-	PerSecond      StrategyKind = "per-second"      // a count for each second; on the engine Multi only
 )
 
 // Anchor says where fixed windows begin.
@@ -71,7 +70,7 @@ func (s Strategy) tag() string {
 // check finds options that make no sense.
 func (s Strategy) check() error {
 	switch s.kind() {
-	case SlidingLog, SlidingCounter, Gate, PerSecond:
+	case SlidingLog, SlidingCounter, Gate:
 	case SlidingBuckets:
 		if s.Bucket < 0 {
 			return fmt.Errorf("a bucket of %s is too short", s.Bucket)

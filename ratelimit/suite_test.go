@@ -466,3 +466,9 @@ func TestManyGoroutinesAdmitExactlyTheLimit(t *testing.T) {
 		})
 	}
 }
+
+// with is a request for so many units.
+func with(r ratelimit.Request, units int64) ratelimit.Request {
+	r.N = units
+	return r
+}

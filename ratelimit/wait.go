@@ -15,8 +15,15 @@ type Usage struct {
 	RetryAfter time.Duration // until one more unit fits the level; 0 = now, negative = never
 }
 
+// Decider is the part of a [Limiter] that decides: what [UsageOf], [Wait] and [Do] need. The limiter of package multi
+// is one too.
+type Decider interface {
+	Admit(ctx context.Context, scope Scope, requests []Request) ([]Decision, error)
+	Peek(ctx context.Context, scope Scope, requests []Request) ([]Decision, error)
+}
+
 // UsageOf reads how full levels are, window by window, in calls of at most [MaxBatch]. It spends nothing.
-func UsageOf(ctx context.Context, l Limiter, scope Scope, levels []Level) ([]Usage, error) {
+func UsageOf(ctx context.Context, l Decider, scope Scope, levels []Level) ([]Usage, error) {
 	var all []Usage
 	for len(levels) > 0 {
 		n := min(len(levels), MaxBatch)
@@ -59,7 +66,7 @@ const maxWait = time.Minute
 // request would fit and asks only then. One that waits alone counts no drops; of several that look at the same moment
 // and ask for the same slot, those that come too late count one each. Sleeps are jittered, so that they do not come all
 // at once. It ends with the context's error, or with a [LimitedError] where the request can never fit.
-func Wait(ctx context.Context, l Limiter, scope Scope, request Request) error {
+func Wait(ctx context.Context, l Decider, scope Scope, request Request) error {
 	for {
 		decisions, err := l.Peek(ctx, scope, []Request{request})
 		if err == nil && decisions[0].Outcome != Dropped && decisions[0].Outcome != Never {
@@ -84,7 +91,7 @@ func Wait(ctx context.Context, l Limiter, scope Scope, request Request) error {
 
 // Do runs f if and only if the request is admitted; otherwise it returns a [LimitedError]. A duplicate is not
 // run again, and is no error.
-func Do(ctx context.Context, l Limiter, scope Scope, request Request, f func(ctx context.Context) error) error {
+func Do(ctx context.Context, l Decider, scope Scope, request Request, f func(ctx context.Context) error) error {
 	decisions, err := l.Admit(ctx, scope, []Request{request})
 	if err != nil {
 		return fmt.Errorf("do: %w", err)

@@ -1,5 +1,5 @@
 // Package simulation plays traces of events against limits, on a clock of its own: what would have been sent, and what
-// dropped. It decides with the engine in memory, which decides as the one on Redis does.
+// dropped. It decides with the engine in memory, which decides as the one on Redis does, or with package multi.
 package simulation
 
 import (
@@ -16,6 +16,7 @@ import (
 	"slackrelay/lua/memstore"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
+	"slackrelay/ratelimit/multi"
 )
 
 // Event is one event of a trace: what limits look at.
@@ -35,6 +36,20 @@ type Trace []Event
 type Setting struct {
 	Name    string
 	Channel pipeline.Channel // its limits; nothing is sent
+	// Multi decides with package multi, the limiter without scripts, which supports fixed-window (the default then) and
+	// per-second. False decides as relay serve does.
+	Multi bool
+}
+
+// tiers are the levels that the setting is played with.
+func (s *Setting) tiers() []ratelimit.Tier {
+	tiers := slices.Clone(s.Channel.Tiers)
+	for i := range tiers {
+		if s.Multi && tiers[i].Strategy.Kind == "" {
+			tiers[i].Strategy.Kind = ratelimit.FixedWindow
+		}
+	}
+	return tiers
 }
 
 // Result is what became of a trace.
@@ -73,15 +88,37 @@ const chartSteps = 120
 // Play plays a trace against a setting. progress is told how many events were played, now and then.
 func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
 	now := Start
-	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{Now: func() time.Time { return now }}), 0)
+	clock := func() time.Time { return now }
+	var limiter admitter = ratelimit.NewMemory(memstore.New(memstore.Options{Now: clock}), 0)
+	if setting.Multi {
+		limiter = scriptless{multi.NewMemory(clock, multi.Options{})}
+	}
 	return play(ctx, trace, setting, limiter, func(at time.Duration) { now = Start.Add(at) }, progress)
+}
+
+// admitter is what a trace is played against.
+type admitter interface {
+	Admit(ctx context.Context, scope ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error)
+}
+
+// scriptless asks for the limits only; how drops are handled is not played anyway.
+type scriptless struct{ *multi.Limiter }
+
+// Admit implements admitter.
+func (s scriptless) Admit(ctx context.Context, scope ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
+	limits := make([]ratelimit.Request, len(requests))
+	for i, r := range requests {
+		limits[i] = ratelimit.Request{ID: r.ID, N: r.N, Levels: r.Levels, Headroom: r.Headroom, Fairness: r.Fairness}
+	}
+	return s.Limiter.Admit(ctx, scope, limits)
 }
 
 // progressEvery is how often progress is told.
 const progressEvery = 4096
 
-func play(ctx context.Context, trace Trace, setting Setting, limiter ratelimit.Limiter, advance func(at time.Duration), progress func(int)) (Result, error) {
+func play(ctx context.Context, trace Trace, setting Setting, limiter admitter, advance func(at time.Duration), progress func(int)) (Result, error) {
 	t := newTally(setting.Name, trace)
+	setting.Channel.Tiers = setting.tiers()
 	asker := setting.Channel.Asker()
 	request, asked := make([]ratelimit.Request, 1), events.Event{}
 	for i := range trace {

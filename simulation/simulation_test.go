@@ -35,7 +35,7 @@ func TestTheScenario(t *testing.T) {
 	for i := range 200 {
 		trace = append(trace, Event{At: time.Duration(i) * time.Second, Category: fmt.Sprintf("c%02d", i%20)})
 	}
-	r, err := Play(t.Context(), trace, Setting{"plain", channel(100, 10, 30*time.Minute, "")}, quietly)
+	r, err := Play(t.Context(), trace, Setting{Name: "plain", Channel: channel(100, 10, 30*time.Minute, "")}, quietly)
 	require.NoError(t, err)
 	require.Equal(t, []int64{200, 100, 100}, []int64{r.Received, r.Sent, r.Dropped})
 	require.Len(t, r.Categories, 20)
@@ -51,7 +51,7 @@ func TestSilencesAndFirstNotices(t *testing.T) {
 	}
 	trace := Trace{at(0, "a"), at(10, "b"), at(20, "b"), at(60, "b"), at(70, "c"), at(80, "b"), {At: 81 * time.Second, Category: "b", ID: "x"}}
 	trace = append(trace, Event{At: 200 * time.Second, Category: "b", ID: "x"}, Event{At: 201 * time.Second, Category: "b", ID: "x"})
-	r, err := Play(t.Context(), trace, Setting{"one a minute", channel(1, 1, time.Minute, "")}, quietly)
+	r, err := Play(t.Context(), trace, Setting{Name: "one a minute", Channel: channel(1, 1, time.Minute, "")}, quietly)
 	require.NoError(t, err)
 	require.Equal(t, []int64{9, 3, 5, 1}, []int64{r.Received, r.Sent, r.Dropped, r.Duplicate})
 	byName := map[string]Category{}
@@ -77,7 +77,7 @@ func TestRedisSaysTheSame(t *testing.T) {
 				}
 			}
 			for _, strategy := range []ratelimit.StrategyKind{ratelimit.SlidingLog, ratelimit.FixedWindow, ratelimit.GCRA} {
-				setting := Setting{string(strategy), channel(100, 10, 30*time.Minute, strategy)}
+				setting := Setting{Name: string(strategy), Channel: channel(100, 10, 30*time.Minute, strategy)}
 				mine, err := Play(t.Context(), trace, setting, quietly)
 				require.NoError(t, err)
 				clocked := redistest.NewClocked(t, redistest.Start(t).Client(), Start)
@@ -166,7 +166,7 @@ func TestTracesInFiles(t *testing.T) {
 func BenchmarkPlay(b *testing.B) {
 	trace, err := Generate("storm", 1_000_000, 1)
 	require.NoError(b, err)
-	setting := Setting{"plain", channel(100, 10, 30*time.Minute, "")}
+	setting := Setting{Name: "plain", Channel: channel(100, 10, 30*time.Minute, "")}
 	for b.Loop() {
 		_, err := Play(b.Context(), trace, setting, quietly)
 		require.NoError(b, err)

@@ -36,7 +36,8 @@ func newSimulate() *cobra.Command {
 		Use: "simulate", Short: "Play a trace against limits: what would be sent, and what dropped", Args: noArgs,
 		Long: "Play a trace of events, recorded (relay record) or generated, against limits, on a clock of its own, with the\n" +
 			"engine that decides. Several limits are compared side by side: those of two configurations, and variations.\n" +
-			"What overflow, resolves and bundles make of it is left out: it is the limits that are played.",
+			"What overflow, resolves and bundles make of it is left out: it is the limits that are played. --try engine=multi plays\n" +
+			"the limiter without scripts of the Go package ratelimit/multi, with strategy=fixed-window or per-second.",
 		Example: "  relay simulate --generate storm --events 100000 --out report.html\n" +
 			"  relay simulate --trace day.jsonl --config new.yaml --against old.yaml\n" +
 			"  relay simulate --generate many --try global_limit=200 --try category_limit=5,window=10m --try strategy=gcra",
@@ -50,7 +51,7 @@ func newSimulate() *cobra.Command {
 	f.StringVarP(&opts.config, "config", "c", "", "the configuration with the limits (default RELAY_CONFIG, else the defaults)")
 	f.StringVar(&opts.against, "against", "", "another configuration to compare it with")
 	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
-	f.StringArrayVar(&opts.tries, "try", nil, "settings of the channel to compare too, like global_limit=200,window=10m,strategy=gcra; may be given more than once")
+	f.StringArrayVar(&opts.tries, "try", nil, "settings of the channel to compare too, like global_limit=200,window=10m,strategy=gcra, or engine=multi; may be given more than once")
 	f.StringVar(&opts.out, "out", "", "write a report with charts, .html or .svg")
 	f.BoolVar(&opts.json, "json", false, "print the numbers as JSON")
 	return cmd
@@ -105,11 +106,11 @@ func (o *simulateOptions) settings() ([]simulation.Setting, error) {
 		settings = append(settings, settingOf(o.against, otherCfg, other))
 	}
 	for _, try := range o.tries {
-		varied, err := base.Vary(try)
+		setting, err := tried(try, cfg, base)
 		if err != nil {
 			return nil, usagef("--try %s: %v", try, err)
 		}
-		settings = append(settings, settingOf(try, cfg, varied))
+		settings = append(settings, setting)
 	}
 	return settings, nil
 }

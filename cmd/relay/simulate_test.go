@@ -43,6 +43,12 @@ func TestSimulate(t *testing.T) {
 	require.Greater(t, all.Runs[2].Sent, all.Runs[0].Sent)
 	require.Len(t, all.Runs[0].Categories, 20)
 
+	all = simulate(t, "--generate", "storm", "--events", "5000", "--try", "engine=multi", "--try", "strategy=fixed-window",
+		"--try", "engine=multi,strategy=per-second,window=1s,global_limit=2,category_limit=1")
+	require.Less(t, all.Runs[1].Sent, 5000)
+	require.Equal(t, all.Runs[2].Sent, all.Runs[1].Sent, "with one sender, its fixed windows are those of the scripts")
+	require.Greater(t, all.Runs[3].Sent, all.Runs[1].Sent)
+
 	dir := t.TempDir()
 	old, changed := file(t, "channels: [{name: alerts}]\n"), file(t, "channels: [{name: alerts, global_limit: 200, first_notice: {mode: auto}}]\n")
 	all = simulate(t, "--generate", "many", "--events", "3000", "--config", changed, "--against", old)
@@ -67,6 +73,8 @@ func TestSimulate(t *testing.T) {
 		"no such file":                            {"--trace", "/does/not/exist"},
 		`strategy is "magic", which is unknown`:   {"--try", "strategy=magic"},
 		"globl_limit is not a setting":            {"--try", "globl_limit=5"},
+		"engine was removed":                      {"--try", "engine=script"},
+		"the strategy gcra is not supported; use": {"--try", "engine=multi,strategy=gcra"},
 		"global_limit is 0; it must be":           {"--try", "global_limit=0"},
 		"is not of the form name=value":           {"--try", "x"},
 		`the configuration has no channel "nope"`: {"--channel", "nope"},
