@@ -147,10 +147,10 @@ func deepCopy(v reflect.Value, seen map[unsafe.Pointer]reflect.Value) reflect.Va
 // whether that was posted, and it is in a backlog.
 func (b bundle) reused(t *testing.T, extra bool) (old outbox.Entry, where outbox.Channel) {
 	t.Helper()
-	level := ratelimit.Tier{
+	level := ratelimit.LevelOf(ratelimit.Tier{
 		Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.Stream},
 		Windows: []ratelimit.Window{{Limit: 3, Per: time.Second}},
-	}.Of(scope, "")
+	}, scope, "")
 	where = channel
 	where.Backlog = level.Key
 	add := func(id string) outbox.Entry {

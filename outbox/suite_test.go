@@ -328,10 +328,10 @@ func TestABacklogShrinksAsEntriesAreSettled(t *testing.T) {
 		t.Run(string(queue), func(t *testing.T) {
 			t.Parallel()
 			onEvery(t, func(t *testing.T, b bundle) {
-				level := ratelimit.Tier{
+				level := ratelimit.LevelOf(ratelimit.Tier{
 					Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: queue},
 					Windows: []ratelimit.Window{{Limit: 3, Per: time.Second}},
-				}.Of(scope, "")
+				}, scope, "")
 				waiting := channel
 				waiting.Backlog = level.Key
 				next := 0

@@ -63,9 +63,9 @@ func (c Channel) group() string {
 // level is a tier as the level of one of its values. A backlog is the outbox's, which is the channel's own.
 func (c Channel) level(tier ratelimit.Tier, value string) ratelimit.Level {
 	if tier.Name == ratelimit.LevelChannel && tier.Strategy.Kind != ratelimit.Backlog {
-		return tier.Outer(c.group())
+		return ratelimit.ChannelLevel(tier, c.group())
 	}
-	return tier.Of(c.scope(), value)
+	return ratelimit.LevelOf(tier, c.scope(), value)
 }
 
 // AllLevels are the channel's levels, each once for all its values.

@@ -60,7 +60,7 @@ func BenchmarkScript(b *testing.B) {
 		tier := ratelimit.Tier{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{{Limit: 10, Per: long}}}
 		micros(b, client, "one level refused/"+string(strategy.Kind)+"relay", 1, func(i int) error {
 			_, err := engine.Admit(b.Context(), ratelimit.Scope{Group: "one", Channel: "one"},
-				[]ratelimit.Request{{ID: fmt.Sprint(strategy.Kind, i), Levels: []ratelimit.Level{tier.Outer("one")}}})
+				[]ratelimit.Request{{ID: fmt.Sprint(strategy.Kind, i), Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, "one")}}})
 			return err
 		}, perRate)
 	}

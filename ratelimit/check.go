@@ -66,7 +66,7 @@ func (r *Request) check() error {
 	if err := r.checkHandling(); err != nil {
 		return err
 	}
-	return r.checkFairness()
+	return checkFairness(*r)
 }
 
 func checkLevels(levels []Level) error {

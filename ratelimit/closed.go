@@ -57,7 +57,7 @@ func (c *closedCache) clear() {
 	clear(c.entries)
 }
 
-func (l *Level) hash() uint64 {
+func hashLevel(l *Level) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(n uint64) { h = (h ^ n) * 1099511628211 }
 	for _, w := range l.Windows {
@@ -68,13 +68,13 @@ func (l *Level) hash() uint64 {
 	return h
 }
 
-func levelKey(l *Level) closedKey { return closedKey{key: l.Key, hash: l.hash()} }
+func levelKey(l *Level) closedKey { return closedKey{key: l.Key, hash: hashLevel(l)} }
 
 // wayKey is a request's way through its levels, with what is held back for others.
 func wayKey(r *Request) closedKey {
 	h := uint64(r.Headroom)*31 + 1 //nolint:gosec // any bits will do
 	for i := range r.Levels {
-		h = (h^maphash.String(hashSeed, r.Levels[i].Key))*1099511628211 + r.Levels[i].hash()
+		h = (h^maphash.String(hashSeed, r.Levels[i].Key))*1099511628211 + hashLevel(&r.Levels[i])
 	}
 	if f := r.Fairness; f.on() {
 		first := f.FirstNotice
@@ -90,7 +90,7 @@ func wayKey(r *Request) closedKey {
 }
 
 // held tells whether more than its levels can close a request.
-func (r *Request) held() bool { return r.Headroom > 0 || r.Fairness.on() }
+func restricted(r *Request) bool { return r.Headroom > 0 || r.Fairness.on() }
 
 // refuseClosed decides the requests for one unit at a level that is certainly full, and returns the places of the
 // others.
@@ -103,8 +103,8 @@ func (ch *channel) refuseClosed(requests []Request, decisions []Decision) (open 
 	for i := range requests {
 		r := &requests[i]
 		switch {
-		case sleeping || r.units() > 1 || r.mustAsk():
-		case last >= 0 && requests[last].sameWay(r):
+		case sleeping || r.units() > 1 || mustAsk(r):
+		case last >= 0 && samePath(&requests[last], r):
 			decisions[i] = decisions[last]
 		default:
 			var again bool
@@ -127,12 +127,12 @@ func (ch *channel) refuseClosed(requests []Request, decisions []Decision) (open 
 }
 
 // sameWay tells whether two requests go through the very same levels with the same held back.
-func (r *Request) sameWay(other *Request) bool {
-	return r.sameLevels(other) && r.Category == other.Category && r.Headroom == other.Headroom && r.Fairness == other.Fairness
+func samePath(r *Request, other *Request) bool {
+	return sameLevels(r, other) && r.Category == other.Category && r.Headroom == other.Headroom && r.Fairness == other.Fairness
 }
 
 // sameLevels tells whether two requests have one and the same list of levels.
-func (r *Request) sameLevels(other *Request) bool {
+func sameLevels(r *Request, other *Request) bool {
 	return len(r.Levels) > 0 && len(r.Levels) == len(other.Levels) && &r.Levels[0] == &other.Levels[0]
 }
 
@@ -162,7 +162,7 @@ func (c *closedCache) look(r *Request, now time.Time) (d Decision, due bool) {
 			hit(levelKey(&r.Levels[i]), r.Levels[i].Name)
 		}
 	}
-	if len(d.Refused) == 0 && r.held() {
+	if len(d.Refused) == 0 && restricted(r) {
 		hit(wayKey(r), r.Levels[0].Name)
 	}
 	if len(d.Refused) > 0 {
@@ -193,7 +193,7 @@ func (ch *channel) learnClosed(a answer, requests []Request, before time.Time, a
 		ch.closed.put(levelKey(c.level), before, c, c.level.Strategy.monotone(), ch.stretch(ch.opts.MaxStale))
 	}
 	for i, d := range a.decisions {
-		if r := &requests[i]; d.Outcome == Dropped && r.held() && r.units() == 1 && d.Level == LevelChannel {
+		if r := &requests[i]; d.Outcome == Dropped && restricted(r) && r.units() == 1 && d.Level == LevelChannel {
 			way := closure{level: &r.Levels[0], until: d.RetryAfter, window: slices.Index(r.Levels[0].Windows, d.Window)}
 			ch.closed.put(wayKey(r), before, way, true, ch.stretch(ch.opts.MaxStale))
 		}

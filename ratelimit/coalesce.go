@@ -78,7 +78,7 @@ func (c *coalescer) take() (callers []*caller, requests []Request) {
 	n := 0
 	for ; n < len(c.waiting); n++ {
 		next := c.waiting[n].requests
-		if n > 0 && (len(requests)+len(next) > MaxBatch || !next[0].together(&requests[0])) {
+		if n > 0 && (len(requests)+len(next) > MaxBatch || !batchable(&next[0], &requests[0])) {
 			break
 		}
 		requests = append(requests, next...)
@@ -89,7 +89,7 @@ func (c *coalescer) take() (callers []*caller, requests []Request) {
 }
 
 // together tells whether requests may share a call.
-func (r *Request) together(other *Request) bool {
+func batchable(r *Request, other *Request) bool {
 	return r.Fairness.same(other.Fairness) && r.Handling == other.Handling && (r.Delayed > 0) == (other.Delayed > 0) && r.Forced == other.Forced
 }
 

@@ -57,15 +57,15 @@ func (h *two) check(rt *rapid.T, c int, d ratelimit.Decision) {
 	tier := h.tiers[c]
 	for i, w := range tier.Windows {
 		own := oracle{now: h.o.now, admitted: h.since(c, w)}
-		in := own.between(tier.Outer(h.group).Key, h.o.now-w.Per.Microseconds()+1, h.o.now+1)
+		in := own.between(ratelimit.ChannelLevel(tier, h.group).Key, h.o.now-w.Per.Microseconds()+1, h.o.now+1)
 		name := fmt.Sprintf("%d per %s", w.Limit, w.Per)
 		switch tier.Strategy.Kind {
 		case ratelimit.FixedWindow, ratelimit.SlidingCounter:
 			if tier.Strategy.Anchor == ratelimit.Aligned {
-				require.GreaterOrEqual(rt, d.Remaining[i].Used, own.between(tier.Outer(h.group).Key, h.o.now, h.o.now+1), name)
+				require.GreaterOrEqual(rt, d.Remaining[i].Used, own.between(ratelimit.ChannelLevel(tier, h.group).Key, h.o.now, h.o.now+1), name)
 				continue
 			}
-			require.Equal(rt, w.Limit-own.left(tier.Outer(h.group), w, h.o.now), d.Remaining[i].Used, name)
+			require.Equal(rt, w.Limit-own.left(ratelimit.ChannelLevel(tier, h.group), w, h.o.now), d.Remaining[i].Used, name)
 		case ratelimit.GCRA:
 			require.LessOrEqual(rt, in, w.Limit+tier.Strategy.Burst-1, name)
 		default:
@@ -105,7 +105,7 @@ func (h *two) run(rt *rapid.T, b bundle) {
 		c := rapid.IntRange(0, 1).Draw(rt, "configuration")
 		r := ratelimit.Request{
 			ID: fmt.Sprint(h.group, "/", i), N: rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(rt, "units"),
-			Levels: []ratelimit.Level{h.tiers[c].Outer(h.group)},
+			Levels: []ratelimit.Level{ratelimit.ChannelLevel(h.tiers[c], h.group)},
 		}
 		d, err := b.Admit(rt.Context(), scope, []ratelimit.Request{r})
 		require.NoError(rt, err)
@@ -146,7 +146,7 @@ func onlyTheClock(rt *rapid.T, b bundle, clocked *redistest.Clocked, s ratelimit
 		}).Draw(rt, "pause"))
 		tier := drawTier(rt, "", s)
 		*steps = nil
-		r := ratelimit.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{tier.Outer(group)}}
+		r := ratelimit.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, group)}}
 		d, err := b.Admit(rt.Context(), scope, []ratelimit.Request{r})
 		require.NoError(rt, err)
 		ahead := last.Sub(b.now())

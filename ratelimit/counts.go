@@ -52,7 +52,7 @@ func (ch *channel) countClosed(requests []Request, decisions []Decision) {
 	defer ch.counts.mu.Unlock()
 	for i := 0; i < len(requests); {
 		n := i
-		for i++; i < len(requests) && requests[i].countsAs(&requests[n]) && decisions[i].DecidedBy == decisions[n].DecidedBy; i++ {
+		for i++; i < len(requests) && countsAs(&requests[i], &requests[n]) && decisions[i].DecidedBy == decisions[n].DecidedBy; i++ {
 			continue
 		}
 		if decisions[n].DecidedBy != ByClosedCache {
@@ -67,7 +67,7 @@ func (ch *channel) countClosed(requests []Request, decisions []Decision) {
 }
 
 // countsAs tells whether two drops are one count.
-func (r *Request) countsAs(other *Request) bool {
+func countsAs(r *Request, other *Request) bool {
 	return r.Category == other.Category && r.Event.Severity == other.Event.Severity && r.Event.Title == other.Event.Title
 }
 
@@ -198,7 +198,7 @@ const maxRestored = 256 << 10
 func parcelOf(returning []Request) (n int) {
 	for bytes := 0; n < min(len(returning), MaxBatch); n++ {
 		bytes += len(returning[n].payload())
-		if n > 0 && (bytes > maxRestored || !returning[n].together(&returning[0])) {
+		if n > 0 && (bytes > maxRestored || !batchable(&returning[n], &returning[0])) {
 			break
 		}
 	}

@@ -47,7 +47,7 @@ func ExampleTier() {
 	client := ratelimit.Tier{
 		Name: "client", Windows: []ratelimit.Window{{Limit: 3, Per: 5 * time.Second}, {Limit: 10, Per: 5 * time.Minute}},
 	}
-	request := ratelimit.Request{ID: "call-1", Levels: []ratelimit.Level{service.Outer("api"), client.Of(scope, "10.0.0.7")}}
+	request := ratelimit.Request{ID: "call-1", Levels: []ratelimit.Level{ratelimit.ChannelLevel(service, "api"), ratelimit.LevelOf(client, scope, "10.0.0.7")}}
 	decisions, err := limiter.Admit(context.Background(), scope, []ratelimit.Request{request})
 	if err != nil {
 		fmt.Println(err)

@@ -54,7 +54,7 @@ func (f *Fairness) on() bool {
 }
 
 // check finds what fairness cannot be applied to.
-func (r Request) checkFairness() error {
+func checkFairness(r Request) error {
 	if r.Headroom < 0 {
 		return fmt.Errorf("headroom of %d, want 0 or more", r.Headroom)
 	}
@@ -68,7 +68,7 @@ func (r Request) checkFairness() error {
 	if r.Levels[0].Name != LevelChannel || r.Levels[0].Strategy.kind() != SlidingLog {
 		return fmt.Errorf("fairness needs the channel's level first, as a sliding log")
 	}
-	own := r.category()
+	own := categoryPlace(r)
 	if own < 0 || r.Levels[own].Strategy.kind() != SlidingLog {
 		return fmt.Errorf("fairness needs a category's level, as a sliding log")
 	}
@@ -87,7 +87,7 @@ func (r Request) checkFairness() error {
 }
 
 // category is the place of the category's level among the request's levels, or -1.
-func (r Request) category() int {
+func categoryPlace(r Request) int {
 	for i, level := range r.Levels {
 		if level.Name == LevelCategory {
 			return i

@@ -71,7 +71,7 @@ func (ch *channel) decideAlone(ctx context.Context, policy Policy, requests []Re
 // keep notes a decision of the fallback, to be folded back.
 func (ch *channel) keep(r *Request, d *Decision, number int64) {
 	if d.Outcome != Admitted {
-		if d.Outcome == Never && !r.never() {
+		if d.Outcome == Never && !neverFits(r) {
 			d.Outcome, d.RetryAfter = Dropped, 0 // it cannot fit this replica's share, but Redis may come back any time
 		}
 		ch.count(r, d)
@@ -80,15 +80,15 @@ func (ch *channel) keep(r *Request, d *Decision, number int64) {
 	ch.outage.mu.Lock()
 	defer ch.outage.mu.Unlock()
 	ch.outage.journal = append(ch.outage.journal, journaled{*r, number})
-	ch.outage.bytes += r.journalBytes()
-	ch.journals.Add(r.journalBytes())
+	ch.outage.bytes += journalBytes(r)
+	ch.journals.Add(journalBytes(r))
 	for _, level := range r.Levels {
 		ch.outage.seeded[level.Key] = true
 	}
 }
 
 // never tells whether the request can never fit its levels.
-func (r *Request) never() bool {
+func neverFits(r *Request) bool {
 	for i := range r.Levels {
 		for _, w := range r.Levels[i].Windows {
 			if r.units() > r.Levels[i].most(w) {

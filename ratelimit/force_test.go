@@ -36,7 +36,7 @@ func TestForced(t *testing.T) {
 					request := func(id string, forced bool) ratelimit.Request {
 						tier := ratelimit.Tier{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{perMinute(2)}}
 						return ratelimit.Request{
-							ID: id, Category: "c", Levels: []ratelimit.Level{tier.Outer(name)}, Handling: h, Forced: forced,
+							ID: id, Category: "c", Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, name)}, Handling: h, Forced: forced,
 							Enqueue: &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 						}
 					}

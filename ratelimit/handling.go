@@ -97,7 +97,7 @@ type handlingJSON struct {
 }
 
 // json is the handling as lua/admit.lua reads it, with the names of the plan's levels.
-func (h *Handling) json(levels []Level) []byte {
+func handlingText(h *Handling, levels []Level) []byte {
 	names := make([]string, len(levels))
 	for i := range levels {
 		names[i] = levels[i].Name
@@ -113,7 +113,7 @@ func (h *Handling) json(levels []Level) []byte {
 }
 
 // mustAsk tells whether only the shared state can say what becomes of a request: it may spend no slot.
-func (r *Request) mustAsk() bool {
+func mustAsk(r *Request) bool {
 	h := r.Handling
 	if h == nil {
 		return r.Forced

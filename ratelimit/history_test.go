@@ -52,6 +52,9 @@ func (t *tally) add(other tally) {
 	t.retries += other.retries
 }
 
+// clocked has a clock that the test moves.
+type clocked interface{ now() time.Time }
+
 // history is one random course of events, told to an engine and to the oracle, in a group of its own.
 type history struct {
 	world
@@ -64,7 +67,7 @@ type history struct {
 	asked    []ratelimit.Request
 }
 
-func newHistory(rt *rapid.T, w world, group string, clock interface{ now() time.Time }) *history {
+func newHistory(rt *rapid.T, w world, group string, clock clocked) *history {
 	h := &history{world: w, o: &oracle{now: clock.now().UnixMicro()}, scope: ratelimit.Scope{Group: group, Channel: "ch"}}
 	tier := func(name string, most int64) ratelimit.Tier {
 		tier := ratelimit.Tier{Name: name, Strategy: rapid.SampledFrom(w.strategies).Draw(rt, name+" strategy")}
@@ -110,7 +113,7 @@ func (h *history) drawFairness(rt *rapid.T) {
 	for _, category := range []string{"a", "c"} {
 		if slots := rapid.Int64Range(0, 2).Draw(rt, "reserve of "+category); slots > 0 {
 			h.fairness.Reserves = append(h.fairness.Reserves, ratelimit.Reserve{
-				Category: category, Slots: slots, Level: h.inner.Of(h.scope, category),
+				Category: category, Slots: slots, Level: ratelimit.LevelOf(h.inner, h.scope, category),
 			})
 		}
 	}
@@ -121,11 +124,11 @@ func (h *history) request(rt *rapid.T) ratelimit.Request {
 	r := ratelimit.Request{
 		ID:       fmt.Sprint("id-", rapid.IntRange(0, 60).Draw(rt, "id")),
 		N:        rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(rt, "units"),
-		Levels:   []ratelimit.Level{h.outer.Outer(h.scope.Group), h.inner.Of(h.scope, category)},
+		Levels:   []ratelimit.Level{ratelimit.ChannelLevel(h.outer, h.scope.Group), ratelimit.LevelOf(h.inner, h.scope, category)},
 		Category: category,
 	}
 	if h.shadow {
-		r.Levels = append(r.Levels, h.shadowed.Of(h.scope, "someone"))
+		r.Levels = append(r.Levels, ratelimit.LevelOf(h.shadowed, h.scope, "someone"))
 	}
 	if h.world.fairness {
 		r.Fairness = h.fairness
@@ -254,7 +257,7 @@ func (h *history) resetOne(rt *rapid.T, b bundle) {
 	if h.world.fairness || h.strategies[0].Kind == ratelimit.Backlog {
 		return
 	}
-	level := h.inner.Of(h.scope, "a")
+	level := ratelimit.LevelOf(h.inner, h.scope, "a")
 	require.NoError(rt, b.Reset(rt.Context(), level))
 	h.o.reset(level.Key)
 	tick := time.Millisecond // an admission at the same instant would be on either side of the reset

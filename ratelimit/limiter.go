@@ -43,7 +43,7 @@ type Tier struct {
 }
 
 // Outer is the tier as the one level that all channels of a limit group share.
-func (t Tier) Outer(group string) Level {
+func ChannelLevel(t Tier, group string) Level {
 	return t.level(lua.KeysOf(group, "").OuterLimit(t.Strategy.tag()))
 }
 
@@ -51,7 +51,7 @@ func (t Tier) Outer(group string) Level {
 const maxValue = 128
 
 // Of is the tier as the level of one of its values (a category's name, a sender's) within a channel.
-func (t Tier) Of(scope Scope, value string) Level {
+func LevelOf(t Tier, scope Scope, value string) Level {
 	if len(value) > maxValue {
 		sum := sha256.Sum256([]byte(value))
 		value = value[:maxValue/2] + "-" + hex.EncodeToString(sum[:8])
@@ -81,12 +81,12 @@ const (
 
 // Outer is the level that all channels of a limit group share.
 func Outer(group string, windows ...Window) Level {
-	return Tier{Name: LevelChannel, Windows: windows}.Outer(group)
+	return ChannelLevel(Tier{Name: LevelChannel, Windows: windows}, group)
 }
 
 // Inner is the level of one value of name (name "category", value "errors") within a channel.
 func Inner(scope Scope, name, value string, windows ...Window) Level {
-	return Tier{Name: name, Windows: windows}.Of(scope, value)
+	return LevelOf(Tier{Name: name, Windows: windows}, scope, value)
 }
 
 // Scope says whose ledger, dedupe set and outbox a call belongs to.

@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 	for _, s := range strategies[1:7] {
 		tier := ratelimit.Tier{Name: "category", Strategy: s.strategy, Windows: []ratelimit.Window{{Limit: 10, Per: half}}}
 		for i := range 10 {
-			b.one(t, ratelimit.Request{ID: fmt.Sprintf("%s-%d", tier.Strategy.Kind, i), Levels: []ratelimit.Level{tier.Of(scope, s.name)}})
+			b.one(t, ratelimit.Request{ID: fmt.Sprintf("%s-%d", tier.Strategy.Kind, i), Levels: []ratelimit.Level{ratelimit.LevelOf(tier, scope, s.name)}})
 		}
 	}
 	for _, key := range client.Keys(t.Context(), "*:limit:*").Val() {

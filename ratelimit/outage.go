@@ -96,7 +96,7 @@ const (
 )
 
 // journalBytes is about what a request takes that was admitted: its message waits in the outbox too, which shares it.
-func (r *Request) journalBytes() int64 {
+func journalBytes(r *Request) int64 {
 	return int64(requestBytes + len(r.payload()) + levelBytes*len(r.Levels))
 }
 

@@ -38,14 +38,14 @@ func (p *peers) init() { p.meeting, p.texts = make(chan struct{}, 1), map[string
 func classOf(key string) string { return key[:strings.LastIndexByte(key, ':')+1] }
 
 // windowed tells whether a level's windows say what may be admitted within a time.
-func (l *Level) windowed() bool { return !l.Shadow && l.Strategy.kind() != Backlog }
+func windowed(l *Level) bool { return !l.Shadow && l.Strategy.kind() != Backlog }
 
 // set replaces the levels of this process, and tells how many are too many to be told of. What the others count in holds
 // for the new ones at once; and what this process counted in until now, the others may still do.
 func (p *peers) set(levels []Level) (left int) {
 	own := map[string][]Window{}
 	for i := range levels {
-		if class := classOf(levels[i].Key); levels[i].windowed() {
+		if class := classOf(levels[i].Key); windowed(&levels[i]) {
 			own[class] = unite(own[class], levels[i].Windows)
 		}
 	}
@@ -148,7 +148,7 @@ func (p *peers) widen(requests []Request) []Request {
 	widened := slices.Clone(requests)
 	for i := range widened {
 		r := &widened[i]
-		if i > 0 && r.sameLevels(&requests[i-1]) { //nolint:gosec // i is above 0
+		if i > 0 && sameLevels(r, &requests[i-1]) { //nolint:gosec // i is above 0
 			r.Levels = widened[i-1].Levels // which is how the closed-until cache knows the same way
 			continue
 		}
@@ -160,7 +160,7 @@ func (p *peers) widen(requests []Request) []Request {
 func widenLevels(wider map[string][]Window, levels []Level) []Level {
 	levels = slices.Clone(levels)
 	for i := range levels {
-		if l := &levels[i]; l.windowed() {
+		if l := &levels[i]; windowed(l) {
 			more := longerThan(wider[classOf(l.Key)], longest(l.Windows))
 			l.Windows = append(slices.Clip(l.Windows), more...)
 		}

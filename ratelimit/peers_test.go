@@ -39,7 +39,7 @@ func (r *replicas) start(name string, tier ratelimit.Tier) *ratelimit.Shared {
 	s := share(r.t, ratelimit.NewRedis(r.Clocked, ratelimit.RedisOptions{Now: r.Now}), ratelimit.SharedOptions{
 		Replica: name, Now: r.Now, FoldEvery: time.Hour,
 	})
-	s.SetLevels([]ratelimit.Level{tier.Outer(scope.Group)})
+	s.SetLevels([]ratelimit.Level{ratelimit.ChannelLevel(tier, scope.Group)})
 	return s
 }
 
@@ -56,7 +56,7 @@ func (r *replicas) pass(d time.Duration, alive ...*ratelimit.Shared) {
 // ask asks a replica for one unit.
 func (r *replicas) ask(s ratelimit.Limiter, tier ratelimit.Tier) ratelimit.Decision {
 	r.ids++
-	d, err := s.Admit(r.t.Context(), scope, []ratelimit.Request{{ID: fmt.Sprint(r.ids), Levels: []ratelimit.Level{tier.Outer(scope.Group)}}})
+	d, err := s.Admit(r.t.Context(), scope, []ratelimit.Request{{ID: fmt.Sprint(r.ids), Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, scope.Group)}}})
 	require.NoError(r.t, err)
 	return d[0]
 }
@@ -110,7 +110,7 @@ func TestALongerWindowOfAnotherIsNamed(t *testing.T) {
 		require.Equal(t, longer.Windows[0], d.Window)
 		require.Equal(t, 29*time.Second, d.RetryAfter)
 	}
-	usage, err := ratelimit.UsageOf(t.Context(), replaced, scope, []ratelimit.Level{shorter.Outer(scope.Group)})
+	usage, err := ratelimit.UsageOf(t.Context(), replaced, scope, []ratelimit.Level{ratelimit.ChannelLevel(shorter, scope.Group)})
 	require.NoError(t, err)
 	require.Len(t, usage, 2)
 	require.Equal(t, []int64{0, 40}, []int64{usage[0].Used, usage[1].Used})
@@ -155,7 +155,7 @@ func TestNothingIsAdmittedBeforeTheOthersAreKnown(t *testing.T) {
 	r := newReplicas(t)
 	require.NoError(t, r.Set(t.Context(), lua.Levels, "something else", 0).Err())
 	replaced := r.start("new", shorter)
-	_, err := replaced.Admit(t.Context(), scope, []ratelimit.Request{{ID: "1", Levels: []ratelimit.Level{shorter.Outer(scope.Group)}}})
+	_, err := replaced.Admit(t.Context(), scope, []ratelimit.Request{{ID: "1", Levels: []ratelimit.Level{ratelimit.ChannelLevel(shorter, scope.Group)}}})
 	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.ErrorContains(t, err, lua.Levels)
 	require.NoError(t, r.Del(t.Context(), lua.Levels).Err())
@@ -170,11 +170,11 @@ func TestAReloadKeepsTheLongerWindowOfTheOthers(t *testing.T) {
 	require.Equal(t, int64(40), r.fill(one, longer))
 	r.pass(31*time.Second, one, two)
 	require.False(t, ratelimit.Widened(two))
-	two.SetLevels([]ratelimit.Level{shorter.Outer(scope.Group)})
+	two.SetLevels([]ratelimit.Level{ratelimit.ChannelLevel(shorter, scope.Group)})
 	require.True(t, ratelimit.Widened(two), "before anything was asked")
 	require.Equal(t, ratelimit.Dropped, r.ask(two, shorter).Outcome)
 
-	one.SetLevels([]ratelimit.Level{shorter.Outer(scope.Group)})
+	one.SetLevels([]ratelimit.Level{ratelimit.ChannelLevel(shorter, scope.Group)})
 	require.Eventually(t, func() bool {
 		require.NoError(t, ratelimit.Beat(t.Context(), two))
 		return !ratelimit.Widened(two)
@@ -201,7 +201,7 @@ func TestARunningReplicaLearnsOfLongerWindows(t *testing.T) {
 		require.NoError(t, ratelimit.Beat(t.Context(), r.start(fmt.Sprint("again ", limit), tier)))
 	}
 	require.NoError(t, ratelimit.Beat(t.Context(), running))
-	usage, err := ratelimit.UsageOf(t.Context(), running, scope, []ratelimit.Level{shorter.Outer(scope.Group)})
+	usage, err := ratelimit.UsageOf(t.Context(), running, scope, []ratelimit.Level{ratelimit.ChannelLevel(shorter, scope.Group)})
 	require.NoError(t, err)
 	windows := make([]ratelimit.Window, len(usage))
 	for i, u := range usage {
@@ -224,13 +224,13 @@ func TestWhatReplicasTellEachOther(t *testing.T) {
 	}
 	own := func(t ratelimit.Tier) ratelimit.Level {
 		t.Windows, t.Shadow = shorter.Windows, false
-		return t.Of(scope, "a: value")
+		return ratelimit.LevelOf(t, scope, "a: value")
 	}
 	asked := tier("category", func(*ratelimit.Tier) {})
 	shadow := tier("sender", func(t *ratelimit.Tier) { t.Shadow = true })
 	backlog := tier("backlog", func(t *ratelimit.Tier) { t.Strategy.Kind = ratelimit.Backlog })
 	old, replaced := r.start("old", longer), r.start("new", shorter)
-	old.SetLevels([]ratelimit.Level{asked.Of(scope, ""), shadow.Of(scope, ""), backlog.Of(scope, "")})
+	old.SetLevels([]ratelimit.Level{ratelimit.LevelOf(asked, scope, ""), ratelimit.LevelOf(shadow, scope, ""), ratelimit.LevelOf(backlog, scope, "")})
 	require.NoError(t, ratelimit.Beat(t.Context(), old))
 	replaced.SetLevels([]ratelimit.Level{own(asked), own(shadow), own(backlog), ratelimit.Inner(scope, "other", "a", shorter.Windows...)})
 	require.NoError(t, ratelimit.Beat(t.Context(), replaced))
@@ -269,7 +269,7 @@ func TestTheOrdinaryHeartbeat(t *testing.T) {
 	line := &told{Scripter: client}
 	one := share(t, ratelimit.NewRedis(line, ratelimit.RedisOptions{}), ratelimit.SharedOptions{Replica: "one"})
 	two := share(t, ratelimit.NewRedis(client, ratelimit.RedisOptions{}), ratelimit.SharedOptions{Replica: "two"})
-	alike := []ratelimit.Level{longer.Outer(scope.Group)}
+	alike := []ratelimit.Level{ratelimit.ChannelLevel(longer, scope.Group)}
 	one.SetLevels(alike)
 	two.SetLevels(alike)
 	require.NoError(t, client.ZAdd(t.Context(), lua.Alive, redis.Z{Score: float64(time.Now().UnixMicro()), Member: "older"}).Err())
@@ -289,7 +289,7 @@ func TestTheOrdinaryHeartbeat(t *testing.T) {
 	require.NoError(t, client.Del(t.Context(), lua.Levels, lua.Texts).Err())
 	beat(one)
 	require.Equal(t, []int{0, line.texts[0]}, line.texts[3:], "it is missed, and told at once")
-	two.SetLevels([]ratelimit.Level{shorter.Outer(scope.Group)})
+	two.SetLevels([]ratelimit.Level{ratelimit.ChannelLevel(shorter, scope.Group)})
 	beat(two)
 	require.True(t, ratelimit.Widened(two))
 }
@@ -299,7 +299,7 @@ func TestTheTextOfManyLevels(t *testing.T) {
 	t.Parallel()
 	var levels []ratelimit.Level
 	for i := range 100_000 {
-		levels = append(levels, longer.Outer(fmt.Sprint("channel ", i)))
+		levels = append(levels, ratelimit.ChannelLevel(longer, fmt.Sprint("channel ", i)))
 	}
 	text, left := ratelimit.TextOf(levels[:40_000])
 	require.Zero(t, left)

@@ -88,7 +88,7 @@ func (r *Request) route(place func(Level) int) route {
 	for i, level := range r.Levels {
 		way.levels[i] = place(level)
 	}
-	if own := r.category(); own >= 0 {
+	if own := categoryPlace(*r); own >= 0 {
 		way.own = way.levels[own]
 	}
 	return way
@@ -107,7 +107,7 @@ func (r *Request) sameRoute(other *Request) bool {
 }
 
 // json is the plan as lua/admit.lua reads it.
-func (p *plan) json(dedupe int64, f fold) []byte {
+func planText(p *plan, dedupe int64, f fold) []byte {
 	b := append(make([]byte, 0, 256), `["`...)
 	b = append(b, p.mode...)
 	b = append(b, `",`...)
@@ -121,7 +121,7 @@ func (p *plan) json(dedupe int64, f fold) []byte {
 		b = appendRoute(comma(b, i), way)
 	}
 	b = append(b, "],"...)
-	b = p.appendFairness(b)
+	b = appendFairness(p, b)
 	if p.mode == modeRestore || p.handling != nil {
 		b = append(b, ',')
 		b = appendString(b, f.replica)
@@ -130,7 +130,7 @@ func (p *plan) json(dedupe int64, f fold) []byte {
 	}
 	if p.handling != nil {
 		b = append(b, ',')
-		b = append(b, p.handling.json(p.levels)...)
+		b = append(b, handlingText(p.handling, p.levels)...)
 	}
 	return append(b, ']')
 }
@@ -163,7 +163,7 @@ func appendRoute(b []byte, way route) []byte {
 	return append(b, ']')
 }
 
-func (p *plan) appendFairness(b []byte) []byte {
+func appendFairness(p *plan, b []byte) []byte {
 	b = append(b, '{')
 	if p.fairness == nil {
 		return append(b, '}')

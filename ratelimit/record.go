@@ -35,7 +35,7 @@ func (r *record) keep(request *Request, d *Decision) {
 		return
 	}
 	r.keeps = h.Drops
-	one := kept{order: r.next, request: *request, drop: d.drop(request)}
+	one := kept{order: r.next, request: *request, drop: dropOfDecision(d, request)}
 	r.next++
 	if r.told == nil {
 		r.told = map[string]bool{}
@@ -52,7 +52,7 @@ func (r *record) keep(request *Request, d *Decision) {
 }
 
 // drop is what is recorded of a refusal.
-func (d *Decision) drop(r *Request) Drop {
+func dropOfDecision(d *Decision, r *Request) Drop {
 	drop := Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, Retry: max(0, d.RetryAfter)}
 	if d.Outcome != Dropped {
 		drop.Level = d.Outcome.String()

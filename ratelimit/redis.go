@@ -124,22 +124,22 @@ func (r *Redis) admitCall(p *plan, scope Scope, requests []Request, f fold) ([]s
 	if p.handling != nil {
 		keys = append(keys, names.Extras(), names.Posted(), names.Aged(), names.Drops(), names.Digest(), names.Told(), names.Delayed())
 	}
-	args := append(make([]any, 0, 1+12*len(requests)), p.json(r.opts.Dedupe.Microseconds(), f))
+	args := append(make([]any, 0, 1+12*len(requests)), planText(p, r.opts.Dedupe.Microseconds(), f))
 	for i := range requests {
-		args = append(args, requests[i].ID, requests[i].units(), p.routeOf[i], requests[i].entry())
+		args = append(args, requests[i].ID, requests[i].units(), p.routeOf[i], entryText(&requests[i]))
 		if p.handling != nil {
 			e := &requests[i].Event
 			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, cmp.Or(e.Severity, "warning"), e.Title, requests[i].Delayed, e.Answers)
 		}
 		if p.mode == modeRestore {
-			args = append(args, requests[i].pastJSON())
+			args = append(args, pastText(&requests[i]))
 		}
 	}
 	return keys, args
 }
 
 // entry is what the outbox holds of a request, without the time of its admission.
-func (r *Request) entry() []byte {
+func entryText(r *Request) []byte {
 	if r.Enqueue == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ func (r *Redis) restore(ctx context.Context, scope Scope, requests []Request, f 
 }
 
 // pastJSON is what became of a request as lua/admit.lua reads it.
-func (r *Request) pastJSON() []byte {
+func pastText(r *Request) []byte {
 	if r.past == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (r *Redis) fold(ctx context.Context, scope Scope, f fold, drops drops) erro
 	if drops.learn {
 		keys = append(keys, names.Known())
 	}
-	counted, err := json.Marshal(drops.json())
+	counted, err := json.Marshal(countsText(drops))
 	if err != nil {
 		return fmt.Errorf("fold into channel %s: %w: %w", scope.Channel, ErrRequest, err)
 	}
@@ -58,7 +58,7 @@ type foldJSON struct {
 	Keep       int64            `json:"keep"`
 }
 
-func (d drops) json() foldJSON {
+func countsText(d drops) foldJSON {
 	kept := make([][]string, len(d.kept))
 	for i, k := range d.kept {
 		kept[i] = []string{

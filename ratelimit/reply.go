@@ -33,15 +33,15 @@ func decodeAdmit(p *plan, requests []Request, reply []any) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	used := a.closures(p, states)
-	if err := a.decode(p, requests, events, used); err != nil {
+	used := readClosures(&a, p, states)
+	if err := readDecisions(&a, p, requests, events, used); err != nil {
 		return answer{}, err
 	}
 	return a, nil
 }
 
 // closures reads what is closed, and returns the units used of each level by window.
-func (a *answer) closures(p *plan, states []int64) [][]int64 {
+func readClosures(a *answer, p *plan, states []int64) [][]int64 {
 	used, at := make([][]int64, len(p.levels)), 0
 	for i := range p.levels {
 		if states[at] > 0 {
@@ -59,7 +59,7 @@ const superseded = Full + 1
 
 // decode reads the decisions. The units used are those after the batch: going back through it tells how it
 // stood after each request.
-func (a *answer) decode(p *plan, requests []Request, events []int64, used [][]int64) error {
+func readDecisions(a *answer, p *plan, requests []Request, events []int64, used [][]int64) error {
 	a.decisions = make([]Decision, len(requests))
 	for i := len(requests) - 1; i >= 0; i-- {
 		r, d := &requests[i], &a.decisions[i]

@@ -45,7 +45,7 @@ func letThrough(t *testing.T, s ratelimit.Strategy) []time.Duration {
 	c := &clock{now: begin}
 	store := memstore.New(memstore.Options{Now: c.Now})
 	b := bundle{Limiter: ratelimit.NewMemory(store, 0)}
-	level := ratelimit.Tier{Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}}}.Outer("plot")
+	level := ratelimit.ChannelLevel(ratelimit.Tier{Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}}}, "plot")
 	var admitted []time.Duration
 	settled := begin
 	for i, at := range arrivals() {

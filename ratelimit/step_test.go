@@ -29,7 +29,7 @@ func TestSteadyLoadOpensWithinAWindowAfterAClockStep(t *testing.T) {
 				ask := func() ratelimit.Outcome {
 					n++
 					d, err := shared.Admit(t.Context(), scope, []ratelimit.Request{{
-						ID: fmt.Sprint(name, n), Levels: []ratelimit.Level{tier.Outer("steady " + name)},
+						ID: fmt.Sprint(name, n), Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, "steady "+name)},
 					}})
 					require.NoError(t, err, name)
 					for ratelimit.Refreshing(shared, scope) {
@@ -68,7 +68,7 @@ func TestAPeekReportsNoStep(t *testing.T) {
 			})}
 			tier := ratelimit.Tier{Name: "channel", Strategy: s.strategy, Windows: []ratelimit.Window{perMinute(1)}}
 			request := func(id string) ratelimit.Request {
-				return ratelimit.Request{ID: id, Levels: []ratelimit.Level{tier.Outer("steps")}}
+				return ratelimit.Request{ID: id, Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, "steps")}}
 			}
 			b.admit(t, request("1"))
 			clocked.Advance(-time.Hour)
@@ -111,7 +111,7 @@ func TestClockStepsAndRefundsAdmitNoMore(t *testing.T) {
 func stepsOrRefunds(rt *rapid.T, b bundle, tier ratelimit.Tier, group string, steps bool) {
 	var elapsed time.Duration // in truth
 	var o oracle
-	level := tier.Outer(group)
+	level := ratelimit.ChannelLevel(tier, group)
 	refundable := tier.Strategy.Kind != ratelimit.GCRA && tier.Strategy.Kind != ratelimit.Gate
 	for i := range rapid.IntRange(15, 40).Draw(rt, "events") {
 		pause := rapid.SampledFrom([]time.Duration{

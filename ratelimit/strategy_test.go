@@ -82,7 +82,7 @@ func play(t *testing.T, b bundle, table *strings.Builder, name string, tier rate
 		b.advance(event.after)
 		at += event.after
 		d := b.one(t, ratelimit.Request{
-			ID: fmt.Sprint(name, i), N: event.units, Levels: []ratelimit.Level{tier.Outer("golden " + name)},
+			ID: fmt.Sprint(name, i), N: event.units, Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, "golden "+name)},
 		})
 		r := d.Remaining[0]
 		fmt.Fprintf(table, "%8s  %5d  %-9s  %4d  %4d  %s\n", at, event.units, d.Outcome, r.Used, r.Units, d.RetryAfter)
@@ -102,7 +102,7 @@ func TestARefundGivesBackOnce(t *testing.T) {
 	onEvery(t, func(t *testing.T, b bundle) {
 		for _, s := range strategies[:7] {
 			tier := ratelimit.Tier{Name: "channel", Strategy: s.strategy, Windows: []ratelimit.Window{{Limit: 4, Per: time.Hour}}}
-			level := tier.Outer("refund " + s.name)
+			level := ratelimit.ChannelLevel(tier, "refund "+s.name)
 			request := func(id string) ratelimit.Request {
 				return ratelimit.Request{ID: s.name + id, Levels: []ratelimit.Level{level}}
 			}
@@ -136,13 +136,13 @@ func TestAShadowLevelReportsAndNeverRefuses(t *testing.T) {
 	onEvery(t, func(t *testing.T, b bundle) {
 		shadow := ratelimit.Tier{Name: "sender", Shadow: true, Windows: []ratelimit.Window{perMinute(1)}}
 		request := func(id string) ratelimit.Request {
-			return ratelimit.Request{ID: id, Levels: []ratelimit.Level{ratelimit.Outer(scope.Group, perMinute(2)), shadow.Of(scope, "ci")}}
+			return ratelimit.Request{ID: id, Levels: []ratelimit.Level{ratelimit.Outer(scope.Group, perMinute(2)), ratelimit.LevelOf(shadow, scope, "ci")}}
 		}
 		d := b.admit(t, request("1"), request("2"), request("3"))
 		require.Equal(t, "++-", outcomes(d))
 		require.Equal(t, [][]string{nil, {"sender"}, {"sender"}}, [][]string{d[0].Shadow, d[1].Shadow, d[2].Shadow})
 		require.Equal(t, []string{"channel"}, d[2].Refused)
-		require.Equal(t, int64(1), b.used(t, shadow.Of(scope, "ci")), "it is charged with what it would have admitted")
+		require.Equal(t, int64(1), b.used(t, ratelimit.LevelOf(shadow, scope, "ci")), "it is charged with what it would have admitted")
 	})
 }
 
@@ -187,7 +187,7 @@ func TestTimeGoesBack(t *testing.T) {
 			n := 0
 			ask := func() ratelimit.Decision {
 				n++
-				return b.one(t, ratelimit.Request{ID: fmt.Sprint(s.name, n), Levels: []ratelimit.Level{tier.Outer("back " + s.name)}})
+				return b.one(t, ratelimit.Request{ID: fmt.Sprint(s.name, n), Levels: []ratelimit.Level{ratelimit.ChannelLevel(tier, "back "+s.name)}})
 			}
 			for ask().Outcome == ratelimit.Admitted {
 				continue

@@ -20,7 +20,7 @@ func Example() {
 			Windows: []ratelimit.Window{{Limit: limit, Per: 30 * time.Minute}},
 		}
 	}
-	levels := []ratelimit.Level{tier("channel", 100).Outer("alerts"), tier("category", 2).Of(scope, "disk")}
+	levels := []ratelimit.Level{ratelimit.ChannelLevel(tier("channel", 100), "alerts"), ratelimit.LevelOf(tier("category", 2), scope, "disk")}
 	var requests []ratelimit.Request
 	for i := range 3 {
 		requests = append(requests, ratelimit.Request{ID: fmt.Sprint("event-", i), Levels: levels})

@@ -132,7 +132,7 @@ func (h *history) request(rt *rapid.T) ratelimit.Request {
 	return ratelimit.Request{
 		ID:     fmt.Sprint("id-", rapid.IntRange(0, 60).Draw(rt, "id")),
 		N:      rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(rt, "units"),
-		Levels: []ratelimit.Level{h.channel.Outer(h.scope.Group), h.category.Of(h.scope, category)},
+		Levels: []ratelimit.Level{ratelimit.ChannelLevel(h.channel, h.scope.Group), ratelimit.LevelOf(h.category, h.scope, category)},
 	}
 }
 

@@ -34,7 +34,7 @@ func TestRequestsThatCannotBeDecidedAreRefused(t *testing.T) {
 		"a limit of -1 is not valid":                                   request("1", 1, fixed(-1, time.Minute)),
 		"a window of 1µs is not valid":                                 request("1", 1, fixed(1, time.Microsecond)),
 		"two windows have the length 1m0s":                             request("1", 1, level(ratelimit.FixedWindow, minute, minute)),
-		`level "x": it has no limit group; set the group, or the chan`: request("1", 1, tier.Outer("")),
+		`level "x": it has no limit group; set the group, or the chan`: request("1", 1, ratelimit.ChannelLevel(tier, "")),
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

@@ -72,7 +72,7 @@ func onEvery(t *testing.T, behaviour func(t *testing.T, b bundle)) {
 var scope = ratelimit.Scope{Group: "alerts", Channel: "alerts"}
 
 func level(kind ratelimit.StrategyKind, windows ...ratelimit.Window) ratelimit.Level {
-	return ratelimit.Tier{Name: "channel", Strategy: ratelimit.Strategy{Kind: kind}, Windows: windows}.Outer(scope.Group)
+	return ratelimit.ChannelLevel(ratelimit.Tier{Name: "channel", Strategy: ratelimit.Strategy{Kind: kind}, Windows: windows}, scope.Group)
 }
 
 func fixed(limit int64, per time.Duration) ratelimit.Level {
