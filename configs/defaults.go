@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store"
 )
 
 // Default is the configuration of a relay that nobody configured.
@@ -71,7 +71,7 @@ func DefaultChannel(name string) Channel {
 		Mentions:      []Mention{},
 		OnRedisDown:   "local",
 
-		RememberPosted: ratelimit.DefaultPostedFor,
+		RememberPosted: store.DefaultPostedFor,
 
 		Auth:        []Credential{},
 		AllowFrom:   []string{},

@@ -8,8 +8,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Unknown says what becomes of a message of a severity that may have been posted.
@@ -129,18 +128,18 @@ func (v *validator) within(name string, n, low, high int64) {
 }
 
 // handling is what becomes of what does not fit, of resolves and of repeats.
-func (c Channel) handling() *ratelimit.Handling {
-	return &ratelimit.Handling{
-		Overflow: ratelimit.Overflow(c.Overflow), MaxDelayed: c.MaxDelayed, MaxDelay: c.MaxDelay, Resolves: ratelimit.Resolves(c.Resolves),
+func (c Channel) handling() *store.MessagePolicy {
+	return &store.MessagePolicy{
+		Overflow: store.Overflow(c.Overflow), MaxDelayed: c.MaxDelayed, MaxDelay: c.MaxDelay, Resolves: store.Resolves(c.Resolves),
 		Repeats: c.Repeats == "merge", Digest: c.Digest, Drops: c.DropRecord, PostedFor: c.RememberPosted,
 	}
 }
 
-func (c Channel) digestTerms() outbox.DigestTerms {
+func (c Channel) digestTerms() store.DigestTerms {
 	if !c.Digest {
-		return outbox.DigestTerms{}
+		return store.DigestTerms{}
 	}
-	return outbox.DigestTerms{
+	return store.DigestTerms{
 		Interval: cmp.Or(c.DigestInterval, c.GlobalWindow, c.Window), Every: digestEvery, Minimum: c.DigestMinimum,
 	}
 }

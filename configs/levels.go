@@ -65,14 +65,14 @@ type Headroom struct {
 }
 
 // Tiers are the levels of the channel, outermost first: channel, category, and the others in their order.
-func (c Channel) Tiers() []ratelimit.Tier {
-	tiers := []ratelimit.Tier{
+func (c Channel) Tiers() []ratelimit.LevelSpec {
+	tiers := []ratelimit.LevelSpec{
 		{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{{Limit: c.GlobalLimit, Per: cmp.Or(c.GlobalWindow, c.Window)}}},
 		{Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{{Limit: c.CategoryLimit, Per: cmp.Or(c.CategoryWindow, c.Window)}}},
 	}
 	for _, level := range c.Levels {
 		tier := level.tier()
-		i := slices.IndexFunc(tiers, func(t ratelimit.Tier) bool { return t.Name == tier.Name })
+		i := slices.IndexFunc(tiers, func(t ratelimit.LevelSpec) bool { return t.Name == tier.Name })
 		if i < 0 {
 			tiers = append(tiers, tier)
 			continue
@@ -82,8 +82,8 @@ func (c Channel) Tiers() []ratelimit.Tier {
 	return tiers
 }
 
-func (l Level) tier() ratelimit.Tier {
-	tier := ratelimit.Tier{Name: l.Name, Shadow: l.Shadow, Strategy: ratelimit.Strategy{
+func (l Level) tier() ratelimit.LevelSpec {
+	tier := ratelimit.LevelSpec{Name: l.Name, Shadow: l.Shadow, Strategy: ratelimit.Strategy{
 		Kind: ratelimit.StrategyKind(l.Strategy), Bucket: l.Bucket, Anchor: ratelimit.Anchor(l.Anchor), Burst: l.Burst,
 		Queue: ratelimit.Queue(l.Queue),
 	}}

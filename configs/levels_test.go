@@ -24,7 +24,7 @@ channels:
   - name: queue
     levels: [{name: channel, strategy: backlog, queue: list, windows: [{limit: 50}]}]
 `)
-	require.Equal(t, []ratelimit.Tier{
+	require.Equal(t, []ratelimit.LevelSpec{
 		{Name: "channel", Windows: []ratelimit.Window{{Limit: 100, Per: 30 * time.Minute}}},
 		{Name: "category", Windows: []ratelimit.Window{{Limit: 3, Per: 5 * time.Second}, {Limit: 10, Per: 5 * time.Minute}}},
 		{Name: "sender", Strategy: ratelimit.Strategy{Kind: ratelimit.Gate}, Windows: []ratelimit.Window{{Limit: 5, Per: 5 * time.Second}}},
@@ -33,7 +33,7 @@ channels:
 	require.Equal(t, configs.FirstNotice{Mode: "auto", Floor: 7}, cfg.Channels[0].FirstNotice)
 	require.Equal(t, []configs.Reserve{{Category: "errors", Slots: 2}}, cfg.Channels[0].Reserves)
 	require.Equal(t, []configs.Headroom{{Severity: "info", Share: 0.5}}, cfg.Channels[0].Headroom)
-	require.Equal(t, ratelimit.Tier{
+	require.Equal(t, ratelimit.LevelSpec{
 		Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.List}, Windows: []ratelimit.Window{{Limit: 50, Per: time.Second}},
 	}, cfg.Channels[1].Tiers()[0])
 }

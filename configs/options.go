@@ -14,9 +14,10 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
+	"slackrelay/ratelimit/replica"
+	"slackrelay/store"
 )
 
 // How long the relay waits for Redis. Each call has a deadline of its own on top.
@@ -65,10 +66,10 @@ func (c *Config) Channel(name string) (Channel, bool) {
 }
 
 // Policies are what the channels do while Redis is away.
-func (c *Config) Policies() map[string]ratelimit.Policy {
-	policies := map[string]ratelimit.Policy{}
+func (c *Config) Policies() map[string]replica.Policy {
+	policies := map[string]replica.Policy{}
 	for _, ch := range c.Channels {
-		policies[ch.Name] = ratelimit.Policy(ch.OnRedisDown)
+		policies[ch.Name] = replica.Policy(ch.OnRedisDown)
 	}
 	return policies
 }
@@ -85,7 +86,7 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			Headroom:    map[events.Severity]float64{},
 			Handling:    ch.handling(),
 			Bundle:      ch.Bundle == "webhook",
-			Pace:        outbox.Pace{Every: ch.Pace, Burst: ch.Burst},
+			Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
 			TTL:         ch.TTL,
 			Digest:      ch.digestTerms(),
 			Sender:      sender(ch),

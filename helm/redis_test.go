@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"slackrelay/ratelimit"
+	redisstore "slackrelay/store/redis"
 )
 
 // awkward is a password with all that a shell or Redis's configuration could trip over.
@@ -88,7 +88,7 @@ func TestTheBundledRedisRuns(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, Password: awkward})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 10*time.Second, 10*time.Millisecond)
-	warnings, err := ratelimit.Probe(t.Context(), client)
+	warnings, err := redisstore.Probe(t.Context(), client)
 	require.NoError(t, err)
 	require.Empty(t, warnings, "it is what the relay asks for")
 	set, err := client.ConfigGet(t.Context(), "*").Result()

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/outbox"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Admin is what the operators of the relay do to a channel by hand.
 type Admin struct {
-	Limiter  ratelimit.Limiter
-	Outboxes []outbox.Outbox // all that may hold messages of a channel
+	Limiter  store.Limiter
+	Outboxes []store.Outbox // all that may hold messages of a channel
 	Channels []Channel
 	Woken    func(channel string) // is told that a channel goes on
 }
@@ -33,8 +33,8 @@ func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, r
 		return err
 	}
 	for _, box := range a.Outboxes {
-		if err := box.Hold(ctx, ch.outbox(), wait, reason); err != nil {
-			return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+		if err := box.Pause(ctx, ch.outbox(), wait, reason); err != nil {
+			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
 	}
 	if wait == 0 {
@@ -50,7 +50,7 @@ func (a *Admin) ResetLimit(ctx context.Context, channel, level, value string) er
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(ch.Tiers, func(t ratelimit.Tier) bool { return t.Name == level })
+	i := slices.IndexFunc(ch.Tiers, func(t ratelimit.LevelSpec) bool { return t.Name == level })
 	if i < 0 || (level == ratelimit.LevelChannel) != (value == "") {
 		return fmt.Errorf("level %q of %q: %w", level, value, ErrNoLevel)
 	}

@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/outbox"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Archive is what became of what did not get through: the dead letters, and the record of drops.
 type Archive struct {
-	Limiter  ratelimit.Limiter
-	Outbox   outbox.Outbox
+	Limiter  store.Limiter
+	Outbox   store.Outbox
 	Intake   *Intake
 	Channels []Channel
 }
@@ -70,12 +69,12 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	}
 	letters, err := a.Outbox.DeadLetters(ctx, ch.outbox(), before, min(max(most, 1), MaxPage))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	all := make([]DeadLetter, len(letters))
 	for i, letter := range letters {
 		all[i] = DeadLetter{ID: letter.ID, At: letter.At.UTC(), Reason: letter.Reason, Answer: letter.Answer, Attempts: letter.Attempts, Kind: letter.Kind}
-		if letter.Kind != string(ratelimit.KindMessage) {
+		if letter.Kind != string(store.KindMessage) {
 			continue
 		}
 		if all[i].Events, all[i].More, err = decodeEvents(letter.Payload); err != nil {
@@ -110,7 +109,7 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	}
 	n, err := a.Outbox.DeleteDead(ctx, ch.outbox(), ids...)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+		return 0, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return n, nil
 }

@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"slackrelay/events"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Asker makes of events what the limits of a channel are asked, for who only wants to know: nothing is queued.
@@ -14,9 +14,9 @@ func (c Channel) Asker() *Asker {
 }
 
 // Scope is what the limits are asked about.
-func (a *Asker) Scope() ratelimit.Scope { return a.channel.scope() }
+func (a *Asker) Scope() store.Channel { return a.channel.scope() }
 
 // Ask makes the request for an event; the id is left to the caller.
-func (a *Asker) Ask(e *events.Event) ratelimit.Request {
+func (a *Asker) Ask(e *events.Event) store.Request {
 	return a.channel.request(e)
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"slackrelay/outbox"
+	"slackrelay/store"
 )
 
 // tokenFor is how long a call that was taken from the workspace's budget may be made.
@@ -41,7 +41,7 @@ func (d *delivery) took(method string, a allowance) {
 	d.refusal = cmp.Or(a.reason, BudgetReason)
 	if a.wait == 0 {
 		d.tokens[method] = time.Now().Add(tokenFor)
-	} else if method == outbox.MethodPost {
+	} else if method == store.MethodPost {
 		d.exhausted = time.Now().Add(a.wait)
 	}
 }
@@ -51,9 +51,9 @@ func (d *delivery) ask(ctx context.Context, method string) allowance {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
 	perMinute := map[string]int64{
-		outbox.MethodPost: d.opts.PostsPerMinute, outbox.MethodUpdate: d.opts.EditsPerMinute, outbox.MethodHistory: d.opts.LookupsPerMinute,
+		store.MethodPost: d.opts.PostsPerMinute, store.MethodUpdate: d.opts.EditsPerMinute, store.MethodHistory: d.opts.LookupsPerMinute,
 	}[method]
-	wait, reason, err := d.opts.Budget.Take(ctx, d.workspace, method, perMinute)
+	wait, reason, err := d.opts.Budget.ReserveCall(ctx, d.workspace, method, perMinute)
 	switch {
 	case err != nil:
 		d.log.DebugContext(ctx, "the workspace's budget cannot be read", "error", err)

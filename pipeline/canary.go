@@ -10,8 +10,8 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // canaryName is the canary's channel: no channel can be called so.
@@ -21,8 +21,8 @@ const canaryName = "~canary"
 func CanaryChannel(to notifier.Sender, interval time.Duration) Channel {
 	windows := []ratelimit.Window{{Limit: canaryLimit, Per: time.Hour}}
 	return Channel{
-		Name: canaryName, Lane: true, Sender: to, TTL: interval, Pace: outbox.Pace{Every: time.Second, Burst: 1},
-		Tiers: []ratelimit.Tier{{Name: ratelimit.LevelChannel, Windows: windows}, {Name: ratelimit.LevelCategory, Windows: windows}},
+		Name: canaryName, Lane: true, Sender: to, TTL: interval, Pace: store.Pace{Every: time.Second, Burst: 1},
+		Tiers: []ratelimit.LevelSpec{{Name: ratelimit.LevelChannel, Windows: windows}, {Name: ratelimit.LevelCategory, Windows: windows}},
 	}
 }
 
@@ -34,7 +34,7 @@ type CanaryOptions struct {
 	Intake *Intake // that knows [CanaryChannel]
 	Status *Status // too
 	// Boxes take what the operators are told: the first that can be reached.
-	Boxes []outbox.Outbox
+	Boxes []store.Outbox
 	// Told is told that there is something for the operators.
 	Told func(channel string)
 	// Interval is how often a canary is sent, over all replicas.

@@ -133,7 +133,7 @@ func (in *Intake) takeParts(ctx context.Context, a Arrival, parts []*part) (Rece
 func (in *Intake) mute(ctx context.Context, channel string, n int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
 	defer cancel()
-	if err := in.opts.Limiter.Mute(ctx, in.channels[channel].scope(), n); err != nil {
+	if err := in.opts.Limiter.CountMuted(ctx, in.channels[channel].scope(), n); err != nil {
 		return fmt.Errorf("channel %s: %w", channel, err)
 	}
 	return nil

@@ -13,8 +13,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // job is what an entry asks for.
@@ -41,17 +40,17 @@ func (j job) severities() []events.Severity {
 const editLater = time.Second
 
 // compose makes a job of an entry.
-func (d *delivery) compose(ctx context.Context, entry outbox.Entry) (job, error) {
+func (d *delivery) compose(ctx context.Context, entry store.Entry) (job, error) {
 	var j job
 	var err error
 	switch entry.Kind {
-	case string(ratelimit.KindMessage), outbox.KindCopy:
+	case string(store.KindMessage), store.KindCopy:
 		j, err = d.composeMessage(ctx, entry)
-	case outbox.KindEdit:
+	case store.KindEdit:
 		j, err = d.composeEdit(ctx, entry)
-	case outbox.KindDigest, outbox.KindDigestEdit:
+	case store.KindDigest, store.KindDigestEdit:
 		j, err = d.composeDigest(ctx, entry)
-	case outbox.KindNotice:
+	case store.KindNotice:
 		var notice notifier.Notice
 		if err = json.Unmarshal(entry.Payload, &notice); err == nil {
 			j.message = d.channel.Renderer.Notice(notice)
@@ -94,7 +93,7 @@ func decodeBundle(payload []byte) (all []events.Event, more, over int64, err err
 	return all, more, over, nil
 }
 
-func (d *delivery) composeMessage(ctx context.Context, entry outbox.Entry) (job, error) {
+func (d *delivery) composeMessage(ctx context.Context, entry store.Entry) (job, error) {
 	all, more, over, err := decodeBundle(entry.Payload)
 	if err != nil {
 		return job{}, err
@@ -126,10 +125,10 @@ func (d *delivery) composeMessage(ctx context.Context, entry outbox.Entry) (job,
 // outboxError is a call of the outbox that failed: the entry is tried again.
 type outboxError struct{ error }
 
-func (d *delivery) record(ctx context.Context, number int64) (*outbox.Record, error) {
+func (d *delivery) record(ctx context.Context, number int64) (*store.PostedMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	record, err := d.opts.Outbox.Record(ctx, d.channel.outbox(), number)
+	record, err := d.opts.Outbox.PostedMessage(ctx, d.channel.outbox(), number)
 	if err != nil {
 		return nil, outboxError{err}
 	}
@@ -137,7 +136,7 @@ func (d *delivery) record(ctx context.Context, number int64) (*outbox.Record, er
 }
 
 // posted finds the message that an edit is of.
-func (d *delivery) posted(ctx context.Context, number int64) (*outbox.Record, job, error) {
+func (d *delivery) posted(ctx context.Context, number int64) (*store.PostedMessage, job, error) {
 	record, err := d.record(ctx, number)
 	switch {
 	case err != nil:
@@ -151,7 +150,7 @@ func (d *delivery) posted(ctx context.Context, number int64) (*outbox.Record, jo
 	}
 }
 
-func (d *delivery) composeEdit(ctx context.Context, entry outbox.Entry) (job, error) {
+func (d *delivery) composeEdit(ctx context.Context, entry store.Entry) (job, error) {
 	number, err := strconv.ParseInt(string(entry.Payload), 10, 64)
 	if err != nil {
 		return job{}, fmt.Errorf("decode an edit: %w", err)
@@ -169,13 +168,13 @@ func (d *delivery) composeEdit(ctx context.Context, entry outbox.Entry) (job, er
 	return j, nil
 }
 
-func (d *delivery) composeDigest(ctx context.Context, entry outbox.Entry) (job, error) {
-	var digest outbox.Digest
+func (d *delivery) composeDigest(ctx context.Context, entry store.Entry) (job, error) {
+	var digest store.Digest
 	if err := json.Unmarshal(entry.Payload, &digest); err != nil {
 		return job{}, fmt.Errorf("decode a digest: %w", err)
 	}
 	var j job
-	if entry.Kind == outbox.KindDigestEdit {
+	if entry.Kind == store.KindDigestEdit {
 		record, found, err := d.posted(ctx, digest.Post)
 		if record == nil {
 			return found, err
@@ -195,7 +194,7 @@ func (d *delivery) composeDigest(ctx context.Context, entry outbox.Entry) (job, 
 }
 
 // digestOf reads the counts of a digest.
-func digestOf(channel string, digest outbox.Digest) notifier.Digest {
+func digestOf(channel string, digest store.Digest) notifier.Digest {
 	said := notifier.Digest{
 		ID: digest.ID, Channel: channel, From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
 	}

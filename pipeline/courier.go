@@ -11,18 +11,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/notifier"
-	"slackrelay/outbox"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // CourierOptions configure a Courier.
 type CourierOptions struct {
-	Outbox   outbox.Outbox
+	Outbox   store.Outbox
 	Channels []Channel
 	// Operations is where the operators of the relay are told; nil = nowhere.
 	Operations notifier.Sender
 	// Limiter gets the slots back of what never reached Slack.
-	Limiter ratelimit.Limiter
+	Limiter store.Limiter
 	Metrics *Metrics
 	Logger  *slog.Logger
 	// Tracer makes spans of what becomes of messages whose webhook is traced; nil = none are made.
@@ -33,7 +32,7 @@ type CourierOptions struct {
 	// where it is not found, again after twice that. Default 10 s; negative = it is never looked up.
 	Settle time.Duration
 	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
-	Budget outbox.Budget
+	Budget store.Budget
 	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are what a credential may do in a minute, over all
 	// channels. Default 300, 50 and 50.
 	PostsPerMinute, EditsPerMinute, LookupsPerMinute int64
@@ -152,7 +151,7 @@ func (*Courier) finishing(ctx context.Context, timeout time.Duration) (context.C
 type delivery struct {
 	*Courier
 	channel    Channel
-	terms      outbox.Terms
+	terms      store.Terms
 	workspace  string // "" = its credential is shared with nobody
 	log        *slog.Logger
 	away       bool                 // the outbox could not be reached the last time
@@ -164,7 +163,7 @@ type delivery struct {
 
 func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
 	d := &delivery{Courier: c, channel: ch, log: log, tokens: map[string]time.Time{}}
-	d.terms = outbox.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest}
+	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest}
 	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
 		d.workspace = shared.Workspace()
 	}
@@ -188,18 +187,18 @@ func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
 		return d.poll()
 	}
 	switch claim.State {
-	case outbox.Empty:
+	case store.Empty:
 		return d.poll()
-	case outbox.DigestDue:
+	case store.DigestDue:
 		return d.digest(ctx)
-	case outbox.PostReady:
-		return min(d.take(ctx, outbox.MethodPost), d.poll())
-	case outbox.EditReady:
-		return min(d.take(ctx, outbox.MethodUpdate), d.poll())
-	case outbox.Stale:
+	case store.PostReady:
+		return min(d.take(ctx, store.MethodPost), d.poll())
+	case store.EditReady:
+		return min(d.take(ctx, store.MethodUpdate), d.poll())
+	case store.Stale:
 		d.expire(ctx, claim.Entry)
 		return 0
-	case outbox.Claimed:
+	case store.Claimed:
 		d.deliver(ctx, claim)
 		return 0
 	default:
@@ -209,19 +208,19 @@ func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
 
 // claimNext claims what is next. Where something was just admitted, there likely is something to post: the call that
 // it needs is taken meanwhile. Else it is only looked at first, so that an idle channel takes nothing.
-func (d *delivery) claimNext(ctx context.Context, woken bool) (outbox.Claim, error) {
-	if !woken || d.has(outbox.MethodPost) || time.Now().Before(d.exhausted) {
-		look := !d.has(outbox.MethodPost) && !d.has(outbox.MethodUpdate)
+func (d *delivery) claimNext(ctx context.Context, woken bool) (store.Claim, error) {
+	if !woken || d.has(store.MethodPost) || time.Now().Before(d.exhausted) {
+		look := !d.has(store.MethodPost) && !d.has(store.MethodUpdate)
 		return d.claim(ctx, look)
 	}
 	taken := make(chan allowance, 1)
-	go func() { taken <- d.ask(ctx, outbox.MethodPost) }()
+	go func() { taken <- d.ask(ctx, store.MethodPost) }()
 	claim, err := d.claim(ctx, false)
-	d.took(outbox.MethodPost, <-taken)
+	d.took(store.MethodPost, <-taken)
 	return claim, err
 }
 
-func (d *delivery) claim(ctx context.Context, look bool) (outbox.Claim, error) {
+func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
 	d.terms.Settle = 0
@@ -231,7 +230,7 @@ func (d *delivery) claim(ctx context.Context, look bool) (outbox.Claim, error) {
 	claim, err := d.opts.Outbox.Claim(ctx, d.channel.outbox(), d.terms, look)
 	switch {
 	case err != nil && !d.away && !errors.Is(err, context.Canceled):
-		d.log.ErrorContext(ctx, "outbox unavailable; sending stops until it is available", "why", ratelimit.Describe(err), "error", err)
+		d.log.ErrorContext(ctx, "outbox unavailable; sending stops until it is available", "why", store.Describe(err), "error", err)
 		d.away = true
 	case err == nil && d.away:
 		d.log.InfoContext(ctx, "outbox available again")

@@ -13,11 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/events"
-	"slackrelay/lua/memstore"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
+	"slackrelay/store/memory"
 )
 
 // bot is a sink that can edit and look, with a credential of its own.
@@ -77,7 +76,7 @@ func TestItIsLookedUpTwiceBeforeItIsSentAgain(t *testing.T) {
 		require.WithinRange(t, to.looked[0], begin.Add(10*time.Second), begin.Add(11*time.Second))
 		require.WithinRange(t, to.looked[1], begin.Add(30*time.Second), begin.Add(31*time.Second))
 		require.WithinRange(t, to.at[1], begin.Add(30*time.Second), begin.Add(31*time.Second))
-		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
 	})
 }
 
@@ -100,14 +99,14 @@ func TestWhatIsFoundIsNotSentAgain(t *testing.T) {
 		require.Len(t, to.looked, 4, "page by page")
 		require.Equal(t, "2", asked.Cursor)
 		require.WithinDuration(t, begin, asked.Since, time.Second, "from the first attempt on")
-		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.ledger(t, "a"))
 	})
 }
 
 // A lookup that fails is tried again; one that is refused leaves the choice to the severity.
 func TestLookupsThatFail(t *testing.T) {
 	t.Parallel()
-	for drop, want := range map[bool]ratelimit.Ledger{
+	for drop, want := range map[bool]store.Ledger{
 		false: {Received: 1, Admitted: 1, Delivered: 1}, true: {Received: 1, Admitted: 1, Failed: 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -146,13 +145,13 @@ func TestADigestInDoubt(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				to := &sink{answer: inDoubt(0)}
-				var box outbox.Outbox
+				var box store.Outbox
 				ch := channel("a", to)
 				ch.DropUnknown = c.drop
-				where := outbox.Channel{Group: "a", Name: "a"}
-				b := setup(func(store *memstore.Store) outbox.Outbox {
-					box = outbox.NewMemory(store, outbox.Options{Owner: "me"})
-					require.NoError(t, box.Put(t.Context(), where, "1", outbox.KindDigest, []byte(`{"id":"a:1","counts":{"d:disk:info":2,"x:disk:error":1,"t:full":3}}`)))
+				where := store.OutboxChannel{Group: "a", Name: "a"}
+				b := setup(func(data *memory.Store) store.Outbox {
+					box = memory.NewOutbox(data, store.Options{Owner: "me"})
+					require.NoError(t, box.Append(t.Context(), where, "1", store.KindDigest, []byte(`{"id":"a:1","counts":{"d:disk:info":2,"x:disk:error":1,"t:full":3}}`)))
 					return box
 				}, ch)
 				b.run(t, time.Minute)
@@ -164,7 +163,7 @@ func TestADigestInDoubt(t *testing.T) {
 					return
 				}
 				require.Len(t, letters, 1)
-				require.Equal(t, []string{outbox.KindDigest, string(notifier.UnknownFate)}, []string{letters[0].Kind, letters[0].Reason})
+				require.Equal(t, []string{store.KindDigest, string(notifier.UnknownFate)}, []string{letters[0].Kind, letters[0].Reason})
 			})
 		})
 	}
@@ -172,11 +171,11 @@ func TestADigestInDoubt(t *testing.T) {
 
 // stalled carries claims out and answers them too late, as a Redis that stood still does.
 type stalled struct {
-	outbox.Outbox
+	store.Outbox
 	answers int // how many claims that may send get no answer, still
 }
 
-func (s *stalled) Claim(ctx context.Context, ch outbox.Channel, terms outbox.Terms, look bool) (outbox.Claim, error) {
+func (s *stalled) Claim(ctx context.Context, ch store.OutboxChannel, terms store.Terms, look bool) (store.Claim, error) {
 	if s.answers == 0 || look {
 		return s.Outbox.Claim(ctx, ch, terms, look)
 	}
@@ -211,13 +210,13 @@ func TestAClaimWithoutAnAnswer(t *testing.T) {
 				if !lookable {
 					ch.Sender = &to.sink
 				}
-				b := setup(func(store *memstore.Store) outbox.Outbox {
-					return &stalled{Outbox: outbox.NewMemory(store, outbox.Options{Owner: "me"}), answers: 3}
+				b := setup(func(data *memory.Store) store.Outbox {
+					return &stalled{Outbox: memory.NewOutbox(data, store.Options{Owner: "me"}), answers: 3}
 				}, ch)
 				begin := time.Now()
 				b.take(t, "a", 2)
 				b.run(t, time.Minute)
-				require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
+				require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
 				require.Len(t, to.at, 2)
 				require.WithinRange(t, to.at[1], begin, begin.Add(2*time.Second))
 				require.Empty(t, to.looked)
@@ -227,10 +226,10 @@ func TestAClaimWithoutAnAnswer(t *testing.T) {
 }
 
 // reused answers records of messages that were admitted later than what asks for them: their numbers were given again.
-type reused struct{ outbox.Outbox }
+type reused struct{ store.Outbox }
 
-func (r reused) Record(ctx context.Context, ch outbox.Channel, number int64) (*outbox.Record, error) {
-	record, err := r.Outbox.Record(ctx, ch, number)
+func (r reused) Record(ctx context.Context, ch store.OutboxChannel, number int64) (*store.PostedMessage, error) {
+	record, err := r.Outbox.PostedMessage(ctx, ch, number)
 	if record != nil {
 		record.At += time.Hour.Microseconds()
 	}
@@ -245,10 +244,10 @@ func TestAMessageWhoseNumberWasGivenAgain(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				to, ch := &bot{}, channel("a", nil)
-				ch.Sender, ch.Handling = to, &ratelimit.Handling{Overflow: "drop", Resolves: "reply"}
-				var box outbox.Outbox
-				b := setup(func(store *memstore.Store) outbox.Outbox {
-					box = outbox.NewMemory(store, outbox.Options{Owner: "me"})
+				ch.Sender, ch.Handling = to, &store.MessagePolicy{Overflow: "drop", Resolves: "reply"}
+				var box store.Outbox
+				b := setup(func(data *memory.Store) store.Outbox {
+					box = memory.NewOutbox(data, store.Options{Owner: "me"})
 					if again {
 						return reused{box}
 					}
@@ -264,7 +263,7 @@ func TestAMessageWhoseNumberWasGivenAgain(t *testing.T) {
 				require.Len(t, to.sent, 2)
 				require.Equal(t, again, to.thread[1] == "", to.thread)
 				edit := fmt.Appendf(nil, `{"id":"a:1","post":"1","counts":{"d:c:info":1}}`)
-				require.NoError(t, box.Put(t.Context(), outbox.Channel{Group: "a", Name: "a"}, "1", outbox.KindDigestEdit, edit))
+				require.NoError(t, box.Append(t.Context(), store.OutboxChannel{Group: "a", Name: "a"}, "1", store.KindDigestEdit, edit))
 				b.run(t, 5*time.Second)
 				require.Empty(t, to.edits, "a message is no digest")
 			})
@@ -320,7 +319,7 @@ func TestTheWorkspacesBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := &bot{}, &bot{}
 		b := setup(nil, channel("a", one), channel("b", other))
-		box := outbox.NewMemory(b.store, outbox.Options{Owner: "me"})
+		box := memory.NewOutbox(b.store, store.Options{Owner: "me"})
 		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
 			Outbox: box, Budget: box, PostsPerMinute: 60, Channels: []pipeline.Channel{channel("a", one), channel("b", other)},
 			Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
@@ -350,7 +349,7 @@ func TestRefusedLayouts(t *testing.T) {
 		require.Len(t, to.at, 4)
 		require.Len(t, to.sent, 1)
 		require.True(t, strings.HasPrefix(to.sent[0], "🔵 *t0*\ninfo"), to.sent[0])
-		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, b.ledger(t, "a"))
 	})
 }
 
@@ -362,7 +361,7 @@ func TestRefusedEdits(t *testing.T) {
 			to := &bot{}
 			to.refuse = func() error { return &notifier.Error{Action: notifier.Repost, Reason: reason} }
 			ch := channel("a", to)
-			ch.Handling = &ratelimit.Handling{Overflow: "drop", Resolves: "edit"}
+			ch.Handling = &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}
 			b := setup(nil, ch)
 			alert := events.Event{ID: "1", Source: "x", Category: "c", Severity: events.Error, Status: events.Firing, Fingerprint: "f", Title: "broken"}
 			receipt, err := b.intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{alert}})
@@ -377,7 +376,7 @@ func TestRefusedEdits(t *testing.T) {
 			require.Len(t, to.sent, 2)
 			require.Contains(t, to.sent[1], "Resolved: broken")
 			require.Equal(t, thread, to.thread[1])
-			require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 1, Merged: 1, Delivered: 1}, b.ledger(t, "a"))
+			require.Equal(t, store.Ledger{Received: 2, Admitted: 1, Merged: 1, Delivered: 1}, b.ledger(t, "a"))
 		})
 	}
 }
@@ -390,7 +389,7 @@ func TestNoticesComeOnce(t *testing.T) {
 		told := &sink{}
 		b := setup(nil, channel("a", to))
 		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-			Outbox: outbox.NewMemory(b.store, outbox.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
+			Outbox: memory.NewOutbox(b.store, store.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
 			Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
 		})
 		b.take(t, "a", 5)
@@ -425,7 +424,7 @@ func TestNoticesOfWaiting(t *testing.T) {
 				}}
 				b := setup(nil, channel("a", to))
 				b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-					Outbox: outbox.NewMemory(b.store, outbox.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
+					Outbox: memory.NewOutbox(b.store, store.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
 					Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
 				})
 				b.take(t, "a", 1)
@@ -441,11 +440,11 @@ func TestExtrasThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &bot{}
-		b := setup(func(store *memstore.Store) outbox.Outbox {
-			box := outbox.NewMemory(store, outbox.Options{Owner: "me"})
-			for i, kind := range []string{outbox.KindEdit, outbox.KindDigest, outbox.KindDigestEdit, outbox.KindNotice, "strange"} {
+		b := setup(func(data *memory.Store) store.Outbox {
+			box := memory.NewOutbox(data, store.Options{Owner: "me"})
+			for i, kind := range []string{store.KindEdit, store.KindDigest, store.KindDigestEdit, store.KindNotice, "strange"} {
 				for j, payload := range []string{"nonsense", "4711", `{"post":"4711"}`} {
-					require.NoError(t, box.Put(t.Context(), outbox.Channel{Group: "a", Name: "a"}, fmt.Sprint(i, j), kind, []byte(payload)))
+					require.NoError(t, box.Append(t.Context(), store.OutboxChannel{Group: "a", Name: "a"}, fmt.Sprint(i, j), kind, []byte(payload)))
 				}
 			}
 			return box
@@ -453,9 +452,9 @@ func TestExtrasThatMakeNoSense(t *testing.T) {
 		b.take(t, "a", 1)
 		b.run(t, time.Minute)
 		require.Contains(t, to.sent, "🔵 *t0*")
-		claim, err := outbox.NewMemory(b.store, outbox.Options{Owner: "you"}).Claim(t.Context(), outbox.Channel{Group: "a", Name: "a"},
-			outbox.Terms{Pace: outbox.Pace{Burst: 1}}, false)
+		claim, err := memory.NewOutbox(b.store, store.Options{Owner: "you"}).Claim(t.Context(), store.OutboxChannel{Group: "a", Name: "a"},
+			store.Terms{Pace: store.Pace{Burst: 1}}, false)
 		require.NoError(t, err)
-		require.Equal(t, outbox.Empty, claim.State, "nothing is left")
+		require.Equal(t, store.Empty, claim.State, "nothing is left")
 	})
 }

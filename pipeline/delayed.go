@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/outbox"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Run asks again for what waits for a slot, in every channel whose overflow is delayed, until ctx ends. Any number of
@@ -16,7 +15,7 @@ import (
 func (in *Intake) Run(ctx context.Context) {
 	var channels sync.WaitGroup
 	for _, ch := range in.channels {
-		if ch.Handling != nil && ch.Handling.Overflow == ratelimit.OverflowDelay && in.opts.Outbox != nil {
+		if ch.Handling != nil && ch.Handling.Overflow == store.OverflowDelay && in.opts.Outbox != nil {
 			channels.Go(func() { in.askAgain(ctx, ch) })
 		}
 	}
@@ -48,7 +47,7 @@ func (in *Intake) promote(ctx context.Context, ch *intakeChannel) (moved bool, e
 	if err != nil || len(waiting) == 0 {
 		return false, err
 	}
-	requests, all := make([]ratelimit.Request, 0, len(waiting)), make([]events.Event, 0, len(waiting))
+	requests, all := make([]store.Request, 0, len(waiting)), make([]events.Event, 0, len(waiting))
 	for _, one := range waiting {
 		request, e, err := ch.again(one)
 		if err != nil {
@@ -62,9 +61,9 @@ func (in *Intake) promote(ctx context.Context, ch *intakeChannel) (moved bool, e
 	}
 	admitted := false
 	for i, d := range decisions {
-		moved = moved || d.Outcome != ratelimit.Delayed
-		admitted = admitted || d.Outcome == ratelimit.Admitted || d.Outcome == ratelimit.Merged
-		if d.Outcome != ratelimit.Delayed && d.Outcome != ratelimit.Duplicate {
+		moved = moved || d.Outcome != store.Delayed
+		admitted = admitted || d.Outcome == store.Admitted || d.Outcome == store.Merged
+		if d.Outcome != store.Delayed && d.Outcome != store.Duplicate {
 			in.opts.Metrics.decided(&all[i], d, 1)
 		}
 	}
@@ -75,14 +74,14 @@ func (in *Intake) promote(ctx context.Context, ch *intakeChannel) (moved bool, e
 }
 
 // again asks for what waits, by its first event.
-func (ch *intakeChannel) again(waiting outbox.Waiting) (ratelimit.Request, events.Event, error) {
+func (ch *intakeChannel) again(waiting store.Waiting) (store.Request, events.Event, error) {
 	all, _, err := decodeEvents(waiting.Payload)
 	if err != nil {
-		return ratelimit.Request{}, events.Event{}, err
+		return store.Request{}, events.Event{}, err
 	}
 	e := all[0]
 	request := ch.request(&e)
 	request.ID, request.Delayed, request.Handling, request.Event = dedupeID(e), waiting.Number, ch.Handling, ch.about(&e, "", fingerprint)
-	request.Enqueue = &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: waiting.Payload}
+	request.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: waiting.Payload}
 	return request, e, nil
 }

@@ -8,11 +8,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/notifier"
-	"slackrelay/outbox"
+	"slackrelay/store"
 )
 
 // deliver takes a claimed entry to Slack.
-func (d *delivery) deliver(ctx context.Context, claim outbox.Claim) {
+func (d *delivery) deliver(ctx context.Context, claim store.Claim) {
 	entry, began := claim.Entry, time.Now()
 	j, err := d.compose(ctx, entry)
 	ctx, span := d.continueTrace(ctx, "deliver", began, entry, j.events)
@@ -20,7 +20,7 @@ func (d *delivery) deliver(ctx context.Context, claim outbox.Claim) {
 	var unreachable outboxError
 	switch {
 	case errors.As(err, &unreachable):
-		d.retry(ctx, entry, outbox.Pausing{Wait: d.poll(), Who: outbox.EntryWaits, Reason: "redis", Fate: fateOf(entry)}, unreachable.Error())
+		d.retry(ctx, entry, store.RetryPlan{Wait: d.poll(), Who: store.EntryWaits, Reason: "redis", Fate: fateOf(entry)}, unreachable.Error())
 		return
 	case err != nil:
 		d.fail(ctx, entry, j, undecodable(err))
@@ -29,7 +29,7 @@ func (d *delivery) deliver(ctx context.Context, claim outbox.Claim) {
 		d.drop(ctx, entry, "there is nothing to say any more")
 		return
 	case j.later > 0:
-		d.retry(ctx, entry, outbox.Pausing{Wait: j.later, Who: outbox.EntryWaits, Reason: "not posted yet"}, "")
+		d.retry(ctx, entry, store.RetryPlan{Wait: j.later, Who: store.EntryWaits, Reason: "not posted yet"}, "")
 		return
 	}
 	if !entry.Doubt.IsZero() && !d.decideDoubt(ctx, &claim, j) {
@@ -42,7 +42,7 @@ func (d *delivery) deliver(ctx context.Context, claim outbox.Claim) {
 	switch {
 	case errors.Is(err, errLeaseTooShort):
 		d.log.WarnContext(ctx, "message not sent: the lease ends too soon; it is claimed again")
-		d.retry(ctx, entry, outbox.Pausing{}, "")
+		d.retry(ctx, entry, store.RetryPlan{}, "")
 	case err != nil:
 		d.failed(ctx, entry, j, err)
 	default:
@@ -51,14 +51,14 @@ func (d *delivery) deliver(ctx context.Context, claim outbox.Claim) {
 }
 
 // mayCall takes the call that a job needs out of the workspace's budget; else the entry waits.
-func (d *delivery) mayCall(ctx context.Context, entry outbox.Entry, j job) bool {
-	method, who := outbox.MethodPost, outbox.ChannelWaits
+func (d *delivery) mayCall(ctx context.Context, entry store.Entry, j job) bool {
+	method, who := store.MethodPost, store.ChannelWaits
 	if j.edit != nil {
-		method, who = outbox.MethodUpdate, outbox.EditsWait
+		method, who = store.MethodUpdate, store.EditsWait
 	}
 	wait := d.take(ctx, method)
 	if wait > 0 {
-		d.retry(ctx, entry, outbox.Pausing{Wait: wait, Who: who, Reason: d.refusal}, "")
+		d.retry(ctx, entry, store.RetryPlan{Wait: wait, Who: who, Reason: d.refusal}, "")
 		return false
 	}
 	d.spend(method)
@@ -70,7 +70,7 @@ var errLeaseTooShort = errors.New("the lease ends too soon to send")
 
 // say posts or edits. What Slack refuses for how it is laid out is said once more as plain text, and an edit that
 // must be told is posted where it is refused.
-func (d *delivery) say(ctx context.Context, claim outbox.Claim, j *job) (notifier.Receipt, error) {
+func (d *delivery) say(ctx context.Context, claim store.Claim, j *job) (notifier.Receipt, error) {
 	receipt, err := d.once(ctx, claim, j)
 	failure, ok := errors.AsType[*notifier.Error](err)
 	if ok && failure.Action == notifier.Repost && j.over {
@@ -92,7 +92,7 @@ func (d *delivery) say(ctx context.Context, claim outbox.Claim, j *job) (notifie
 
 // once makes one request, unless another sender might take over meanwhile. It ends on its own although the
 // Courier is told to stop: a request that is cut leaves open whether the message was posted.
-func (d *delivery) once(ctx context.Context, claim outbox.Claim, j *job) (notifier.Receipt, error) {
+func (d *delivery) once(ctx context.Context, claim store.Claim, j *job) (notifier.Receipt, error) {
 	ctx, cancel := d.finishing(ctx, d.opts.SendTimeout)
 	defer cancel()
 	if time.Until(claim.Until) < d.opts.SendTimeout {
@@ -126,7 +126,7 @@ func (d *delivery) call(ctx context.Context, j *job) (receipt notifier.Receipt, 
 
 // decideDoubt decides what becomes of an entry that may have been posted by an attempt before. It answers true
 // where it is to be sent now.
-func (d *delivery) decideDoubt(ctx context.Context, claim *outbox.Claim, j job) bool {
+func (d *delivery) decideDoubt(ctx context.Context, claim *store.Claim, j job) bool {
 	if d.canLook() {
 		switch at, seen := d.lookUp(ctx, claim, j); seen {
 		case lookedLater:
@@ -136,11 +136,11 @@ func (d *delivery) decideDoubt(ctx context.Context, claim *outbox.Claim, j job) 
 			d.ack(ctx, claim.Entry, j, at)
 			return false
 		case lookedNotFound:
-			fate := outbox.Looked
+			fate := store.Looked
 			if claim.Entry.Looked > 0 {
-				fate = outbox.Again
+				fate = store.Again
 			}
-			d.retry(ctx, claim.Entry, outbox.Pausing{Fate: fate, Who: outbox.EntryWaits}, "")
+			d.retry(ctx, claim.Entry, store.RetryPlan{Fate: fate, Who: store.EntryWaits}, "")
 			return false
 		case lookedInVain:
 		}

@@ -7,6 +7,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // maxFull bounds the levels that are known to be full.
@@ -26,14 +27,14 @@ type fullLevel struct{ channel, level, category string }
 func newFull(log *slog.Logger) *full { return &full{log: log, dropped: map[fullLevel]int{}} }
 
 // decided looks at the decisions on a webhook's events.
-func (f *full) decided(ctx context.Context, all []events.Event, decisions []ratelimit.Decision) {
+func (f *full) decided(ctx context.Context, all []events.Event, decisions []store.Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, n := range runs(all, decisions) {
 		switch decisions[i].Outcome { //nolint:exhaustive // what tells nothing of how full a level is
-		case ratelimit.Dropped:
+		case store.Dropped:
 			f.drops(ctx, &all[i], decisions[i], n)
-		case ratelimit.Admitted:
+		case store.Admitted:
 			if len(f.dropped) > 0 {
 				f.fits(ctx, &all[i])
 			}
@@ -41,7 +42,7 @@ func (f *full) decided(ctx context.Context, all []events.Event, decisions []rate
 	}
 }
 
-func (f *full) drops(ctx context.Context, e *events.Event, d ratelimit.Decision, n int) {
+func (f *full) drops(ctx context.Context, e *events.Event, d store.Decision, n int) {
 	level := fullLevel{e.Channel, d.Level, e.Category}
 	if d.Level == ratelimit.LevelChannel {
 		level.category = ""

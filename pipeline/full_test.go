@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/events"
-	"slackrelay/lua/memstore"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
+	"slackrelay/store/memory"
 )
 
 // The log says when a level becomes full and when something fits again, once each, whatever a storm sends meanwhile.
@@ -26,7 +26,7 @@ func TestTheLogSaysWhenALimitIsReached(t *testing.T) {
 		ch := channel("a", &sink{})
 		ch.Tiers = tiers(ratelimit.Window{Limit: 3, Per: 30 * time.Minute}, ratelimit.Window{Limit: 2, Per: 30 * time.Minute})
 		intake := pipeline.NewIntake(pipeline.IntakeOptions{
-			Limiter:  ratelimit.NewMemory(memstore.New(memstore.Options{}), 0),
+			Limiter:  memory.NewLimiter(memory.New(memory.Options{}), 0),
 			Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})

@@ -20,8 +20,8 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // ErrUnknownChannel is returned for a channel that is not configured.
@@ -29,7 +29,7 @@ var ErrUnknownChannel = errors.New("unknown channel")
 
 // IntakeOptions configure an Intake.
 type IntakeOptions struct {
-	Limiter  ratelimit.Limiter
+	Limiter  store.Limiter
 	Channels []Channel
 	Metrics  *Metrics
 	// Admitted is told the name of a channel as soon as something was queued for it.
@@ -39,7 +39,7 @@ type IntakeOptions struct {
 	// Now is the clock of schedules. Default time.Now.
 	Now func() time.Time
 	// Outbox lists what waits for a slot; nil = nothing does.
-	Outbox outbox.Outbox
+	Outbox store.Outbox
 	Logger *slog.Logger
 	// Tracer makes a span of each call of the limiter for a webhook that is traced; nil = none are made.
 	Tracer trace.Tracer
@@ -113,12 +113,12 @@ func (in *Intake) takeIn(ctx context.Context, channel string, all []events.Event
 
 // requests ask for one slot at every level for each event. What only an admission needs is made when it is
 // needed: a storm is refused before.
-func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Request {
-	requests := make([]ratelimit.Request, len(all))
+func (in *Intake) requests(ch *intakeChannel, all []events.Event) []store.Request {
+	requests := make([]store.Request, len(all))
 	bundle := ""
 	if ch.Bundle && len(all) > 1 {
 		bundle = strconv.FormatInt(bundles.Add(1), 36)
-		if len(all) > ratelimit.MaxBatch {
+		if len(all) > store.MaxBatch {
 			bundle = "@" + rand.Text() + bundle // it goes on in further calls
 		}
 	}
@@ -126,12 +126,12 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 		e := &all[i]
 		requests[i] = ch.request(e)
 		requests[i].Handling, requests[i].Event = ch.Handling, ch.about(e, bundle, anyName)
-		requests[i].Complete = func(r *ratelimit.Request) error {
+		requests[i].Complete = func(r *store.Request) error {
 			payload, err := json.Marshal(e)
 			if err != nil {
 				return fmt.Errorf("encode event %s: %w", e.ID, err)
 			}
-			r.ID, r.Enqueue = dedupeID(*e), &ratelimit.Enqueue{Kind: ratelimit.KindMessage, Payload: payload}
+			r.ID, r.Enqueue = dedupeID(*e), &store.Enqueue{Kind: store.KindMessage, Payload: payload}
 			r.Event = ch.about(e, bundle, fingerprint)
 			return nil
 		}
@@ -143,16 +143,16 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []ratelimit.Re
 var bundles atomic.Int64
 
 // about is what a channel's handling needs to know of an event; named makes its fingerprints.
-func (c Channel) about(e *events.Event, bundle string, named func(e *events.Event, name string) string) ratelimit.Event {
+func (c Channel) about(e *events.Event, bundle string, named func(e *events.Event, name string) string) store.Event {
 	if c.Handling == nil {
-		return ratelimit.Event{}
+		return store.Event{}
 	}
-	about := ratelimit.Event{Bundle: bundle, Severity: string(e.Severity), Title: titleFor(e)}
+	about := store.Event{Bundle: bundle, Severity: string(e.Severity), Title: titleFor(e)}
 	switch e.Status {
 	case events.Firing:
-		about.Status = ratelimit.Firing
+		about.Status = store.Firing
 	case events.Resolved:
-		about.Status = ratelimit.Resolved
+		about.Status = store.Resolved
 	case events.NoStatus:
 	}
 	about.Fingerprint = named(e, e.Fingerprint)
@@ -162,7 +162,7 @@ func (c Channel) about(e *events.Event, bundle string, named func(e *events.Even
 			about.Fingerprint, about.Status = named(e, ownTS(e, e.Slack.TS)), ""
 		}
 		if e.Slack.Update {
-			about.Status = ratelimit.Update
+			about.Status = store.Update
 		}
 	}
 	return about
@@ -222,8 +222,8 @@ func newIntakeChannel(c Channel) *intakeChannel {
 }
 
 // request is what the limits are asked for an event.
-func (ch *intakeChannel) request(e *events.Event) ratelimit.Request {
-	return ratelimit.Request{Levels: ch.levelsOf(e), Category: e.Category, Headroom: ch.headroom(*e), Fairness: ch.fair}
+func (ch *intakeChannel) request(e *events.Event) store.Request {
+	return store.Request{Levels: ch.levelsOf(e), Category: e.Category, Headroom: ch.headroom(*e), Fairness: ch.fair}
 }
 
 // maxLevels bounds the categories whose levels are kept.
@@ -261,10 +261,10 @@ func dedupeID(e events.Event) string {
 
 // admit asks the limiter, in as few calls as its bound allows. After a failed call the rest is not asked
 // for, so that the order of the webhook is kept.
-func (in *Intake) admit(ctx context.Context, ch Channel, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
-	decisions := make([]ratelimit.Decision, 0, len(requests))
+func (in *Intake) admit(ctx context.Context, ch Channel, requests []store.Request) ([]store.Decision, error) {
+	decisions := make([]store.Decision, 0, len(requests))
 	for len(requests) > 0 {
-		n := min(len(requests), ratelimit.MaxBatch)
+		n := min(len(requests), store.MaxBatch)
 		some, err := in.admitOnce(ctx, ch, requests[:n])
 		if err != nil {
 			return decisions, err
@@ -277,7 +277,7 @@ func (in *Intake) admit(ctx context.Context, ch Channel, requests []ratelimit.Re
 
 // admitOnce makes one call of the limiter. It ends on its own although the sender may hang up: a call that is
 // cut leaves open whether it was committed.
-func (in *Intake) admitOnce(ctx context.Context, ch Channel, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
+func (in *Intake) admitOnce(ctx context.Context, ch Channel, requests []store.Request) ([]store.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
 	defer cancel()
 	ctx, span := beginSpan(ctx, in.opts.Tracer, "admit")

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"slackrelay/notifier"
-	"slackrelay/outbox"
+	"slackrelay/store"
 )
 
 // fateOf is what is known of an entry that was claimed and not tried.
-func fateOf(entry outbox.Entry) outbox.Fate {
+func fateOf(entry store.Entry) store.SendState {
 	if entry.Doubt.IsZero() {
-		return outbox.NotPosted
+		return store.NotPosted
 	}
-	return outbox.Unknown
+	return store.Unknown
 }
 
 // looked is the outcome of looking for a message.
@@ -53,15 +53,15 @@ var refusedEverywhere = map[notifier.Reason]bool{
 }
 
 // lookUp looks for a message in Slack, page by page.
-func (d *delivery) lookUp(ctx context.Context, claim *outbox.Claim, j job) (at notifier.Receipt, seen looked) {
+func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j job) (at notifier.Receipt, seen looked) {
 	finder, _ := d.channel.Sender.(notifier.Finder)
 	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.Doubt, Thread: j.message.Thread}
 	for {
-		if wait := d.take(ctx, outbox.MethodHistory); wait > 0 {
-			d.retry(ctx, claim.Entry, outbox.Pausing{Wait: wait, Who: outbox.ChannelWaits, Reason: d.refusal, Fate: outbox.Unknown}, "")
+		if wait := d.take(ctx, store.MethodHistory); wait > 0 {
+			d.retry(ctx, claim.Entry, store.RetryPlan{Wait: wait, Who: store.ChannelWaits, Reason: d.refusal, Fate: store.Unknown}, "")
 			return at, lookedLater
 		}
-		d.spend(outbox.MethodHistory)
+		d.spend(store.MethodHistory)
 		page, err := d.page(ctx, claim, finder, query)
 		failure, refused := errors.AsType[*notifier.Error](err)
 		switch {
@@ -83,7 +83,7 @@ func (d *delivery) lookUp(ctx context.Context, claim *outbox.Claim, j job) (at n
 }
 
 // page looks at one page, with a lease that outlasts it.
-func (d *delivery) page(ctx context.Context, claim *outbox.Claim, finder notifier.Finder, query notifier.Query) (notifier.Page, error) {
+func (d *delivery) page(ctx context.Context, claim *store.Claim, finder notifier.Finder, query notifier.Query) (notifier.Page, error) {
 	if time.Until(claim.Until) < 2*d.opts.SendTimeout {
 		renewing, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 		until, err := d.opts.Outbox.Renew(renewing, d.channel.outbox())
@@ -99,7 +99,7 @@ func (d *delivery) page(ctx context.Context, claim *outbox.Claim, finder notifie
 }
 
 // notLooked waits where Slack could not be asked.
-func (d *delivery) notLooked(ctx context.Context, entry outbox.Entry, err error) {
+func (d *delivery) notLooked(ctx context.Context, entry store.Entry, err error) {
 	failure, ok := errors.AsType[*notifier.Error](err)
 	if !ok {
 		failure = &notifier.Error{Action: notifier.Retry, Reason: notifier.Network, Answer: err.Error()}
@@ -107,5 +107,5 @@ func (d *delivery) notLooked(ctx context.Context, entry outbox.Entry, err error)
 	if failure.Action == notifier.StopToken {
 		d.stopToken(ctx, failure)
 	}
-	d.retry(ctx, entry, outbox.Pausing{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fate: outbox.Unknown}, failure.Answer)
+	d.retry(ctx, entry, store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fate: store.Unknown}, failure.Answer)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"slackrelay/events"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // maxCategoryLabels is how many categories a process names in its metrics; the rest are "other".
@@ -73,7 +73,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) taken(all []events.Event, decisions []ratelimit.Decision) {
+func (m *Metrics) taken(all []events.Event, decisions []store.Decision) {
 	for i, n := range runs(all, decisions) {
 		m.received.WithLabelValues(all[i].Channel, all[i].Source).Add(float64(n))
 		m.decided(&all[i], decisions[i], n)
@@ -81,7 +81,7 @@ func (m *Metrics) taken(all []events.Event, decisions []ratelimit.Decision) {
 }
 
 // runs are where events begin that are counted alike, and how many: a storm is looked at once.
-func runs(all []events.Event, decisions []ratelimit.Decision) iter.Seq2[int, int] {
+func runs(all []events.Event, decisions []store.Decision) iter.Seq2[int, int] {
 	return func(yield func(begin, n int) bool) {
 		for i := 0; i < len(decisions); {
 			n := 1
@@ -97,7 +97,7 @@ func runs(all []events.Event, decisions []ratelimit.Decision) iter.Seq2[int, int
 }
 
 // alike tells whether two events are counted alike.
-func alike(a, b *events.Event, ofA, ofB ratelimit.Decision) bool {
+func alike(a, b *events.Event, ofA, ofB store.Decision) bool {
 	return a.Category == b.Category && a.Source == b.Source && a.Channel == b.Channel && outcomeOf(ofA) == outcomeOf(ofB) && levelOf(ofA) == levelOf(ofB) &&
 		ofA.DecidedBy == ofB.DecidedBy
 }
@@ -109,7 +109,7 @@ func (m *Metrics) muted(e *events.Event) {
 }
 
 // decided counts a decision of n events; what was delayed is decided again.
-func (m *Metrics) decided(e *events.Event, d ratelimit.Decision, n int) {
+func (m *Metrics) decided(e *events.Event, d store.Decision, n int) {
 	m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
 	m.decisions.WithLabelValues(string(d.DecidedBy)).Add(float64(n))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"slackrelay/notifier"
-	"slackrelay/outbox"
+	"slackrelay/store"
 )
 
 // The names of what is no channel: no channel can be called so.
@@ -18,7 +18,7 @@ const (
 
 // operations is where the operators of the relay are told, as a channel.
 func operations(sender notifier.Sender) Channel {
-	return Channel{Name: operationsName, Pace: outbox.Pace{Every: time.Second, Burst: 3}, Sender: sender}
+	return Channel{Name: operationsName, Pace: store.Pace{Every: time.Second, Burst: 3}, Sender: sender}
 }
 
 // fallback is where messages go that the channel's own destination refuses for good.
@@ -47,12 +47,12 @@ func (d *delivery) tell(ctx context.Context, id, text, detail string) {
 }
 
 // putNotice queues a notice for the operators, once for each id.
-func putNotice(ctx context.Context, box outbox.Outbox, notice notifier.Notice) error {
+func putNotice(ctx context.Context, box store.Outbox, notice notifier.Notice) error {
 	payload, err := json.Marshal(notice)
 	if err != nil {
 		return fmt.Errorf("encode the notice: %w", err)
 	}
-	return box.Put(ctx, operations(nil).outbox(), notice.ID, outbox.KindNotice, payload)
+	return box.Append(ctx, operations(nil).outbox(), notice.ID, store.KindNotice, payload)
 }
 
 // stopToken lets no channel use the credential for a while.
@@ -65,7 +65,7 @@ func (d *delivery) stopToken(ctx context.Context, failure *notifier.Error) {
 	}
 	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
 	defer cancel()
-	if err := d.opts.Budget.Pause(ctx, d.workspace, string(failure.Reason), stopFor); err != nil {
+	if err := d.opts.Budget.PauseCredential(ctx, d.workspace, string(failure.Reason), stopFor); err != nil {
 		d.log.WarnContext(ctx, "the other channels of a refused credential could not be told", "error", err)
 	}
 }

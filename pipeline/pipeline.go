@@ -8,28 +8,28 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Channel is a named destination with its limits.
 type Channel struct {
 	Name        string
-	Group       string           // the limit group; "" = the channel's own
-	Tiers       []ratelimit.Tier // the levels: channel, category, and further ones
+	Group       string                // the limit group; "" = the channel's own
+	Tiers       []ratelimit.LevelSpec // the levels: channel, category, and further ones
 	FirstNotice ratelimit.FirstNotice
 	Reserves    []Reserve
 	Headroom    map[events.Severity]float64 // the share of the channel that a severity may use; not named = all
-	Handling    *ratelimit.Handling         // what becomes of what does not fit, of resolves and of repeats; nil = the limits alone
+	Handling    *store.MessagePolicy        // what becomes of what does not fit, of resolves and of repeats; nil = the limits alone
 	Bundle      bool                        // events of one webhook and category become one message
-	Pace        outbox.Pace
-	TTL         time.Duration      // how old a message may be when it is sent; 0 = any age
-	Digest      outbox.DigestTerms // Every is for destinations that can edit
-	Sender      notifier.Sender    // where its messages go
-	Renderer    notifier.Renderer  // how they are said
-	Rules       *events.Rules      // classify events before the limits are asked; nil = none
-	Lane        bool               // it is a lane beside a channel, and no channel that people look at
-	Fallback    notifier.Sender    // where they go that Sender refuses for good; nil = nowhere
+	Pace        store.Pace
+	TTL         time.Duration     // how old a message may be when it is sent; 0 = any age
+	Digest      store.DigestTerms // Every is for destinations that can edit
+	Sender      notifier.Sender   // where its messages go
+	Renderer    notifier.Renderer // how they are said
+	Rules       *events.Rules     // classify events before the limits are asked; nil = none
+	Lane        bool              // it is a lane beside a channel, and no channel that people look at
+	Fallback    notifier.Sender   // where they go that Sender refuses for good; nil = nowhere
 	// DropUnknown are the severities of which a message that may have been posted is not sent again, where it cannot
 	// be looked up.
 	DropUnknown map[events.Severity]bool
@@ -41,12 +41,12 @@ type Reserve struct {
 	Slots    int64
 }
 
-func (c Channel) scope() ratelimit.Scope {
-	return ratelimit.Scope{Group: c.group(), Channel: c.Name}
+func (c Channel) scope() store.Channel {
+	return store.Channel{Group: c.group(), Channel: c.Name}
 }
 
-func (c Channel) outbox() outbox.Channel {
-	box := outbox.Channel{Group: c.group(), Name: c.Name}
+func (c Channel) outbox() store.OutboxChannel {
+	box := store.OutboxChannel{Group: c.group(), Name: c.Name}
 	if len(c.Tiers) > 0 && c.Tiers[0].Strategy.Kind == ratelimit.Backlog {
 		box.Backlog = c.level(c.Tiers[0], "").Key
 	}
@@ -61,11 +61,11 @@ func (c Channel) group() string {
 }
 
 // level is a tier as the level of one of its values. A backlog is the outbox's, which is the channel's own.
-func (c Channel) level(tier ratelimit.Tier, value string) ratelimit.Level {
+func (c Channel) level(tier ratelimit.LevelSpec, value string) ratelimit.Level {
 	if tier.Name == ratelimit.LevelChannel && tier.Strategy.Kind != ratelimit.Backlog {
-		return ratelimit.ChannelLevel(tier, c.group())
+		return store.ChannelLevel(tier, c.group())
 	}
-	return ratelimit.LevelOf(tier, c.scope(), value)
+	return store.LevelOf(tier, c.scope(), value)
 }
 
 // AllLevels are the channel's levels, each once for all its values.

@@ -17,12 +17,13 @@ import (
 	"go.uber.org/goleak"
 
 	"slackrelay/events"
-	"slackrelay/lua/memstore"
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+	redisstore "slackrelay/store/redis"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,21 +58,21 @@ type bundle struct {
 	intake   *pipeline.Intake
 	courier  *pipeline.Courier
 	status   *pipeline.Status
-	store    *memstore.Store
+	store    *memory.Store
 	registry *prometheus.Registry
 	log      *bytes.Buffer
 }
 
-func setup(box func(*memstore.Store) outbox.Outbox, channels ...pipeline.Channel) bundle {
-	store := memstore.New(memstore.Options{})
-	limiter := ratelimit.NewMemory(store, 0)
-	b := bundle{store: store, registry: prometheus.NewRegistry(), log: &bytes.Buffer{}, status: pipeline.NewStatus(limiter, channels, nil, nil)}
+func setup(box func(*memory.Store) store.Outbox, channels ...pipeline.Channel) bundle {
+	data := memory.New(memory.Options{})
+	limiter := memory.NewLimiter(data, 0)
+	b := bundle{store: data, registry: prometheus.NewRegistry(), log: &bytes.Buffer{}, status: pipeline.NewStatus(limiter, channels, nil, nil)}
 	metrics := pipeline.NewMetrics(b.registry)
 	if box == nil {
-		box = func(store *memstore.Store) outbox.Outbox { return outbox.NewMemory(store, outbox.Options{Owner: "me"}) }
+		box = func(data *memory.Store) store.Outbox { return memory.NewOutbox(data, store.Options{Owner: "me"}) }
 	}
 	b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-		Outbox: box(store), Channels: channels, Metrics: metrics, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
+		Outbox: box(data), Channels: channels, Metrics: metrics, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 	})
 	b.intake = pipeline.NewIntake(pipeline.IntakeOptions{Limiter: limiter, Channels: channels, Metrics: metrics, Admitted: b.courier.Wake})
 	return b
@@ -81,7 +82,7 @@ func (b bundle) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b.lo
 
 func channel(name string, sender notifier.Sender) pipeline.Channel {
 	window := ratelimit.Window{Limit: 1000, Per: 30 * time.Minute}
-	return pipeline.Channel{Name: name, Tiers: tiers(window, window), Pace: outbox.Pace{Burst: 1}, Sender: sender}
+	return pipeline.Channel{Name: name, Tiers: tiers(window, window), Pace: store.Pace{Burst: 1}, Sender: sender}
 }
 
 func (b bundle) take(t *testing.T, channel string, n int) pipeline.Receipt {
@@ -103,7 +104,7 @@ func (b bundle) run(t *testing.T, d time.Duration) {
 	b.courier.Run(ctx)
 }
 
-func (b bundle) ledger(t *testing.T, channel string) ratelimit.Ledger {
+func (b bundle) ledger(t *testing.T, channel string) store.Ledger {
 	t.Helper()
 	status, err := b.status.Channel(t.Context(), channel)
 	require.NoError(t, err)
@@ -116,7 +117,7 @@ func TestPaceOnlyDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &sink{}
 		ch := channel("a", to)
-		ch.Pace = outbox.Pace{Every: time.Second, Burst: 3}
+		ch.Pace = store.Pace{Every: time.Second, Burst: 3}
 		b := setup(nil, ch)
 		start := time.Now()
 		b.take(t, "a", 10)
@@ -143,13 +144,13 @@ func TestMoreThanOneCallOfEvents(t *testing.T) {
 
 // failingLimiter fails from the second call on.
 type failingLimiter struct {
-	ratelimit.Limiter
+	store.Limiter
 	calls int
 }
 
-func (l *failingLimiter) Admit(ctx context.Context, s ratelimit.Scope, r []ratelimit.Request) ([]ratelimit.Decision, error) {
+func (l *failingLimiter) Admit(ctx context.Context, s store.Channel, r []store.Request) ([]store.Decision, error) {
 	if l.calls++; l.calls > 1 {
-		return nil, ratelimit.ErrUnavailable
+		return nil, store.ErrUnavailable
 	}
 	return l.Limiter.Admit(ctx, s, r)
 }
@@ -157,7 +158,7 @@ func (l *failingLimiter) Admit(ctx context.Context, s ratelimit.Scope, r []ratel
 // What was stored before the limiter failed is counted and sent; the sender is told to come again.
 func TestAWebhookThatIsHalfStored(t *testing.T) {
 	t.Parallel()
-	limiter := &failingLimiter{Limiter: ratelimit.NewMemory(memstore.New(memstore.Options{}), 0)}
+	limiter := &failingLimiter{Limiter: memory.NewLimiter(memory.New(memory.Options{}), 0)}
 	ch, woken, registry := channel("a", &sink{}), 0, prometheus.NewRegistry()
 	intake := pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: limiter, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(registry), Admitted: func(string) { woken++ },
@@ -167,20 +168,20 @@ func TestAWebhookThatIsHalfStored(t *testing.T) {
 		all[i] = events.Event{ID: fmt.Sprint(i), Source: "generic", Category: "c", Title: "x"}
 	}
 	_, err := intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: all})
-	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	require.Equal(t, 1, woken)
 	n, err := testutil.GatherAndCount(registry, "relay_events_received_total")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	report, err := limiter.Report(t.Context(), ratelimit.Scope{Group: "a", Channel: "a"})
+	report, err := limiter.Report(t.Context(), store.Channel{Group: "a", Channel: "a"})
 	require.NoError(t, err)
-	require.Equal(t, int64(ratelimit.MaxBatch), report.Ledger.Received)
+	require.Equal(t, int64(store.MaxBatch), report.Ledger.Received)
 }
 
 // A sender that hangs up leaves nothing half done.
 func TestASenderThatHangsUp(t *testing.T) {
 	t.Parallel()
-	limiter := ratelimit.NewRedis(redistest.Start(t).Client(), ratelimit.RedisOptions{})
+	limiter := redisstore.NewLimiter(redistest.Start(t).Client(), redisstore.RedisOptions{})
 	intake := pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: limiter, Channels: []pipeline.Channel{channel("a", &sink{})},
 		Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
@@ -239,7 +240,7 @@ func TestBackoffGrowsAndEnds(t *testing.T) {
 		for i := 1; i < len(to.at); i++ {
 			require.LessOrEqual(t, to.at[i].Sub(to.at[i-1]), 2*time.Minute)
 		}
-		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
 	})
 }
 
@@ -261,7 +262,7 @@ func TestWhatIsBuried(t *testing.T) {
 		b.run(t, time.Minute)
 		require.Equal(t, []string{"🔵 *t2*"}, to.sent)
 		require.Len(t, to.at, 5, "a message that may be at fault gets three attempts in its place")
-		require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 1, Failed: 2}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Delivered: 1, Failed: 2}, b.ledger(t, "a"))
 	})
 }
 
@@ -294,37 +295,37 @@ func TestAnUndecodableEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(nil, channel("a", &sink{}))
 		window := ratelimit.Window{Limit: 10, Per: time.Minute}
-		_, err := ratelimit.NewMemory(b.store, 0).Admit(t.Context(), ratelimit.Scope{Group: "a", Channel: "a"}, []ratelimit.Request{{
-			ID: "x", Levels: []ratelimit.Level{ratelimit.Outer("a", window)}, Enqueue: &ratelimit.Enqueue{Kind: "message", Payload: []byte("{")},
+		_, err := memory.NewLimiter(b.store, 0).Admit(t.Context(), store.Channel{Group: "a", Channel: "a"}, []store.Request{{
+			ID: "x", Levels: []ratelimit.Level{store.Outer("a", window)}, Enqueue: &store.Enqueue{Kind: "message", Payload: []byte("{")},
 		}})
 		require.NoError(t, err)
 		b.take(t, "a", 1)
 		b.run(t, time.Second)
-		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, b.ledger(t, "a"))
 	})
 }
 
 // flaky is an outbox whose settling fails for a while, as when Redis is away.
 type flaky struct {
-	outbox.Outbox
+	store.Outbox
 	failing int // how many more calls fail
 	err     error
 }
 
 // over puts it on a store.
-func (f *flaky) over(store *memstore.Store) outbox.Outbox {
-	f.Outbox = outbox.NewMemory(store, outbox.Options{Owner: "me"})
+func (f *flaky) over(data *memory.Store) store.Outbox {
+	f.Outbox = memory.NewOutbox(data, store.Options{Owner: "me"})
 	return f
 }
 
-func (f *flaky) Ack(ctx context.Context, ch outbox.Channel, entry outbox.Entry, at outbox.Receipt) error {
+func (f *flaky) Ack(ctx context.Context, ch store.OutboxChannel, entry store.Entry, at store.Receipt) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
 	return f.Outbox.Ack(ctx, ch, entry, at)
 }
 
-func (f *flaky) Bury(ctx context.Context, ch outbox.Channel, entry outbox.Entry, death outbox.Death) error {
+func (f *flaky) Bury(ctx context.Context, ch store.OutboxChannel, entry store.Entry, death store.DeadReason) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
@@ -339,14 +340,14 @@ func TestAPostedMessageIsSettledWithPatience(t *testing.T) {
 		b.take(t, "a", 1)
 		b.run(t, time.Minute)
 		require.Len(t, to.sent, 1, "not sent again")
-		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 1, Admitted: 1, Delivered: 1}, b.ledger(t, "a"))
 	})
 }
 
 func TestALostLeaseIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		to, box := &sink{}, &flaky{failing: 1, err: fmt.Errorf("ack: %w", outbox.ErrLeaseLost)}
+		to, box := &sink{}, &flaky{failing: 1, err: fmt.Errorf("ack: %w", store.ErrLeaseLost)}
 		b := setup(box.over, channel("a", to))
 		b.take(t, "a", 1)
 		b.run(t, time.Minute)
@@ -361,7 +362,7 @@ func TestABurialThatIsLostIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &sink{answer: func(int) error { return &notifier.Error{Action: notifier.GiveUp, Reason: "is_archived"} }}
-		box := &flaky{failing: 1, err: fmt.Errorf("bury: %w", outbox.ErrLeaseLost)}
+		box := &flaky{failing: 1, err: fmt.Errorf("bury: %w", store.ErrLeaseLost)}
 		b := setup(box.over, channel("a", to))
 		b.take(t, "a", 1)
 		b.run(t, time.Minute)
@@ -369,7 +370,7 @@ func TestABurialThatIsLostIsTriedAgain(t *testing.T) {
 		require.InDelta(t, 1, testutil.ToFloat64(counter(t, b.registry, "failed")), 0)
 		require.InDelta(t, 1, testutil.ToFloat64(counter(t, b.registry, "retried")), 0)
 		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("message moved to the dead letters")))
-		require.Equal(t, ratelimit.Ledger{Received: 1, Admitted: 1, Failed: 1}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 1, Admitted: 1, Failed: 1}, b.ledger(t, "a"))
 	})
 }
 
@@ -396,10 +397,10 @@ func TestAShortLeaseSendsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &sink{}
-		b := setup(func(store *memstore.Store) outbox.Outbox {
-			return outbox.NewMemory(store, outbox.Options{Owner: "me", Lease: 4 * time.Second})
+		b := setup(func(data *memory.Store) store.Outbox {
+			return memory.NewOutbox(data, store.Options{Owner: "me", Lease: 4 * time.Second})
 		}, pipeline.Channel{
-			Name: "a", Sender: to, Pace: outbox.Pace{Every: time.Second, Burst: 1},
+			Name: "a", Sender: to, Pace: store.Pace{Every: time.Second, Burst: 1},
 			Tiers: tiers(ratelimit.Window{Limit: 9, Per: time.Minute}, ratelimit.Window{Limit: 9, Per: time.Minute}),
 		})
 		b.take(t, "a", 1)
@@ -418,22 +419,22 @@ func TestStopFinishesWhatIsInHand(t *testing.T) {
 		b.take(t, "a", 2)
 		b.run(t, time.Second)
 		require.Len(t, to.sent, 1)
-		require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Pending: 1}, b.ledger(t, "a"))
+		require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 1, Pending: 1}, b.ledger(t, "a"))
 	})
 }
 
 // away is an outbox that cannot be reached.
-type away struct{ outbox.Outbox }
+type away struct{ store.Outbox }
 
-func (away) Claim(context.Context, outbox.Channel, outbox.Terms, bool) (outbox.Claim, error) {
-	return outbox.Claim{}, errors.New("redis is away")
+func (away) Claim(context.Context, store.OutboxChannel, store.Terms, bool) (store.Claim, error) {
+	return store.Claim{}, errors.New("redis is away")
 }
-func (away) Release(context.Context, outbox.Channel) error { return errors.New("redis is away") }
+func (away) Release(context.Context, store.OutboxChannel) error { return errors.New("redis is away") }
 
 func TestAnOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := setup(func(*memstore.Store) outbox.Outbox { return away{} }, channel("a", &sink{}))
+		b := setup(func(*memory.Store) store.Outbox { return away{} }, channel("a", &sink{}))
 		b.run(t, time.Minute)
 		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("outbox unavailable;")))
 		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("could not give up the lease")))
@@ -453,8 +454,8 @@ func TestCategoryLabelsAreCapped(t *testing.T) {
 	require.Equal(t, 1000+1, n, "1,000 by name, and other")
 }
 
-func tiers(channel, category ratelimit.Window) []ratelimit.Tier {
-	return []ratelimit.Tier{
+func tiers(channel, category ratelimit.Window) []ratelimit.LevelSpec {
+	return []ratelimit.LevelSpec{
 		{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{channel}},
 		{Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{category}},
 	}

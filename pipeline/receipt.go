@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Receipt says what became of a webhook's events. It is the reply to the sender.
@@ -32,26 +32,26 @@ type EventReceipt struct {
 	RetryAfter *float64 `json:"retry_after,omitempty"` // on drops, seconds; absent where it can never fit
 }
 
-func newReceipt(all []events.Event, decisions []ratelimit.Decision) Receipt {
+func newReceipt(all []events.Event, decisions []store.Decision) Receipt {
 	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, len(decisions))}
 	waits := make([]float64, len(decisions))
 	for i, d := range decisions {
 		receipt.Durable = receipt.Durable && d.Durable
 		er := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
 		switch d.Outcome {
-		case ratelimit.Admitted:
+		case store.Admitted:
 			receipt.Admitted++
-		case ratelimit.Duplicate:
+		case store.Duplicate:
 			receipt.Duplicate++
-		case ratelimit.Dropped:
+		case store.Dropped:
 			receipt.Dropped++
 			waits[i] = secondsOf(d.RetryAfter)
 			er.RetryAfter = &waits[i]
-		case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
+		case store.Never, store.Suppressed, store.Full:
 			receipt.Dropped++
-		case ratelimit.Merged:
+		case store.Merged:
 			receipt.Merged++
-		case ratelimit.Delayed:
+		case store.Delayed:
 			receipt.Delayed++
 		}
 		receipt.Events[i] = er
@@ -77,21 +77,21 @@ func (r *Receipt) add(some Receipt, places []int) {
 func secondsOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 // outcomeOf is the word for a decision in receipts and metrics.
-func outcomeOf(d ratelimit.Decision) string {
+func outcomeOf(d store.Decision) string {
 	if d.Outcome.Drops() {
-		return ratelimit.Dropped.String()
+		return store.Dropped.String()
 	}
 	return d.Outcome.String()
 }
 
 // levelOf is the level or reason of a drop, "" for any other outcome.
-func levelOf(d ratelimit.Decision) string {
+func levelOf(d store.Decision) string {
 	switch d.Outcome {
-	case ratelimit.Dropped:
+	case store.Dropped:
 		return d.Level
-	case ratelimit.Never, ratelimit.Suppressed, ratelimit.Full:
+	case store.Never, store.Suppressed, store.Full:
 		return d.Outcome.String()
-	case ratelimit.Admitted, ratelimit.Duplicate, ratelimit.Merged, ratelimit.Delayed:
+	case store.Admitted, store.Duplicate, store.Merged, store.Delayed:
 	}
 	return ""
 }

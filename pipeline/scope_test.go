@@ -9,7 +9,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // A message of a tool that speaks Slack is changed, and answered in its thread, by the credential that posted it.
@@ -18,7 +18,7 @@ func TestUpdatesAreOfTheCredentialThatPosted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &bot{}
 		ch := channel("a", to)
-		ch.Handling = &ratelimit.Handling{Overflow: "drop", Resolves: "edit"}
+		ch.Handling = &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}
 		b := setup(nil, ch)
 		say := func(id, scope string, m events.SlackMessage) pipeline.Receipt {
 			receipt, err := b.intake.Take(t.Context(), pipeline.Arrival{Channel: "a", Sender: scope, Events: []events.Event{{

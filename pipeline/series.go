@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Series is how a channel fared over time. It is the answer of the API.
@@ -37,7 +37,7 @@ type CategorySeries struct {
 const MaxSteps = 1440
 
 // ErrSeries is returned for a series that makes no sense.
-var ErrSeries = fmt.Errorf("a series goes back 1 minute to %s, in steps of whole minutes, at most %d of them", ratelimit.MaxBack, MaxSteps)
+var ErrSeries = fmt.Errorf("a series goes back 1 minute to %s, in steps of whole minutes, at most %d of them", store.MaxBack, MaxSteps)
 
 // Series reads how a channel fared since a time ago, in steps of whole minutes.
 func (s *Status) Series(ctx context.Context, channel string, back, step time.Duration) (Series, error) {
@@ -45,7 +45,7 @@ func (s *Status) Series(ctx context.Context, channel string, back, step time.Dur
 	if err != nil {
 		return Series{}, err
 	}
-	if back < time.Minute || back > ratelimit.MaxBack || step < time.Minute || step%time.Minute != 0 || back/step > MaxSteps {
+	if back < time.Minute || back > store.MaxBack || step < time.Minute || step%time.Minute != 0 || back/step > MaxSteps {
 		return Series{}, ErrSeries
 	}
 	now, minutes, err := s.limiter.Minutes(ctx, ch.scope(), back)
@@ -82,7 +82,7 @@ func newSteps(n int) Steps {
 	return Steps{Received: make([]int64, n), Sent: make([]int64, n), Dropped: make([]int64, n)}
 }
 
-func (s Steps) add(at int, minute ratelimit.MinuteCount) {
+func (s Steps) add(at int, minute store.MinuteCount) {
 	s.Received[at] += minute.Admitted + minute.Dropped
 	s.Sent[at] += minute.Admitted
 	s.Dropped[at] += minute.Dropped

@@ -10,8 +10,8 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 )
 
 // failed carries out what the error of a send decides.
-func (d *delivery) failed(ctx context.Context, entry outbox.Entry, j job, sendErr error) {
+func (d *delivery) failed(ctx context.Context, entry store.Entry, j job, sendErr error) {
 	failure, ok := errors.AsType[*notifier.Error](sendErr)
 	if !ok {
 		failure = &notifier.Error{Action: notifier.Retry, Reason: notifier.Network, Doubt: true, Answer: sendErr.Error()}
@@ -40,40 +40,40 @@ func (d *delivery) failed(ctx context.Context, entry outbox.Entry, j job, sendEr
 		failure.Action == notifier.GiveUp, failure.Action == notifier.Degrade, failure.Action == notifier.Repost:
 		d.fail(ctx, entry, j, failure)
 	case edit:
-		who := outbox.EntryWaits
+		who := store.EntryWaits
 		if failure.Action == notifier.Wait {
-			who = outbox.EditsWait
+			who = store.EditsWait
 		}
 		if failure.Action == notifier.StopToken {
 			d.stopToken(ctx, failure)
 		}
-		d.wait(ctx, entry, failure, outbox.Pausing{Who: who})
+		d.wait(ctx, entry, failure, store.RetryPlan{Who: who})
 	case failure.Action == notifier.StopToken:
 		d.stopToken(ctx, failure)
-		d.wait(ctx, entry, failure, outbox.Pausing{})
+		d.wait(ctx, entry, failure, store.RetryPlan{})
 	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j)):
 		d.settled(ctx, resultUnknown)
-		d.retry(ctx, entry, outbox.Pausing{Reason: string(failure.Reason), Fault: failure.OwnFault, Fate: outbox.Unknown, Who: outbox.EntryWaits}, failure.Answer)
+		d.retry(ctx, entry, store.RetryPlan{Reason: string(failure.Reason), Fault: failure.OwnFault, Fate: store.Unknown, Who: store.EntryWaits}, failure.Answer)
 	case failure.Doubt:
 		d.settled(ctx, resultResent)
-		d.wait(ctx, entry, failure, outbox.Pausing{})
+		d.wait(ctx, entry, failure, store.RetryPlan{})
 	default:
-		d.wait(ctx, entry, failure, outbox.Pausing{})
+		d.wait(ctx, entry, failure, store.RetryPlan{})
 	}
 }
 
 // fail is the end of an entry that Slack refuses. An edit leaves no dead letter: its message is in Slack.
-func (d *delivery) fail(ctx context.Context, entry outbox.Entry, j job, failure *notifier.Error) {
-	if entry.Kind == outbox.KindEdit || entry.Kind == outbox.KindDigestEdit {
+func (d *delivery) fail(ctx context.Context, entry store.Entry, j job, failure *notifier.Error) {
+	if entry.Kind == store.KindEdit || entry.Kind == store.KindDigestEdit {
 		d.drop(ctx, entry, failure.Error())
 		return
 	}
 	d.bury(ctx, entry, j, failure)
 }
 
-func (d *delivery) ack(ctx context.Context, entry outbox.Entry, j job, receipt notifier.Receipt) {
+func (d *delivery) ack(ctx context.Context, entry store.Entry, j job, receipt notifier.Receipt) {
 	err := d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry, outbox.Receipt(receipt))
+		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry, store.Receipt(receipt))
 	})
 	if err != nil {
 		d.settled(ctx, resultUnsettled)
@@ -90,9 +90,9 @@ func (d *delivery) ack(ctx context.Context, entry outbox.Entry, j job, receipt n
 }
 
 // bury moves an entry to the dead letters. A slot whose message certainly never appeared is given back.
-func (d *delivery) bury(ctx context.Context, entry outbox.Entry, j job, failure *notifier.Error) {
-	death := outbox.Death{Reason: string(failure.Reason), Answer: failure.Answer, Shown: failure.Doubt}
-	if d.channel.Fallback != nil && entry.Kind == string(ratelimit.KindMessage) && !failure.Doubt {
+func (d *delivery) bury(ctx context.Context, entry store.Entry, j job, failure *notifier.Error) {
+	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, Shown: failure.Doubt}
+	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.Doubt {
 		fallback := d.channel.fallback().outbox()
 		death.Copy = &fallback
 	}
@@ -118,8 +118,8 @@ func (d *delivery) bury(ctx context.Context, entry outbox.Entry, j job, failure 
 }
 
 // refund gives back the slot of a message that never appeared.
-func (d *delivery) refund(ctx context.Context, entry outbox.Entry, all []events.Event) {
-	if entry.Kind != string(ratelimit.KindMessage) || len(all) == 0 || d.opts.Limiter == nil || all[0].Forced {
+func (d *delivery) refund(ctx context.Context, entry store.Entry, all []events.Event) {
+	if entry.Kind != string(store.KindMessage) || len(all) == 0 || d.opts.Limiter == nil || all[0].Forced {
 		return // what was forced took none
 	}
 	levels := d.channel.levels(all[0])
@@ -128,7 +128,7 @@ func (d *delivery) refund(ctx context.Context, entry outbox.Entry, all []events.
 	}
 	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
 	defer cancel()
-	request := ratelimit.Request{ID: dedupeID(all[0]), Category: all[0].Category, Levels: levels}
+	request := store.Request{ID: dedupeID(all[0]), Category: all[0].Category, Levels: levels}
 	if err := d.opts.Limiter.Refund(ctx, d.channel.scope(), request); err != nil {
 		d.log.WarnContext(ctx, "the slot of a message that never appeared could not be given back", "number", entry.Number, "error", err)
 	}
@@ -145,7 +145,7 @@ func longestOf(levels []ratelimit.Level) time.Duration {
 }
 
 // expire deletes a message that is too old to help anybody; the digest names it.
-func (d *delivery) expire(ctx context.Context, entry outbox.Entry) {
+func (d *delivery) expire(ctx context.Context, entry store.Entry) {
 	all, more, err := decodeEvents(entry.Payload)
 	if err != nil {
 		d.bury(ctx, entry, job{}, undecodable(err))
@@ -170,13 +170,13 @@ func (d *delivery) expire(ctx context.Context, entry outbox.Entry) {
 }
 
 // drop ends an extra that has nothing to say.
-func (d *delivery) drop(ctx context.Context, entry outbox.Entry, why string) {
-	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Drop(ctx, d.channel.outbox(), entry) })
+func (d *delivery) drop(ctx context.Context, entry store.Entry, why string) {
+	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Discard(ctx, d.channel.outbox(), entry) })
 	d.log.DebugContext(ctx, "edit not made", "number", entry.Number, "why", why, "error", err)
 }
 
 // wait lets an entry wait as a failure asks for.
-func (d *delivery) wait(ctx context.Context, entry outbox.Entry, failure *notifier.Error, p outbox.Pausing) {
+func (d *delivery) wait(ctx context.Context, entry store.Entry, failure *notifier.Error, p store.RetryPlan) {
 	p.Wait, p.Reason, p.Fault = waitAfter(failure, entry.Attempts), string(failure.Reason), failure.OwnFault
 	d.settled(ctx, resultRetried)
 	d.retry(ctx, entry, p, failure.Answer)
@@ -187,13 +187,13 @@ func (d *delivery) wait(ctx context.Context, entry outbox.Entry, failure *notifi
 }
 
 // retry leaves an entry in its place.
-func (d *delivery) retry(ctx context.Context, entry outbox.Entry, p outbox.Pausing, answer string) {
+func (d *delivery) retry(ctx context.Context, entry store.Entry, p store.RetryPlan, answer string) {
 	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry, p) })
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", p.Reason, "answer", answer, "attempts", entry.Attempts+1, "wait", p.Wait)
 	switch {
 	case err != nil:
 		log.ErrorContext(ctx, "message not posted, and that could not be written down; it is tried again", "error", err)
-	case p.Fate == outbox.Unknown:
+	case p.Fate == store.Unknown:
 		log.WarnContext(ctx, "nobody knows whether a message was posted; it is looked up, or decided by its severity")
 	case answer != "":
 		log.WarnContext(ctx, "message not posted; it is tried again")
@@ -227,7 +227,7 @@ func (d *delivery) write(ctx context.Context, settle func(context.Context) error
 		ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 		defer cancel()
 		err := settle(ctx)
-		if errors.Is(err, outbox.ErrLeaseLost) {
+		if errors.Is(err, store.ErrLeaseLost) {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err

@@ -10,42 +10,43 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/ratelimit"
+	"slackrelay/ratelimit/replica"
+	"slackrelay/store"
 )
 
 // Status reads how the channels stand. What it reads is shared by all replicas.
 type Status struct {
-	limiter  ratelimit.Limiter
+	limiter  store.Limiter
 	channels []Channel
 	outages  Outages
-	budget   outbox.Budget
+	budget   store.Budget
 }
 
 // Outages tells how a limiter goes on while Redis is away.
 type Outages interface {
-	Health() ratelimit.Health
-	PolicyOf(scope ratelimit.Scope) ratelimit.Policy
+	Health() replica.Health
+	PolicyOf(scope store.Channel) replica.Policy
 }
 
 // NewStatus makes a Status of the channels; outages may be nil, where there is no Redis that could be away, and budget
 // where no credential is shared.
-func NewStatus(limiter ratelimit.Limiter, channels []Channel, outages Outages, budget outbox.Budget) *Status {
+func NewStatus(limiter store.Limiter, channels []Channel, outages Outages, budget store.Budget) *Status {
 	return &Status{limiter: limiter, channels: channels, outages: outages, budget: budget}
 }
 
 // Health tells how the limiter stands.
-func (s *Status) Health() ratelimit.Health {
+func (s *Status) Health() replica.Health {
 	if s.outages == nil {
-		return ratelimit.Health{Up: true, Replicas: 1}
+		return replica.Health{Up: true, Replicas: 1}
 	}
 	return s.outages.Health()
 }
 
 // Away lists the channels that are decided without Redis now, with the policy of each and why: those of which that is
 // known, or all when Redis does not answer.
-func (s *Status) Away(ctx context.Context) map[string]ratelimit.AwayStatus {
-	away := map[string]ratelimit.AwayStatus{}
+func (s *Status) Away(ctx context.Context) map[string]replica.AwayStatus {
+	away := map[string]replica.AwayStatus{}
 	for _, ch := range s.Health().Away {
 		if !strings.Contains(ch.Channel, "~") { // a lane
 			away[ch.Channel] = ch
@@ -59,7 +60,7 @@ func (s *Status) Away(ctx context.Context) map[string]ratelimit.AwayStatus {
 		if ch.Lane {
 			continue
 		}
-		known := ratelimit.AwayStatus{Channel: ch.Name, Policy: ratelimit.PolicyClosed, Why: ratelimit.Describe(err)}
+		known := replica.AwayStatus{Channel: ch.Name, Policy: replica.PolicyClosed, Why: store.Describe(err)}
 		if s.outages != nil {
 			known.Policy = s.outages.PolicyOf(ch.scope())
 		}
@@ -72,7 +73,7 @@ func (s *Status) Away(ctx context.Context) map[string]ratelimit.AwayStatus {
 type ChannelStatus struct {
 	Channel    string           `json:"channel"`
 	Levels     []LevelStatus    `json:"levels"`
-	Ledger     ratelimit.Ledger `json:"ledger"`
+	Ledger     store.Ledger     `json:"ledger"`
 	Categories []CategoryStatus `json:"categories,omitzero"`
 	State      ChannelState     `json:"state"`
 
@@ -111,7 +112,7 @@ type ChannelState struct {
 	PausedUntil *time.Time `json:"paused_until"` // nil = it sends
 	Reason      string     `json:"reason"`
 	// Fallback is the policy that decides while Redis is away: what is told then is this replica's alone.
-	Fallback ratelimit.Policy `json:"fallback,omitempty"`
+	Fallback replica.Policy `json:"fallback,omitempty"`
 }
 
 // Channels are the names, in the order of the configuration.
@@ -168,7 +169,7 @@ func (s *Status) read(ctx context.Context, ch Channel) (ChannelStatus, error) {
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	usage, err := ratelimit.UsageOf(ctx, s.limiter, ch.scope(), []ratelimit.Level{ch.levels(events.Event{})[0]})
+	usage, err := store.UsageOf(ctx, s.limiter, ch.scope(), []ratelimit.Level{ch.levels(events.Event{})[0]})
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
@@ -205,7 +206,7 @@ func (s *Status) refused(ctx context.Context, ch Channel) (time.Duration, string
 	if !ok || s.budget == nil || len(s.Health().Away) > 0 {
 		return 0, ""
 	}
-	wait, reason, err := s.budget.Paused(ctx, shared.Workspace())
+	wait, reason, err := s.budget.CredentialPaused(ctx, shared.Workspace())
 	if err != nil {
 		return 0, "" // what was read before tells that Redis is away, or nothing is wrong
 	}
@@ -221,7 +222,7 @@ func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, 
 	for i, c := range counts {
 		levels[i] = ch.levels(events.Event{Category: c.Category})[1]
 	}
-	usage, err := ratelimit.UsageOf(ctx, s.limiter, ch.scope(), levels)
+	usage, err := store.UsageOf(ctx, s.limiter, ch.scope(), levels)
 	if err != nil {
 		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
@@ -231,7 +232,7 @@ func (s *Status) categories(ctx context.Context, ch Channel) ([]CategoryStatus, 
 		for n < len(usage) && usage[n].Window != first {
 			n++
 		}
-		full := slices.MaxFunc(usage[:n], func(a, b ratelimit.Usage) int { return cmp.Compare(a.RetryAfter, b.RetryAfter) })
+		full := slices.MaxFunc(usage[:n], func(a, b store.Usage) int { return cmp.Compare(a.RetryAfter, b.RetryAfter) })
 		usage = usage[n:]
 		all[i] = CategoryStatus{
 			Category: c.Category, Used: full.Used, Limit: full.Window.Limit, Per: full.Window.Per.Seconds(),

@@ -6,12 +6,11 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // toldOf is what a message says by now, the events that it lists, and whether any that it tells of was followed to its end.
-func toldOf(record *outbox.Record) (told notifier.Told, over []events.Event, err error) {
+func toldOf(record *store.PostedMessage) (told notifier.Told, over []events.Event, err error) {
 	told = notifier.Told{More: record.More, Unfollowed: record.More, Over: record.Over, Repeats: record.Repeats, Held: record.Held, HeldTitle: record.HeldTitle}
 	told.Last, told.HeldAt = time.UnixMicro(record.Last), time.UnixMicro(record.HeldAt)
 	for _, kept := range record.Events {
@@ -43,8 +42,8 @@ func toldOf(record *outbox.Record) (told notifier.Told, over []events.Event, err
 }
 
 // sinceQueued is what a bundle says that waited: some of it may be over by now. nil = it says what it said when it came.
-func (d *delivery) sinceQueued(ctx context.Context, entry outbox.Entry, events int) (*notifier.Told, error) {
-	if events < 2 || entry.Kind != string(ratelimit.KindMessage) {
+func (d *delivery) sinceQueued(ctx context.Context, entry store.Entry, events int) (*notifier.Told, error) {
+	if events < 2 || entry.Kind != string(store.KindMessage) {
 		return nil, nil //nolint:nilnil // documented
 	}
 	record, err := d.record(ctx, entry.Number)

@@ -13,8 +13,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // A trace goes from the webhook over the outbox to Slack's answer, whichever replica posts: an event carries its
@@ -42,7 +41,7 @@ func beginSpan(ctx context.Context, tracer trace.Tracer, name string, opts ...tr
 }
 
 // sayDecisions says what the limiter decided.
-func sayDecisions(span trace.Span, channel string, decisions []ratelimit.Decision, err error) {
+func sayDecisions(span trace.Span, channel string, decisions []store.Decision, err error) {
 	if !span.IsRecording() {
 		return
 	}
@@ -65,7 +64,7 @@ func sayDecisions(span trace.Span, channel string, decisions []ratelimit.Decisio
 }
 
 // continueTrace begins a span in the trace of the events that an entry tells of: of the first of them.
-func (d *delivery) continueTrace(ctx context.Context, name string, began time.Time, entry outbox.Entry, all []events.Event) (context.Context, trace.Span) {
+func (d *delivery) continueTrace(ctx context.Context, name string, began time.Time, entry store.Entry, all []events.Event) (context.Context, trace.Span) {
 	if d.opts.Tracer == nil || len(all) == 0 || all[0].Trace == "" {
 		return ctx, noop.Span{}
 	}

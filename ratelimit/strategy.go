@@ -47,7 +47,7 @@ type Strategy struct {
 	Queue  Queue         // Backlog: "" = Stream
 }
 
-func (s Strategy) kind() StrategyKind {
+func (s Strategy) EffectiveKind() StrategyKind {
 	if s.Kind == "" {
 		return SlidingLog
 	}
@@ -55,21 +55,21 @@ func (s Strategy) kind() StrategyKind {
 }
 
 // tag names the strategy in the keys, so that a change of strategy never meets another's data.
-func (s Strategy) tag() string {
-	switch s.kind() {
+func (s Strategy) Tag() string {
+	switch s.EffectiveKind() {
 	case Backlog:
 		if s.Queue == List {
 			return "backlog-list"
 		}
 		return "backlog-stream"
 	default:
-		return string(s.kind())
+		return string(s.EffectiveKind())
 	}
 }
 
 // check finds options that make no sense.
 func (s Strategy) check() error {
-	switch s.kind() {
+	switch s.EffectiveKind() {
 	case SlidingLog, SlidingCounter, Gate:
 	case SlidingBuckets:
 		if s.Bucket < 0 {
@@ -98,22 +98,22 @@ func (l Level) width() int64 {
 	if l.Strategy.Bucket > 0 {
 		return max(1, l.Strategy.Bucket.Microseconds())
 	}
-	return max(1, longest(l.Windows).Microseconds()/60)
+	return max(1, Longest(l.Windows).Microseconds()/60)
 }
 
 // phase shifts the grid of a level's windows, in microseconds; -1 = there is no grid.
-func (l Level) phase() int64 {
+func (l Level) GridPhase() int64 {
 	if l.Strategy.Anchor != Aligned {
 		return -1
 	}
 	h := fnv.New64a()
 	h.Write([]byte(l.Key))
-	return int64(h.Sum64() % uint64(longest(l.Windows).Microseconds()+1)) //nolint:gosec // below a duration
+	return int64(h.Sum64() % uint64(Longest(l.Windows).Microseconds()+1)) //nolint:gosec // below a duration
 }
 
 // most is how many units a window of the level holds when it is full.
-func (l Level) most(w Window) int64 {
-	switch l.Strategy.kind() {
+func (l Level) Capacity(w Window) int64 {
+	switch l.Strategy.EffectiveKind() {
 	case Gate:
 		return min(1, w.Limit)
 	case GCRA:
@@ -132,12 +132,12 @@ func (l Level) burst() int64 {
 }
 
 // option is the strategy's number in the plan of lua/admit.lua.
-func (l Level) option() int64 {
-	switch l.Strategy.kind() {
+func (l Level) Option() int64 {
+	switch l.Strategy.EffectiveKind() {
 	case SlidingBuckets:
 		return l.width()
 	case FixedWindow:
-		return l.phase()
+		return l.GridPhase()
 	case GCRA:
 		return l.burst()
 	default:
@@ -149,8 +149,8 @@ func (l Level) option() int64 {
 func (w Window) drain() int64 { return (w.Per.Microseconds() + w.Limit - 1) / w.Limit }
 
 // monotone tells whether a refusal holds until the time it names, whatever is admitted meanwhile.
-func (s Strategy) monotone() bool {
-	switch s.kind() {
+func (s Strategy) Monotone() bool {
+	switch s.EffectiveKind() {
 	case SlidingLog, SlidingBuckets, FixedWindow, GCRA, Gate:
 		return true
 	default:

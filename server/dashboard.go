@@ -14,7 +14,7 @@ import (
 
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // The dashboard is embedded: it needs no build, and asks for nothing from elsewhere. lit-html draws it, uPlot its chart.
@@ -70,7 +70,7 @@ func (s *Server) shared(ctx context.Context) shared {
 		return state
 	}
 	if err := s.opts.Status.Ping(ctx); err != nil {
-		state.Redis, state.Why = "away", ratelimit.Describe(err)
+		state.Redis, state.Why = "away", store.Describe(err)
 	} else if len(health.Away) > 0 {
 		state.Redis, state.Why = "away", health.Away[0].Why
 	}

@@ -17,16 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/events"
-	"slackrelay/lua/memstore"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store/memory"
 )
 
 // opsServer is a server whose ops listener others than this machine reach.
 func opsServer() *server.Server {
-	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0)
+	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
 	window := ratelimit.Window{Limit: 3, Per: time.Minute}
 	return server.New(server.Options{
 		Channels: []server.Channel{{Name: "alerts"}, {Name: "sent"}}, AdminToken: "4dm1n", Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),

@@ -10,8 +10,8 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
 	"slackrelay/silence"
+	"slackrelay/store"
 )
 
 // The codes of error replies that do not come from decoding.
@@ -93,7 +93,7 @@ func replyTo(err error) *events.InputError {
 		return input
 	case errors.Is(err, pipeline.ErrUnknownChannel):
 		return &events.InputError{Code: unknownChannel, Message: "no such channel"}
-	case errors.Is(err, silence.ErrUnavailable), errors.Is(err, ratelimit.ErrUnavailable):
+	case errors.Is(err, silence.ErrUnavailable), errors.Is(err, store.ErrUnavailable):
 		return &events.InputError{Code: unavailable, Message: notStored(err)}
 	default:
 		return &events.InputError{Code: internal, Message: "something went wrong in the relay; its log says what"}

@@ -11,7 +11,7 @@ import (
 	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/ratelimit/replica"
 )
 
 // readyTimeout bounds how long /readyz waits for the limiter.
@@ -70,17 +70,17 @@ func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.Chan
 	return ready, status
 }
 
-func takesIn(away ratelimit.AwayStatus) bool { return away.Policy != ratelimit.PolicyClosed }
+func takesIn(away replica.AwayStatus) bool { return away.Policy != replica.PolicyClosed }
 
 // awayReasons say why Redis does not serve, and which channels go on without it, and how.
-func awayReasons(away map[string]ratelimit.AwayStatus) []string {
+func awayReasons(away map[string]replica.AwayStatus) []string {
 	var causes, reasons []string
 	for _, channel := range slices.Sorted(maps.Keys(away)) {
 		if why := away[channel].Why; why != "" && !slices.Contains(causes, why) {
 			causes = append(causes, why)
 		}
 		switch policy := away[channel].Policy; policy {
-		case ratelimit.PolicyClosed:
+		case replica.PolicyClosed:
 			reasons = append(reasons, "channel "+channel+" refuses webhooks without Redis (closed)")
 		default:
 			reasons = append(reasons, "channel "+channel+" continues without Redis ("+string(policy)+"); events that it admits are not durable")

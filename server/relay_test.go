@@ -14,10 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"slackrelay/lua/memstore"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store/memory"
 )
 
 // relay is a public listener with the limits behind it, reached by HTTP.
@@ -30,15 +30,15 @@ type relay struct {
 // newRelay starts one. Its channels admit all.
 func newRelay(tb testing.TB, opts server.Options) relay {
 	tb.Helper()
-	store := memstore.New(memstore.Options{})
+	data := memory.New(memory.Options{})
 	var channels []pipeline.Channel
 	for _, ch := range opts.Channels {
 		window := ratelimit.Window{Limit: 1000, Per: time.Hour}
-		tiers := []ratelimit.Tier{{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{window}}, {Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{window}}}
+		tiers := []ratelimit.LevelSpec{{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{window}}, {Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{window}}}
 		channels = append(channels, pipeline.Channel{Name: ch.Name, Tiers: tiers})
 	}
 	opts.Intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: ratelimit.NewMemory(store, 0), Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
+		Limiter: memory.NewLimiter(data, 0), Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
 	})
 	opts.Logger = slog.New(slog.DiscardHandler)
 	for _, ch := range opts.Channels {

@@ -22,11 +22,11 @@ import (
 	"go.uber.org/goleak"
 
 	"slackrelay/events"
-	"slackrelay/lua/memstore"
-	"slackrelay/outbox"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store"
+	"slackrelay/store/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,17 +34,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bundle is a server on the in-memory engines; nothing delivers.
 type bundle struct {
 	*server.Server
-	limiter ratelimit.Limiter
+	limiter store.Limiter
 	log     *bytes.Buffer
 }
 
 func setup(tb testing.TB) bundle {
 	tb.Helper()
-	limiter := ratelimit.NewMemory(memstore.New(memstore.Options{}), 0)
+	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
 	window := func(limit int64) ratelimit.Window { return ratelimit.Window{Limit: limit, Per: 30 * time.Minute} }
 	channels := []pipeline.Channel{
-		{Name: "open", Tiers: tiers(window(3), window(2)), Pace: outbox.Pace{Burst: 1}},
-		{Name: "guarded", Tiers: tiers(window(3), window(2)), Pace: outbox.Pace{Burst: 1}},
+		{Name: "open", Tiers: tiers(window(3), window(2)), Pace: store.Pace{Burst: 1}},
+		{Name: "guarded", Tiers: tiers(window(3), window(2)), Pace: store.Pace{Burst: 1}},
 	}
 	registry := prometheus.NewRegistry()
 	status := pipeline.NewStatus(limiter, channels, nil, nil)
@@ -62,9 +62,9 @@ func setup(tb testing.TB) bundle {
 func (b bundle) nothingStored(t *testing.T) {
 	t.Helper()
 	for _, channel := range []string{"open", "guarded"} {
-		report, err := b.limiter.Report(t.Context(), ratelimit.Scope{Group: channel, Channel: channel})
+		report, err := b.limiter.Report(t.Context(), store.Channel{Group: channel, Channel: channel})
 		require.NoError(t, err)
-		require.Equal(t, ratelimit.Report{}, report)
+		require.Equal(t, store.Report{}, report)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestWhatFailsInside(t *testing.T) {
 		status int
 		code   string
 	}{
-		"limiter away":  {fmt.Errorf("x: %w", ratelimit.ErrUnavailable), 503, "unavailable"},
+		"limiter away":  {fmt.Errorf("x: %w", store.ErrUnavailable), 503, "unavailable"},
 		"anything else": {errors.New("secret detail"), 500, "internal"},
 	} {
 		log := &bytes.Buffer{}
@@ -412,8 +412,8 @@ func FuzzHook(f *testing.F) {
 	})
 }
 
-func tiers(channel, category ratelimit.Window) []ratelimit.Tier {
-	return []ratelimit.Tier{
+func tiers(channel, category ratelimit.Window) []ratelimit.LevelSpec {
+	return []ratelimit.LevelSpec{
 		{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{channel}},
 		{Name: ratelimit.LevelCategory, Windows: []ratelimit.Window{category}},
 	}

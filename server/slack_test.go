@@ -13,8 +13,8 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store"
 )
 
 func slackServer(intake *taken, receipt pipeline.Receipt) *server.Server {
@@ -59,7 +59,7 @@ func TestIncomingWebhook(t *testing.T) {
 		"not JSON":                  {"/services/alerts/tok", "application/json", `nonsense`, nil, 400, "invalid_payload", ""},
 		"a list":                    {"/services/alerts/tok", "application/json", `[{"text":"x"}]`, nil, 400, "invalid_payload", ""},
 		"too much":                  {"/services/alerts/tok", "application/json", `{"text":"` + string(make([]byte, 1000)) + `"}`, nil, 413, "invalid_payload", ""},
-		"Redis away: sent again":    {"/services/alerts/tok", "application/json", `{"text":"x"}`, ratelimit.ErrUnavailable, 503, "service_unavailable", "x"},
+		"Redis away: sent again":    {"/services/alerts/tok", "application/json", `{"text":"x"}`, store.ErrUnavailable, 503, "service_unavailable", "x"},
 		"what nobody thought of":    {"/services/alerts/tok", "application/json", `{"text":"x"}`, errors.New("broken"), 500, "rollup_error", "x"},
 	} {
 		intake := &taken{err: c.fails}
@@ -142,7 +142,7 @@ func TestWebAPI(t *testing.T) {
 	_, _, answer := serve(guarded.Public(), r)
 	require.Contains(t, string(answer), `"error":"invalid_auth"`)
 
-	away := slackServer(&taken{err: ratelimit.ErrUnavailable}, pipeline.Receipt{})
+	away := slackServer(&taken{err: store.ErrUnavailable}, pipeline.Receipt{})
 	r = post("/api/chat.postMessage", `{"channel":"alerts","text":"x"}`)
 	r.Header.Set("Authorization", "Bearer tok")
 	status, header, answer := serve(away.Public(), r)

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"slackrelay/events"
-	"slackrelay/ratelimit"
 	"slackrelay/silence"
+	"slackrelay/store"
 )
 
 // notStored tells a sender that Redis did not take everything, and why; no name, address or text is in it.
 func notStored(err error) string {
-	if fault := ratelimit.FaultOf(err); fault != "" {
+	if fault := store.FaultOf(err); fault != "" {
 		return fault.String() + ", so not all events were stored; send the request again, events that are already stored get duplicate"
 	}
 	return "it is unknown whether all events were stored; send the request again, events that are already stored get duplicate"
@@ -32,9 +32,9 @@ func (s *Server) replyTo(r *http.Request, err error) *events.InputError {
 	if errors.Is(err, silence.ErrUnavailable) {
 		what += "; the last known silences stay in effect"
 	}
-	return &events.InputError{Code: unavailable, Message: cmp.Or(ratelimit.Describe(err), "the shared state is unavailable") + ": " + what}
+	return &events.InputError{Code: unavailable, Message: cmp.Or(store.Describe(err), "the shared state is unavailable") + ": " + what}
 }
 
 func isOutage(err error) bool {
-	return errors.Is(err, silence.ErrUnavailable) || errors.Is(err, ratelimit.ErrUnavailable)
+	return errors.Is(err, silence.ErrUnavailable) || errors.Is(err, store.ErrUnavailable)
 }

@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/lua/memstore"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/multi"
+	"slackrelay/store"
+	"slackrelay/store/memory"
 )
 
 // Event is one event of a trace: what limits look at.
@@ -42,7 +43,7 @@ type Setting struct {
 }
 
 // tiers are the levels that the setting is played with.
-func (s *Setting) tiers() []ratelimit.Tier {
+func (s *Setting) tiers() []ratelimit.LevelSpec {
 	tiers := slices.Clone(s.Channel.Tiers)
 	for i := range tiers {
 		if s.Multi && tiers[i].Strategy.Kind == "" {
@@ -89,7 +90,7 @@ const chartSteps = 120
 func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
 	now := Start
 	clock := func() time.Time { return now }
-	var limiter admitter = ratelimit.NewMemory(memstore.New(memstore.Options{Now: clock}), 0)
+	var limiter admitter = memory.NewLimiter(memory.New(memory.Options{Now: clock}), 0)
 	if setting.Multi {
 		limiter = scriptless{multi.NewMemory(clock, multi.Options{})}
 	}
@@ -98,17 +99,17 @@ func Play(ctx context.Context, trace Trace, setting Setting, progress func(playe
 
 // admitter is what a trace is played against.
 type admitter interface {
-	Admit(ctx context.Context, scope ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error)
+	Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error)
 }
 
 // scriptless asks for the limits only; how drops are handled is not played anyway.
 type scriptless struct{ *multi.Limiter }
 
 // Admit implements admitter.
-func (s scriptless) Admit(ctx context.Context, scope ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
-	limits := make([]ratelimit.Request, len(requests))
+func (s scriptless) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+	limits := make([]store.Request, len(requests))
 	for i, r := range requests {
-		limits[i] = ratelimit.Request{ID: r.ID, N: r.N, Levels: r.Levels, Headroom: r.Headroom, Fairness: r.Fairness}
+		limits[i] = store.Request{ID: r.ID, N: r.N, Levels: r.Levels, Headroom: r.Headroom, Fairness: r.Fairness}
 	}
 	return s.Limiter.Admit(ctx, scope, limits)
 }
@@ -120,7 +121,7 @@ func play(ctx context.Context, trace Trace, setting Setting, limiter admitter, a
 	t := newTally(setting.Name, trace)
 	setting.Channel.Tiers = setting.tiers()
 	asker := setting.Channel.Asker()
-	request, asked := make([]ratelimit.Request, 1), events.Event{}
+	request, asked := make([]store.Request, 1), events.Event{}
 	for i := range trace {
 		e := &trace[i]
 		if i%progressEvery == 0 {
@@ -181,7 +182,7 @@ func newTally(name string, trace Trace) *tally {
 	return t
 }
 
-func (t *tally) count(e *Event, outcome ratelimit.Outcome) {
+func (t *tally) count(e *Event, outcome store.Outcome) {
 	c := t.categories[e.Category]
 	if c == nil {
 		c = &counted{Category: Category{Category: e.Category}, first: e.At, firstSent: -1}
@@ -192,7 +193,7 @@ func (t *tally) count(e *Event, outcome ratelimit.Outcome) {
 	c.Received++
 	t.ReceivedPerStep[e.At/t.Step]++
 	switch {
-	case outcome == ratelimit.Duplicate:
+	case outcome == store.Duplicate:
 		t.Duplicate++
 	case outcome.Drops():
 		t.Dropped++

@@ -14,16 +14,17 @@ import (
 	"pgregory.net/rapid"
 
 	"slackrelay/lua/redistest"
-	"slackrelay/outbox"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
+	redisstore "slackrelay/store/redis"
 )
 
 func channel(global, category int64, window time.Duration, strategy ratelimit.StrategyKind) pipeline.Channel {
-	tier := func(name string, limit int64) ratelimit.Tier {
-		return ratelimit.Tier{Name: name, Strategy: ratelimit.Strategy{Kind: strategy}, Windows: []ratelimit.Window{{Limit: limit, Per: window}}}
+	tier := func(name string, limit int64) ratelimit.LevelSpec {
+		return ratelimit.LevelSpec{Name: name, Strategy: ratelimit.Strategy{Kind: strategy}, Windows: []ratelimit.Window{{Limit: limit, Per: window}}}
 	}
-	return pipeline.Channel{Name: "alerts", Tiers: []ratelimit.Tier{tier(ratelimit.LevelChannel, global), tier(ratelimit.LevelCategory, category)}, Pace: outbox.Pace{Burst: 1}}
+	return pipeline.Channel{Name: "alerts", Tiers: []ratelimit.LevelSpec{tier(ratelimit.LevelChannel, global), tier(ratelimit.LevelCategory, category)}, Pace: store.Pace{Burst: 1}}
 }
 
 func quietly(int) {}
@@ -81,7 +82,7 @@ func TestRedisSaysTheSame(t *testing.T) {
 				mine, err := Play(t.Context(), trace, setting, quietly)
 				require.NoError(t, err)
 				clocked := redistest.NewClocked(t, redistest.Start(t).Client(), Start)
-				redis := ratelimit.NewRedis(clocked, ratelimit.RedisOptions{Now: clocked.Now})
+				redis := redisstore.NewLimiter(clocked, redisstore.RedisOptions{Now: clocked.Now})
 				theirs, err := play(t.Context(), trace, setting, redis, func(at time.Duration) { clocked.Advance(Start.Add(at).Sub(clocked.Now())) }, quietly)
 				require.NoError(t, err)
 				require.Equal(t, theirs, mine, strategy)

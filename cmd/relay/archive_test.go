@@ -15,7 +15,7 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Dead letters: the fallback gets a copy, the operators are told, the slot comes back; listed, sent again, deleted.
@@ -36,7 +36,7 @@ func TestDeadLetters(t *testing.T) {
 	slack.Script("C0ALERTS", fakeslack.APIError("invalid_blocks"), fakeslack.Reply{}, fakeslack.APIError("is_archived"), fakeslack.APIError("is_archived"))
 	relay.take(t, "alerts", []event{{ID: "1", Category: "c", Title: "said plainly"}, {ID: "2", Category: "c", Title: "refused"}})
 	status := relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
 	require.Equal(t, int64(1), status.Levels[0].Used, "the slot of what never appeared is given back")
 	require.Eventually(t, func() bool { return len(slack.Posts()) == 2 }, 10*time.Second, 10*time.Millisecond)
 	require.Equal(t, "C0FALLBACK 🟡 *refused*", slack.Posts()[1].Channel+" "+slack.Posts()[1].Text)
@@ -64,7 +64,7 @@ func TestDeadLetters(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, replayed, "admitted  category c  id replay-dead-"+id)
 	status = relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 4, Delivered: 2, Failed: 2}, status.Ledger, "it is received again")
+	require.Equal(t, store.Ledger{Received: 4, Admitted: 4, Delivered: 2, Failed: 2}, status.Ledger, "it is received again")
 	list, _, _ = runRelay(t, cli, "dead", "list")
 	require.NotContains(t, list, id)
 	deleted, stderr, code := runRelay(t, cli, "dead", "delete", regexp.MustCompile(`\d{13}-\d`).FindString(list))

@@ -28,8 +28,8 @@ import (
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store"
 )
 
 // The benchmarks post webhooks over loopback from 64 senders. The contenders differ in the limiter only: the
@@ -270,18 +270,18 @@ func postFor(b *testing.B, url string, body []byte) float64 {
 
 // plainLimiter stands in for the limiter, and decides one event after the other.
 type plainLimiter struct {
-	ratelimit.Limiter
+	store.Limiter
 	admits func(ctx context.Context, events int) bool
 }
 
 func (l plainLimiter) Durable() bool { return true }
 
-func (l plainLimiter) Admit(ctx context.Context, _ ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
-	decisions := make([]ratelimit.Decision, len(requests))
+func (l plainLimiter) Admit(ctx context.Context, _ store.Channel, requests []store.Request) ([]store.Decision, error) {
+	decisions := make([]store.Decision, len(requests))
 	for i := range decisions {
-		decisions[i] = ratelimit.Decision{Durable: true, Outcome: ratelimit.Dropped, Level: "category", RetryAfter: time.Minute, DecidedBy: ratelimit.ByRedis}
+		decisions[i] = store.Decision{Durable: true, Outcome: store.Dropped, Level: "category", RetryAfter: time.Minute, DecidedBy: store.ByRedis}
 		if l.admits(ctx, 1) {
-			decisions[i] = ratelimit.Decision{Durable: true, Outcome: ratelimit.Admitted, DecidedBy: ratelimit.ByRedis}
+			decisions[i] = store.Decision{Durable: true, Outcome: store.Admitted, DecidedBy: store.ByRedis}
 		}
 	}
 	return decisions, nil

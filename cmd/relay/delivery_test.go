@@ -14,7 +14,7 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // digests are the posts that are digests, and what each says by now.
@@ -103,7 +103,7 @@ func TestOverflowDelay(t *testing.T) {
 			require.Zero(t, relay.status(t, "alerts").Ledger.Imbalance())
 			require.Eventually(t, func() bool { return len(slack.Posts()) == 5 }, 20*time.Second, 20*time.Millisecond)
 			status := relay.settled(t, "alerts", 10*time.Second)
-			require.Equal(t, ratelimit.Ledger{Received: 6, Admitted: 5, Dropped: 1, Delivered: 5}, status.Ledger)
+			require.Equal(t, store.Ledger{Received: 6, Admitted: 5, Dropped: 1, Delivered: 5}, status.Ledger)
 			for i, post := range slack.Posts() {
 				require.Contains(t, post.Text, fmt.Sprint(i), "first in, first out")
 			}
@@ -123,7 +123,7 @@ func TestOverflowMerge(t *testing.T) {
 	require.Contains(t, edit.Get("text"), "shown")
 	require.Contains(t, edit.Get("attachments"), "and 2 more")
 	require.Contains(t, edit.Get("attachments"), "and another")
-	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 1, Merged: 2, Delivered: 1}, relay.settled(t, "alerts", 10*time.Second).Ledger)
+	require.Equal(t, store.Ledger{Received: 3, Admitted: 1, Merged: 2, Delivered: 1}, relay.settled(t, "alerts", 10*time.Second).Ledger)
 }
 
 // Where Slack cannot be asked, severity decides: sent again, or a dead letter.
@@ -135,7 +135,7 @@ func TestWhatMayHaveBeenPosted(t *testing.T) {
 	slack.Script("C0ALERTS", fakeslack.Reply{Cut: true, Posted: true})
 	relay.take(t, "alerts", []event{{Title: "first"}, {Title: "second"}})
 	status := relay.settled(t, "alerts", 20*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
 	require.Len(t, slack.Posts(), 2)
 	require.Contains(t, relay.output.String(), "give the app channels:history")
 	require.Equal(t, int64(2), status.Levels[0].Used, "its slot is not given back: it may have appeared")
@@ -164,7 +164,7 @@ func TestAfterALongOutageOfSlack(t *testing.T) {
 	},
 		60*time.Second, 50*time.Millisecond)
 	status := relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 9, Admitted: 9, Expired: 9}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 9, Admitted: 9, Expired: 9}, status.Ledger)
 	require.Len(t, slack.Posts(), 1)
 	require.Zero(t, status.Levels[0].Used, "their slots are given back")
 }
@@ -241,7 +241,7 @@ func TestRollingRestart(t *testing.T) {
 	close(stop)
 	n := <-posted
 	status := replicas[0].settled(t, "alerts", 60*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: int64(n), Admitted: int64(n), Delivered: int64(n)}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: int64(n), Admitted: int64(n), Delivered: int64(n)}, status.Ledger)
 	require.Len(t, slack.Posts(), n)
 	t.Logf("%d webhooks while three replicas were replaced: 0 refused, 0 lost, 0 twice", n)
 }

@@ -14,7 +14,7 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 func requireUnavailable(t *testing.T, relay *process, body string) {
@@ -67,7 +67,7 @@ func TestRedisRestartLosesNothing(t *testing.T) {
 	requireUnavailable(t, relay, `{"title":"d","id":"d"}`)
 	redis.Up()
 	require.Eventually(t, func() bool { return len(slack.Posts()) >= 3 }, 20*time.Second, 10*time.Millisecond)
-	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 3}, relay.settled(t, "alerts", 10*time.Second).Ledger)
+	require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Delivered: 3}, relay.settled(t, "alerts", 10*time.Second).Ledger)
 }
 
 // proxy stands between relay and Redis; when deaf, it hands admissions on and cuts the line before their
@@ -143,7 +143,7 @@ func TestCutAfterTheCall(t *testing.T) {
 	receipt := relay.take(t, "alerts", []event{{ID: "1", Title: "one"}, {ID: "2", Title: "two"}})
 	require.Equal(t, []int{2, 0}, []int{receipt.Duplicate, receipt.Admitted}, "the first call had committed")
 	status := other.settled(t, "alerts", 20*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 5, Admitted: 3, Duplicate: 2, Delivered: 3}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 5, Admitted: 3, Duplicate: 2, Delivered: 3}, status.Ledger)
 	require.Len(t, slack.Posts(), 3)
 	require.Equal(t, int64(3), status.Levels[0].Used)
 }
@@ -199,7 +199,7 @@ func TestSlackFailsAndRefuses(t *testing.T) {
 	)
 	relay.take(t, "alerts", []event{{Title: "first"}, {Title: "refused"}, {Title: "third"}})
 	status := relay.settled(t, "alerts", 30*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 2, Failed: 1}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Delivered: 2, Failed: 1}, status.Ledger)
 	require.Equal(t, "1", relay.metric(t, `relay_messages_total{channel="alerts",result="retried"}`))
 	require.Equal(t, "1", relay.metric(t, `relay_messages_total{channel="alerts",result="unknown"}`), "it was looked up before it was sent again")
 	require.Equal(t, "1", relay.metric(t, `relay_messages_total{channel="alerts",result="failed"}`))
@@ -218,7 +218,7 @@ func TestAMessageThatMayBeAtFault(t *testing.T) {
 	slack.Script("C0ALERTS", strange, strange, strange)
 	relay.take(t, "alerts", []event{{Title: "strange"}, {Title: "next"}})
 	status := relay.settled(t, "alerts", 30*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
 	require.Equal(t, 4, slack.Requests())
 }
 
@@ -245,7 +245,7 @@ func TestIncomingWebhook(t *testing.T) {
 		fakeslack.Reply{Status: 404, Body: "no_service"})
 	relay.take(t, "default", []event{{Title: "posted"}, {Title: "refused"}})
 	status := relay.settled(t, "default", 20*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 1, Failed: 1}, status.Ledger)
 	require.Len(t, slack.Posts(), 1)
 	require.Contains(t, slack.Posts()[0].Text, "posted")
 }

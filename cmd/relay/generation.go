@@ -9,10 +9,10 @@ import (
 
 	"slackrelay/configs"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store"
 )
 
 // generation is what a configuration made: it is replaced as a whole by the next one. What it counts and queues is kept by
@@ -141,8 +141,8 @@ func (r *relay) serveCurrent(of func(*generation) http.Handler) http.Handler {
 	})
 }
 
-func (e *engines) outboxes() []outbox.Outbox {
-	all := make([]outbox.Outbox, len(e.boxes))
+func (e *engines) outboxes() []store.Outbox {
+	all := make([]store.Outbox, len(e.boxes))
 	for i, box := range e.boxes {
 		all[i] = box
 	}

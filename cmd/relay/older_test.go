@@ -11,7 +11,7 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Redis dies while Slack holds the answer to a message, and comes back from an older snapshot: the next message gets
@@ -46,7 +46,7 @@ func TestRedisComesBackOlderThanItWas(t *testing.T) {
 	require.Len(t, slack.Posts(), 1, "Slack has not answered yet")
 
 	status := relay.settled(t, "alerts", 20*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, status.Ledger)
 	posts := slack.Posts()
 	require.Len(t, posts, 3)
 	require.Contains(t, posts[1].Text, "old")
@@ -83,6 +83,6 @@ func TestRedisStandsStill(t *testing.T) {
 		redis.Continue()
 	}
 	status := relay.settled(t, "hook", 20*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 12, Admitted: 12, Delivered: 12}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 12, Admitted: 12, Delivered: 12}, status.Ledger)
 	require.Len(t, slack.Posts(), 12)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"slackrelay/lua"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
+	redisstore "slackrelay/store/redis"
 )
 
 // probeTimeout bounds one look at Redis.
@@ -26,7 +27,7 @@ func (r *relay) probe(ctx context.Context) error {
 		return nil
 	}
 	if r.misconfigured(err) {
-		return r.started.RedisFault(ratelimit.Describe(err), err)
+		return r.started.RedisFault(store.Describe(err), err)
 	}
 	r.sayNotServed(ctx, err)
 	go r.probeAgain(ctx, err)
@@ -52,19 +53,19 @@ func (r *relay) probeAgain(ctx context.Context, err error) {
 }
 
 func (r *relay) sayNotServed(ctx context.Context, err error) {
-	r.log.WarnContext(ctx, "redis unavailable at start", "redis", r.started.RedisAddress(), "why", ratelimit.Describe(err), "error", err)
+	r.log.WarnContext(ctx, "redis unavailable at start", "redis", r.started.RedisAddress(), "why", store.Describe(err), "error", err)
 }
 
 // misconfigured tells a Redis that can never work from one that may come.
 func (r *relay) misconfigured(err error) bool {
 	fault := lua.FaultOf(err)
-	return errors.Is(err, ratelimit.ErrUnsuitable) || fault.Misconfigured() || fault == lua.FaultMoved && !r.started.RedisCluster
+	return errors.Is(err, redisstore.ErrUnsuitable) || fault.Misconfigured() || fault == lua.FaultMoved && !r.started.RedisCluster
 }
 
 func (r *relay) probeOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	warnings, err := ratelimit.Probe(ctx, r.redis)
+	warnings, err := redisstore.Probe(ctx, r.redis)
 	for _, warning := range warnings {
 		r.log.WarnContext(ctx, "redis", "warning", warning)
 	}

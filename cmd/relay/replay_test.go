@@ -14,7 +14,7 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // What is sent again says what became of it, in a channel that is not the first; the hints can be pasted; --force gets past the
@@ -54,7 +54,7 @@ func TestReplaysSayWhatBecameOfThem(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, said, "admitted  category disk")
 	status := relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 7, Admitted: 3, Dropped: 3, Duplicate: 1, Delivered: 3, Forced: 2}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 7, Admitted: 3, Dropped: 3, Duplicate: 1, Delivered: 3, Forced: 2}, status.Ledger)
 	require.Equal(t, before, status.Levels[0].Used, "no slot")
 	require.Len(t, slack.Posts(), 3)
 	require.Equal(t, "2", relay.metric(t, `relay_events_forced_total{channel="alerts"}`))
@@ -95,6 +95,6 @@ channels:
 	require.Equal(t, http.StatusAccepted, code, "%s", answer)
 	require.Contains(t, string(answer), `"forced":1`)
 	status := relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 2, Dropped: 1, Delivered: 1, Failed: 1, Forced: 1}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 3, Admitted: 2, Dropped: 1, Delivered: 1, Failed: 1, Forced: 1}, status.Ledger)
 	require.Equal(t, int64(1), status.Levels[0].Used, fmt.Sprint(status.Levels))
 }

@@ -15,7 +15,7 @@ import (
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // fast are the variables of a channel that sends as fast as it may.
@@ -79,7 +79,7 @@ func twoReplicas(t *testing.T, batch int) {
 	status := replicas[0].settled(t, "alerts", 30*time.Second)
 
 	require.Len(t, slack.Posts(), 100)
-	require.Equal(t, ratelimit.Ledger{Received: 200, Admitted: 100, Dropped: 100, Delivered: 100}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 200, Admitted: 100, Dropped: 100, Delivered: 100}, status.Ledger)
 	require.Equal(t, status.Ledger, replicas[1].status(t, "alerts").Ledger, "both replicas say the same")
 	require.Len(t, status.Categories, 20)
 	var used, admitted, dropped int64
@@ -204,7 +204,7 @@ func killOneReplica(t *testing.T, inFlight bool) {
 	require.Len(t, order, 100, "nothing is lost")
 	require.IsIncreasing(t, order, "the order is kept")
 	require.Len(t, slack.Posts(), 100, "nothing arrives twice")
-	require.Equal(t, ratelimit.Ledger{Received: 100, Admitted: 100, Delivered: 100}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 100, Admitted: 100, Delivered: 100}, status.Ledger)
 	t.Logf("killed after %d of 100; all were there %s after the kill", sent, time.Since(at).Round(time.Millisecond))
 }
 
@@ -234,6 +234,6 @@ func TestDrain(t *testing.T) {
 
 	next := startRelay(t, env...)
 	done := next.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 2, Admitted: 2, Delivered: 2}, done.Ledger)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, done.Ledger)
 	require.Len(t, slack.Posts(), 2, "what was in hand was settled, and not sent again")
 }

@@ -10,7 +10,7 @@ import (
 
 	"slackrelay/lua/redistest"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // alert is one alert of Alertmanager's webhook.
@@ -84,7 +84,7 @@ func TestAResolveSupersedesItsWaitingFiring(t *testing.T) {
 	relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "firing", "Disk full"), alert("Disk", "bb", "firing", "Other")))
 	require.Equal(t, []string{"admitted"}, outcomes(relay.take(t, "alerts", alertmanager(alert("Disk", "aa", "resolved", "Disk full")))))
 	status := relay.settled(t, "alerts", 20*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 4, Delivered: 3, Superseded: 1}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 4, Admitted: 4, Delivered: 3, Superseded: 1}, status.Ledger)
 	require.Equal(t, int64(3), status.Levels[0].Used)
 	var said []string
 	for _, post := range slack.Posts() {
@@ -110,7 +110,7 @@ func TestBundles(t *testing.T) {
 	refused := relay.take(t, "alerts", alertmanager(alert("Disk", "x", "firing", "x"), alert("Disk", "y", "firing", "y")))
 	require.Equal(t, []string{"dropped category", "dropped category"}, outcomes(refused), "a refused bundle drops them all")
 	status := relay.settled(t, "alerts", 10*time.Second)
-	require.Equal(t, ratelimit.Ledger{Received: 78, Admitted: 3, Merged: 36, Duplicate: 37, Dropped: 2, Delivered: 3}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 78, Admitted: 3, Merged: 36, Duplicate: 37, Dropped: 2, Delivered: 3}, status.Ledger)
 	posts := slack.Posts()
 	require.Len(t, posts, 3)
 	require.Equal(t, "🔴 *disk* — 37 firing", posts[0].Text)

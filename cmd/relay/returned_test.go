@@ -13,7 +13,7 @@ import (
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier/fakeslack"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // cutOff kills Redis, and waits until the relay decides without it. It spends one slot of the channel.
@@ -88,7 +88,7 @@ func TestDoubtOutlivesAnOutage(t *testing.T) {
 				require.NotEqual(t, "1", found)
 				require.Equal(t, requests+2, slack.Requests())
 			}
-			require.Equal(t, ratelimit.Ledger{Received: 3, Admitted: 3, Delivered: 3}, status.Ledger)
+			require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Delivered: 3}, status.Ledger)
 			require.Equal(t, 1, relay.take(t, "alerts", event{ID: "x", Title: "in doubt"}).Duplicate)
 		})
 	}
@@ -113,7 +113,7 @@ func TestDeadLettersOutliveAnOutage(t *testing.T) {
 	require.Contains(t, relay.output.String(), `"still_to_send":0,"dead_letters":2`)
 	status := relay.settled(t, "alerts", 10*time.Second)
 	require.Equal(t, map[string]string{"in doubt": "unknown", "refused": "no_service"}, relay.deadLetters(t))
-	require.Equal(t, ratelimit.Ledger{Received: 4, Admitted: 4, Delivered: 2, Failed: 2}, status.Ledger)
+	require.Equal(t, store.Ledger{Received: 4, Admitted: 4, Delivered: 2, Failed: 2}, status.Ledger)
 	require.EqualValues(t, 3, status.Levels[0].Used, "what was refused never appeared")
 	require.Equal(t, []int{1, 0}, []int{said(slack, "in doubt"), said(slack, "refused")})
 	require.Equal(t, "0", relay.metric(t, `relay_ledger_imbalance{channel="alerts"}`))
@@ -137,7 +137,7 @@ func TestRepeatsInAnOutage(t *testing.T) {
 			relay.says(t, "back on Redis")
 			status := relay.settled(t, "alerts", 10*time.Second)
 			require.Equal(t, 1, said(slack, "told once"))
-			require.Equal(t, ratelimit.Ledger{Received: 5, Admitted: 3, Duplicate: 2, Delivered: 3}, status.Ledger)
+			require.Equal(t, store.Ledger{Received: 5, Admitted: 3, Duplicate: 2, Delivered: 3}, status.Ledger)
 		})
 	}
 }

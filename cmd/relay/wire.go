@@ -16,13 +16,14 @@ import (
 
 	"slackrelay/configs"
 	"slackrelay/lua"
-	"slackrelay/lua/memstore"
 	"slackrelay/notifier"
-	"slackrelay/outbox"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
+	"slackrelay/ratelimit/replica"
 	"slackrelay/server"
 	"slackrelay/silence"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+	redisstore "slackrelay/store/redis"
 )
 
 // previewKeeps is how many messages a channel without Slack keeps in memory.
@@ -42,7 +43,7 @@ type relay struct {
 	console  io.Writer
 	previews map[string]*notifier.Preview // by channel
 	redis    redis.UniversalClient        // nil where none is configured
-	shared   *ratelimit.Shared            // on it
+	shared   *replica.Limiter             // on it
 	close    func() error
 
 	current  atomic.Pointer[generation]
@@ -95,19 +96,19 @@ func (r *relay) status() *pipeline.Status { return r.current.Load().status }
 // engines are a limiter and where it queues what it admits: on Redis, with a fallback in memory for when that
 // is away; or in memory alone.
 type engines struct {
-	limiter ratelimit.Limiter
+	limiter store.Limiter
 	boxes   []box
 	outages pipeline.Outages
 }
 
 // box is an outbox, with the budgets that are kept beside it.
 type box interface {
-	outbox.Outbox
-	outbox.Budget
+	store.Outbox
+	store.Budget
 }
 
 func (r *relay) openEngines(cfg configs.Config, around surroundings) error {
-	opts := outbox.Options{Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
+	opts := store.Options{Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
 	redisOptions, err := cfg.Redis()
 	if err != nil {
 		return err
@@ -126,47 +127,47 @@ func (r *relay) openEngines(cfg configs.Config, around surroundings) error {
 	return nil
 }
 
-func (r *relay) inMemory(cfg configs.Config, opts outbox.Options, speed float64) {
+func (r *relay) inMemory(cfg configs.Config, opts store.Options, speed float64) {
 	if speed > 1 { // store time runs ahead; the lease is meant in wall time
 		opts.Lease = time.Duration(float64(opts.Lease) * speed)
 	}
-	store := memstore.New(memstore.Options{Speed: speed})
+	data := memory.New(memory.Options{Speed: speed})
 	r.silencer = silence.New(silence.Options{Store: silence.NewMemory(nil), Logger: r.log})
-	r.engines.limiter, r.engines.boxes = ratelimit.NewMemory(store, cfg.Dedupe), []box{outbox.NewMemory(store, opts)}
+	r.engines.limiter, r.engines.boxes = memory.NewLimiter(data, cfg.Dedupe), []box{memory.NewOutbox(data, opts)}
 }
 
-func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts outbox.Options) {
-	store := memstore.New(memstore.Options{})
+func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options) {
+	data := memory.New(memory.Options{})
 	opts.PaceFactor = func() int64 { return r.shared.Health().Replicas }
 	inMemory := opts
 	inMemory.Returned = true
-	unsent := &unsent{box: outbox.NewMemory(store, inMemory)}
+	unsent := &unsent{box: memory.NewOutbox(data, inMemory)}
 	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "relay_redis_clock_steps_total", Help: "How often Redis's clock was found to have gone back.",
 	}, []string{"channel"})
 	r.registry.MustRegister(steps)
-	r.shared = ratelimit.NewShared(ratelimit.NewRedis(client, ratelimit.RedisOptions{
+	r.shared = replica.New(redisstore.NewLimiter(client, redisstore.RedisOptions{
 		Dedupe: cfg.Dedupe,
 		Stepped: func(channel string, by time.Duration) {
 			steps.WithLabelValues(channel).Inc()
 			r.log.Error("the clock of Redis went back; what it had admitted \"later\" was moved to now", "channel", channel, "by", by)
 		},
-	}), ratelimit.SharedOptions{
-		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Store: store, Unsent: unsent,
+	}), replica.Options{
+		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Store: data, Unsent: unsent,
 		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Logger: r.log,
 	})
-	r.engines.limiter, r.engines.boxes, r.engines.outages = r.shared, []box{outbox.NewRedis(client, opts), unsent.box}, r.shared
+	r.engines.limiter, r.engines.boxes, r.engines.outages = r.shared, []box{redisstore.NewOutbox(client, opts), unsent.box}, r.shared
 }
 
 // unsent gives back what the fallback queued in memory, in the limiter's words.
-type unsent struct{ box *outbox.Memory }
+type unsent struct{ box *memory.Outbox }
 
-func (u *unsent) TakeBack(ctx context.Context, scope ratelimit.Scope) (map[int64]ratelimit.Past, error) {
-	return u.box.TakeBack(ctx, outbox.Channel{Group: scope.Group, Name: scope.Channel})
+func (u *unsent) TakeBack(ctx context.Context, scope store.Channel) (map[int64]store.OutageResult, error) {
+	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
 }
 
-func (u *unsent) Resume(scope ratelimit.Scope) {
-	u.box.Resume(outbox.Channel{Group: scope.Group, Name: scope.Channel})
+func (u *unsent) Resume(scope store.Channel) {
+	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
 }
 
 // owner names this process among the replicas, and this start of it.

@@ -4,32 +4,33 @@ import (
 	"fmt"
 
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // batch decides the calls of one Admit, in order.
 type batch struct {
 	opts       Options
-	outcomes   map[string]ratelimit.Outcome // of the ids so far
-	refused    map[string]int64             // units that this Admit takes back, by key
+	outcomes   map[string]store.Outcome // of the ids so far
+	refused    map[string]int64         // units that this Admit takes back, by key
 	conclusion conclusion
 }
 
 func newBatch(opts Options) *batch {
 	return &batch{
-		opts: opts, outcomes: map[string]ratelimit.Outcome{}, refused: map[string]int64{},
+		opts: opts, outcomes: map[string]store.Outcome{}, refused: map[string]int64{},
 		conclusion: conclusion{undo: map[string]correction{}},
 	}
 }
 
-func (b *batch) decide(c call, r reading) (ratelimit.Decision, error) {
+func (b *batch) decide(c call, r reading) (store.Decision, error) {
 	before, repeated := b.outcomes[c.id]
 	switch {
-	case repeated && before == ratelimit.Admitted:
+	case repeated && before == store.Admitted:
 		r.id = idAdmitted
 	case repeated:
 		r.id = idNew // the claim is this batch's own
 	case r.id == idPending:
-		return ratelimit.Decision{}, fmt.Errorf("%w: id %s is being decided by another call", ratelimit.ErrUnavailable, c.id)
+		return store.Decision{}, fmt.Errorf("%w: id %s is being decided by another call", store.ErrUnavailable, c.id)
 	}
 	for i, w := range c.windows {
 		r.windows[i].used -= b.refused[w.key]
@@ -40,15 +41,15 @@ func (b *batch) decide(c call, r reading) (ratelimit.Decision, error) {
 }
 
 // conclude adds what follows from an outcome to the conclusion.
-func (b *batch) conclude(c call, r reading, outcome ratelimit.Outcome) {
-	if outcome != ratelimit.Duplicate {
+func (b *batch) conclude(c call, r reading, outcome store.Outcome) {
+	if outcome != store.Duplicate {
 		b.outcomes[c.id] = outcome
 	}
-	if outcome == ratelimit.Admitted {
+	if outcome == store.Admitted {
 		b.conclusion.admitted = append(b.conclusion.admitted, c.id)
 		return
 	}
-	if outcome != ratelimit.Duplicate {
+	if outcome != store.Duplicate {
 		b.conclusion.released = append(b.conclusion.released, c.id)
 	}
 	for i, w := range c.windows {
@@ -62,11 +63,11 @@ func (b *batch) conclude(c call, r reading, outcome ratelimit.Outcome) {
 }
 
 // decide decides one call by what its units made of the counters.
-func decide(c call, r reading) ratelimit.Decision {
+func decide(c call, r reading) store.Decision {
 	if r.id == idAdmitted {
-		return ratelimit.Decision{Outcome: ratelimit.Duplicate, DecidedBy: ratelimit.ByRedis}
+		return store.Decision{Outcome: store.Duplicate, DecidedBy: store.ByRedis}
 	}
-	d := ratelimit.Decision{Outcome: ratelimit.Admitted, DecidedBy: ratelimit.ByRedis}
+	d := store.Decision{Outcome: store.Admitted, DecidedBy: store.ByRedis}
 	never := false
 	for i, w := range c.windows {
 		never = never || c.units > w.Limit
@@ -75,27 +76,27 @@ func decide(c call, r reading) ratelimit.Decision {
 		}
 	}
 	if never {
-		d.Outcome, d.RetryAfter = ratelimit.Never, -1
+		d.Outcome, d.RetryAfter = store.Never, -1
 	}
 	for i, w := range c.windows {
 		used := r.windows[i].used
-		if d.Outcome != ratelimit.Admitted {
+		if d.Outcome != store.Admitted {
 			used -= c.units // they are taken back
 		}
-		d.Remaining = append(d.Remaining, ratelimit.Remaining{
-			Level: w.level, Window: w.Window, Used: used, Units: max(0, w.Limit-used),
+		d.Remaining = append(d.Remaining, store.Remaining{
+			Level: w.level, Window: w.Window, Used: used, Free: max(0, w.Limit-used),
 		})
 	}
 	return d
 }
 
 // refuse adds a full window to a decision.
-func refuse(d *ratelimit.Decision, w window, t total) {
+func refuse(d *store.Decision, w window, t total) {
 	if len(d.Refused) == 0 || d.Refused[len(d.Refused)-1] != w.level {
 		d.Refused = append(d.Refused, w.level)
 	}
-	if d.Outcome == ratelimit.Admitted {
-		d.Outcome, d.Level = ratelimit.Dropped, w.level
+	if d.Outcome == store.Admitted {
+		d.Outcome, d.Level = store.Dropped, w.level
 	}
 	wait := t.ends
 	if w.second > 0 {

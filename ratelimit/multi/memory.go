@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"slackrelay/lua"
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // NewMemory makes a limiter whose counters end with the process, for tests and simulations. now is its clock; nil is
@@ -42,7 +42,7 @@ func (m *memory) now(context.Context) (time.Time, error) { return m.clock(), nil
 
 func (m *memory) durable() bool { return false }
 
-func (m *memory) add(_ context.Context, scope ratelimit.Scope, calls []call) ([]reading, error) {
+func (m *memory) add(_ context.Context, scope store.Channel, calls []call) ([]reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -60,7 +60,7 @@ func (m *memory) add(_ context.Context, scope ratelimit.Scope, calls []call) ([]
 	return readings, nil
 }
 
-func (m *memory) read(_ context.Context, scope ratelimit.Scope, calls []call) ([]reading, error) {
+func (m *memory) read(_ context.Context, scope store.Channel, calls []call) ([]reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -75,7 +75,7 @@ func (m *memory) read(_ context.Context, scope ratelimit.Scope, calls []call) ([
 	return readings, nil
 }
 
-func (m *memory) conclude(_ context.Context, scope ratelimit.Scope, c conclusion, dedupe time.Duration) error {
+func (m *memory) conclude(_ context.Context, scope store.Channel, c conclusion, dedupe time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -124,6 +124,6 @@ func (m *memory) sweep(now time.Time) {
 	m.sweepAt = max(minSweep, 2*len(m.values))
 }
 
-func claimKey(scope ratelimit.Scope, id string) string {
+func claimKey(scope store.Channel, id string) string {
 	return lua.KeysOf(scope.Group, scope.Channel).Seen() + ":" + id
 }

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // PerSecond counts each second of the server's clock in a key of its own, by INCRBY and EXPIRE in one pipeline.
@@ -46,7 +47,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Dedupe == 0 {
-		o.Dedupe = ratelimit.DefaultDedupe
+		o.Dedupe = store.DefaultDedupe
 	}
 	if o.UndoMargin == 0 {
 		o.UndoMargin = 100 * time.Millisecond
@@ -70,10 +71,10 @@ const pendingFor = 10 * time.Second
 type counters interface {
 	now(ctx context.Context) (time.Time, error)
 	// add adds the units of calls to their windows, and claims their ids.
-	add(ctx context.Context, scope ratelimit.Scope, calls []call) ([]reading, error)
+	add(ctx context.Context, scope store.Channel, calls []call) ([]reading, error)
 	// read returns what add would, and changes nothing.
-	read(ctx context.Context, scope ratelimit.Scope, calls []call) ([]reading, error)
-	conclude(ctx context.Context, scope ratelimit.Scope, c conclusion, dedupe time.Duration) error
+	read(ctx context.Context, scope store.Channel, calls []call) ([]reading, error)
+	conclude(ctx context.Context, scope store.Channel, c conclusion, dedupe time.Duration) error
 	durable() bool
 }
 
@@ -128,7 +129,7 @@ type correction struct {
 // Admit decides up to [ratelimit.MaxBatch] requests, in order: each counts the ones before it. An error that is
 // [ratelimit.ErrUnavailable] means that it is unknown whether they were counted; one that is [ratelimit.ErrRequest],
 // that nothing was written.
-func (l *Limiter) Admit(ctx context.Context, scope ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
+func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	calls, err := l.prepare(ctx, requests)
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (l *Limiter) Admit(ctx context.Context, scope ratelimit.Scope, requests []r
 		return nil, fmt.Errorf("count in channel %s: %w", scope.Channel, err)
 	}
 	b := newBatch(l.opts)
-	decisions := make([]ratelimit.Decision, len(calls))
+	decisions := make([]store.Decision, len(calls))
 	for i := range calls {
 		if decisions[i], err = b.decide(calls[i], readings[i]); err != nil {
 			return nil, err // nothing is concluded: what was counted ends with its windows
@@ -152,7 +153,7 @@ func (l *Limiter) Admit(ctx context.Context, scope ratelimit.Scope, requests []r
 }
 
 // Peek decides each of up to [ratelimit.MaxBatch] requests by itself, and counts nothing.
-func (l *Limiter) Peek(ctx context.Context, scope ratelimit.Scope, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
+func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	calls, err := l.prepare(ctx, requests)
 	if err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (l *Limiter) Peek(ctx context.Context, scope ratelimit.Scope, requests []ra
 	if err != nil {
 		return nil, fmt.Errorf("look in channel %s: %w", scope.Channel, err)
 	}
-	decisions := make([]ratelimit.Decision, len(calls))
+	decisions := make([]store.Decision, len(calls))
 	for i := range calls {
 		decisions[i] = decide(calls[i], readings[i])
 	}

@@ -13,6 +13,7 @@ import (
 
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/multi"
+	"slackrelay/store"
 )
 
 // oracle decides by brute force: it keeps every request, and recounts them for each question.
@@ -53,7 +54,7 @@ func (o *oracle) left(level ratelimit.Level, w ratelimit.Window, at time.Time) i
 	return w.Limit - n
 }
 
-func (o *oracle) fits(r ratelimit.Request, at time.Time) bool {
+func (o *oracle) fits(r store.Request, at time.Time) bool {
 	for _, level := range r.Levels {
 		for _, w := range level.Windows {
 			if o.left(level, w, at) < r.N {
@@ -64,52 +65,52 @@ func (o *oracle) fits(r ratelimit.Request, at time.Time) bool {
 	return true
 }
 
-func (o *oracle) decide(r ratelimit.Request) ratelimit.Outcome {
+func (o *oracle) decide(r store.Request) store.Outcome {
 	t := try{at: o.now, id: r.ID}
 	for _, level := range r.Levels {
 		t.keys = append(t.keys, level.Key)
 	}
 	outcome := o.outcome(r)
-	if outcome == ratelimit.Admitted {
+	if outcome == store.Admitted {
 		t.units = r.N
 	}
 	o.tried = append(o.tried, t)
 	return outcome
 }
 
-func (o *oracle) outcome(r ratelimit.Request) ratelimit.Outcome {
+func (o *oracle) outcome(r store.Request) store.Outcome {
 	for _, t := range o.tried {
 		if t.id == r.ID && t.units > 0 && t.at.After(o.now.Add(-time.Hour)) {
-			return ratelimit.Duplicate
+			return store.Duplicate
 		}
 	}
 	for _, level := range r.Levels {
 		for _, w := range level.Windows {
 			if r.N > w.Limit {
-				return ratelimit.Never
+				return store.Never
 			}
 		}
 	}
 	if !o.fits(r, o.now) {
-		return ratelimit.Dropped
+		return store.Dropped
 	}
-	return ratelimit.Admitted
+	return store.Admitted
 }
 
 // history is one random course of requests, to a limiter and to the oracle.
 type history struct {
 	bundle
 	o        *oracle
-	scope    ratelimit.Scope
-	channel  ratelimit.Tier
-	category ratelimit.Tier
+	scope    store.Channel
+	channel  ratelimit.LevelSpec
+	category ratelimit.LevelSpec
 	refused  int
 	asked    int
 }
 
 func newHistory(rt *rapid.T, b bundle, kind ratelimit.StrategyKind, group string) *history {
-	tier := func(name string, most int64) ratelimit.Tier {
-		tier := ratelimit.Tier{Name: name, Strategy: ratelimit.Strategy{Kind: kind}}
+	tier := func(name string, most int64) ratelimit.LevelSpec {
+		tier := ratelimit.LevelSpec{Name: name, Strategy: ratelimit.Strategy{Kind: kind}}
 		lengths := []time.Duration{time.Second}
 		if kind != multi.PerSecond {
 			lengths = rapid.SampledFrom([][]time.Duration{
@@ -122,17 +123,17 @@ func newHistory(rt *rapid.T, b bundle, kind ratelimit.StrategyKind, group string
 		return tier
 	}
 	return &history{
-		bundle: b, o: &oracle{now: b.now()}, scope: ratelimit.Scope{Group: group, Channel: "ch"},
+		bundle: b, o: &oracle{now: b.now()}, scope: store.Channel{Group: group, Channel: "ch"},
 		channel: tier("channel", 7), category: tier("category", 5),
 	}
 }
 
-func (h *history) request(rt *rapid.T) ratelimit.Request {
+func (h *history) request(rt *rapid.T) store.Request {
 	category := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "category")
-	return ratelimit.Request{
+	return store.Request{
 		ID:     fmt.Sprint("id-", rapid.IntRange(0, 60).Draw(rt, "id")),
 		N:      rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(rt, "units"),
-		Levels: []ratelimit.Level{ratelimit.ChannelLevel(h.channel, h.scope.Group), ratelimit.LevelOf(h.category, h.scope, category)},
+		Levels: []ratelimit.Level{store.ChannelLevel(h.channel, h.scope.Group), store.LevelOf(h.category, h.scope, category)},
 	}
 }
 
@@ -142,7 +143,7 @@ func (h *history) step(rt *rapid.T) {
 	}).Draw(rt, "pause")
 	h.advance(pause)
 	h.o.now = h.o.now.Add(pause)
-	batch := make([]ratelimit.Request, rapid.IntRange(1, 3).Draw(rt, "batch"))
+	batch := make([]store.Request, rapid.IntRange(1, 3).Draw(rt, "batch"))
 	for i := range batch {
 		batch[i] = h.request(rt)
 	}
@@ -155,19 +156,19 @@ func (h *history) step(rt *rapid.T) {
 }
 
 // check compares what is left of each window, and the retry time.
-func (h *history) check(rt *rapid.T, r ratelimit.Request, d ratelimit.Decision) {
+func (h *history) check(rt *rapid.T, r store.Request, d store.Decision) {
 	h.asked++
-	if d.Outcome == ratelimit.Duplicate {
+	if d.Outcome == store.Duplicate {
 		return
 	}
 	i := 0
 	for _, level := range r.Levels {
 		for _, w := range level.Windows {
-			require.Equal(rt, max(0, h.o.left(level, w, h.o.now)), d.Remaining[i].Units, "%s, %d per %s", level.Name, w.Limit, w.Per)
+			require.Equal(rt, max(0, h.o.left(level, w, h.o.now)), d.Remaining[i].Free, "%s, %d per %s", level.Name, w.Limit, w.Per)
 			i++
 		}
 	}
-	if d.Outcome != ratelimit.Dropped {
+	if d.Outcome != store.Dropped {
 		return
 	}
 	h.refused++

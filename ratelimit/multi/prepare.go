@@ -9,20 +9,21 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // maxID is how many bytes an id may have.
 const maxID = 40
 
 // prepare checks requests and names their counters. The server's time is read only where a name contains it.
-func (l *Limiter) prepare(ctx context.Context, requests []ratelimit.Request) ([]call, error) {
-	if len(requests) == 0 || len(requests) > ratelimit.MaxBatch {
-		return nil, fmt.Errorf("%w: %d requests in one call, want 1 to %d", ratelimit.ErrRequest, len(requests), ratelimit.MaxBatch)
+func (l *Limiter) prepare(ctx context.Context, requests []store.Request) ([]call, error) {
+	if len(requests) == 0 || len(requests) > store.MaxBatch {
+		return nil, fmt.Errorf("%w: %d requests in one call, want 1 to %d", store.ErrRequest, len(requests), store.MaxBatch)
 	}
 	needsTime := false
 	for i := range requests {
 		if err := check(&requests[i]); err != nil {
-			return nil, fmt.Errorf("%w: request %d: %w", ratelimit.ErrRequest, i, err)
+			return nil, fmt.Errorf("%w: request %d: %w", store.ErrRequest, i, err)
 		}
 		for _, level := range requests[i].Levels {
 			needsTime = needsTime || level.Strategy.Kind == PerSecond
@@ -62,7 +63,7 @@ func windowsOf(level ratelimit.Level, now time.Time) []window {
 	return windows
 }
 
-func check(r *ratelimit.Request) error {
+func check(r *store.Request) error {
 	switch {
 	case r.ID == "" || len(r.ID) > maxID:
 		return fmt.Errorf("id has %d bytes, want 1 to %d", len(r.ID), maxID)

@@ -8,6 +8,7 @@ import (
 
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/multi"
+	"slackrelay/store"
 )
 
 func TestRequestsThatCannotBeDecidedAreRefused(t *testing.T) {
@@ -17,8 +18,8 @@ func TestRequestsThatCannotBeDecidedAreRefused(t *testing.T) {
 	shadow, aligned := usual, usual
 	shadow.Shadow = true
 	aligned.Strategy.Anchor = ratelimit.Aligned
-	tier := ratelimit.Tier{Name: "x", Strategy: ratelimit.Strategy{Kind: ratelimit.FixedWindow}, Windows: []ratelimit.Window{minute}}
-	for fault, r := range map[string]ratelimit.Request{
+	tier := ratelimit.LevelSpec{Name: "x", Strategy: ratelimit.Strategy{Kind: ratelimit.FixedWindow}, Windows: []ratelimit.Window{minute}}
+	for fault, r := range map[string]store.Request{
 		"the strategy gcra is not supported; use fixed-window (anchor first) or per-second": request("1", 1, level(ratelimit.GCRA, minute)),
 
 		"the strategy sliding-log is not supported":                    request("1", 1, level("", minute)),
@@ -34,12 +35,12 @@ func TestRequestsThatCannotBeDecidedAreRefused(t *testing.T) {
 		"a limit of -1 is not valid":                                   request("1", 1, fixed(-1, time.Minute)),
 		"a window of 1µs is not valid":                                 request("1", 1, fixed(1, time.Microsecond)),
 		"two windows have the length 1m0s":                             request("1", 1, level(ratelimit.FixedWindow, minute, minute)),
-		`level "x": it has no limit group; set the group, or the chan`: request("1", 1, ratelimit.ChannelLevel(tier, "")),
+		`level "x": it has no limit group; set the group, or the chan`: request("1", 1, store.ChannelLevel(tier, "")),
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			_, err := multi.NewMemory(nil, multi.Options{}).Admit(t.Context(), scope, []ratelimit.Request{r})
-			require.ErrorIs(t, err, ratelimit.ErrRequest)
+			_, err := multi.NewMemory(nil, multi.Options{}).Admit(t.Context(), scope, []store.Request{r})
+			require.ErrorIs(t, err, store.ErrRequest)
 			require.ErrorContains(t, err, fault)
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // New makes a limiter that any number of processes share, on a client that must not retry by itself (MaxRetries -1).
@@ -32,7 +32,7 @@ func (s *server) durable() bool { return true }
 func (s *server) now(ctx context.Context) (time.Time, error) {
 	now, err := s.client.Time(ctx).Result()
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the time: %w: %w", ratelimit.ErrUnavailable, err)
+		return time.Time{}, fmt.Errorf("read the time: %w: %w", store.ErrUnavailable, err)
 	}
 	return now, nil
 }
@@ -44,7 +44,7 @@ type replies struct {
 	ends  []*redis.DurationCmd
 }
 
-func (s *server) add(ctx context.Context, scope ratelimit.Scope, calls []call) ([]reading, error) {
+func (s *server) add(ctx context.Context, scope store.Channel, calls []call) ([]reading, error) {
 	all := make([]replies, len(calls))
 	pipe := s.client.TxPipeline()
 	for i, c := range calls {
@@ -62,7 +62,7 @@ func (s *server) add(ctx context.Context, scope ratelimit.Scope, calls []call) (
 	return readingsOf(calls, all)
 }
 
-func (s *server) read(ctx context.Context, scope ratelimit.Scope, calls []call) ([]reading, error) {
+func (s *server) read(ctx context.Context, scope store.Channel, calls []call) ([]reading, error) {
 	all := make([]replies, len(calls))
 	pipe := s.client.TxPipeline()
 	for i, c := range calls {
@@ -92,7 +92,7 @@ func readingsOf(calls []call, all []replies) ([]reading, error) {
 		for w := range r.used {
 			used, err := r.used[w]()
 			if err != nil && !errors.Is(err, redis.Nil) {
-				return nil, fmt.Errorf("%w: counter %s: %w", ratelimit.ErrUnavailable, calls[i].windows[w].key, err)
+				return nil, fmt.Errorf("%w: counter %s: %w", store.ErrUnavailable, calls[i].windows[w].key, err)
 			}
 			readings[i].windows = append(readings[i].windows, total{used, max(0, r.ends[w].Val())})
 		}
@@ -113,7 +113,7 @@ func stateOf(claim string) idState {
 
 // conclude takes units back from a counter, which it first makes with these units where it has ended meanwhile: it
 // would otherwise be left below zero, without an end.
-func (s *server) conclude(ctx context.Context, scope ratelimit.Scope, c conclusion, dedupe time.Duration) error {
+func (s *server) conclude(ctx context.Context, scope store.Channel, c conclusion, dedupe time.Duration) error {
 	pipe := s.client.TxPipeline()
 	for key, undo := range c.undo {
 		pipe.SetNX(ctx, key, undo.units, undo.lives)
@@ -134,11 +134,11 @@ func run(ctx context.Context, pipe redis.Pipeliner) error {
 	commands, err := pipe.Exec(ctx)
 	for _, command := range commands {
 		if failed := command.Err(); failed != nil && !errors.Is(failed, redis.Nil) {
-			return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, failed)
+			return fmt.Errorf("%w: %w", store.ErrUnavailable, failed)
 		}
 	}
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return nil
 }

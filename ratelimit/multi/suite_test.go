@@ -12,6 +12,7 @@ import (
 
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/multi"
+	"slackrelay/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,29 +70,29 @@ func onEvery(t *testing.T, behaviour func(t *testing.T, b bundle)) {
 	}
 }
 
-var scope = ratelimit.Scope{Group: "alerts", Channel: "alerts"}
+var scope = store.Channel{Group: "alerts", Channel: "alerts"}
 
 func level(kind ratelimit.StrategyKind, windows ...ratelimit.Window) ratelimit.Level {
-	return ratelimit.ChannelLevel(ratelimit.Tier{Name: "channel", Strategy: ratelimit.Strategy{Kind: kind}, Windows: windows}, scope.Group)
+	return store.ChannelLevel(ratelimit.LevelSpec{Name: "channel", Strategy: ratelimit.Strategy{Kind: kind}, Windows: windows}, scope.Group)
 }
 
 func fixed(limit int64, per time.Duration) ratelimit.Level {
 	return level(ratelimit.FixedWindow, ratelimit.Window{Limit: limit, Per: per})
 }
 
-func request(id string, units int64, levels ...ratelimit.Level) ratelimit.Request {
-	return ratelimit.Request{ID: id, N: units, Levels: levels}
+func request(id string, units int64, levels ...ratelimit.Level) store.Request {
+	return store.Request{ID: id, N: units, Levels: levels}
 }
 
 // outcomes asks for requests and returns a letter for each: + admitted, - dropped, = duplicate, ! never.
-func outcomes(t *testing.T, l *multi.Limiter, requests ...ratelimit.Request) string {
+func outcomes(t *testing.T, l *multi.Limiter, requests ...store.Request) string {
 	t.Helper()
 	decisions, err := l.Admit(t.Context(), scope, requests)
 	require.NoError(t, err)
 	var b strings.Builder
 	for _, d := range decisions {
-		b.WriteString(map[ratelimit.Outcome]string{
-			ratelimit.Admitted: "+", ratelimit.Dropped: "-", ratelimit.Duplicate: "=", ratelimit.Never: "!",
+		b.WriteString(map[store.Outcome]string{
+			store.Admitted: "+", store.Dropped: "-", store.Duplicate: "=", store.Never: "!",
 		}[d.Outcome])
 	}
 	return b.String()
@@ -99,10 +100,10 @@ func outcomes(t *testing.T, l *multi.Limiter, requests ...ratelimit.Request) str
 
 func used(t *testing.T, l *multi.Limiter, level ratelimit.Level) int64 {
 	t.Helper()
-	decisions, err := l.Peek(t.Context(), scope, []ratelimit.Request{request("peek", 1, level)})
+	decisions, err := l.Peek(t.Context(), scope, []store.Request{request("peek", 1, level)})
 	require.NoError(t, err)
 	d := decisions[0]
-	if d.Outcome == ratelimit.Admitted {
+	if d.Outcome == store.Admitted {
 		return d.Remaining[0].Used - 1
 	}
 	return d.Remaining[0].Used

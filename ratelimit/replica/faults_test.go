@@ -1,0 +1,120 @@
+package replica_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua"
+	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit/replica"
+	"slackrelay/store"
+	redisstore "slackrelay/store/redis"
+	"slackrelay/store/storetest"
+)
+
+// A server that hangs for a moment: the call ends in time, nobody knows what became of it, and its repeat is
+// charged once.
+func TestAServerThatHangs(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	b := storetest.Fixture{Limiter: redisstore.NewLimiter(server.Client(), redisstore.RedisOptions{})}
+	b.MustAdmit(t, storetest.Small.Request("0", "a"))
+	require.NoError(t, server.Client().Do(t.Context(), "client", "pause", 300).Err())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err := b.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
+	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.Less(t, time.Since(begin), 250*time.Millisecond, "the deadline is kept")
+	require.Eventually(t, func() bool { // the call was on its way, and is carried out in the end
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		d, err := b.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
+		return err == nil && d[0].Outcome == store.Duplicate
+	}, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, int64(2), b.Used(t, storetest.Small.Request("", "a").Levels[0]))
+}
+
+// A server without memory refuses before anything is written.
+func TestAServerThatIsFull(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client()
+	line := lua.NewConn(client, 0)
+	b := storetest.Fixture{Limiter: redisstore.NewLimiter(line, redisstore.RedisOptions{})}
+	b.MustAdmit(t, storetest.Small.Request("0", "a"))
+	before, err := redistest.Dump(t.Context(), client, "*")
+	require.NoError(t, err)
+	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	_, err = b.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a"), storetest.Small.Request("2", "b")})
+	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorContains(t, err, "OOM")
+	after, err := redistest.Dump(t.Context(), client, "*")
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Channel: replica.PolicyLocal},
+	})
+	d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("3", "a")})
+	require.NoError(t, err)
+	require.Equal(t, store.ByFallback, d[0].DecidedBy, "it certainly has nothing, so that the policy decides")
+	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	require.Equal(t, "++", storetest.Outcomes(b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "b"))))
+}
+
+// Scripts are flushed all the time, and every call is carried out once.
+func TestFlushesUnderLoad(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var flushing sync.WaitGroup
+	flushing.Go(func() {
+		for ctx.Err() == nil {
+			server.Client().ScriptFlush(context.WithoutCancel(ctx))
+		}
+	})
+	l := redisstore.NewLimiter(lua.NewConn(server.Client(), 0), redisstore.RedisOptions{})
+	require.Equal(t, 100, storetest.Hammer(t.Context(), t, l, 8, 60))
+	cancel()
+	flushing.Wait()
+	report, err := l.Report(t.Context(), storetest.Scope)
+	require.NoError(t, err)
+	require.Equal(t, store.Ledger{Received: 480, Admitted: 100, Dropped: 380, Pending: 100}, report.Ledger)
+}
+
+// A category that was never seen needs no more than its one call, whatever its name.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
+		for i, name := range []string{"", "{}", "a:b", "\"quoted\" \\ \n", "ünïcode ☃", "%00", string([]byte{0xff, 0xfe}), strings.Repeat("long", 1000)} {
+			r := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(1)}.Request(fmt.Sprint(i), name)
+			require.Equal(t, "+", storetest.Outcomes(b.MustAdmit(t, r)), "%q", name)
+			r.ID += "again"
+			require.Equal(t, "-", storetest.Outcomes(b.MustAdmit(t, r)), "%q", name)
+		}
+	})
+}
+
+// A request for more units than one command of Redis takes arguments.
+func TestManyUnits(t *testing.T) {
+	t.Parallel()
+	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
+		r := storetest.Limits{Channel: storetest.PerMinute(20_000), Category: storetest.PerMinute(15_000)}.Request("1", "a")
+		r.N = 10_000
+		d := b.AdmitOne(t, r)
+		require.Equal(t, store.Admitted, d.Outcome)
+		require.Equal(t, []int64{10_000, 5_000}, []int64{d.Remaining[0].Free, d.Remaining[1].Free})
+		r.ID = "2"
+		d = b.AdmitOne(t, r)
+		require.Equal(t, "category", d.Level)
+		require.Equal(t, time.Minute, d.RetryAfter)
+		require.NoError(t, b.Refund(t.Context(), storetest.Scope, storetest.With(storetest.Limits{Channel: storetest.PerMinute(20_000), Category: storetest.PerMinute(15_000)}.Request("1", "a"), 10_000)))
+		require.Zero(t, b.Used(t, r.Levels[0]))
+	})
+}

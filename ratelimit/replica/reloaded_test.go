@@ -1,0 +1,129 @@
+package replica_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua"
+	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit/replica"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+	redisstore "slackrelay/store/redis"
+	"slackrelay/store/storetest"
+)
+
+// What was admitted under a configuration and under its successor, all while Redis was away, is taken in: an outage with a
+// reload in it ends as any other.
+func TestAReloadWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyLocal)
+	l, b := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}, replicas[0]
+	lines[0].Away.Store(true)
+	for reload := range 4 {
+		var h *store.MessagePolicy // of the channel as it is configured now
+		if reload != 1 {
+			h = &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10, PostedFor: time.Hour}
+		}
+		for i := range 3 {
+			require.Equal(t, storetest.Admitted, b.AdmitOne(t, l.Told(h, fmt.Sprint(reload, "-", i), "a", "", "")).Outcome)
+		}
+	}
+	lines[0].Away.Store(false)
+	require.Eventually(t, func() bool { return b.Limiter.(*replica.Limiter).Health().Up }, 5*time.Second, time.Millisecond)
+	require.Equal(t, store.Ledger{Received: 12, Admitted: 12, Delivered: 12}, b.MustReport(t).Ledger)
+}
+
+// What waits for a slot in Redis is asked for there alone: the fallback knows nothing of its place, and would have it posted
+// while it goes on waiting.
+func TestNothingDelayedIsAdmittedWithoutRedis(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []replica.Policy{replica.PolicyLocal, replica.PolicyOpen} {
+		_, lines, replicas := storetest.ReplicasOn(t, 2, policy)
+		h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 3, MaxDelay: time.Minute, Resolves: "post", PostedFor: time.Hour}
+		l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(2)}
+		for i := range 3 {
+			replicas[0].AdmitOne(t, l.Told(h, fmt.Sprint(i), "a", "", ""))
+		}
+		again := l.Told(h, "2", "a", "", "")
+		again.Delayed = 3
+		for i, line := range lines {
+			line.Away.Store(true)
+			_, err := replicas[i].Admit(t.Context(), storetest.Scope, []store.Request{again})
+			require.ErrorIs(t, err, store.ErrUnavailable, "%s, replica %d", policy, i)
+		}
+		for i, line := range lines {
+			line.Away.Store(false)
+			require.Eventually(t, func() bool { return replicas[i].Limiter.(*replica.Limiter).Health().Up }, 5*time.Second, time.Millisecond)
+		}
+		require.Equal(t, store.Ledger{Received: 3, Admitted: 2, Delayed: 1, Pending: 2}, replicas[0].MustReport(t).Ledger)
+	}
+}
+
+// losing loses the answer of every second call that takes in what was admitted meanwhile.
+type losing struct {
+	storetest.Away
+	calls atomic.Int64
+}
+
+func (l *losing) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := l.Away.EvalSha(ctx, sha, keys, args...)
+	if sha != lua.Admit.Hash() || cmd.Err() != nil {
+		return cmd
+	}
+	if plan, ok := args[0].([]byte); ok && bytes.HasPrefix(plan, []byte(`["restore"`)) && l.calls.Add(1)%2 == 0 {
+		cmd.SetErr(io.ErrUnexpectedEOF)
+	}
+	return cmd
+}
+
+// A large journal comes back exactly once, also where the connection breaks between its parcels again and again.
+func TestTheWayBackBreaksOff(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	data, line := memory.New(memory.Options{}), &losing{Away: storetest.Away{Scripter: client}}
+	box := memory.NewOutbox(data, store.Options{Owner: "a", Returned: true, DeadLetters: 100})
+	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Channel: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Store: data, Unsent: unsent{box},
+	})
+	b, l, sent := storetest.Fixture{Limiter: s}, storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}, 0
+	line.Away.Away.Store(true)
+	for i := range 60 {
+		require.Equal(t, storetest.Admitted, b.AdmitOne(t, l.Large(nil, fmt.Sprint(i), "a")).Outcome)
+	}
+	for ; sent < 20; sent++ {
+		claim, err := box.Claim(t.Context(), storetest.Queue, store.Terms{Pace: store.Pace{Burst: 1}}, false)
+		require.NoError(t, err)
+		if sent%2 == 0 {
+			require.NoError(t, box.Ack(t.Context(), storetest.Queue, claim.Entry, store.Receipt{}))
+			continue
+		}
+		require.NoError(t, box.Bury(t.Context(), storetest.Queue, claim.Entry, store.DeadReason{Reason: "no"}))
+	}
+	line.Away.Away.Store(false)
+	require.Eventually(t, func() bool { return s.Health().Up }, 10*time.Second, time.Millisecond)
+	require.Greater(t, line.calls.Load(), int64(8), "in parcels")
+	require.Equal(t, store.Ledger{Received: 60, Admitted: 60, Delivered: 10, Failed: 10, Pending: 40}, b.MustReport(t).Ledger)
+	letters, err := redisstore.NewOutbox(client, store.Options{Owner: "b"}).DeadLetters(t.Context(), storetest.Queue, "", 50)
+	require.NoError(t, err)
+	require.Len(t, letters, 10)
+}
+
+// unsent gives back what a memory outbox holds.
+type unsent struct{ box *memory.Outbox }
+
+func (u unsent) TakeBack(ctx context.Context, scope store.Channel) (map[int64]store.OutageResult, error) {
+	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
+}
+
+func (u unsent) Resume(scope store.Channel) {
+	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
+}

@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"slackrelay/ratelimit"
+	"slackrelay/ratelimit/replica"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+)
+
+// Three events of one category ask for a slot at both levels, in one call. NewRedis is used in the same way,
+// and shares its limits with every other process.
+func Example() {
+	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	scope := store.Channel{Group: "alerts", Channel: "alerts"}
+	levels := []ratelimit.Level{
+		store.Outer("alerts", ratelimit.Window{Limit: 100, Per: 30 * time.Minute}),
+		store.Inner(scope, "category", "disk", ratelimit.Window{Limit: 2, Per: 30 * time.Minute}),
+	}
+	var requests []store.Request
+	for i := range 3 {
+		requests = append(requests, store.Request{ID: fmt.Sprint("event-", i), Levels: levels, Category: "disk"})
+	}
+	decisions, err := limiter.Admit(context.Background(), scope, requests)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range decisions {
+		fmt.Println(d.Outcome, d.Level, d.RetryAfter.Round(time.Minute))
+	}
+	// Output:
+	// admitted  0s
+	// admitted  0s
+	// dropped category 30m0s
+}
+
+// A client is limited twice, 3 per 5 s and 10 per 5 min, and the service it calls once a second: both must pass.
+func ExampleLevelOf() {
+	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	scope := store.Channel{Group: "api", Channel: "api"}
+	service := ratelimit.LevelSpec{
+		Name: "service", Strategy: ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 5}, Windows: []ratelimit.Window{{Limit: 60, Per: time.Minute}},
+	}
+	client := ratelimit.LevelSpec{
+		Name: "client", Windows: []ratelimit.Window{{Limit: 3, Per: 5 * time.Second}, {Limit: 10, Per: 5 * time.Minute}},
+	}
+	request := store.Request{ID: "call-1", Levels: []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")}}
+	decisions, err := limiter.Admit(context.Background(), scope, []store.Request{request})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range decisions[0].Remaining {
+		fmt.Println(r.Level, r.Window.Per, "left:", r.Free)
+	}
+	// Output:
+	// service 1m0s left: 4
+	// client 5s left: 2
+	// client 5m0s left: 9
+}
+
+// Do runs something only if it fits, and says by how much it came too early. The error is the limiter's own,
+// apart from any that the service answers.
+func ExampleDo() {
+	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	scope := store.Channel{Group: "api", Channel: "api"}
+	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: time.Hour})}
+	for _, id := range []string{"first", "second"} {
+		err := store.Do(context.Background(), limiter, scope, store.Request{ID: id, Levels: levels}, func(context.Context) error {
+			fmt.Println(id, "runs")
+			return nil
+		})
+		if limited, ok := errors.AsType[*store.LimitedError](err); ok {
+			fmt.Println(id, "is limited by the", limited.Level, "for", limited.RetryAfter.Round(time.Minute))
+		}
+	}
+	// Output:
+	// first runs
+	// second is limited by the channel for 1h0m0s
+}
+
+// Wait blocks until there is a slot.
+func ExampleWait() {
+	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	scope := store.Channel{Group: "api", Channel: "api"}
+	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: 50 * time.Millisecond})}
+	begin := time.Now()
+	for _, id := range []string{"first", "second"} {
+		if err := store.Wait(context.Background(), limiter, scope, store.Request{ID: id, Levels: levels}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println("waited:", time.Since(begin) >= 50*time.Millisecond)
+	// Output: waited: true
+}
+
+// Shared refuses what is known to be closed without asking, and goes on alone while Redis is away.
+func Example_replica() {
+	engine := memory.NewLimiter(memory.New(memory.Options{}), 0) // in earnest: NewRedis
+	limiter := replica.New(engine, replica.Options{
+		Replica: "replica-1", Replicas: 2, Policies: map[string]replica.Policy{"alerts": replica.PolicyLocal},
+	})
+	defer limiter.Close(context.Background())
+	scope := store.Channel{Group: "alerts", Channel: "alerts"}
+	levels := []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
+	for _, id := range []string{"1", "2", "3"} {
+		decisions, err := limiter.Admit(context.Background(), scope, []store.Request{{ID: id, Levels: levels}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(decisions[0].Outcome, decisions[0].DecidedBy)
+	}
+	// Output:
+	// admitted memory
+	// dropped memory
+	// dropped closed_cache
+}

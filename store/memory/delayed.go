@@ -1,0 +1,22 @@
+package memory
+
+import (
+	"context"
+
+	"slackrelay/store"
+)
+
+// Delayed implements [Outbox].
+func (m *Outbox) Delayed(_ context.Context, channel store.OutboxChannel) ([]store.Waiting, error) {
+	var all []store.Waiting
+	m.store.Do(func(tx *Tx) {
+		seen, bytes := map[string]bool{}, 0
+		for _, entry := range LookOrNew[Queue](tx, channel.Keys().Outbox()).Delayed {
+			if !seen[entry.Category] && len(all) < store.MaxDelayed && bytes < store.MaxDelayedBytes {
+				seen[entry.Category], bytes = true, bytes+len(entry.Payload)
+				all = append(all, store.Waiting{Number: entry.Number, Payload: entry.Payload})
+			}
+		}
+	})
+	return all, nil
+}

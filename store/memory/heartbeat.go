@@ -1,0 +1,12 @@
+package memory
+
+import (
+	"context"
+
+	"slackrelay/store"
+)
+
+// heartbeat implements [engine]: this process is alone, and its data ends with it.
+func (*Limiter) Heartbeat(context.Context, store.Heartbeat) (store.HeartbeatReply, error) {
+	return store.HeartbeatReply{Alive: 1, Epoch: "memory"}, nil
+}

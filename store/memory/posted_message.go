@@ -1,0 +1,21 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"slackrelay/store"
+)
+
+// Record implements [Outbox].
+func (m *Outbox) PostedMessage(_ context.Context, channel store.OutboxChannel, number int64) (*store.PostedMessage, error) {
+	var found *store.PostedMessage
+	m.store.Do(func(tx *Tx) {
+		if record := Look[Posted](tx, channel.Keys().Posted()).Record(number); record != nil {
+			kept := *record
+			kept.Events = slices.Clone(record.Events)
+			found = &kept
+		}
+	})
+	return found, nil
+}

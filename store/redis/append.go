@@ -1,0 +1,15 @@
+package redis
+
+import (
+	"context"
+
+	"slackrelay/lua"
+	"slackrelay/store"
+)
+
+// Put implements [Outbox].
+func (r *Outbox) Append(ctx context.Context, channel store.OutboxChannel, id, kind string, payload []byte) error {
+	k := channel.Keys()
+	keys := []string{k.Extras(), k.Entries(), k.Noted()}
+	return r.fenced(ctx, "put", lua.Put, channel, keys, id, kind, payload, store.PutFor.Microseconds())
+}

@@ -1,0 +1,48 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"slackrelay/lua"
+	"slackrelay/store"
+)
+
+// fold implements [engine].
+func (r *Limiter) MergeCounts(ctx context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
+	names := scope.Keys()
+	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds(), names.Drops(), names.Digest(), names.Minutes(r.redisTime())}
+	if drops.Learn {
+		keys = append(keys, names.Known())
+	}
+	counted, err := json.Marshal(countsText(drops))
+	if err != nil {
+		return fmt.Errorf("fold into channel %s: %w: %w", scope.Channel, store.ErrRequest, err)
+	}
+	if err := lua.Fold.Run(ctx, r.scripter, keys, f.Replica, f.Sequence, counted).Err(); err != nil {
+		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
+	}
+	return nil
+}
+
+// foldJSON is what lua/fold.lua takes.
+type foldJSON struct {
+	Totals     map[string]int64 `json:"totals,omitempty"`
+	Categories map[string]int64 `json:"categories,omitempty"`
+	Noted      map[string]int64 `json:"noted,omitempty"`
+	Drops      [][]string       `json:"drops,omitempty"`
+	Keep       int64            `json:"keep"`
+}
+
+func countsText(d store.LocalCounts) foldJSON {
+	kept := make([][]string, len(d.Kept))
+	for i, k := range d.Kept {
+		kept[i] = []string{
+			string(k.Payload), k.Category, k.Level, strconv.FormatInt(k.Used, 10), strconv.FormatInt(k.Limit, 10),
+			strconv.FormatInt(k.Retry.Microseconds(), 10),
+		}
+	}
+	return foldJSON{Totals: d.Totals, Categories: d.Categories, Noted: d.Noted, Drops: kept, Keep: max(1, d.Keep)}
+}

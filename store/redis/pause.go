@@ -1,0 +1,14 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"slackrelay/lua"
+	"slackrelay/store"
+)
+
+// Hold implements [Outbox].
+func (r *Outbox) Pause(ctx context.Context, channel store.OutboxChannel, wait time.Duration, reason string) error {
+	return r.fenced(ctx, "hold", lua.Hold, channel, []string{channel.Keys().Pause()}, wait.Microseconds(), reason)
+}

@@ -1,0 +1,29 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"slackrelay/lua"
+	"slackrelay/store"
+)
+
+// Refund implements [Limiter].
+func (r *Limiter) Refund(ctx context.Context, scope store.Channel, request store.Request) error {
+	if err := store.Check([]store.Request{request}); err != nil {
+		return err
+	}
+	keys := []string{scope.Keys().Seen(), scope.Keys().Refunds()}
+	args := []any{request.ID, request.Units(), r.opts.Dedupe.Microseconds()}
+	for _, level := range request.Levels {
+		keys = append(keys, level.Key)
+		args = append(args, level.Strategy.Tag(), level.Option(), len(level.Windows))
+		for _, w := range level.Windows {
+			args = append(args, w.Limit, w.Per.Microseconds())
+		}
+	}
+	if err := lua.Refund.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
+		return fmt.Errorf("refund in channel %s: %w", scope.Channel, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
+	}
+	return nil
+}

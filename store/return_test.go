@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+)
+
+// What is taken back says what became of each message: where it is in Slack, why it is dead, and what is not known.
+func TestTakeBackSaysWhatBecame(t *testing.T) {
+	t.Parallel()
+	now := start
+	data := memory.New(memory.Options{Now: func() time.Time { return now }})
+	box := memory.NewOutbox(data, store.Options{Owner: "a", Returned: true, DeadLetters: 7})
+	limiter := memory.NewLimiter(data, 0)
+	for i := range 6 {
+		r := store.Request{
+			ID: fmt.Sprint(i), Category: "c", Levels: []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
+		}
+		_, err := limiter.Admit(t.Context(), scope, []store.Request{r})
+		require.NoError(t, err)
+	}
+	require.NoError(t, box.Append(t.Context(), channel, "notice", store.KindNotice, []byte("{}")))
+	terms := store.Terms{Pace: store.Pace{Burst: 1}}
+	claim := func() store.Entry {
+		claim, err := box.Claim(t.Context(), channel, terms, false)
+		require.NoError(t, err)
+		require.Equal(t, store.Claimed, claim.State)
+		return claim.Entry
+	}
+	now = now.Add(time.Second)
+	require.NoError(t, box.Ack(t.Context(), channel, claim(), store.Receipt{Channel: "C1", TS: "1.1"}))
+	require.NoError(t, box.Bury(t.Context(), channel, claim(), store.DeadReason{Reason: "unknown", Answer: "who knows", Shown: true}))
+	require.NoError(t, box.Expire(t.Context(), channel, claim(), nil))
+	doubted := claim()
+	require.NoError(t, box.Retry(t.Context(), channel, doubted, store.RetryPlan{Fate: store.Unknown, Fault: true}))
+	now = now.Add(2 * time.Second)
+
+	pasts, err := box.TakeBack(t.Context(), channel)
+	require.NoError(t, err)
+	const second = 1_000_000
+	require.Equal(t, map[int64]store.OutageResult{
+		1: {Age: 3 * second, Result: "delivered", Channel: "C1", TS: "1.1"},
+		2: {Age: 3 * second, Result: "failed", Reason: "unknown", Answer: "who knows", Attempts: 1, Shown: true, Keep: 7},
+		3: {Age: 3 * second, Result: "expired"},
+		4: {
+			Age: 3 * second, Attempts: 1, Faults: 1, Sent: 2 * second, Tried: 2 * second, Name: fmt.Sprintf("4@%d", start.UnixMicro()),
+		},
+		5: {Age: 3 * second},
+		6: {Age: 3 * second},
+	}, pasts)
+	pasts, err = box.TakeBack(t.Context(), channel)
+	require.NoError(t, err)
+	require.Empty(t, pasts, "once")
+	letters, err := box.DeadLetters(t.Context(), channel, "", 10)
+	require.NoError(t, err)
+	require.Empty(t, letters)
+
+	box.Resume(channel)
+	require.NoError(t, box.Bury(t.Context(), channel, claim(), store.DeadReason{Reason: "is_archived"}))
+	pasts, err = box.TakeBack(t.Context(), channel)
+	require.NoError(t, err)
+	require.Empty(t, pasts, "a notice was never admitted")
+	letters, err = box.DeadLetters(t.Context(), channel, "", 10)
+	require.NoError(t, err)
+	require.Len(t, letters, 1, "so that its dead letter stays")
+}
