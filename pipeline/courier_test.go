@@ -29,7 +29,8 @@ type bot struct {
 }
 
 func (b *bot) Workspace() string { return "ws" }
-func (b *bot) Findable() bool    { return true }
+
+func (b *bot) Findable() bool { return true }
 
 func (b *bot) Edit(_ context.Context, at notifier.Receipt, m notifier.Message) error {
 	b.mu.Lock()

@@ -42,7 +42,7 @@ type Reserve struct {
 }
 
 func (c Channel) scope() store.Channel {
-	return store.Channel{Group: c.group(), Channel: c.Name}
+	return store.Channel{Group: c.group(), Name: c.Name}
 }
 
 func (c Channel) outbox() store.OutboxChannel {

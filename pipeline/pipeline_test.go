@@ -173,7 +173,7 @@ func TestAWebhookThatIsHalfStored(t *testing.T) {
 	n, err := testutil.GatherAndCount(registry, "relay_events_received_total")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	report, err := limiter.Report(t.Context(), store.Channel{Group: "a", Channel: "a"})
+	report, err := limiter.Report(t.Context(), store.Channel{Group: "a", Name: "a"})
 	require.NoError(t, err)
 	require.Equal(t, int64(store.MaxBatch), report.Ledger.Received)
 }
@@ -295,7 +295,7 @@ func TestAnUndecodableEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(nil, channel("a", &sink{}))
 		window := ratelimit.Window{Limit: 10, Per: time.Minute}
-		_, err := memory.NewLimiter(b.store, 0).Admit(t.Context(), store.Channel{Group: "a", Channel: "a"}, []store.Request{{
+		_, err := memory.NewLimiter(b.store, 0).Admit(t.Context(), store.Channel{Group: "a", Name: "a"}, []store.Request{{
 			ID: "x", Levels: []ratelimit.Level{store.Outer("a", window)}, Enqueue: &store.Enqueue{Kind: "message", Payload: []byte("{")},
 		}})
 		require.NoError(t, err)
@@ -429,6 +429,7 @@ type away struct{ store.Outbox }
 func (away) Claim(context.Context, store.OutboxChannel, store.Terms, bool) (store.Claim, error) {
 	return store.Claim{}, errors.New("redis is away")
 }
+
 func (away) Release(context.Context, store.OutboxChannel) error { return errors.New("redis is away") }
 
 func TestAnOutageIsLoggedOnce(t *testing.T) {

@@ -62,7 +62,7 @@ func setup(tb testing.TB) bundle {
 func (b bundle) nothingStored(t *testing.T) {
 	t.Helper()
 	for _, channel := range []string{"open", "guarded"} {
-		report, err := b.limiter.Report(t.Context(), store.Channel{Group: channel, Channel: channel})
+		report, err := b.limiter.Report(t.Context(), store.Channel{Group: channel, Name: channel})
 		require.NoError(t, err)
 		require.Equal(t, store.Report{}, report)
 	}

@@ -19,10 +19,10 @@ func (c OutboxChannel) Keys() lua.Keys { return lua.KeysOf(c.Group, c.Name) }
 
 // Scope says whose ledger, dedupe set and outbox a call belongs to.
 type Channel struct {
-	Group   string // the limit group; by default the channel's own name
-	Channel string
+	Group string // the limit group; by default the channel's own name
+	Name  string
 }
 
-func (s Channel) Keys() lua.Keys { return lua.KeysOf(s.Group, s.Channel) }
+func (s Channel) Keys() lua.Keys { return lua.KeysOf(s.Group, s.Name) }
 
 func Micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

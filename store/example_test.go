@@ -16,7 +16,7 @@ import (
 // and shares its limits with every other process.
 func Example() {
 	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
-	scope := store.Channel{Group: "alerts", Channel: "alerts"}
+	scope := store.Channel{Group: "alerts", Name: "alerts"}
 	levels := []ratelimit.Level{
 		store.Outer("alerts", ratelimit.Window{Limit: 100, Per: 30 * time.Minute}),
 		store.Inner(scope, "category", "disk", ratelimit.Window{Limit: 2, Per: 30 * time.Minute}),
@@ -42,7 +42,7 @@ func Example() {
 // A client is limited twice, 3 per 5 s and 10 per 5 min, and the service it calls once a second: both must pass.
 func ExampleLevelOf() {
 	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
-	scope := store.Channel{Group: "api", Channel: "api"}
+	scope := store.Channel{Group: "api", Name: "api"}
 	service := ratelimit.LevelSpec{
 		Name: "service", Strategy: ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 5}, Windows: []ratelimit.Window{{Limit: 60, Per: time.Minute}},
 	}
@@ -68,7 +68,7 @@ func ExampleLevelOf() {
 // apart from any that the service answers.
 func ExampleDo() {
 	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
-	scope := store.Channel{Group: "api", Channel: "api"}
+	scope := store.Channel{Group: "api", Name: "api"}
 	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: time.Hour})}
 	for _, id := range []string{"first", "second"} {
 		err := store.Do(context.Background(), limiter, scope, store.Request{ID: id, Levels: levels}, func(context.Context) error {
@@ -87,7 +87,7 @@ func ExampleDo() {
 // Wait blocks until there is a slot.
 func ExampleWait() {
 	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
-	scope := store.Channel{Group: "api", Channel: "api"}
+	scope := store.Channel{Group: "api", Name: "api"}
 	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: 50 * time.Millisecond})}
 	begin := time.Now()
 	for _, id := range []string{"first", "second"} {
@@ -106,7 +106,7 @@ func Example_replica() {
 		Replica: "replica-1", Replicas: 2, Policies: map[string]replica.Policy{"alerts": replica.PolicyLocal},
 	})
 	defer limiter.Close(context.Background())
-	scope := store.Channel{Group: "alerts", Channel: "alerts"}
+	scope := store.Channel{Group: "alerts", Name: "alerts"}
 	levels := []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
 	for _, id := range []string{"1", "2", "3"} {
 		decisions, err := limiter.Admit(context.Background(), scope, []store.Request{{ID: id, Levels: levels}})

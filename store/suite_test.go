@@ -30,7 +30,7 @@ type bundle struct {
 var (
 	start    = time.UnixMicro(1_795_156_875_342_811)
 	channel  = store.OutboxChannel{Group: "alerts", Name: "alerts"}
-	scope    = store.Channel{Group: "alerts", Channel: "alerts"}
+	scope    = store.Channel{Group: "alerts", Name: "alerts"}
 	unpaced  = store.Terms{Pace: store.Pace{Burst: 1}}
 	ownedByA = store.Options{Owner: "a", DeadLetters: 2}
 	ownedByB = store.Options{Owner: "b", DeadLetters: 2}

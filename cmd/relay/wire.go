@@ -163,11 +163,11 @@ func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options
 type unsent struct{ box *memory.Outbox }
 
 func (u *unsent) TakeBack(ctx context.Context, scope store.Channel) (map[int64]store.OutageResult, error) {
-	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
+	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Name})
 }
 
 func (u *unsent) Resume(scope store.Channel) {
-	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
+	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Name})
 }
 
 // owner names this process among the replicas, and this start of it.

@@ -14,7 +14,7 @@ import (
 // share, is made with multi.New(client, multi.Options{}).
 func Example() {
 	limiter := multi.NewMemory(nil, multi.Options{})
-	scope := store.Channel{Group: "alerts", Channel: "alerts"}
+	scope := store.Channel{Group: "alerts", Name: "alerts"}
 	tier := func(name string, limit int64) ratelimit.LevelSpec {
 		return ratelimit.LevelSpec{
 			Name: name, Strategy: ratelimit.Strategy{Kind: ratelimit.FixedWindow},

@@ -125,5 +125,5 @@ func (m *memory) sweep(now time.Time) {
 }
 
 func claimKey(scope store.Channel, id string) string {
-	return lua.KeysOf(scope.Group, scope.Channel).Seen() + ":" + id
+	return lua.KeysOf(scope.Group, scope.Name).Seen() + ":" + id
 }

@@ -136,7 +136,7 @@ func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []sto
 	}
 	readings, err := l.counters.add(ctx, scope, calls)
 	if err != nil {
-		return nil, fmt.Errorf("count in channel %s: %w", scope.Channel, err)
+		return nil, fmt.Errorf("count in channel %s: %w", scope.Name, err)
 	}
 	b := newBatch(l.opts)
 	decisions := make([]store.Decision, len(calls))
@@ -147,7 +147,7 @@ func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []sto
 		decisions[i].Durable = l.counters.durable()
 	}
 	if err := l.counters.conclude(ctx, scope, b.conclusion, l.opts.Dedupe); err != nil {
-		return nil, fmt.Errorf("conclude in channel %s: %w", scope.Channel, err)
+		return nil, fmt.Errorf("conclude in channel %s: %w", scope.Name, err)
 	}
 	return decisions, nil
 }
@@ -160,7 +160,7 @@ func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []stor
 	}
 	readings, err := l.counters.read(ctx, scope, calls)
 	if err != nil {
-		return nil, fmt.Errorf("look in channel %s: %w", scope.Channel, err)
+		return nil, fmt.Errorf("look in channel %s: %w", scope.Name, err)
 	}
 	decisions := make([]store.Decision, len(calls))
 	for i := range calls {

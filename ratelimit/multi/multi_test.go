@@ -58,8 +58,10 @@ type late struct {
 	key    string
 }
 
-func (h late) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (h late) DialHook(next redis.DialHook) redis.DialHook { return next }
+
 func (h late) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
 func (h late) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, commands []redis.Cmder) error {
 		for _, command := range commands {

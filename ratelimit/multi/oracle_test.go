@@ -123,7 +123,7 @@ func newHistory(rt *rapid.T, b bundle, kind ratelimit.StrategyKind, group string
 		return tier
 	}
 	return &history{
-		bundle: b, o: &oracle{now: b.now()}, scope: store.Channel{Group: group, Channel: "ch"},
+		bundle: b, o: &oracle{now: b.now()}, scope: store.Channel{Group: group, Name: "ch"},
 		channel: tier("channel", 7), category: tier("category", 5),
 	}
 }

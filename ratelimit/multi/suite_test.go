@@ -70,7 +70,7 @@ func onEvery(t *testing.T, behaviour func(t *testing.T, b bundle)) {
 	}
 }
 
-var scope = store.Channel{Group: "alerts", Channel: "alerts"}
+var scope = store.Channel{Group: "alerts", Name: "alerts"}
 
 func level(kind ratelimit.StrategyKind, windows ...ratelimit.Window) ratelimit.Level {
 	return store.ChannelLevel(ratelimit.LevelSpec{Name: "channel", Strategy: ratelimit.Strategy{Kind: kind}, Windows: windows}, scope.Group)

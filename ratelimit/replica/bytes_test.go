@@ -191,9 +191,9 @@ func TestTheJournalOfAnOutageIsBounded(t *testing.T) {
 	client := redistest.Start(t).Client()
 	restored := &sized{Scripter: client, script: lua.Admit}
 	line := &storetest.Away{Scripter: restored}
-	other := store.Channel{Group: "other", Channel: "other"}
+	other := store.Channel{Group: "other", Name: "other"}
 	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
-		Policies: map[string]replica.Policy{storetest.Scope.Channel: replica.PolicyOpen, other.Channel: replica.PolicyOpen}, ProbeEvery: 20 * time.Millisecond,
+		Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen, other.Name: replica.PolicyOpen}, ProbeEvery: 20 * time.Millisecond,
 		Unsent: nothingSent{},
 	})
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}

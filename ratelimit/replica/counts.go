@@ -114,7 +114,7 @@ func (ch *channel) schedule() {
 		}
 		if err := ch.MergeCounts(ctx); err != nil {
 			ch.opts.Logger.WarnContext(ctx, "drops are not counted in Redis yet; they are folded in later",
-				"channel", ch.scope.Channel, "error", err)
+				"channel", ch.scope.Name, "error", err)
 			ch.counts.mu.Lock()
 			ch.schedule()
 			ch.counts.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Limiter) Flush(ctx context.Context) error {
 			continue
 		}
 		if err := ch.MergeCounts(ctx); err != nil {
-			return fmt.Errorf("channel %s: %w", ch.scope.Channel, err)
+			return fmt.Errorf("channel %s: %w", ch.scope.Name, err)
 		}
 	}
 	return nil

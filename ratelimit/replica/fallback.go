@@ -12,7 +12,7 @@ import (
 // effective is the policy that can be followed: a process that never reached Redis knows neither the use nor
 // the replicas, unless it was told.
 func (ch *channel) effective() Policy {
-	policy := (*ch.policies.Load())[ch.scope.Channel]
+	policy := (*ch.policies.Load())[ch.scope.Name]
 	if policy == PolicyLocal && !ch.reached.Load() && ch.opts.Replicas == 0 {
 		return PolicyClosed
 	}

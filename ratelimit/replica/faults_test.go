@@ -59,7 +59,7 @@ func TestAServerThatIsFull(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
-		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Channel: replica.PolicyLocal},
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal},
 	})
 	d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("3", "a")})
 	require.NoError(t, err)

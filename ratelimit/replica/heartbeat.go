@@ -34,7 +34,7 @@ func (s *Limiter) Health() Health {
 			continue
 		}
 		ch.outage.mu.Lock()
-		h.Away = append(h.Away, AwayStatus{Channel: ch.scope.Channel, Policy: ch.effective(), Since: ch.outage.since, Why: lua.Describe(ch.outage.why())})
+		h.Away = append(h.Away, AwayStatus{Channel: ch.scope.Name, Policy: ch.effective(), Since: ch.outage.since, Why: lua.Describe(ch.outage.why())})
 		ch.outage.mu.Unlock()
 		h.Up = false
 	}
@@ -92,10 +92,10 @@ func (s *Limiter) lostAtClose(ctx context.Context) {
 		err := ch.takeBack(ctx)
 		admitted, unsent, dead := ch.packJournal()
 		s.opts.Logger.ErrorContext(ctx, "still without Redis at the end: what was decided without it is not in the shared ledger",
-			"channel", ch.scope.Channel, "admitted", admitted, "not_sent", unsent, "dead_letters", dead, "error", err)
+			"channel", ch.scope.Name, "admitted", admitted, "not_sent", unsent, "dead_letters", dead, "error", err)
 	}
 }
 
 func compareScopes(a, b store.Channel) int {
-	return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Group, b.Group))
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 }

@@ -136,7 +136,7 @@ type breaker struct {
 func newBreaker(ch *channel) *breaker {
 	b := &breaker{outage: &ch.outage}
 	b.circuit = gobreaker.NewCircuitBreaker[store.Answer](gobreaker.Settings{
-		Name:    ch.scope.Channel,
+		Name:    ch.scope.Name,
 		Timeout: ch.opts.ProbeEvery / 4, // the next probe comes later than that, and finds it half open
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
 			return counts.ConsecutiveFailures >= tripAfter || ch.outage.notSent.Load()
@@ -185,7 +185,7 @@ func (ch *channel) goDown() {
 	ch.outage.mu.Unlock()
 	ch.outage.away.Store(true)
 	ch.closed.clear()
-	ch.opts.Logger.Error("going on without Redis", "channel", ch.scope.Channel, "policy", ch.effective(), "replicas", ch.replicas(),
+	ch.opts.Logger.Error("going on without Redis", "channel", ch.scope.Name, "policy", ch.effective(), "replicas", ch.replicas(),
 		"why", lua.Describe(ch.outage.why()), "error", ch.outage.why())
 	ch.inBackground(ch.recover)
 }

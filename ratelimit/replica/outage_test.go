@@ -109,7 +109,7 @@ func TestLocalNeedsToKnowTheReplicas(t *testing.T) {
 		line := &storetest.Away{Scripter: redistest.Reserve(t).Client()}
 		line.Away.Store(true)
 		s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
-			Replicas: replicas, Policies: map[string]replica.Policy{storetest.Scope.Channel: replica.PolicyLocal},
+			Replicas: replicas, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal},
 		})
 		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
 		require.Equal(t, works, err == nil, "%v", err)

@@ -62,7 +62,7 @@ func (ch *channel) comeBack(ctx context.Context) error {
 	ch.local.Forget(ch.scope, levels)
 	ch.outage.notSent.Store(false)
 	ch.outage.away.Store(false)
-	ch.opts.Logger.WarnContext(ctx, "back on Redis", "channel", ch.scope.Channel, "policy", ch.effective(),
+	ch.opts.Logger.WarnContext(ctx, "back on Redis", "channel", ch.scope.Name, "policy", ch.effective(),
 		"away_for", ch.opts.Now().Sub(since).Round(time.Millisecond), "admitted_meanwhile", admitted, "still_to_send", unsent, "dead_letters", dead)
 	return nil
 }

@@ -92,7 +92,7 @@ func TestTheWayBackBreaksOff(t *testing.T) {
 	data, line := memory.New(memory.Options{}), &losing{Away: storetest.Away{Scripter: client}}
 	box := memory.NewOutbox(data, store.Options{Owner: "a", Returned: true, DeadLetters: 100})
 	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
-		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Channel: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Store: data, Unsent: unsent{box},
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Store: data, Unsent: unsent{box},
 	})
 	b, l, sent := storetest.Fixture{Limiter: s}, storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}, 0
 	line.Away.Away.Store(true)
@@ -121,9 +121,9 @@ func TestTheWayBackBreaksOff(t *testing.T) {
 type unsent struct{ box *memory.Outbox }
 
 func (u unsent) TakeBack(ctx context.Context, scope store.Channel) (map[int64]store.OutageResult, error) {
-	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
+	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Name})
 }
 
 func (u unsent) Resume(scope store.Channel) {
-	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Channel})
+	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Name})
 }

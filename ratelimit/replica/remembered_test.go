@@ -60,7 +60,7 @@ func TestLostStateIsNotRemembered(t *testing.T) {
 	client := redistest.Start(t).Client()
 	line := &storetest.Away{Scripter: client}
 	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
-		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Channel: replica.PolicyLocal}, Heartbeat: 10 * time.Millisecond,
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal}, Heartbeat: 10 * time.Millisecond,
 	})
 	go s.Run(t.Context())
 	b := storetest.Fixture{Limiter: s}

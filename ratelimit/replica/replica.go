@@ -189,7 +189,7 @@ func (s *Limiter) Admit(ctx context.Context, scope store.Channel, requests []sto
 		}
 		decided, err := ch.join(ctx, asked)
 		if err != nil {
-			return nil, fmt.Errorf("channel %s: %w", scope.Channel, err)
+			return nil, fmt.Errorf("channel %s: %w", scope.Name, err)
 		}
 		for i, place := range open {
 			decisions[place] = decided[i]

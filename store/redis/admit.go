@@ -34,17 +34,17 @@ func (r *Limiter) call(ctx context.Context, p *store.Plan, scope store.Channel, 
 	keys, args := r.admitCall(p, scope, requests, f)
 	reply, err := run(ctx, r.scripter, lua.Admit, keys, args)
 	if err != nil {
-		return store.Answer{}, fmt.Errorf("%s to channel %s: %w", p.Mode, scope.Channel, err)
+		return store.Answer{}, fmt.Errorf("%s to channel %s: %w", p.Mode, scope.Name, err)
 	}
 	a, err := decodeAdmit(p, requests, reply)
 	if err != nil {
-		return store.Answer{}, fmt.Errorf("%s to channel %s: %w: %w", p.Mode, scope.Channel, store.ErrUnavailable, err)
+		return store.Answer{}, fmt.Errorf("%s to channel %s: %w: %w", p.Mode, scope.Name, store.ErrUnavailable, err)
 	}
 	if a.Now > 0 {
 		r.ahead.Store(a.Now - r.opts.Now().UnixMicro())
 	}
 	if a.Stepped > 0 && p.Mode != store.ModePeek { // a peek moves nothing
-		r.opts.Stepped(scope.Channel, store.Micros(a.Stepped))
+		r.opts.Stepped(scope.Name, store.Micros(a.Stepped))
 	}
 	return a, nil
 }

@@ -19,10 +19,10 @@ func (r *Limiter) MergeCounts(ctx context.Context, scope store.Channel, f store.
 	}
 	counted, err := json.Marshal(countsText(drops))
 	if err != nil {
-		return fmt.Errorf("fold into channel %s: %w: %w", scope.Channel, store.ErrRequest, err)
+		return fmt.Errorf("fold into channel %s: %w: %w", scope.Name, store.ErrRequest, err)
 	}
 	if err := lua.Fold.Run(ctx, r.scripter, keys, f.Replica, f.Sequence, counted).Err(); err != nil {
-		return fmt.Errorf("fold into channel %s: %w", scope.Channel, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
+		return fmt.Errorf("fold into channel %s: %w", scope.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 func (r *Limiter) Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error) {
 	page, err := lua.ReadPage(ctx, r.scripter, scope.Keys().Drops(), before, most)
 	if err != nil {
-		return nil, fmt.Errorf("drops of channel %s: %w", scope.Channel, scriptError(err))
+		return nil, fmt.Errorf("drops of channel %s: %w", scope.Name, scriptError(err))
 	}
 	drops := make([]store.Drop, len(page))
 	for i, row := range page {

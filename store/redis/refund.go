@@ -23,7 +23,7 @@ func (r *Limiter) Refund(ctx context.Context, scope store.Channel, request store
 		}
 	}
 	if err := lua.Refund.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
-		return fmt.Errorf("refund in channel %s: %w", scope.Channel, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
+		return fmt.Errorf("refund in channel %s: %w", scope.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }

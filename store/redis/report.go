@@ -14,11 +14,11 @@ func (r *Limiter) Report(ctx context.Context, scope store.Channel) (store.Report
 	keys := []string{names.Ledger(), names.Outbox(), names.Entries(), names.Pause()}
 	reply, err := run(ctx, r.scripter, lua.Report, keys, nil)
 	if err != nil {
-		return store.Report{}, fmt.Errorf("report of channel %s: %w", scope.Channel, err)
+		return store.Report{}, fmt.Errorf("report of channel %s: %w", scope.Name, err)
 	}
 	report, err := decodeReport(reply)
 	if err != nil {
-		return store.Report{}, fmt.Errorf("report of channel %s: %w: %w", scope.Channel, store.ErrUnavailable, err)
+		return store.Report{}, fmt.Errorf("report of channel %s: %w: %w", scope.Name, store.ErrUnavailable, err)
 	}
 	return report, nil
 }

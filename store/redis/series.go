@@ -18,11 +18,11 @@ func (r *Limiter) Categories(ctx context.Context, scope store.Channel) ([]store.
 	}
 	reply, err := run(ctx, r.scripter, lua.Series, keys, nil)
 	if err != nil {
-		return nil, fmt.Errorf("categories of channel %s: %w", scope.Channel, err)
+		return nil, fmt.Errorf("categories of channel %s: %w", scope.Name, err)
 	}
 	counts, err := fields(reply)
 	if err != nil {
-		return nil, fmt.Errorf("categories of channel %s: %w", scope.Channel, err)
+		return nil, fmt.Errorf("categories of channel %s: %w", scope.Name, err)
 	}
 	return store.CategoriesOf(counts), nil
 }
@@ -32,11 +32,11 @@ func (r *Limiter) Minutes(ctx context.Context, scope store.Channel, back time.Du
 	return store.ReadMinutes(r.redisTime(), back, func(hour time.Time) (map[string]int64, error) {
 		reply, err := run(ctx, r.scripter, lua.Series, []string{scope.Keys().Minutes(hour)}, nil)
 		if err != nil {
-			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Channel, err)
+			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Name, err)
 		}
 		counts, err := fields(reply)
 		if err != nil {
-			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Channel, err)
+			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Name, err)
 		}
 		return counts, nil
 	})

@@ -18,11 +18,11 @@ func (r *Limiter) Warming(ctx context.Context, scope store.Channel, tiers []rate
 	}
 	reply, err := run(ctx, r.scripter, lua.Warming, []string{scope.Keys().Windows()}, args)
 	if err != nil {
-		return nil, fmt.Errorf("warming of channel %s: %w", scope.Channel, err)
+		return nil, fmt.Errorf("warming of channel %s: %w", scope.Name, err)
 	}
 	numbers, err := integers(reply)
 	if err != nil || len(numbers) != len(tiers) {
-		return nil, fmt.Errorf("warming of channel %s: %w: reply of %d values: %w", scope.Channel, store.ErrUnavailable, len(reply), err)
+		return nil, fmt.Errorf("warming of channel %s: %w: reply of %d values: %w", scope.Name, store.ErrUnavailable, len(reply), err)
 	}
 	warming := make([]time.Duration, len(tiers))
 	for i, us := range numbers {

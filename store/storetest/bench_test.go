@@ -60,7 +60,7 @@ func BenchmarkScript(b *testing.B) {
 	for _, strategy := range []ratelimit.Strategy{{}, {Kind: ratelimit.GCRA}} {
 		tier := ratelimit.LevelSpec{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{{Limit: 10, Per: long}}}
 		micros(b, client, "one level refused/"+string(strategy.Kind)+"relay", 1, func(i int) error {
-			_, err := engine.Admit(b.Context(), store.Channel{Group: "one", Channel: "one"},
+			_, err := engine.Admit(b.Context(), store.Channel{Group: "one", Name: "one"},
 				[]store.Request{{ID: fmt.Sprint(strategy.Kind, i), Levels: []ratelimit.Level{store.ChannelLevel(tier, "one")}}})
 			return err
 		}, perRate)

@@ -36,7 +36,7 @@ func TestForced(t *testing.T) {
 					"alone": nil, "drop": {Overflow: "drop", Resolves: "edit", Repeats: true},
 					"delay": {Overflow: "delay", Resolves: "post", MaxDelayed: 1, MaxDelay: time.Minute}, "merge": {Overflow: "merge", Resolves: "post"},
 				} {
-					own := store.Channel{Group: name, Channel: name}
+					own := store.Channel{Group: name, Name: name}
 					request := func(id string, forced bool) store.Request {
 						tier := ratelimit.LevelSpec{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{storetest.PerMinute(2)}}
 						return store.Request{

@@ -69,7 +69,7 @@ type History struct {
 }
 
 func NewHistory(rt *rapid.T, w world, group string, clock clocked) *History {
-	h := &History{world: w, o: &Oracle{Now: clock.Now().UnixMicro()}, scope: store.Channel{Group: group, Channel: "ch"}}
+	h := &History{world: w, o: &Oracle{Now: clock.Now().UnixMicro()}, scope: store.Channel{Group: group, Name: "ch"}}
 	tier := func(name string, most int64) ratelimit.LevelSpec {
 		tier := ratelimit.LevelSpec{Name: name, Strategy: rapid.SampledFrom(w.strategies).Draw(rt, name+" strategy")}
 		lengths := []int64{1, 2, 3, 4}

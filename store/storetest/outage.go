@@ -43,7 +43,7 @@ func ReplicasOn(t *testing.T, n int, policy replica.Policy) (client *redis.Clien
 	for i := range n {
 		line := &Away{Scripter: client}
 		s := Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
-			Replica: fmt.Sprint("replica-", i), Replicas: n, Policies: map[string]replica.Policy{Scope.Channel: policy},
+			Replica: fmt.Sprint("replica-", i), Replicas: n, Policies: map[string]replica.Policy{Scope.Name: policy},
 			ProbeEvery: 20 * time.Millisecond,
 		})
 		lines, all = append(lines, line), append(all, Fixture{Limiter: s})

@@ -26,7 +26,7 @@ func Restore(ctx context.Context, l store.Limiter, scope store.Channel, requests
 	return l.(store.Engine).Restore(ctx, scope, requests, store.MergeID{Replica: replica, Sequence: sequence})
 }
 
-var Queue = store.OutboxChannel{Group: Scope.Group, Name: Scope.Channel}
+var Queue = store.OutboxChannel{Group: Scope.Group, Name: Scope.Name}
 
 // tester is a test, or a check of a property.
 type tester interface {

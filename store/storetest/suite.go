@@ -221,7 +221,7 @@ func OnEvery(t *testing.T, behaviour func(t *testing.T, b Fixture)) {
 	}
 }
 
-var Scope = store.Channel{Group: "alerts", Channel: "alerts"}
+var Scope = store.Channel{Group: "alerts", Name: "alerts"}
 
 // limits are the windows of the two levels in most tests.
 type Limits struct{ Channel, Category ratelimit.Window }

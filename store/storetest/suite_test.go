@@ -234,7 +234,7 @@ func TestChannelsOfAGroupShareTheOuterBudget(t *testing.T) {
 		outer := store.Outer("team", storetest.PerMinute(3))
 		var got string
 		for i := range 4 {
-			s := store.Channel{Group: "team", Channel: fmt.Sprint("ch-", i%2)}
+			s := store.Channel{Group: "team", Name: fmt.Sprint("ch-", i%2)}
 			d, err := b.Admit(t.Context(), s, []store.Request{{
 				ID: fmt.Sprint(i), Levels: []ratelimit.Level{outer, store.Inner(s, "category", "a", storetest.PerMinute(9))},
 			}})

@@ -89,7 +89,7 @@ func TestAScopeWithoutAGroupHasItsOwn(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		for _, channel := range []string{"x", "y"} {
-			s := store.Channel{Channel: channel}
+			s := store.Channel{Name: channel}
 			request := store.Request{ID: "same", Levels: []ratelimit.Level{
 				store.Outer(channel, storetest.PerMinute(1)), store.Inner(s, "category", "a", storetest.PerMinute(1)),
 			}}
