@@ -33,7 +33,7 @@ func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, r
 		return err
 	}
 	for _, box := range a.Outboxes {
-		if err := box.Pause(ctx, ch.outbox(), wait, reason); err != nil {
+		if err := box.Pause(ctx, ch.scope(), wait, reason); err != nil {
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
 	}

@@ -67,7 +67,7 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	if err != nil {
 		return nil, err
 	}
-	letters, err := a.Outbox.DeadLetters(ctx, ch.outbox(), before, min(max(most, 1), MaxPage))
+	letters, err := a.Outbox.DeadLetters(ctx, ch.scope(), before, min(max(most, 1), MaxPage))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
@@ -107,7 +107,7 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	n, err := a.Outbox.DeleteDead(ctx, ch.outbox(), ids...)
+	n, err := a.Outbox.DeleteDead(ctx, ch.scope(), ids...)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}

@@ -128,7 +128,7 @@ type outboxError struct{ error }
 func (d *delivery) record(ctx context.Context, number int64) (*store.PostedMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	record, err := d.opts.Outbox.PostedMessage(ctx, d.channel.outbox(), number)
+	record, err := d.opts.Outbox.PostedMessage(ctx, d.channel.scope(), number)
 	if err != nil {
 		return nil, outboxError{err}
 	}

@@ -137,7 +137,7 @@ func (c *Courier) run(ctx context.Context, ch Channel, log *slog.Logger) {
 func (c *Courier) release(ctx context.Context, ch Channel, log *slog.Logger) {
 	ctx, cancel := c.finishing(ctx, c.opts.CallTimeout)
 	defer cancel()
-	if err := c.opts.Outbox.Release(ctx, ch.outbox()); err != nil {
+	if err := c.opts.Outbox.Release(ctx, ch.scope()); err != nil {
 		log.WarnContext(ctx, "could not give up the lease; another replica goes on when it ends", "error", err)
 	}
 }
@@ -163,7 +163,7 @@ type delivery struct {
 
 func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
 	d := &delivery{Courier: c, channel: ch, log: log, tokens: map[string]time.Time{}}
-	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest}
+	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest, Backlog: ch.backlog()}
 	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
 		d.workspace = shared.Workspace()
 	}
@@ -227,7 +227,7 @@ func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 	if d.canLook() {
 		d.terms.Settle = d.opts.Settle
 	}
-	claim, err := d.opts.Outbox.Claim(ctx, d.channel.outbox(), d.terms, look)
+	claim, err := d.opts.Outbox.Claim(ctx, d.channel.scope(), d.terms, look)
 	switch {
 	case err != nil && !d.away && !errors.Is(err, context.Canceled):
 		d.log.ErrorContext(ctx, "outbox unavailable; sending stops until it is available", "why", store.Describe(err), "error", err)
@@ -255,7 +255,7 @@ func (d *delivery) poll() time.Duration {
 func (d *delivery) digest(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	if err := d.opts.Outbox.Digest(ctx, d.channel.outbox(), d.terms.Digest); err != nil {
+	if err := d.opts.Outbox.Digest(ctx, d.channel.scope(), d.terms.Digest); err != nil {
 		d.log.WarnContext(ctx, "the digest could not be made; it is tried again", "error", err)
 		return d.poll()
 	}

@@ -149,9 +149,9 @@ func TestADigestInDoubt(t *testing.T) {
 				var box store.Outbox
 				ch := channel("a", to)
 				ch.DropUnknown = c.drop
-				where := store.OutboxChannel{Group: "a", Name: "a"}
-				b := setup(func(data *memory.Store) store.Outbox {
-					box = memory.NewOutbox(data, store.Options{Owner: "me"})
+				where := store.Channel{Group: "a", Name: "a"}
+				b := setup(func(data *memory.Data) store.Outbox {
+					box = memory.New(data, memory.Options{Options: store.Options{Owner: "me"}})
 					require.NoError(t, box.Append(t.Context(), where, "1", store.KindDigest, []byte(`{"id":"a:1","counts":{"d:disk:info":2,"x:disk:error":1,"t:full":3}}`)))
 					return box
 				}, ch)
@@ -176,7 +176,7 @@ type stalled struct {
 	answers int // how many claims that may send get no answer, still
 }
 
-func (s *stalled) Claim(ctx context.Context, ch store.OutboxChannel, terms store.Terms, look bool) (store.Claim, error) {
+func (s *stalled) Claim(ctx context.Context, ch store.Channel, terms store.Terms, look bool) (store.Claim, error) {
 	if s.answers == 0 || look {
 		return s.Outbox.Claim(ctx, ch, terms, look)
 	}
@@ -211,8 +211,8 @@ func TestAClaimWithoutAnAnswer(t *testing.T) {
 				if !lookable {
 					ch.Sender = &to.sink
 				}
-				b := setup(func(data *memory.Store) store.Outbox {
-					return &stalled{Outbox: memory.NewOutbox(data, store.Options{Owner: "me"}), answers: 3}
+				b := setup(func(data *memory.Data) store.Outbox {
+					return &stalled{Outbox: memory.New(data, memory.Options{Options: store.Options{Owner: "me"}}), answers: 3}
 				}, ch)
 				begin := time.Now()
 				b.take(t, "a", 2)
@@ -229,7 +229,7 @@ func TestAClaimWithoutAnAnswer(t *testing.T) {
 // reused answers records of messages that were admitted later than what asks for them: their numbers were given again.
 type reused struct{ store.Outbox }
 
-func (r reused) Record(ctx context.Context, ch store.OutboxChannel, number int64) (*store.PostedMessage, error) {
+func (r reused) Record(ctx context.Context, ch store.Channel, number int64) (*store.PostedMessage, error) {
 	record, err := r.Outbox.PostedMessage(ctx, ch, number)
 	if record != nil {
 		record.At += time.Hour.Microseconds()
@@ -247,8 +247,8 @@ func TestAMessageWhoseNumberWasGivenAgain(t *testing.T) {
 				to, ch := &bot{}, channel("a", nil)
 				ch.Sender, ch.Handling = to, &store.MessagePolicy{Overflow: "drop", Resolves: "reply"}
 				var box store.Outbox
-				b := setup(func(data *memory.Store) store.Outbox {
-					box = memory.NewOutbox(data, store.Options{Owner: "me"})
+				b := setup(func(data *memory.Data) store.Outbox {
+					box = memory.New(data, memory.Options{Options: store.Options{Owner: "me"}})
 					if again {
 						return reused{box}
 					}
@@ -264,7 +264,7 @@ func TestAMessageWhoseNumberWasGivenAgain(t *testing.T) {
 				require.Len(t, to.sent, 2)
 				require.Equal(t, again, to.thread[1] == "", to.thread)
 				edit := fmt.Appendf(nil, `{"id":"a:1","post":"1","counts":{"d:c:info":1}}`)
-				require.NoError(t, box.Append(t.Context(), store.OutboxChannel{Group: "a", Name: "a"}, "1", store.KindDigestEdit, edit))
+				require.NoError(t, box.Append(t.Context(), store.Channel{Group: "a", Name: "a"}, "1", store.KindDigestEdit, edit))
 				b.run(t, 5*time.Second)
 				require.Empty(t, to.edits, "a message is no digest")
 			})
@@ -320,7 +320,7 @@ func TestTheWorkspacesBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := &bot{}, &bot{}
 		b := setup(nil, channel("a", one), channel("b", other))
-		box := memory.NewOutbox(b.store, store.Options{Owner: "me"})
+		box := memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}})
 		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
 			Outbox: box, Budget: box, PostsPerMinute: 60, Channels: []pipeline.Channel{channel("a", one), channel("b", other)},
 			Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
@@ -390,7 +390,7 @@ func TestNoticesComeOnce(t *testing.T) {
 		told := &sink{}
 		b := setup(nil, channel("a", to))
 		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-			Outbox: memory.NewOutbox(b.store, store.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
+			Outbox: memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
 			Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
 		})
 		b.take(t, "a", 5)
@@ -425,7 +425,7 @@ func TestNoticesOfWaiting(t *testing.T) {
 				}}
 				b := setup(nil, channel("a", to))
 				b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-					Outbox: memory.NewOutbox(b.store, store.Options{Owner: "me"}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
+					Outbox: memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}}), Channels: []pipeline.Channel{channel("a", to)}, Operations: told,
 					Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
 				})
 				b.take(t, "a", 1)
@@ -441,11 +441,11 @@ func TestExtrasThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &bot{}
-		b := setup(func(data *memory.Store) store.Outbox {
-			box := memory.NewOutbox(data, store.Options{Owner: "me"})
+		b := setup(func(data *memory.Data) store.Outbox {
+			box := memory.New(data, memory.Options{Options: store.Options{Owner: "me"}})
 			for i, kind := range []string{store.KindEdit, store.KindDigest, store.KindDigestEdit, store.KindNotice, "strange"} {
 				for j, payload := range []string{"nonsense", "4711", `{"post":"4711"}`} {
-					require.NoError(t, box.Append(t.Context(), store.OutboxChannel{Group: "a", Name: "a"}, fmt.Sprint(i, j), kind, []byte(payload)))
+					require.NoError(t, box.Append(t.Context(), store.Channel{Group: "a", Name: "a"}, fmt.Sprint(i, j), kind, []byte(payload)))
 				}
 			}
 			return box
@@ -453,7 +453,7 @@ func TestExtrasThatMakeNoSense(t *testing.T) {
 		b.take(t, "a", 1)
 		b.run(t, time.Minute)
 		require.Contains(t, to.sent, "🔵 *t0*")
-		claim, err := memory.NewOutbox(b.store, store.Options{Owner: "you"}).Claim(t.Context(), store.OutboxChannel{Group: "a", Name: "a"},
+		claim, err := memory.New(b.store, memory.Options{Options: store.Options{Owner: "you"}}).Claim(t.Context(), store.Channel{Group: "a", Name: "a"},
 			store.Terms{Pace: store.Pace{Burst: 1}}, false)
 		require.NoError(t, err)
 		require.Equal(t, store.Empty, claim.State, "nothing is left")

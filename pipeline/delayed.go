@@ -43,7 +43,7 @@ func (in *Intake) askAgain(ctx context.Context, ch *intakeChannel) {
 func (in *Intake) promote(ctx context.Context, ch *intakeChannel) (moved bool, err error) {
 	listing, cancel := context.WithTimeout(ctx, in.opts.Timeout)
 	defer cancel()
-	waiting, err := in.opts.Outbox.Delayed(listing, ch.outbox())
+	waiting, err := in.opts.Outbox.Delayed(listing, ch.scope())
 	if err != nil || len(waiting) == 0 {
 		return false, err
 	}

@@ -26,7 +26,7 @@ func TestTheLogSaysWhenALimitIsReached(t *testing.T) {
 		ch := channel("a", &sink{})
 		ch.Tiers = tiers(ratelimit.Window{Limit: 3, Per: 30 * time.Minute}, ratelimit.Window{Limit: 2, Per: 30 * time.Minute})
 		intake := pipeline.NewIntake(pipeline.IntakeOptions{
-			Limiter:  memory.NewLimiter(memory.New(memory.Options{}), 0),
+			Limiter:  memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}),
 			Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})

@@ -86,7 +86,7 @@ func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j job) (at no
 func (d *delivery) page(ctx context.Context, claim *store.Claim, finder notifier.Finder, query notifier.Query) (notifier.Page, error) {
 	if time.Until(claim.Until) < 2*d.opts.SendTimeout {
 		renewing, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
-		until, err := d.opts.Outbox.Renew(renewing, d.channel.outbox())
+		until, err := d.opts.Outbox.Renew(renewing, d.channel.scope())
 		cancel()
 		if err != nil {
 			return notifier.Page{}, err

@@ -52,7 +52,7 @@ func putNotice(ctx context.Context, box store.Outbox, notice notifier.Notice) er
 	if err != nil {
 		return fmt.Errorf("encode the notice: %w", err)
 	}
-	return box.Append(ctx, operations(nil).outbox(), notice.ID, store.KindNotice, payload)
+	return box.Append(ctx, operations(nil).scope(), notice.ID, store.KindNotice, payload)
 }
 
 // stopToken lets no channel use the credential for a while.

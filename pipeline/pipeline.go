@@ -45,12 +45,12 @@ func (c Channel) scope() store.Channel {
 	return store.Channel{Group: c.group(), Name: c.Name}
 }
 
-func (c Channel) outbox() store.OutboxChannel {
-	box := store.OutboxChannel{Group: c.group(), Name: c.Name}
+// backlog is the key of the channel's level where that counts what waits in the outbox; "" = it does not.
+func (c Channel) backlog() string {
 	if len(c.Tiers) > 0 && c.Tiers[0].Strategy.Kind == ratelimit.Backlog {
-		box.Backlog = c.level(c.Tiers[0], "").Key
+		return c.level(c.Tiers[0], "").Key
 	}
-	return box
+	return ""
 }
 
 func (c Channel) group() string {

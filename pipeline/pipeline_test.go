@@ -58,18 +58,20 @@ type bundle struct {
 	intake   *pipeline.Intake
 	courier  *pipeline.Courier
 	status   *pipeline.Status
-	store    *memory.Store
+	store    *memory.Data
 	registry *prometheus.Registry
 	log      *bytes.Buffer
 }
 
-func setup(box func(*memory.Store) store.Outbox, channels ...pipeline.Channel) bundle {
-	data := memory.New(memory.Options{})
-	limiter := memory.NewLimiter(data, 0)
+func setup(box func(*memory.Data) store.Outbox, channels ...pipeline.Channel) bundle {
+	data := memory.NewData(memory.DataOptions{})
+	limiter := memory.New(data, memory.Options{})
 	b := bundle{store: data, registry: prometheus.NewRegistry(), log: &bytes.Buffer{}, status: pipeline.NewStatus(limiter, channels, nil, nil)}
 	metrics := pipeline.NewMetrics(b.registry)
 	if box == nil {
-		box = func(data *memory.Store) store.Outbox { return memory.NewOutbox(data, store.Options{Owner: "me"}) }
+		box = func(data *memory.Data) store.Outbox {
+			return memory.New(data, memory.Options{Options: store.Options{Owner: "me"}})
+		}
 	}
 	b.courier = pipeline.NewCourier(pipeline.CourierOptions{
 		Outbox: box(data), Channels: channels, Metrics: metrics, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
@@ -158,7 +160,7 @@ func (l *failingLimiter) Admit(ctx context.Context, s store.Channel, r []store.R
 // What was stored before the limiter failed is counted and sent; the sender is told to come again.
 func TestAWebhookThatIsHalfStored(t *testing.T) {
 	t.Parallel()
-	limiter := &failingLimiter{Limiter: memory.NewLimiter(memory.New(memory.Options{}), 0)}
+	limiter := &failingLimiter{Limiter: memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})}
 	ch, woken, registry := channel("a", &sink{}), 0, prometheus.NewRegistry()
 	intake := pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: limiter, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(registry), Admitted: func(string) { woken++ },
@@ -181,7 +183,7 @@ func TestAWebhookThatIsHalfStored(t *testing.T) {
 // A sender that hangs up leaves nothing half done.
 func TestASenderThatHangsUp(t *testing.T) {
 	t.Parallel()
-	limiter := redisstore.NewLimiter(redistest.Start(t).Client(), redisstore.RedisOptions{})
+	limiter := redisstore.New(redistest.Start(t).Client(), redisstore.Options{})
 	intake := pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: limiter, Channels: []pipeline.Channel{channel("a", &sink{})},
 		Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
@@ -295,7 +297,7 @@ func TestAnUndecodableEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(nil, channel("a", &sink{}))
 		window := ratelimit.Window{Limit: 10, Per: time.Minute}
-		_, err := memory.NewLimiter(b.store, 0).Admit(t.Context(), store.Channel{Group: "a", Name: "a"}, []store.Request{{
+		_, err := memory.New(b.store, memory.Options{}).Admit(t.Context(), store.Channel{Group: "a", Name: "a"}, []store.Request{{
 			ID: "x", Levels: []ratelimit.Level{store.Outer("a", window)}, Enqueue: &store.Enqueue{Kind: "message", Payload: []byte("{")},
 		}})
 		require.NoError(t, err)
@@ -313,19 +315,19 @@ type flaky struct {
 }
 
 // over puts it on a store.
-func (f *flaky) over(data *memory.Store) store.Outbox {
-	f.Outbox = memory.NewOutbox(data, store.Options{Owner: "me"})
+func (f *flaky) over(data *memory.Data) store.Outbox {
+	f.Outbox = memory.New(data, memory.Options{Options: store.Options{Owner: "me"}})
 	return f
 }
 
-func (f *flaky) Ack(ctx context.Context, ch store.OutboxChannel, entry store.Entry, at store.Receipt) error {
+func (f *flaky) Ack(ctx context.Context, ch store.Channel, entry store.Entry, at store.Receipt) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
 	return f.Outbox.Ack(ctx, ch, entry, at)
 }
 
-func (f *flaky) Bury(ctx context.Context, ch store.OutboxChannel, entry store.Entry, death store.DeadReason) error {
+func (f *flaky) Bury(ctx context.Context, ch store.Channel, entry store.Entry, death store.DeadReason) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
 	}
@@ -397,8 +399,8 @@ func TestAShortLeaseSendsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &sink{}
-		b := setup(func(data *memory.Store) store.Outbox {
-			return memory.NewOutbox(data, store.Options{Owner: "me", Lease: 4 * time.Second})
+		b := setup(func(data *memory.Data) store.Outbox {
+			return memory.New(data, memory.Options{Options: store.Options{Owner: "me", Lease: 4 * time.Second}})
 		}, pipeline.Channel{
 			Name: "a", Sender: to, Pace: store.Pace{Every: time.Second, Burst: 1},
 			Tiers: tiers(ratelimit.Window{Limit: 9, Per: time.Minute}, ratelimit.Window{Limit: 9, Per: time.Minute}),
@@ -426,16 +428,16 @@ func TestStopFinishesWhatIsInHand(t *testing.T) {
 // away is an outbox that cannot be reached.
 type away struct{ store.Outbox }
 
-func (away) Claim(context.Context, store.OutboxChannel, store.Terms, bool) (store.Claim, error) {
+func (away) Claim(context.Context, store.Channel, store.Terms, bool) (store.Claim, error) {
 	return store.Claim{}, errors.New("redis is away")
 }
 
-func (away) Release(context.Context, store.OutboxChannel) error { return errors.New("redis is away") }
+func (away) Release(context.Context, store.Channel) error { return errors.New("redis is away") }
 
 func TestAnOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := setup(func(*memory.Store) store.Outbox { return away{} }, channel("a", &sink{}))
+		b := setup(func(*memory.Data) store.Outbox { return away{} }, channel("a", &sink{}))
 		b.run(t, time.Minute)
 		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("outbox unavailable;")))
 		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("could not give up the lease")))

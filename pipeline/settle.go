@@ -73,7 +73,7 @@ func (d *delivery) fail(ctx context.Context, entry store.Entry, j job, failure *
 
 func (d *delivery) ack(ctx context.Context, entry store.Entry, j job, receipt notifier.Receipt) {
 	err := d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Ack(ctx, d.channel.outbox(), entry, store.Receipt(receipt))
+		return d.opts.Outbox.Ack(ctx, d.channel.scope(), entry, store.Receipt(receipt))
 	})
 	if err != nil {
 		d.settled(ctx, resultUnsettled)
@@ -93,11 +93,11 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j job, receipt no
 func (d *delivery) bury(ctx context.Context, entry store.Entry, j job, failure *notifier.Error) {
 	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, Shown: failure.Doubt}
 	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.Doubt {
-		fallback := d.channel.fallback().outbox()
+		fallback := d.channel.fallback().scope()
 		death.Copy = &fallback
 	}
 	err := d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Bury(ctx, d.channel.outbox(), entry, death)
+		return d.opts.Outbox.Bury(ctx, d.channel.scope(), entry, death)
 	})
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer, "attempts", entry.Attempts+1)
 	if err != nil {
@@ -158,7 +158,7 @@ func (d *delivery) expire(ctx context.Context, entry store.Entry) {
 		counts = noted(all, more)
 	}
 	err = d.write(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Expire(ctx, d.channel.outbox(), entry, counts)
+		return d.opts.Outbox.Expire(ctx, d.channel.scope(), entry, counts)
 	})
 	if err != nil {
 		d.log.ErrorContext(ctx, "a message that is too old could not be settled; it is tried again", "number", entry.Number, "error", err)
@@ -171,7 +171,7 @@ func (d *delivery) expire(ctx context.Context, entry store.Entry) {
 
 // drop ends an extra that has nothing to say.
 func (d *delivery) drop(ctx context.Context, entry store.Entry, why string) {
-	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Discard(ctx, d.channel.outbox(), entry) })
+	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Discard(ctx, d.channel.scope(), entry) })
 	d.log.DebugContext(ctx, "edit not made", "number", entry.Number, "why", why, "error", err)
 }
 
@@ -188,7 +188,7 @@ func (d *delivery) wait(ctx context.Context, entry store.Entry, failure *notifie
 
 // retry leaves an entry in its place.
 func (d *delivery) retry(ctx context.Context, entry store.Entry, p store.RetryPlan, answer string) {
-	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.channel.outbox(), entry, p) })
+	err := d.write(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.channel.scope(), entry, p) })
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", p.Reason, "answer", answer, "attempts", entry.Attempts+1, "wait", p.Wait)
 	switch {
 	case err != nil:

@@ -26,7 +26,7 @@ import (
 
 // opsServer is a server whose ops listener others than this machine reach.
 func opsServer() *server.Server {
-	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	window := ratelimit.Window{Limit: 3, Per: time.Minute}
 	return server.New(server.Options{
 		Channels: []server.Channel{{Name: "alerts"}, {Name: "sent"}}, AdminToken: "4dm1n", Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),

@@ -30,7 +30,7 @@ type relay struct {
 // newRelay starts one. Its channels admit all.
 func newRelay(tb testing.TB, opts server.Options) relay {
 	tb.Helper()
-	data := memory.New(memory.Options{})
+	data := memory.NewData(memory.DataOptions{})
 	var channels []pipeline.Channel
 	for _, ch := range opts.Channels {
 		window := ratelimit.Window{Limit: 1000, Per: time.Hour}
@@ -38,7 +38,7 @@ func newRelay(tb testing.TB, opts server.Options) relay {
 		channels = append(channels, pipeline.Channel{Name: ch.Name, Tiers: tiers})
 	}
 	opts.Intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: memory.NewLimiter(data, 0), Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
+		Limiter: memory.New(data, memory.Options{}), Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Admitted: func(string) {},
 	})
 	opts.Logger = slog.New(slog.DiscardHandler)
 	for _, ch := range opts.Channels {

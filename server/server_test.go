@@ -40,7 +40,7 @@ type bundle struct {
 
 func setup(tb testing.TB) bundle {
 	tb.Helper()
-	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	window := func(limit int64) ratelimit.Window { return ratelimit.Window{Limit: limit, Per: 30 * time.Minute} }
 	channels := []pipeline.Channel{
 		{Name: "open", Tiers: tiers(window(3), window(2)), Pace: store.Pace{Burst: 1}},

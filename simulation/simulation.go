@@ -90,7 +90,7 @@ const chartSteps = 120
 func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
 	now := Start
 	clock := func() time.Time { return now }
-	var limiter admitter = memory.NewLimiter(memory.New(memory.Options{Now: clock}), 0)
+	var limiter admitter = memory.New(memory.NewData(memory.DataOptions{Now: clock}), memory.Options{})
 	if setting.Multi {
 		limiter = scriptless{multi.NewMemory(clock, multi.Options{})}
 	}

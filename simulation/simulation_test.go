@@ -82,7 +82,7 @@ func TestRedisSaysTheSame(t *testing.T) {
 				mine, err := Play(t.Context(), trace, setting, quietly)
 				require.NoError(t, err)
 				clocked := redistest.NewClocked(t, redistest.Start(t).Client(), Start)
-				redis := redisstore.NewLimiter(clocked, redisstore.RedisOptions{Now: clocked.Now})
+				redis := redisstore.New(clocked, redisstore.Options{Now: clocked.Now})
 				theirs, err := play(t.Context(), trace, setting, redis, func(at time.Duration) { clocked.Advance(Start.Add(at).Sub(clocked.Now())) }, quietly)
 				require.NoError(t, err)
 				require.Equal(t, theirs, mine, strategy)

@@ -16,7 +16,7 @@ type Calls struct {
 type Call struct{ Number, LostFrom, LostTo int64 }
 
 // begin numbers a claim.
-func (c *Calls) Begin(channel OutboxChannel) Call {
+func (c *Calls) Begin(channel Channel) Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.channels == nil {
@@ -30,7 +30,7 @@ func (c *Calls) Begin(channel OutboxChannel) Call {
 }
 
 // lose notes that a claim brought no answer, and that its caller is told so.
-func (c *Calls) Lose(channel OutboxChannel, number int64) {
+func (c *Calls) Lose(channel Channel, number int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := channel.Keys().Lease()

@@ -6,23 +6,14 @@ import (
 	"slackrelay/lua"
 )
 
-// Channel says whose outbox, and in which limit group its keys are.
-type OutboxChannel struct {
-	Group string
-	Name  string
-	// Backlog is the key of a level of the strategy backlog, which an entry leaves when it is settled for
-	// good; "" = there is none.
-	Backlog string
-}
-
-func (c OutboxChannel) Keys() lua.Keys { return lua.KeysOf(c.Group, c.Name) }
-
-// Scope says whose ledger, dedupe set and outbox a call belongs to.
+// Channel names a channel, whose ledger, ids, outbox and keys a call is about.
 type Channel struct {
-	Group string // the limit group; by default the channel's own name
+	Group string // the limit group, which shares one hash tag; "" = the channel's own name
 	Name  string
 }
 
-func (s Channel) Keys() lua.Keys { return lua.KeysOf(s.Group, s.Name) }
+// Keys names the keys of the channel.
+func (c Channel) Keys() lua.Keys { return lua.KeysOf(c.Group, c.Name) }
 
+// Micros is a duration of so many microseconds.
 func Micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

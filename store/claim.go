@@ -16,6 +16,9 @@ type Terms struct {
 	Pace Pace
 	// TTL is how old a message may be when it is sent; 0 = any age.
 	TTL time.Duration
+	// Backlog is the key of a level of the strategy backlog, which a message leaves when it leaves the outbox; "" = there
+	// is none.
+	Backlog string
 	// Settle is how long after an attempt of which nobody knows whether it arrived it can be looked up in Slack;
 	// 0 = it cannot be.
 	Settle time.Duration

@@ -31,6 +31,8 @@ type Entry struct {
 	// Name is what it was posted as, "<number>@<admitted at>", by a replica that could not reach Redis; "" = its own
 	// number and admission.
 	Name string
+	// Backlog is the level that the entry leaves with the outbox, from the [Terms] of its claim; "" = none.
+	Backlog string
 }
 
 // PostedAs is what the entry is called in the metadata of its message.

@@ -15,7 +15,7 @@ import (
 // Three events of one category ask for a slot at both levels, in one call. NewRedis is used in the same way,
 // and shares its limits with every other process.
 func Example() {
-	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
 	levels := []ratelimit.Level{
 		store.Outer("alerts", ratelimit.Window{Limit: 100, Per: 30 * time.Minute}),
@@ -41,7 +41,7 @@ func Example() {
 
 // A client is limited twice, 3 per 5 s and 10 per 5 min, and the service it calls once a second: both must pass.
 func ExampleLevelOf() {
-	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "api", Name: "api"}
 	service := ratelimit.LevelSpec{
 		Name: "service", Strategy: ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 5}, Windows: []ratelimit.Window{{Limit: 60, Per: time.Minute}},
@@ -67,7 +67,7 @@ func ExampleLevelOf() {
 // Do runs something only if it fits, and says by how much it came too early. The error is the limiter's own,
 // apart from any that the service answers.
 func ExampleDo() {
-	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "api", Name: "api"}
 	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: time.Hour})}
 	for _, id := range []string{"first", "second"} {
@@ -86,7 +86,7 @@ func ExampleDo() {
 
 // Wait blocks until there is a slot.
 func ExampleWait() {
-	limiter := memory.NewLimiter(memory.New(memory.Options{}), 0)
+	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "api", Name: "api"}
 	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: 50 * time.Millisecond})}
 	begin := time.Now()
@@ -101,9 +101,11 @@ func ExampleWait() {
 
 // Shared refuses what is known to be closed without asking, and goes on alone while Redis is away.
 func Example_replica() {
-	engine := memory.NewLimiter(memory.New(memory.Options{}), 0) // in earnest: NewRedis
-	limiter := replica.New(engine, replica.Options{
+	shared := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}) // in production, one on Redis
+	fallback := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{DecidedBy: store.ByFallback})
+	limiter := replica.New(shared, replica.Options{
 		Replica: "replica-1", Replicas: 2, Policies: map[string]replica.Policy{"alerts": replica.PolicyLocal},
+		Fallback: fallback,
 	})
 	defer limiter.Close(context.Background())
 	scope := store.Channel{Group: "alerts", Name: "alerts"}

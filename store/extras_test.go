@@ -266,7 +266,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
 		b.fill(t, 3)
-		fallback := store.OutboxChannel{Group: "alerts", Name: "alerts~fallback"}
+		fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
 		for range 3 {
 			death := store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback}
 			require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), death))

@@ -30,38 +30,38 @@ type Receipt struct {
 type Outbox interface {
 	// Claim takes what is next in the channel if this sender may send it now. It never blocks. On a look, what
 	// would be posted or edited is not claimed: the state says that it is ready.
-	Claim(ctx context.Context, channel OutboxChannel, terms Terms, look bool) (Claim, error)
+	Claim(ctx context.Context, channel Channel, terms Terms, look bool) (Claim, error)
 	// Ack deletes an entry that reached Slack, and counts it as delivered. A repeat is harmless.
-	Ack(ctx context.Context, channel OutboxChannel, entry Entry, receipt Receipt) error
+	Ack(ctx context.Context, channel Channel, entry Entry, receipt Receipt) error
 	// Retry leaves an entry in its place, lets the channel wait for every sender, and gives up the lease.
-	Retry(ctx context.Context, channel OutboxChannel, entry Entry, pausing RetryPlan) error
+	Retry(ctx context.Context, channel Channel, entry Entry, pausing RetryPlan) error
 	// Bury moves an entry that can never reach Slack to the dead letters and counts it as failed.
 	// A repeat is harmless.
-	Bury(ctx context.Context, channel OutboxChannel, entry Entry, death DeadReason) error
+	Bury(ctx context.Context, channel Channel, entry Entry, death DeadReason) error
 	// Expire deletes a message that is too old, and counts it as expired, unless its resolve took its place since it
 	// was claimed. noted is what the next digest says of it, as in [Digest]. A repeat is harmless.
-	Expire(ctx context.Context, channel OutboxChannel, entry Entry, noted map[string]int64) error
+	Expire(ctx context.Context, channel Channel, entry Entry, noted map[string]int64) error
 	// Drop deletes an extra that has nothing to say any more.
-	Discard(ctx context.Context, channel OutboxChannel, entry Entry) error
+	Discard(ctx context.Context, channel Channel, entry Entry) error
 	// Renew holds the lease a while longer, and says until when.
-	Renew(ctx context.Context, channel OutboxChannel) (time.Time, error)
+	Renew(ctx context.Context, channel Channel) (time.Time, error)
 	// Release gives up the lease, if this sender has it.
-	Release(ctx context.Context, channel OutboxChannel) error
+	Release(ctx context.Context, channel Channel) error
 	// Hold stops the channel's sending for a time, because somebody asked for it; 0 lets it go on, whatever it waited
 	// for. What is admitted meanwhile waits.
-	Pause(ctx context.Context, channel OutboxChannel, wait time.Duration, reason string) error
+	Pause(ctx context.Context, channel Channel, wait time.Duration, reason string) error
 	// Digest has a digest posted or edited where one is due.
-	Digest(ctx context.Context, channel OutboxChannel, terms DigestTerms) error
+	Digest(ctx context.Context, channel Channel, terms DigestTerms) error
 	// Put puts an extra in, once: the id is remembered for a day.
-	Append(ctx context.Context, channel OutboxChannel, id, kind string, payload []byte) error
+	Append(ctx context.Context, channel Channel, id, kind string, payload []byte) error
 	// Record reads what is kept of a message; nil = nothing.
-	PostedMessage(ctx context.Context, channel OutboxChannel, number int64) (*PostedMessage, error)
+	PostedMessage(ctx context.Context, channel Channel, number int64) (*PostedMessage, error)
 	// Delayed lists what waits for a slot and may be asked for next: the oldest of each category.
-	Delayed(ctx context.Context, channel OutboxChannel) ([]Waiting, error)
+	Delayed(ctx context.Context, channel Channel) ([]Waiting, error)
 	// DeadLetters lists dead letters, newest first: those older than the id before ("" = all), so many at most.
-	DeadLetters(ctx context.Context, channel OutboxChannel, before string, most int) ([]DeadLetter, error)
+	DeadLetters(ctx context.Context, channel Channel, before string, most int) ([]DeadLetter, error)
 	// DeleteDead deletes dead letters, and tells how many were there. Their count in the ledger stays.
-	DeleteDead(ctx context.Context, channel OutboxChannel, ids ...string) (int, error)
+	DeleteDead(ctx context.Context, channel Channel, ids ...string) (int, error)
 }
 
 // ErrLeaseLost is returned when another sender holds the lease, or claimed the entry since: nothing was changed, and

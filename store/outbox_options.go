@@ -13,30 +13,23 @@ const MaxDelayedBytes = 256 << 10
 // putFor is how long the id of a [Outbox.Put] is remembered.
 const PutFor = 24 * time.Hour
 
-// Options configure an engine.
+// Options are what a store on Redis and one in memory have in common.
 type Options struct {
+	// Dedupe is how long an admitted id is remembered. Default [DefaultDedupe].
+	Dedupe time.Duration
 	// Owner names this sender; it must be unique to the engine: the numbers of its claims begin with it.
 	Owner string
 	// Lease is how long a claim holds the channel. Default 10 s.
 	Lease time.Duration
 	// DeadLetters is how many a channel keeps. Default 1,000; the oldest go first.
 	DeadLetters int64
-	// Returned has messages remembered until [Memory.TakeBack], with what became of them; of the engine Memory only.
-	Returned bool
-	// PaceFactor slows the pace down, and divides the budgets, where several senders each keep to them by themselves;
-	// of the engine Memory only. Default 1.
-	PaceFactor func() int64
-}
-
-func (o Options) Factor() int64 {
-	if o.PaceFactor == nil {
-		return 1
-	}
-	return max(1, o.PaceFactor())
 }
 
 // WithDefaults fills in what is not set.
 func (o Options) WithDefaults() Options {
+	if o.Dedupe == 0 {
+		o.Dedupe = DefaultDedupe
+	}
 	if o.Lease == 0 {
 		o.Lease = 10 * time.Second
 	}

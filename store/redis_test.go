@@ -15,7 +15,7 @@ import (
 func TestTheDeadLettersKeepWhatMatters(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := bundle{a: redisstore.NewOutbox(client, ownedByA), limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := bundle{a: redisstore.New(client, redisstore.Options{Options: ownedByA}), limiter: redisstore.New(client, redisstore.Options{})}
 	b.fill(t, 3)
 	for range 3 {
 		require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), store.DeadReason{Reason: "is_archived", Answer: "gone"}))
@@ -33,7 +33,7 @@ func TestTheDeadLettersKeepWhatMatters(t *testing.T) {
 func TestNothingOfASettledEntryStays(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := bundle{a: redisstore.NewOutbox(client, ownedByA), limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := bundle{a: redisstore.New(client, redisstore.Options{Options: ownedByA}), limiter: redisstore.New(client, redisstore.Options{})}
 	b.fill(t, 1)
 	require.NoError(t, b.a.Retry(t.Context(), channel, claimed(t, b.a), store.RetryPlan{Fault: true}))
 	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a), store.Receipt{}))
@@ -43,7 +43,7 @@ func TestNothingOfASettledEntryStays(t *testing.T) {
 func TestLeaseAndPauseExpire(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := bundle{a: redisstore.NewOutbox(client, ownedByA), limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := bundle{a: redisstore.New(client, redisstore.Options{Options: ownedByA}), limiter: redisstore.New(client, redisstore.Options{})}
 	b.fill(t, 1)
 	c := claim(t, b.a, store.Terms{Pace: store.Pace{Every: time.Second, Burst: 3}})
 	lease := client.PTTL(t.Context(), "relay:{alerts}:lease:alerts").Val()
@@ -57,7 +57,7 @@ func TestLeaseAndPauseExpire(t *testing.T) {
 func TestAnEntryThatIsNotOursIsHandedOverWithoutAKind(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := bundle{a: redisstore.NewOutbox(client, ownedByA), limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := bundle{a: redisstore.New(client, redisstore.Options{Options: ownedByA}), limiter: redisstore.New(client, redisstore.Options{})}
 	b.fill(t, 1)
 	require.NoError(t, client.HSet(t.Context(), "relay:{alerts}:entries:alerts", "1", "garbage").Err())
 	entry := claimed(t, b.a)
@@ -69,7 +69,7 @@ func TestAnEntryThatIsNotOursIsHandedOverWithoutAKind(t *testing.T) {
 func TestAnEntryThatIsNotOursCanBeSettled(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := bundle{a: redisstore.NewOutbox(client, ownedByA), limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := bundle{a: redisstore.New(client, redisstore.Options{Options: ownedByA}), limiter: redisstore.New(client, redisstore.Options{})}
 	strange := []string{
 		"", " ", "garbage", "12", "12 garbage", "12  x", "12 a\tb x", "12 a\nb x", "0 message x", "007 message x", "-5 message x", "+5 message x",
 		"1.5 message x", "999999999999999999 message x", "1000000000000000000 message x", "99999999999999999999 message x", "1e3 message x",
@@ -95,7 +95,7 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	client := redistest.StartClusterNode(t).Client()
 	require.Error(t, client.Eval(t.Context(), "return 1", []string{"relay:{a}:x", "relay:{b}:x"}).Err(), "two slots are refused")
 
-	b := bundle{a: redisstore.NewOutbox(client, ownedByA), limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := bundle{a: redisstore.New(client, redisstore.Options{Options: ownedByA}), limiter: redisstore.New(client, redisstore.Options{})}
 	b.fill(t, 3)
 	require.NoError(t, b.a.Retry(t.Context(), channel, claimed(t, b.a), store.RetryPlan{}))
 	require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a), store.Receipt{}))
@@ -107,7 +107,7 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	b.drop(t, "c", 1)
 	require.NoError(t, b.a.Digest(t.Context(), channel, store.DigestTerms{Interval: time.Microsecond, Minimum: 1}))
 	require.NoError(t, b.a.Append(t.Context(), channel, "1", store.KindNotice, []byte("{}")))
-	copied := store.OutboxChannel{Group: "alerts", Name: "alerts~fallback"}
+	copied := store.Channel{Group: "alerts", Name: "alerts~fallback"}
 	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), store.DeadReason{Reason: "x", Copy: &copied}))
 	_, err = b.a.Delayed(t.Context(), channel)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
-	o := redisstore.NewOutbox(redistest.Reserve(t).Client(), ownedByA)
+	o := redisstore.New(redistest.Reserve(t).Client(), redisstore.Options{Options: ownedByA})
 	_, err := o.Claim(t.Context(), channel, unpaced, false)
 	require.ErrorContains(t, err, "claim from channel alerts")
 	for verb, err := range map[string]error{

@@ -66,3 +66,11 @@ type ClosedLevel struct {
 	Until  time.Duration // from now on
 	Window int           // of the level, from 0
 }
+
+// Store is the state machine of all channels: one method for each script of package lua. The one on Redis is shared by
+// all replicas; its twin in memory is for a single process.
+type Store interface {
+	Engine
+	Outbox
+	Budget
+}

@@ -16,9 +16,9 @@ import (
 func TestTakeBackSaysWhatBecame(t *testing.T) {
 	t.Parallel()
 	now := start
-	data := memory.New(memory.Options{Now: func() time.Time { return now }})
-	box := memory.NewOutbox(data, store.Options{Owner: "a", Returned: true, DeadLetters: 7})
-	limiter := memory.NewLimiter(data, 0)
+	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
+	box := memory.New(data, memory.Options{Options: store.Options{Owner: "a", DeadLetters: 7}, KeepResults: true})
+	limiter := memory.New(data, memory.Options{})
 	for i := range 6 {
 		r := store.Request{
 			ID: fmt.Sprint(i), Category: "c", Levels: []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},

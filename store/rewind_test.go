@@ -65,7 +65,7 @@ func (d redisData) all(tb testing.TB) any {
 	return all
 }
 
-type memoryData struct{ store *memory.Store }
+type memoryData struct{ store *memory.Data }
 
 // values is the map that the store keeps everything in.
 func (d memoryData) values() reflect.Value {
@@ -145,18 +145,19 @@ func deepCopy(v reflect.Value, seen map[unsafe.Pointer]reflect.Value) reflect.Va
 
 // reused is an entry of which the store forgot that it ever was, and the one that has its number now: nobody knows
 // whether that was posted, and it is in a backlog.
-func (b bundle) reused(t *testing.T, extra bool) (old store.Entry, where store.OutboxChannel) {
+func (b bundle) reused(t *testing.T, extra bool) (old store.Entry, where store.Channel) {
 	t.Helper()
 	level := store.LevelOf(ratelimit.LevelSpec{
 		Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.Stream},
 		Windows: []ratelimit.Window{{Limit: 3, Per: time.Second}},
 	}, scope, "")
 	where = channel
-	where.Backlog = level.Key
+	terms := lookable
+	terms.Backlog = level.Key
 	add := func(id string) store.Entry {
 		if extra {
 			require.NoError(t, b.b.Append(t.Context(), where, id, store.KindNotice, []byte(id)))
-			return claim(t, b.a, lookable).Entry
+			return claim(t, b.a, terms).Entry
 		}
 		_, err := b.limiter.Admit(t.Context(), scope, []store.Request{{
 			ID: id, Category: "c", Levels: []ratelimit.Level{level}, Handling: &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
@@ -164,7 +165,7 @@ func (b bundle) reused(t *testing.T, extra bool) (old store.Entry, where store.O
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}})
 		require.NoError(t, err)
-		return claim(t, b.a, lookable).Entry
+		return claim(t, b.a, terms).Entry
 	}
 	require.NoError(t, b.a.Ack(t.Context(), where, add("before"), store.Receipt{}))
 	restore := b.data.save(t)
@@ -180,9 +181,9 @@ func (b bundle) reused(t *testing.T, extra bool) (old store.Entry, where store.O
 }
 
 // settlements are all ways to settle an entry.
-func settlements(t *testing.T, where store.OutboxChannel) map[string]func(o store.Outbox, entry store.Entry) error {
+func settlements(t *testing.T, where store.Channel) map[string]func(o store.Outbox, entry store.Entry) error {
 	t.Helper()
-	fallback := store.OutboxChannel{Group: "alerts", Name: "alerts~fallback"}
+	fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
 	retry := func(p store.RetryPlan) func(o store.Outbox, entry store.Entry) error {
 		return func(o store.Outbox, entry store.Entry) error { return o.Retry(t.Context(), where, entry, p) }
 	}

@@ -29,7 +29,7 @@ type bundle struct {
 
 var (
 	start    = time.UnixMicro(1_795_156_875_342_811)
-	channel  = store.OutboxChannel{Group: "alerts", Name: "alerts"}
+	channel  = store.Channel{Group: "alerts", Name: "alerts"}
 	scope    = store.Channel{Group: "alerts", Name: "alerts"}
 	unpaced  = store.Terms{Pace: store.Pace{Burst: 1}}
 	ownedByA = store.Options{Owner: "a", DeadLetters: 2}
@@ -46,11 +46,11 @@ var engines = map[string]func(t testing.TB) bundle{
 
 func memoryBundle() bundle {
 	now := start
-	data := memory.New(memory.Options{Now: func() time.Time { return now }})
+	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
 	return bundle{
-		a: memory.NewOutbox(data, ownedByA), b: memory.NewOutbox(data, ownedByB),
-		many:    memory.NewOutbox(data, store.Options{Owner: "c"}),
-		limiter: memory.NewLimiter(data, 0),
+		a: memory.New(data, memory.Options{Options: ownedByA}), b: memory.New(data, memory.Options{Options: ownedByB}),
+		many:    memory.New(data, memory.Options{Options: store.Options{Owner: "c"}}),
+		limiter: memory.New(data, memory.Options{}),
 		advance: func(d time.Duration) { now = now.Add(d) },
 		data:    memoryData{data},
 	}
@@ -60,9 +60,9 @@ func redisBundle(tb testing.TB, client *redis.Client) bundle {
 	tb.Helper()
 	clocked := redistest.NewClocked(tb, client, start)
 	return bundle{
-		a: redisstore.NewOutbox(lossy{clocked}, ownedByA), b: redisstore.NewOutbox(lossy{clocked}, ownedByB),
-		many:    redisstore.NewOutbox(clocked, store.Options{Owner: "c"}),
-		limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{Now: clocked.Now}),
+		a: redisstore.New(lossy{clocked}, redisstore.Options{Options: ownedByA}), b: redisstore.New(lossy{clocked}, redisstore.Options{Options: ownedByB}),
+		many:    redisstore.New(clocked, redisstore.Options{Options: store.Options{Owner: "c"}}),
+		limiter: redisstore.New(clocked, redisstore.Options{Now: clocked.Now}),
 		advance: clocked.Advance,
 		data:    redisData{clocked.Client},
 	}
@@ -333,8 +333,8 @@ func TestABacklogShrinksAsEntriesAreSettled(t *testing.T) {
 					Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: queue},
 					Windows: []ratelimit.Window{{Limit: 3, Per: time.Second}},
 				}, scope, "")
-				waiting := channel
-				waiting.Backlog = level.Key
+				terms := unpaced
+				terms.Backlog = level.Key
 				next := 0
 				admit := func() bool {
 					next++
@@ -347,8 +347,8 @@ func TestABacklogShrinksAsEntriesAreSettled(t *testing.T) {
 				require.Equal(t, []bool{true, true, true, false}, []bool{admit(), admit(), admit(), admit()})
 				b.advance(time.Hour)
 				require.False(t, admit(), "time alone changes nothing")
-				require.NoError(t, b.a.Ack(t.Context(), waiting, claimed(t, b.a), store.Receipt{}))
-				require.NoError(t, b.a.Bury(t.Context(), waiting, claimed(t, b.a), store.DeadReason{Reason: "x"}))
+				require.NoError(t, b.a.Ack(t.Context(), channel, claim(t, b.a, terms).Entry, store.Receipt{}))
+				require.NoError(t, b.a.Bury(t.Context(), channel, claim(t, b.a, terms).Entry, store.DeadReason{Reason: "x"}))
 				require.Equal(t, []bool{true, true, false}, []bool{admit(), admit(), admit()})
 			})
 		})

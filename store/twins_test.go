@@ -52,14 +52,14 @@ func TestTheTwinsAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		require.NoError(rt, client.FlushAll(t.Context()).Err())
 		now := start
-		data := memory.New(memory.Options{Now: func() time.Time { return now }})
+		data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
 		clocked := redistest.NewClocked(t, client, start)
 		h := &history{tb: t, t: rt, claimed: map[int]store.Entry{}, sent: map[[2]int64]bool{}}
-		h.memory = world{limiter: memory.NewLimiter(data, 0), advance: func(d time.Duration) { now = now.Add(d) }, data: memoryData{data}}
-		h.redis = world{limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{Now: clocked.Now}), advance: clocked.Advance, data: redisData{client}}
+		h.memory = world{limiter: memory.New(data, memory.Options{}), advance: func(d time.Duration) { now = now.Add(d) }, data: memoryData{data}}
+		h.redis = world{limiter: redisstore.New(clocked, redisstore.Options{Now: clocked.Now}), advance: clocked.Advance, data: redisData{client}}
 		for _, opts := range []store.Options{ownedByA, ownedByB} {
-			h.memory.senders = append(h.memory.senders, memory.NewOutbox(data, opts))
-			h.redis.senders = append(h.redis.senders, redisstore.NewOutbox(lossy{clocked}, opts))
+			h.memory.senders = append(h.memory.senders, memory.New(data, memory.Options{Options: opts}))
+			h.redis.senders = append(h.redis.senders, redisstore.New(lossy{clocked}, redisstore.Options{Options: opts}))
 		}
 		h.draw()
 		rt.Repeat(map[string]func(*rapid.T){
@@ -229,7 +229,7 @@ func (h *history) settle(t *rapid.T) {
 	case "bury":
 		death := store.DeadReason{Reason: "is_archived", Answer: "no", Shown: rapid.Bool().Draw(t, "shown")}
 		if rapid.Bool().Draw(t, "copy") {
-			death.Copy = &store.OutboxChannel{Group: "alerts", Name: "alerts~fallback"}
+			death.Copy = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
 		}
 		settle = func(o store.Outbox) error { return o.Bury(t.Context(), channel, entry, death) }
 	case "expire":

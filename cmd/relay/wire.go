@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -108,7 +107,7 @@ type box interface {
 }
 
 func (r *relay) openEngines(cfg configs.Config, around surroundings) error {
-	opts := store.Options{Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
+	opts := store.Options{Dedupe: cfg.Dedupe, Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
 	redisOptions, err := cfg.Redis()
 	if err != nil {
 		return err
@@ -131,43 +130,33 @@ func (r *relay) inMemory(cfg configs.Config, opts store.Options, speed float64) 
 	if speed > 1 { // store time runs ahead; the lease is meant in wall time
 		opts.Lease = time.Duration(float64(opts.Lease) * speed)
 	}
-	data := memory.New(memory.Options{Speed: speed})
+	data := memory.NewData(memory.DataOptions{Speed: speed})
 	r.silencer = silence.New(silence.Options{Store: silence.NewMemory(nil), Logger: r.log})
-	r.engines.limiter, r.engines.boxes = memory.NewLimiter(data, cfg.Dedupe), []box{memory.NewOutbox(data, opts)}
+	s := memory.New(data, memory.Options{Options: opts})
+	r.engines.limiter, r.engines.boxes = s, []box{s}
 }
 
 func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options) {
-	data := memory.New(memory.Options{})
-	opts.PaceFactor = func() int64 { return r.shared.Health().Replicas }
-	inMemory := opts
-	inMemory.Returned = true
-	unsent := &unsent{box: memory.NewOutbox(data, inMemory)}
+	data := memory.NewData(memory.DataOptions{})
+	fallback := memory.New(data, memory.Options{
+		Options: opts, DecidedBy: store.ByFallback, KeepResults: true, PaceDivisor: func() int64 { return r.shared.Health().Replicas },
+	})
 	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "relay_redis_clock_steps_total", Help: "How often Redis's clock was found to have gone back.",
 	}, []string{"channel"})
 	r.registry.MustRegister(steps)
-	r.shared = replica.New(redisstore.NewLimiter(client, redisstore.RedisOptions{
-		Dedupe: cfg.Dedupe,
-		Stepped: func(channel string, by time.Duration) {
+	shared := redisstore.New(client, redisstore.Options{
+		Options: opts,
+		ClockStepped: func(channel string, by time.Duration) {
 			steps.WithLabelValues(channel).Inc()
 			r.log.Error("the clock of Redis went back; what it had admitted \"later\" was moved to now", "channel", channel, "by", by)
 		},
-	}), replica.Options{
-		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Store: data, Unsent: unsent,
+	})
+	r.shared = replica.New(shared, replica.Options{
+		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Fallback: fallback, Unsent: fallback,
 		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Logger: r.log,
 	})
-	r.engines.limiter, r.engines.boxes, r.engines.outages = r.shared, []box{redisstore.NewOutbox(client, opts), unsent.box}, r.shared
-}
-
-// unsent gives back what the fallback queued in memory, in the limiter's words.
-type unsent struct{ box *memory.Outbox }
-
-func (u *unsent) TakeBack(ctx context.Context, scope store.Channel) (map[int64]store.OutageResult, error) {
-	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Name})
-}
-
-func (u *unsent) Resume(scope store.Channel) {
-	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Name})
+	r.engines.limiter, r.engines.boxes, r.engines.outages = r.shared, []box{shared, fallback}, r.shared
 }
 
 // owner names this process among the replicas, and this start of it.

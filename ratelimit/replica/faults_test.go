@@ -23,7 +23,7 @@ import (
 func TestAServerThatHangs(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(server.Client(), redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}
 	b.MustAdmit(t, storetest.Small.Request("0", "a"))
 	require.NoError(t, server.Client().Do(t.Context(), "client", "pause", 300).Err())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -47,7 +47,7 @@ func TestAServerThatIsFull(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
 	line := lua.NewConn(client, 0)
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(line, redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(line, redisstore.Options{})}
 	b.MustAdmit(t, storetest.Small.Request("0", "a"))
 	before, err := redistest.Dump(t.Context(), client, "*")
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestAServerThatIsFull(t *testing.T) {
 	after, err := redistest.Dump(t.Context(), client, "*")
 	require.NoError(t, err)
 	require.Equal(t, before, after)
-	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal},
 	})
 	d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("3", "a")})
@@ -79,7 +79,7 @@ func TestFlushesUnderLoad(t *testing.T) {
 			server.Client().ScriptFlush(context.WithoutCancel(ctx))
 		}
 	})
-	l := redisstore.NewLimiter(lua.NewConn(server.Client(), 0), redisstore.RedisOptions{})
+	l := redisstore.New(lua.NewConn(server.Client(), 0), redisstore.Options{})
 	require.Equal(t, 100, storetest.Hammer(t.Context(), t, l, 8, 60))
 	cancel()
 	flushing.Wait()

@@ -11,6 +11,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -28,6 +29,20 @@ const (
 	// PolicyOpen admits everything.
 	PolicyOpen Policy = "open"
 )
+
+// Fallback decides within this process while Redis is away. A memory.Store is one; it should say that its decisions are
+// [store.ByFallback].
+type Fallback interface {
+	Decide(ctx context.Context, m store.Mode, channel store.Channel, requests []store.Request) (store.Answer, error)
+	Peek(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error)
+	Report(ctx context.Context, channel store.Channel) (store.Report, error)
+	Categories(ctx context.Context, channel store.Channel) ([]store.CategoryCounts, error)
+	Minutes(ctx context.Context, channel store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error)
+	// Seed spends units of a level as of a time ago, whatever its limit.
+	Seed(level ratelimit.Level, units int64, ago time.Duration)
+	// Forget ends the levels and counts of a channel. The ids that it admitted stay known.
+	Forget(channel store.Channel, levels []string)
+}
 
 // Unsent is who sends what the fallback admits.
 type Unsent interface {

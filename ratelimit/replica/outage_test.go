@@ -108,7 +108,7 @@ func TestLocalNeedsToKnowTheReplicas(t *testing.T) {
 	for replicas, works := range map[int]bool{0: false, 2: true} {
 		line := &storetest.Away{Scripter: redistest.Reserve(t).Client()}
 		line.Away.Store(true)
-		s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+		s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 			Replicas: replicas, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal},
 		})
 		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})

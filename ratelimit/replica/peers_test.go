@@ -40,7 +40,7 @@ func newReplicas(t *testing.T) *replicas {
 
 // start starts a replica that was heard of nowhere yet.
 func (r *replicas) start(name string, tier ratelimit.LevelSpec) *replica.Limiter {
-	s := storetest.Share(r.t, redisstore.NewLimiter(r.Clocked, redisstore.RedisOptions{Now: r.Now}), replica.Options{
+	s := storetest.Share(r.t, redisstore.New(r.Clocked, redisstore.Options{Now: r.Now}), replica.Options{
 		Replica: name, Now: r.Now, FoldEvery: time.Hour,
 	})
 	s.SetLevels([]ratelimit.Level{store.ChannelLevel(tier, storetest.Scope.Group)})
@@ -271,8 +271,8 @@ func TestTheOrdinaryHeartbeat(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	line := &told{Scripter: client}
-	one := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{Replica: "one"})
-	two := storetest.Share(t, redisstore.NewLimiter(client, redisstore.RedisOptions{}), replica.Options{Replica: "two"})
+	one := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{Replica: "one"})
+	two := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{Replica: "two"})
 	alike := []ratelimit.Level{store.ChannelLevel(longer, storetest.Scope.Group)}
 	one.SetLevels(alike)
 	two.SetLevels(alike)

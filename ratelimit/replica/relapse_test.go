@@ -75,7 +75,7 @@ func TestAFullRedisIsNotGoneBackTo(t *testing.T) {
 	server := redistest.Start(t, "--maxmemory-policy", "noeviction")
 	client, log := server.Client(), &logged{}
 	line := &observed{Scripter: client}
-	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal}, ProbeEvery: 10 * time.Millisecond, Logger: log.logger(),
 	})
 	l, n := storetest.Limits{Channel: storetest.PerMinute(100_000), Category: storetest.PerMinute(100_000)}, 0
@@ -126,7 +126,7 @@ func TestRelapses(t *testing.T) {
 	} {
 		log, fault := &logged{}, lua.FaultOf(refusal(text))
 		line := &observed{Scripter: redistest.Start(t).Client()}
-		s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+		s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 			Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyClosed}, ProbeEvery: 20 * time.Millisecond, Logger: log.logger(),
 		})
 		b, l := storetest.Fixture{Limiter: s}, storetest.Limits{Channel: storetest.PerMinute(100_000), Category: storetest.PerMinute(100_000)}

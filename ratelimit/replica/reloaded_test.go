@@ -89,10 +89,10 @@ func (l *losing) EvalSha(ctx context.Context, sha string, keys []string, args ..
 func TestTheWayBackBreaksOff(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	data, line := memory.New(memory.Options{}), &losing{Away: storetest.Away{Scripter: client}}
-	box := memory.NewOutbox(data, store.Options{Owner: "a", Returned: true, DeadLetters: 100})
-	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
-		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Store: data, Unsent: unsent{box},
+	data, line := memory.NewData(memory.DataOptions{}), &losing{Away: storetest.Away{Scripter: client}}
+	box := memory.New(data, memory.Options{Options: store.Options{Owner: "a", DeadLetters: 100}, KeepResults: true})
+	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Fallback: box, Unsent: box,
 	})
 	b, l, sent := storetest.Fixture{Limiter: s}, storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}, 0
 	line.Away.Away.Store(true)
@@ -112,18 +112,7 @@ func TestTheWayBackBreaksOff(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Health().Up }, 10*time.Second, time.Millisecond)
 	require.Greater(t, line.calls.Load(), int64(8), "in parcels")
 	require.Equal(t, store.Ledger{Received: 60, Admitted: 60, Delivered: 10, Failed: 10, Pending: 40}, b.MustReport(t).Ledger)
-	letters, err := redisstore.NewOutbox(client, store.Options{Owner: "b"}).DeadLetters(t.Context(), storetest.Queue, "", 50)
+	letters, err := redisstore.New(client, redisstore.Options{Options: store.Options{Owner: "b"}}).DeadLetters(t.Context(), storetest.Queue, "", 50)
 	require.NoError(t, err)
 	require.Len(t, letters, 10)
-}
-
-// unsent gives back what a memory outbox holds.
-type unsent struct{ box *memory.Outbox }
-
-func (u unsent) TakeBack(ctx context.Context, scope store.Channel) (map[int64]store.OutageResult, error) {
-	return u.box.TakeBack(ctx, store.OutboxChannel{Group: scope.Group, Name: scope.Name})
-}
-
-func (u unsent) Resume(scope store.Channel) {
-	u.box.Resume(store.OutboxChannel{Group: scope.Group, Name: scope.Name})
 }

@@ -59,7 +59,7 @@ func TestLostStateIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	line := &storetest.Away{Scripter: client}
-	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal}, Heartbeat: 10 * time.Millisecond,
 	})
 	go s.Run(t.Context())

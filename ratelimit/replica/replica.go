@@ -12,7 +12,6 @@ import (
 
 	"slackrelay/ratelimit"
 	"slackrelay/store"
-	"slackrelay/store/memory"
 )
 
 // SharedOptions configure a Shared limiter.
@@ -23,8 +22,8 @@ type Options struct {
 	Policies map[string]Policy
 	// Replicas is how many processes are expected; 0 = not known. The larger of this and those heard counts.
 	Replicas int
-	// Store is where the fallback keeps what it admits; the in-memory outbox sends from it.
-	Store *memory.Store
+	// Fallback decides while Redis is away. It must be set.
+	Fallback Fallback
 	// Unsent gives up what the fallback admitted and nobody sent yet. Default: all counts as sent.
 	Unsent Unsent
 	// Dedupe is how long an admitted id is remembered. Default 1 h.
@@ -64,9 +63,6 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Store == nil {
-		o.Store = memory.New(memory.Options{})
-	}
 	return o
 }
 
@@ -82,7 +78,7 @@ func (o Options) withDefaults() Options {
 type Limiter struct {
 	engine store.Engine
 	opts   Options
-	local  *memory.Limiter
+	local  Fallback
 
 	mu       sync.Mutex
 	channels map[store.Channel]*channel
@@ -108,8 +104,7 @@ var _ store.Limiter = (*Limiter)(nil)
 func New(e store.Engine, opts Options) *Limiter {
 	s := &Limiter{opts: opts.withDefaults(), channels: map[store.Channel]*channel{}, unknown: map[string]time.Time{}}
 	s.engine = e
-	s.local = memory.NewLimiter(s.opts.Store, s.opts.Dedupe)
-	s.local.By = store.ByFallback
+	s.local = s.opts.Fallback
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.alive.Store(1)
 	s.epoch.Store("")

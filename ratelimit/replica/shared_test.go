@@ -35,8 +35,8 @@ func TestTheCacheChangesNothing(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				histories++
 				c := &storetest.Clock{T: storetest.StartTime}
-				engine := func() *memory.Limiter {
-					return memory.NewLimiter(memory.New(memory.Options{Now: c.Now}), 0)
+				engine := func() *memory.Store {
+					return memory.New(memory.NewData(memory.DataOptions{Now: c.Now}), memory.Options{})
 				}
 				cached := storetest.Share(t, engine(), replica.Options{Now: c.Now, MaxStale: time.Hour})
 				hits += storetest.NewHistory(rt, w, "group", storetest.Fixture{Clock: c.Now}).Compare(rt, engine(), cached, c)
@@ -49,7 +49,7 @@ func TestTheCacheChangesNothing(t *testing.T) {
 func TestAStormCostsRedisNearlyNothing(t *testing.T) {
 	t.Parallel()
 	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
-	s := storetest.Share(t, redisstore.NewLimiter(scripter, redisstore.RedisOptions{}), replica.Options{})
+	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{})
 	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(10)}
 	begin, events, cached := time.Now(), 0, 0
 	for time.Since(begin) < 2*time.Second {
@@ -69,7 +69,7 @@ func TestAStormCostsRedisNearlyNothing(t *testing.T) {
 	t.Logf("%d events, %d of them without Redis; %d calls in 2 s after the first 100 admissions", events, cached, calls-100)
 	require.LessOrEqual(t, calls, 100+1+2*5+5, "the limit, the first refusal, 5 calls a second, and what a busy machine is late by")
 	require.Greater(t, cached, events*9/10)
-	report, err := redisstore.NewLimiter(scripter, redisstore.RedisOptions{}).Report(t.Context(), storetest.Scope)
+	report, err := redisstore.New(scripter, redisstore.Options{}).Report(t.Context(), storetest.Scope)
 	require.NoError(t, err)
 	require.Equal(t, store.Ledger{Received: int64(events), Admitted: 100, Dropped: int64(events - 100), Pending: 100}, report.Ledger)
 }
@@ -84,7 +84,7 @@ func TestAStormOverManyReplicas(t *testing.T) {
 	var all sync.WaitGroup
 	var sharers []*replica.Limiter
 	for i := range replicas {
-		sharers = append(sharers, storetest.Share(t, redisstore.NewLimiter(scripter, redisstore.RedisOptions{}), replica.Options{
+		sharers = append(sharers, storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{
 			Replica: fmt.Sprint("replica-", i), Replicas: replicas,
 		}))
 	}
@@ -124,9 +124,9 @@ func TestFoldsCountOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	var ears atomic.Bool
-	s := storetest.Share(t, redisstore.NewLimiter(storetest.DeafClient(t, server, &ears), redisstore.RedisOptions{}),
+	s := storetest.Share(t, redisstore.New(storetest.DeafClient(t, server, &ears), redisstore.Options{}),
 		replica.Options{FoldEvery: time.Hour, MaxStale: time.Minute})
-	hearing := storetest.Fixture{Limiter: redisstore.NewLimiter(server.Client(), redisstore.RedisOptions{})}
+	hearing := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}
 	admit := func(id string) store.Decision {
 		d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request(id, "a")})
 		require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestFoldsCountOnce(t *testing.T) {
 // A changed limit is not refused by what the old one left in the cache.
 func TestARaisedLimitIsNoticed(t *testing.T) {
 	t.Parallel()
-	s := storetest.Share(t, memory.NewLimiter(memory.New(memory.Options{}), 0), replica.Options{MaxStale: time.Hour})
+	s := storetest.Share(t, memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{MaxStale: time.Hour})
 	b := storetest.Fixture{Limiter: s}
 	old := storetest.Limits{Channel: storetest.PerMinute(10), Category: storetest.PerMinute(1)}
 	require.Equal(t, "+-", storetest.Outcomes(b.MustAdmit(t, old.Request("1", "a"), old.Request("2", "a"))))
@@ -170,7 +170,7 @@ func TestARaisedLimitIsNoticed(t *testing.T) {
 func TestConcurrentCallsAreCoalesced(t *testing.T) {
 	t.Parallel()
 	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
-	s := storetest.Share(t, redisstore.NewLimiter(scripter, redisstore.RedisOptions{}), replica.Options{CallTimeout: time.Minute})
+	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{CallTimeout: time.Minute})
 	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}
 	admit := func(id string) error {
 		d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(id, "a")})
@@ -206,7 +206,7 @@ func TestConcurrentCallsAreCoalesced(t *testing.T) {
 func TestACallerThatLeaves(t *testing.T) {
 	t.Parallel()
 	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
-	s := storetest.Share(t, redisstore.NewLimiter(scripter, redisstore.RedisOptions{}), replica.Options{CallTimeout: time.Minute, MaxStale: time.Minute})
+	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{CallTimeout: time.Minute, MaxStale: time.Minute})
 	b := storetest.Fixture{Limiter: s}
 	l := storetest.Limits{Channel: storetest.PerMinute(9), Category: storetest.PerMinute(2)}
 	b.MustAdmit(t, l.Request("1", "a"))
@@ -237,7 +237,7 @@ func TestReplicasAreHeardAndForgotten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for i := range 6 {
-		s := storetest.Share(t, redisstore.NewLimiter(client, redisstore.RedisOptions{}), replica.Options{
+		s := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{
 			Replica: fmt.Sprint("replica-", i), Heartbeat: 50 * time.Millisecond,
 		})
 		running.Go(func() { s.Run(ctx) })

@@ -45,8 +45,8 @@ func letThrough(t *testing.T, s ratelimit.Strategy) []time.Duration {
 	t.Helper()
 	begin := storetest.StartTime.Truncate(time.Minute)
 	c := &storetest.Clock{T: begin}
-	data := memory.New(memory.Options{Now: c.Now})
-	b := storetest.Fixture{Limiter: memory.NewLimiter(data, 0)}
+	data := memory.NewData(memory.DataOptions{Now: c.Now})
+	b := storetest.Fixture{Limiter: memory.New(data, memory.Options{})}
 	level := store.ChannelLevel(ratelimit.LevelSpec{Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}}}, "plot")
 	var admitted []time.Duration
 	settled := begin
@@ -124,7 +124,7 @@ func busyHour(t *testing.T, fairness *ratelimit.Fairness, warm bool) (sent int, 
 	t.Helper()
 	const busy, still = 50, 20
 	c := &storetest.Clock{T: storetest.StartTime}
-	b := storetest.Fixture{Limiter: memory.NewLimiter(memory.New(memory.Options{Now: c.Now}), 0)}
+	b := storetest.Fixture{Limiter: memory.New(memory.NewData(memory.DataOptions{Now: c.Now}), memory.Options{})}
 	half := 30 * time.Minute
 	l := storetest.Limits{Channel: ratelimit.Window{Limit: 100, Per: half}, Category: ratelimit.Window{Limit: 10, Per: half}}
 	n := 0

@@ -67,8 +67,8 @@ func TestAPeekReportsNoStep(t *testing.T) {
 			t.Parallel()
 			clocked := redistest.NewClocked(t, redistest.Start(t).Client(), storetest.StartTime)
 			var steps []time.Duration
-			b := storetest.Fixture{Limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{
-				Now: clocked.Now, Stepped: func(_ string, by time.Duration) { steps = append(steps, by) },
+			b := storetest.Fixture{Limiter: redisstore.New(clocked, redisstore.Options{
+				Now: clocked.Now, ClockStepped: func(_ string, by time.Duration) { steps = append(steps, by) },
 			})}
 			tier := ratelimit.LevelSpec{Name: "channel", Strategy: s.Strategy, Windows: []ratelimit.Window{storetest.PerMinute(1)}}
 			request := func(id string) store.Request {

@@ -9,23 +9,23 @@ import (
 )
 
 // Admit implements [Limiter].
-func (m *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (m *Store) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	answer, err := m.Decide(ctx, store.ModeAdmit, scope, requests)
 	return answer.Decisions, err
 }
 
 // Peek implements [Limiter].
-func (m *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (m *Store) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	answer, err := m.Decide(ctx, store.ModePeek, scope, requests)
 	return answer.Decisions, err
 }
 
-func (m *Limiter) Decide(_ context.Context, mode store.Mode, scope store.Channel, requests []store.Request) (store.Answer, error) {
+func (m *Store) Decide(_ context.Context, mode store.Mode, scope store.Channel, requests []store.Request) (store.Answer, error) {
 	if err := store.Check(requests); err != nil {
 		return store.Answer{}, err
 	}
 	var a store.Answer
-	m.store.Do(func(tx *Tx) { a = m.batch(tx, mode, scope, requests).run(requests) })
+	m.data.Do(func(tx *Tx) { a = m.batch(tx, mode, scope, requests).run(requests) })
 	return a, nil
 }
 
@@ -44,8 +44,8 @@ type batch struct {
 	answer store.Answer
 }
 
-func (m *Limiter) batch(tx *Tx, mode store.Mode, scope store.Channel, requests []store.Request) *batch {
-	b := &batch{Plan: store.NewPlan(mode, requests), tx: tx, now: tx.Now, scope: scope, dedupe: m.dedupe, by: m.By}
+func (m *Store) batch(tx *Tx, mode store.Mode, scope store.Channel, requests []store.Request) *batch {
+	b := &batch{Plan: store.NewPlan(mode, requests), tx: tx, now: tx.Now, scope: scope, dedupe: m.dedupe(), by: m.opts.DecidedBy}
 	b.answer.Now = tx.Now
 	b.answer.Decisions = make([]store.Decision, len(requests))
 	b.answer.Numbers = make([]int64, len(requests))

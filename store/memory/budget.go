@@ -15,14 +15,14 @@ type credential struct {
 }
 
 // Take implements [Budget].
-func (m *Outbox) ReserveCall(_ context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error) {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) ReserveCall(_ context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error) {
+	m.data.Do(func(tx *Tx) {
 		k := lua.WorkspaceOf(workspace)
 		if c := Look[credential](tx, k.Pause()); c != nil && c.until > tx.Now {
 			wait, reason = store.Micros(c.until-tx.Now), c.reason
 			return
 		}
-		perMinute = max(1, perMinute/m.opts.Factor())
+		perMinute = max(1, perMinute/m.opts.paceDivisor())
 		bucket, each := Value[pacing](tx, k.Budget(method)), (60_000_000+perMinute-1)/perMinute
 		emptyAt := max(tx.Now, bucket.emptyAt)
 		if allowedAt := emptyAt - (max(1, perMinute/2)-1)*each; allowedAt > tx.Now {
@@ -31,12 +31,12 @@ func (m *Outbox) ReserveCall(_ context.Context, workspace, method string, perMin
 		}
 		bucket.emptyAt = emptyAt + each
 	})
-	return m.store.Wall(wait), reason, nil
+	return m.data.Wall(wait), reason, nil
 }
 
 // Pause implements [Budget].
-func (m *Outbox) PauseCredential(_ context.Context, workspace, reason string, wait time.Duration) error {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) PauseCredential(_ context.Context, workspace, reason string, wait time.Duration) error {
+	m.data.Do(func(tx *Tx) {
 		c := Value[credential](tx, lua.WorkspaceOf(workspace).Pause())
 		c.until, c.reason = tx.Now+wait.Microseconds(), reason
 	})
@@ -44,11 +44,11 @@ func (m *Outbox) PauseCredential(_ context.Context, workspace, reason string, wa
 }
 
 // Paused implements [Budget].
-func (m *Outbox) CredentialPaused(_ context.Context, workspace string) (wait time.Duration, reason string, err error) {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) CredentialPaused(_ context.Context, workspace string) (wait time.Duration, reason string, err error) {
+	m.data.Do(func(tx *Tx) {
 		if c := Look[credential](tx, lua.WorkspaceOf(workspace).Pause()); c != nil && c.until > tx.Now {
 			wait, reason = store.Micros(c.until-tx.Now), c.reason
 		}
 	})
-	return m.store.Wall(wait), reason, nil
+	return m.data.Wall(wait), reason, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Claim implements [Outbox].
-func (m *Outbox) Claim(ctx context.Context, channel store.OutboxChannel, terms store.Terms, look bool) (store.Claim, error) {
+func (m *Store) Claim(ctx context.Context, channel store.Channel, terms store.Terms, look bool) (store.Claim, error) {
 	if err := terms.Check(); err != nil {
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
@@ -20,7 +20,7 @@ func (m *Outbox) Claim(ctx context.Context, channel store.OutboxChannel, terms s
 	}
 	before, this := time.Now(), m.calls.Begin(channel)
 	var claim store.Claim
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		c := claiming{tx: tx, opts: m.opts, keys: channel.Keys(), terms: terms, look: look, call: this}
 		claim = c.claim()
 	})
@@ -28,9 +28,10 @@ func (m *Outbox) Claim(ctx context.Context, channel store.OutboxChannel, terms s
 		m.calls.Lose(channel, this.Number)
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	claim.Wait = m.store.Wall(claim.Wait)
+	claim.Wait = m.data.Wall(claim.Wait)
 	if claim.State == store.Claimed || claim.State == store.Stale {
-		claim.Until = before.Add(m.store.Wall(m.opts.Lease))
+		claim.Entry.Backlog = terms.Backlog
+		claim.Until = before.Add(m.data.Wall(m.opts.Lease))
 	}
 	return claim, nil
 }
@@ -38,7 +39,7 @@ func (m *Outbox) Claim(ctx context.Context, channel store.OutboxChannel, terms s
 // claiming is one claim, step by step as in lua/claim.lua.
 type claiming struct {
 	tx    *Tx
-	opts  store.Options
+	opts  Options
 	keys  lua.Keys
 	terms store.Terms
 	look  bool
@@ -89,7 +90,7 @@ func (c *claiming) claim() store.Claim {
 
 func (c *claiming) take(held *lease, head, due *Entry) store.Claim {
 	bucket := Value[pacing](c.tx, c.keys.Pace())
-	c.every, c.emptyAt = c.terms.Pace.Every.Microseconds()*c.opts.Factor(), max(c.tx.Now, bucket.emptyAt)
+	c.every, c.emptyAt = c.terms.Pace.Every.Microseconds()*c.opts.paceDivisor(), max(c.tx.Now, bucket.emptyAt)
 	chosen, blocked := c.choose(head, due)
 	if chosen == nil {
 		if blocked.state == store.AwaitingLookup {

@@ -7,8 +7,8 @@ import (
 )
 
 // Mute implements [Limiter].
-func (m *Limiter) CountMuted(_ context.Context, scope store.Channel, n int64) error {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) CountMuted(_ context.Context, scope store.Channel, n int64) error {
+	m.data.Do(func(tx *Tx) {
 		ledger := Value[Counts](tx, scope.Keys().Ledger())
 		ledger.Add("received", n)
 		ledger.Add("muted", n)

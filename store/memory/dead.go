@@ -10,9 +10,9 @@ import (
 )
 
 // DeadLetters implements [Outbox].
-func (m *Outbox) DeadLetters(_ context.Context, channel store.OutboxChannel, before string, most int) ([]store.DeadLetter, error) {
+func (m *Store) DeadLetters(_ context.Context, channel store.Channel, before string, most int) ([]store.DeadLetter, error) {
 	var page []store.DeadLetter
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		letters := LookOrNew[DeadLetters](tx, channel.Keys().Dead()).All
 		for i := len(letters) - 1; i >= 0 && len(page) < most; i-- {
 			if before == "" || place(letters[i].ID) < place(before) {
@@ -34,9 +34,9 @@ func place(id string) int64 {
 }
 
 // DeleteDead implements [Outbox].
-func (m *Outbox) DeleteDead(_ context.Context, channel store.OutboxChannel, ids ...string) (int, error) {
+func (m *Store) DeleteDead(_ context.Context, channel store.Channel, ids ...string) (int, error) {
 	n := 0
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		dead := LookOrNew[DeadLetters](tx, channel.Keys().Dead())
 		before := len(dead.All)
 		dead.All = slices.DeleteFunc(dead.All, func(l store.DeadLetter) bool { return slices.Contains(ids, l.ID) })

@@ -7,9 +7,9 @@ import (
 )
 
 // Delayed implements [Outbox].
-func (m *Outbox) Delayed(_ context.Context, channel store.OutboxChannel) ([]store.Waiting, error) {
+func (m *Store) Delayed(_ context.Context, channel store.Channel) ([]store.Waiting, error) {
 	var all []store.Waiting
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		seen, bytes := map[string]bool{}, 0
 		for _, entry := range LookOrNew[Queue](tx, channel.Keys().Outbox()).Delayed {
 			if !seen[entry.Category] && len(all) < store.MaxDelayed && bytes < store.MaxDelayedBytes {

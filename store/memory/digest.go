@@ -42,9 +42,9 @@ func (d digesting) due(enough bool) bool {
 }
 
 // Digest implements [Outbox]. It follows lua/digest.lua.
-func (m *Outbox) Digest(_ context.Context, channel store.OutboxChannel, terms store.DigestTerms) error {
+func (m *Store) Digest(_ context.Context, channel store.Channel, terms store.DigestTerms) error {
 	var fault error
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		k := channel.Keys()
 		d := digesting{LookOrNew[Digest](tx, k.Digest()), terms, tx.Now}
 		enough := d.Noted >= terms.Minimum
@@ -65,7 +65,7 @@ func (m *Outbox) Digest(_ context.Context, channel store.OutboxChannel, terms st
 }
 
 // move makes an entry of what was noted.
-func (d digesting) move(tx *Tx, channel store.OutboxChannel) error {
+func (d digesting) move(tx *Tx, channel store.Channel) error {
 	k := channel.Keys()
 	if d.Open == 0 {
 		d.From, d.Totals, d.ID = d.Since, map[string]int64{}, fmt.Sprintf("%s:%d", channel.Name, d.Since)

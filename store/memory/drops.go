@@ -75,9 +75,9 @@ func (b *batch) routeOfLevel(key string) int {
 }
 
 // Drops implements [Limiter].
-func (m *Limiter) Drops(_ context.Context, scope store.Channel, before string, most int) ([]store.Drop, error) {
+func (m *Store) Drops(_ context.Context, scope store.Channel, before string, most int) ([]store.Drop, error) {
 	var page []store.Drop
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		all := LookOrNew[Drops](tx, scope.Keys().Drops()).All
 		_, rising, _ := strings.Cut(before, "-")
 		oldest, err := strconv.ParseInt(rising, 10, 64)

@@ -9,13 +9,13 @@ import (
 )
 
 // memory implements [engine]: it is as large as the process may become.
-func (*Limiter) Memory(context.Context, store.Channel) (used, most int64, err error) {
+func (*Store) Memory(context.Context, store.Channel) (used, most int64, err error) {
 	return 0, 0, nil
 }
 
 // seed takes units of a level as of a time ago, whatever its limit says.
-func (m *Limiter) Seed(level ratelimit.Level, units int64, ago time.Duration) {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) Seed(level ratelimit.Level, units int64, ago time.Duration) {
+	m.data.Do(func(tx *Tx) {
 		s := stateOf(tx, &level)
 		s.Load(tx.Now, &level)
 		keep := ratelimit.Longest(level.Windows)
@@ -26,8 +26,8 @@ func (m *Limiter) Seed(level ratelimit.Level, units int64, ago time.Duration) {
 }
 
 // forget ends what the engine knows of a channel, but for the ids that it admitted.
-func (m *Limiter) Forget(scope store.Channel, levels []string) {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) Forget(scope store.Channel, levels []string) {
+	m.data.Do(func(tx *Tx) {
 		for _, key := range levels {
 			tx.Delete(key)
 		}

@@ -7,6 +7,6 @@ import (
 )
 
 // heartbeat implements [engine]: this process is alone, and its data ends with it.
-func (*Limiter) Heartbeat(context.Context, store.Heartbeat) (store.HeartbeatReply, error) {
+func (*Store) Heartbeat(context.Context, store.Heartbeat) (store.HeartbeatReply, error) {
 	return store.HeartbeatReply{Alive: 1, Epoch: "memory"}, nil
 }

@@ -17,9 +17,9 @@ type lease struct {
 }
 
 // Renew implements [Outbox].
-func (m *Outbox) Renew(_ context.Context, channel store.OutboxChannel) (time.Time, error) {
+func (m *Store) Renew(_ context.Context, channel store.Channel) (time.Time, error) {
 	before, lost := time.Now(), false
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		held := Value[lease](tx, channel.Keys().Lease())
 		if lost = held.owner != m.opts.Owner; !lost {
 			held.until = tx.Now + m.opts.Lease.Microseconds()
@@ -28,19 +28,19 @@ func (m *Outbox) Renew(_ context.Context, channel store.OutboxChannel) (time.Tim
 	if lost {
 		return time.Time{}, fmt.Errorf("renew in channel %s: %w", channel.Name, store.ErrLeaseLost)
 	}
-	return before.Add(m.store.Wall(m.opts.Lease)), nil
+	return before.Add(m.data.Wall(m.opts.Lease)), nil
 }
 
 // Release implements [Outbox].
-func (m *Outbox) Release(_ context.Context, channel store.OutboxChannel) error {
-	m.store.Do(func(tx *Tx) { Value[lease](tx, channel.Keys().Lease()).giveUp(m.opts.Owner) })
+func (m *Store) Release(_ context.Context, channel store.Channel) error {
+	m.data.Do(func(tx *Tx) { Value[lease](tx, channel.Keys().Lease()).giveUp(m.opts.Owner) })
 	return nil
 }
 
 // fenced runs f unless another sender holds the lease.
-func (m *Outbox) fenced(verb string, channel store.OutboxChannel, f func(tx *Tx, held *lease) error) error {
+func (m *Store) fenced(verb string, channel store.Channel, f func(tx *Tx, held *lease) error) error {
 	var lost error
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		held := Value[lease](tx, channel.Keys().Lease())
 		if held.owner != "" && held.owner != m.opts.Owner && held.until > tx.Now {
 			lost = store.ErrLeaseLost

@@ -24,8 +24,8 @@ func newFold(tx *Tx, scope store.Channel, f store.MergeID) bool {
 }
 
 // fold implements [engine].
-func (m *Limiter) MergeCounts(_ context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) MergeCounts(_ context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
+	m.data.Do(func(tx *Tx) {
 		if !newFold(tx, scope, f) {
 			return
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // Hold implements [Outbox].
-func (m *Outbox) Pause(_ context.Context, channel store.OutboxChannel, wait time.Duration, reason string) error {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) Pause(_ context.Context, channel store.Channel, wait time.Duration, reason string) error {
+	m.data.Do(func(tx *Tx) {
 		pause := Value[Pause](tx, channel.Keys().Pause())
 		*pause = Pause{}
 		if wait > 0 {

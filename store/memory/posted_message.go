@@ -8,9 +8,9 @@ import (
 )
 
 // Record implements [Outbox].
-func (m *Outbox) PostedMessage(_ context.Context, channel store.OutboxChannel, number int64) (*store.PostedMessage, error) {
+func (m *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
 	var found *store.PostedMessage
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		if record := Look[Posted](tx, channel.Keys().Posted()).Record(number); record != nil {
 			kept := *record
 			kept.Events = slices.Clone(record.Events)

@@ -9,11 +9,11 @@ import (
 )
 
 // Refund implements [Limiter]. It follows lua/refund.lua.
-func (m *Limiter) Refund(_ context.Context, scope store.Channel, request store.Request) error {
+func (m *Store) Refund(_ context.Context, scope store.Channel, request store.Request) error {
 	if err := store.Check([]store.Request{request}); err != nil {
 		return err
 	}
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		refunds := Value[seenIDs](tx, scope.Keys().Refunds())
 		if refunds.has(request.ID, math.MinInt64) {
 			return
@@ -29,7 +29,7 @@ func (m *Limiter) Refund(_ context.Context, scope store.Channel, request store.R
 			}
 		}
 		if given {
-			refunds.add(request.ID, tx.Now, tx.Now-m.dedupe)
+			refunds.add(request.ID, tx.Now, tx.Now-m.dedupe())
 		}
 	})
 	return nil

@@ -7,10 +7,10 @@ import (
 )
 
 // Report implements [Limiter].
-func (m *Limiter) Report(_ context.Context, scope store.Channel) (store.Report, error) {
+func (m *Store) Report(_ context.Context, scope store.Channel) (store.Report, error) {
 	var report store.Report
 	names := scope.Keys()
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		box := Look[Queue](tx, names.Outbox())
 		var pending int64
 		if head := box.Head(); head != nil {

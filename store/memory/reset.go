@@ -7,8 +7,8 @@ import (
 )
 
 // Reset implements [Limiter].
-func (m *Limiter) Reset(_ context.Context, levels ...ratelimit.Level) error {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) Reset(_ context.Context, levels ...ratelimit.Level) error {
+	m.data.Do(func(tx *Tx) {
 		for _, level := range levels {
 			tx.Delete(level.Key)
 		}

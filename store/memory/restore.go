@@ -8,11 +8,11 @@ import (
 )
 
 // restore implements [engine].
-func (m *Limiter) Restore(_ context.Context, scope store.Channel, requests []store.Request, f store.MergeID) error {
+func (m *Store) Restore(_ context.Context, scope store.Channel, requests []store.Request, f store.MergeID) error {
 	if err := store.Check(requests); err != nil {
 		return err
 	}
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		if newFold(tx, scope, f) {
 			m.batch(tx, store.ModeRestore, scope, requests).run(requests)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Retry implements [Outbox].
-func (m *Outbox) Retry(_ context.Context, channel store.OutboxChannel, named store.Entry, p store.RetryPlan) error {
+func (m *Store) Retry(_ context.Context, channel store.Channel, named store.Entry, p store.RetryPlan) error {
 	return m.fenced("retry", channel, func(tx *Tx, held *lease) error {
 		entry, extra := find(tx, channel, named)
 		switch {

@@ -8,8 +8,8 @@ import (
 )
 
 // Minutes implements [Limiter].
-func (m *Limiter) Minutes(_ context.Context, scope store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error) {
-	m.store.Do(func(tx *Tx) {
+func (m *Store) Minutes(_ context.Context, scope store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error) {
+	m.data.Do(func(tx *Tx) {
 		now, all, err = store.ReadMinutes(tx.Time, back, func(hour time.Time) (map[string]int64, error) {
 			return Look[Counts](tx, scope.Keys().Minutes(hour)).All(), nil
 		})
@@ -18,9 +18,9 @@ func (m *Limiter) Minutes(_ context.Context, scope store.Channel, back time.Dura
 }
 
 // Categories implements [Limiter].
-func (m *Limiter) Categories(_ context.Context, scope store.Channel) ([]store.CategoryCounts, error) {
+func (m *Store) Categories(_ context.Context, scope store.Channel) ([]store.CategoryCounts, error) {
 	sums := map[string]int64{}
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		for i := range store.SeriesHours {
 			key := scope.Keys().Series(tx.Time.Add(-time.Duration(i) * time.Hour))
 			for field, n := range Look[Counts](tx, key).All() {

@@ -9,7 +9,7 @@ import (
 )
 
 // Ack implements [Outbox].
-func (m *Outbox) Ack(_ context.Context, channel store.OutboxChannel, entry store.Entry, receipt store.Receipt) error {
+func (m *Store) Ack(_ context.Context, channel store.Channel, entry store.Entry, receipt store.Receipt) error {
 	return m.settle(channel, entry, store.Delivered, func(tx *Tx, kept *Entry) {
 		m.end(tx, channel, kept, store.OutageResult{Result: store.Delivered, Channel: receipt.Channel, TS: receipt.TS})
 		posted := Look[Posted](tx, channel.Keys().Posted())
@@ -20,7 +20,7 @@ func (m *Outbox) Ack(_ context.Context, channel store.OutboxChannel, entry store
 }
 
 // Bury implements [Outbox].
-func (m *Outbox) Bury(_ context.Context, channel store.OutboxChannel, entry store.Entry, death store.DeadReason) error {
+func (m *Store) Bury(_ context.Context, channel store.Channel, entry store.Entry, death store.DeadReason) error {
 	return m.settle(channel, entry, store.Failed, func(tx *Tx, kept *Entry) {
 		m.end(tx, channel, kept, store.OutageResult{
 			Result: store.Failed, Reason: death.Reason, Answer: death.Answer, Attempts: kept.Attempts, Shown: death.Shown, Keep: m.opts.DeadLetters,
@@ -44,7 +44,7 @@ func (m *Outbox) Bury(_ context.Context, channel store.OutboxChannel, entry stor
 }
 
 // Expire implements [Outbox].
-func (m *Outbox) Expire(_ context.Context, channel store.OutboxChannel, entry store.Entry, noted map[string]int64) error {
+func (m *Store) Expire(_ context.Context, channel store.Channel, entry store.Entry, noted map[string]int64) error {
 	return m.settle(channel, entry, store.Expired, func(tx *Tx, expired *Entry) {
 		m.end(tx, channel, expired, store.OutageResult{Result: store.Expired})
 		Value[Posted](tx, channel.Keys().Posted()).Forget(entry.Number)
@@ -55,9 +55,9 @@ func (m *Outbox) Expire(_ context.Context, channel store.OutboxChannel, entry st
 }
 
 // Drop implements [Outbox].
-func (m *Outbox) Discard(_ context.Context, channel store.OutboxChannel, entry store.Entry) error {
+func (m *Store) Discard(_ context.Context, channel store.Channel, entry store.Entry) error {
 	isMessage := false
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		found, extra := find(tx, channel, entry)
 		isMessage = found != nil && !extra
 	})
@@ -68,7 +68,7 @@ func (m *Outbox) Discard(_ context.Context, channel store.OutboxChannel, entry s
 }
 
 // find is what waits under the name of an entry, and whether it is an extra; nil = it is gone.
-func find(tx *Tx, channel store.OutboxChannel, entry store.Entry) (found *Entry, extra bool) {
+func find(tx *Tx, channel store.Channel, entry store.Entry) (found *Entry, extra bool) {
 	found, extra = Look[Queue](tx, channel.Keys().Outbox()).Find(entry.Number)
 	if found == nil || found.At != entry.At {
 		return nil, false
@@ -77,7 +77,7 @@ func find(tx *Tx, channel store.OutboxChannel, entry store.Entry) (found *Entry,
 }
 
 // settle takes an entry out and counts it, then runs f. All but a delivery is refused where another claim followed.
-func (m *Outbox) settle(channel store.OutboxChannel, entry store.Entry, result string, f func(tx *Tx, kept *Entry)) error {
+func (m *Store) settle(channel store.Channel, entry store.Entry, result string, f func(tx *Tx, kept *Entry)) error {
 	return m.fenced("settle "+result, channel, func(tx *Tx, _ *lease) error {
 		found, extra := find(tx, channel, entry)
 		switch {
@@ -92,7 +92,7 @@ func (m *Outbox) settle(channel store.OutboxChannel, entry store.Entry, result s
 			counted = kept.Kind + ":" + result
 		}
 		Value[Counts](tx, channel.Keys().Ledger()).Add(counted, 1)
-		Look[ratelimit.BacklogQueue](tx, channel.Backlog).Leave(kept.Number)
+		Look[ratelimit.BacklogQueue](tx, entry.Backlog).Leave(kept.Number)
 		f(tx, &kept)
 		return nil
 	})

@@ -19,8 +19,8 @@ const (
 const messageKind = "message"
 
 // end remembers what became of a message, for TakeBack.
-func (m *Outbox) end(tx *Tx, channel store.OutboxChannel, entry *Entry, past store.OutageResult) {
-	if m.opts.Returned && entry.Kind == messageKind {
+func (m *Store) end(tx *Tx, channel store.Channel, entry *Entry, past store.OutageResult) {
+	if m.opts.KeepResults && entry.Kind == messageKind {
 		Value[Queue](tx, channel.Keys().Outbox()).End(entry, past)
 	}
 }
@@ -28,7 +28,7 @@ func (m *Outbox) end(tx *Tx, channel store.OutboxChannel, entry *Entry, past sto
 // TakeBack stops claims from a channel, waits until what was claimed is settled, and removes its messages, dead letters
 // included. It returns what became of each since the last time, by its number; see [Options.Returned]. Resume lets
 // claims go on.
-func (m *Outbox) TakeBack(ctx context.Context, channel store.OutboxChannel) (map[int64]store.OutageResult, error) {
+func (m *Store) TakeBack(ctx context.Context, channel store.Channel) (map[int64]store.OutageResult, error) {
 	for {
 		pasts, done := m.takeBack(channel)
 		if done {
@@ -42,9 +42,9 @@ func (m *Outbox) TakeBack(ctx context.Context, channel store.OutboxChannel) (map
 	}
 }
 
-func (m *Outbox) takeBack(channel store.OutboxChannel) (pasts map[int64]store.OutageResult, done bool) {
+func (m *Store) takeBack(channel store.Channel) (pasts map[int64]store.OutageResult, done bool) {
 	k := channel.Keys()
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		held := Value[lease](tx, k.Lease())
 		held.stopped = true
 		if held.inHand != 0 && held.until > tx.Now {
@@ -78,6 +78,6 @@ func waitingPast(e *Entry, now int64) store.OutageResult {
 }
 
 // Resume lets claims from a channel go on after TakeBack.
-func (m *Outbox) Resume(channel store.OutboxChannel) {
-	m.store.Do(func(tx *Tx) { Value[lease](tx, channel.Keys().Lease()).stopped = false })
+func (m *Store) Resume(channel store.Channel) {
+	m.data.Do(func(tx *Tx) { Value[lease](tx, channel.Keys().Lease()).stopped = false })
 }

@@ -14,9 +14,9 @@ type lookBack struct{ levels map[string]lengthened }
 type lengthened struct{ longest, since int64 }
 
 // Warming implements [Limiter].
-func (m *Limiter) Warming(_ context.Context, scope store.Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error) {
+func (m *Store) Warming(_ context.Context, scope store.Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error) {
 	warming := make([]time.Duration, len(tiers))
-	m.store.Do(func(tx *Tx) {
+	m.data.Do(func(tx *Tx) {
 		known := Value[lookBack](tx, scope.Keys().Windows())
 		if known.levels == nil {
 			known.levels = map[string]lengthened{}

@@ -9,28 +9,28 @@ import (
 	"slackrelay/store"
 )
 
-var _ store.Limiter = (*Limiter)(nil)
+var _ store.Limiter = (*Store)(nil)
 
 // Admit implements [Limiter].
-func (r *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (r *Store) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	answer, err := r.Decide(ctx, store.ModeAdmit, scope, requests)
 	return answer.Decisions, err
 }
 
 // Peek implements [Limiter].
-func (r *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (r *Store) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	answer, err := r.Decide(ctx, store.ModePeek, scope, requests)
 	return answer.Decisions, err
 }
 
-func (r *Limiter) Decide(ctx context.Context, m store.Mode, scope store.Channel, requests []store.Request) (store.Answer, error) {
+func (r *Store) Decide(ctx context.Context, m store.Mode, scope store.Channel, requests []store.Request) (store.Answer, error) {
 	if err := store.Check(requests); err != nil {
 		return store.Answer{}, err
 	}
 	return r.call(ctx, store.NewPlan(m, requests), scope, requests, store.MergeID{})
 }
 
-func (r *Limiter) call(ctx context.Context, p *store.Plan, scope store.Channel, requests []store.Request, f store.MergeID) (store.Answer, error) {
+func (r *Store) call(ctx context.Context, p *store.Plan, scope store.Channel, requests []store.Request, f store.MergeID) (store.Answer, error) {
 	keys, args := r.admitCall(p, scope, requests, f)
 	reply, err := run(ctx, r.scripter, lua.Admit, keys, args)
 	if err != nil {
@@ -44,13 +44,13 @@ func (r *Limiter) call(ctx context.Context, p *store.Plan, scope store.Channel, 
 		r.ahead.Store(a.Now - r.opts.Now().UnixMicro())
 	}
 	if a.Stepped > 0 && p.Mode != store.ModePeek { // a peek moves nothing
-		r.opts.Stepped(scope.Name, store.Micros(a.Stepped))
+		r.opts.ClockStepped(scope.Name, store.Micros(a.Stepped))
 	}
 	return a, nil
 }
 
 // admitCall lays out KEYS and ARGV as the header of lua/admit.lua says.
-func (r *Limiter) admitCall(p *store.Plan, scope store.Channel, requests []store.Request, f store.MergeID) ([]string, []any) {
+func (r *Store) admitCall(p *store.Plan, scope store.Channel, requests []store.Request, f store.MergeID) ([]string, []any) {
 	names := scope.Keys()
 	hour := r.redisTime()
 	keys := append(make([]string, 0, 9+len(p.Levels)), names.Seen(), names.Ledger(), names.Series(hour), names.Outbox(), names.Entries(), names.Minutes(hour))

@@ -8,7 +8,7 @@ import (
 )
 
 // Put implements [Outbox].
-func (r *Outbox) Append(ctx context.Context, channel store.OutboxChannel, id, kind string, payload []byte) error {
+func (r *Store) Append(ctx context.Context, channel store.Channel, id, kind string, payload []byte) error {
 	k := channel.Keys()
 	keys := []string{k.Extras(), k.Entries(), k.Noted()}
 	return r.fenced(ctx, "put", lua.Put, channel, keys, id, kind, payload, store.PutFor.Microseconds())

@@ -10,11 +10,11 @@ import (
 )
 
 // Take implements [Budget].
-func (r *Outbox) ReserveCall(ctx context.Context, workspace, method string, perMinute int64) (time.Duration, string, error) {
+func (r *Store) ReserveCall(ctx context.Context, workspace, method string, perMinute int64) (time.Duration, string, error) {
 	return r.budget(ctx, workspace, method, perMinute, 0, "")
 }
 
-func (r *Outbox) budget(ctx context.Context, workspace, method string, perMinute, pause int64, why string) (time.Duration, string, error) {
+func (r *Store) budget(ctx context.Context, workspace, method string, perMinute, pause int64, why string) (time.Duration, string, error) {
 	w := lua.WorkspaceOf(workspace)
 	reply, err := lua.Budget.Run(ctx, r.scripter, []string{w.Budget(method), w.Pause()}, perMinute, pause, why).Slice()
 	if err != nil || len(reply) != 2 {
@@ -26,12 +26,12 @@ func (r *Outbox) budget(ctx context.Context, workspace, method string, perMinute
 }
 
 // Paused implements [Budget].
-func (r *Outbox) CredentialPaused(ctx context.Context, workspace string) (time.Duration, string, error) {
+func (r *Store) CredentialPaused(ctx context.Context, workspace string) (time.Duration, string, error) {
 	return r.budget(ctx, workspace, store.MethodPost, 1, -2, "")
 }
 
 // Pause implements [Budget].
-func (r *Outbox) PauseCredential(ctx context.Context, workspace, reason string, wait time.Duration) error {
+func (r *Store) PauseCredential(ctx context.Context, workspace, reason string, wait time.Duration) error {
 	us := wait.Microseconds()
 	if us == 0 {
 		us = -1

@@ -12,7 +12,7 @@ import (
 )
 
 // Claim implements [Outbox].
-func (r *Outbox) Claim(ctx context.Context, channel store.OutboxChannel, t store.Terms, look bool) (store.Claim, error) {
+func (r *Store) Claim(ctx context.Context, channel store.Channel, t store.Terms, look bool) (store.Claim, error) {
 	if err := t.Check(); err != nil {
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
@@ -23,12 +23,13 @@ func (r *Outbox) Claim(ctx context.Context, channel store.OutboxChannel, t store
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
 	if claim.State == store.Claimed || claim.State == store.Stale {
+		claim.Entry.Backlog = t.Backlog
 		claim.Until = before.Add(r.opts.Lease)
 	}
 	return claim, nil
 }
 
-func (r *Outbox) claim(ctx context.Context, channel store.OutboxChannel, t store.Terms, look bool, this store.Call) (store.Claim, error) {
+func (r *Store) claim(ctx context.Context, channel store.Channel, t store.Terms, look bool, this store.Call) (store.Claim, error) {
 	k := channel.Keys()
 	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
 	reply, err := lua.Claim.Run(ctx, r.scripter, keys,

@@ -10,7 +10,7 @@ import (
 )
 
 // DeadLetters implements [Outbox].
-func (r *Outbox) DeadLetters(ctx context.Context, channel store.OutboxChannel, before string, most int) ([]store.DeadLetter, error) {
+func (r *Store) DeadLetters(ctx context.Context, channel store.Channel, before string, most int) ([]store.DeadLetter, error) {
 	page, err := lua.ReadPage(ctx, r.scripter, channel.Keys().Dead(), before, most)
 	if err != nil {
 		return nil, fmt.Errorf("dead letters of channel %s: %w", channel.Name, err)
@@ -26,7 +26,7 @@ func (r *Outbox) DeadLetters(ctx context.Context, channel store.OutboxChannel, b
 }
 
 // DeleteDead implements [Outbox].
-func (r *Outbox) DeleteDead(ctx context.Context, channel store.OutboxChannel, ids ...string) (int, error) {
+func (r *Store) DeleteDead(ctx context.Context, channel store.Channel, ids ...string) (int, error) {
 	args := make([]any, len(ids))
 	for i, id := range ids {
 		args[i] = id

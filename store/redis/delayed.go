@@ -9,7 +9,7 @@ import (
 )
 
 // Delayed implements [Outbox].
-func (r *Outbox) Delayed(ctx context.Context, channel store.OutboxChannel) ([]store.Waiting, error) {
+func (r *Store) Delayed(ctx context.Context, channel store.Channel) ([]store.Waiting, error) {
 	k := channel.Keys()
 	reply, err := lua.Delayed.Run(ctx, r.scripter, []string{k.Delayed(), k.Entries()}, store.MaxDelayed).Slice()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Digest implements [Outbox].
-func (r *Outbox) Digest(ctx context.Context, channel store.OutboxChannel, t store.DigestTerms) error {
+func (r *Store) Digest(ctx context.Context, channel store.Channel, t store.DigestTerms) error {
 	k := channel.Keys()
 	keys := []string{k.Digest(), k.Told(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}
 	return r.fenced(ctx, "digest", lua.Digester, channel, keys, channel.Name, t.Interval.Microseconds(), t.Every.Microseconds(), t.Minimum)

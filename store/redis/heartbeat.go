@@ -10,7 +10,7 @@ import (
 )
 
 // heartbeat implements [engine].
-func (r *Limiter) Heartbeat(ctx context.Context, b store.Heartbeat) (store.HeartbeatReply, error) {
+func (r *Store) Heartbeat(ctx context.Context, b store.Heartbeat) (store.HeartbeatReply, error) {
 	ended := 0
 	if b.Ended {
 		ended = 1

@@ -9,7 +9,7 @@ import (
 )
 
 // memory implements [engine].
-func (r *Limiter) Memory(ctx context.Context, scope store.Channel) (used, most int64, err error) {
+func (r *Store) Memory(ctx context.Context, scope store.Channel) (used, most int64, err error) {
 	reply, err := run(ctx, r.scripter, lua.Memory, []string{scope.Keys().Ledger()}, nil)
 	if err != nil {
 		return 0, 0, fmt.Errorf("memory of channel %s: %w", scope.Name, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // fold implements [engine].
-func (r *Limiter) MergeCounts(ctx context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
+func (r *Store) MergeCounts(ctx context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
 	names := scope.Keys()
 	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds(), names.Drops(), names.Digest(), names.Minutes(r.redisTime())}
 	if drops.Learn {

@@ -9,7 +9,7 @@ import (
 )
 
 // Drops implements [Limiter].
-func (r *Limiter) Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error) {
+func (r *Store) Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error) {
 	page, err := lua.ReadPage(ctx, r.scripter, scope.Keys().Drops(), before, most)
 	if err != nil {
 		return nil, fmt.Errorf("drops of channel %s: %w", scope.Name, scriptError(err))

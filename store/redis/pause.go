@@ -9,6 +9,6 @@ import (
 )
 
 // Hold implements [Outbox].
-func (r *Outbox) Pause(ctx context.Context, channel store.OutboxChannel, wait time.Duration, reason string) error {
+func (r *Store) Pause(ctx context.Context, channel store.Channel, wait time.Duration, reason string) error {
 	return r.fenced(ctx, "hold", lua.Hold, channel, []string{channel.Keys().Pause()}, wait.Microseconds(), reason)
 }

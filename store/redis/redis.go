@@ -14,52 +14,55 @@ import (
 	"slackrelay/store"
 )
 
-// RedisOptions configure a Redis engine.
-type RedisOptions struct {
-	// Dedupe is how long an admitted id is remembered. Default 1 h.
-	Dedupe time.Duration
-	// Now names the hour's series before the first answer of Redis told its time; it takes part in no
-	// decision. Default time.Now.
+// Options configure a [Store]. The zero value is one sender with the defaults of [store.Options]:
+//
+//	s := redis.New(client, redis.Options{Options: store.Options{Owner: "relay-1"}})
+type Options struct {
+	store.Options
+	// Now names the hour's series before Redis first answers with its time. It takes part in no decision.
+	// Default time.Now.
 	Now func() time.Time
-	// Stepped is told when Redis's clock went back, and by how much. Default: nobody is told.
-	Stepped func(channel string, by time.Duration)
+	// ClockStepped is called when Redis's clock went back, with the channel that met it and by how much.
+	// Default: not called.
+	ClockStepped func(channel string, by time.Duration)
 }
 
-// Redis is the engine that any number of processes share. The client must not retry by itself: a repeat
-// of a call that was committed would count its refusals twice (redis.Options.MaxRetries = -1).
-type Limiter struct {
+// Store is what all replicas share. The client must not retry by itself: a repeat of a call that was committed would
+// count its refusals twice (redis.Options.MaxRetries = -1).
+type Store struct {
 	scripter redis.Scripter
-	opts     RedisOptions
+	opts     Options
+	calls    store.Calls
 	ahead    atomic.Int64 // Redis's clock less ours, microseconds
 }
 
-// NewRedis makes a Redis engine.
-func NewLimiter(scripter redis.Scripter, opts RedisOptions) *Limiter {
-	if opts.Dedupe == 0 {
-		opts.Dedupe = store.DefaultDedupe
-	}
+var _ store.Store = (*Store)(nil)
+
+// New makes a Store on a client.
+func New(scripter redis.Scripter, opts Options) *Store {
+	opts.Options = opts.WithDefaults()
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Stepped == nil {
-		opts.Stepped = func(string, time.Duration) {}
+	if opts.ClockStepped == nil {
+		opts.ClockStepped = func(string, time.Duration) {}
 	}
-	return &Limiter{scripter: scripter, opts: opts}
+	return &Store{scripter: scripter, opts: opts}
 }
 
 // Durable is true: Redis outlives the process.
-func (*Limiter) Durable() bool { return true }
+func (*Store) Durable() bool { return true }
 
 // Ping tells whether the server that knows the replicas can be written to. On a Cluster, the shard of a channel
 // may be away all the same.
-func (r *Limiter) Ping(ctx context.Context) error {
+func (r *Store) Ping(ctx context.Context) error {
 	if _, err := r.Heartbeat(ctx, store.Heartbeat{Keep: time.Hour}); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
 }
 
-func (r *Limiter) redisTime() time.Time {
+func (r *Store) redisTime() time.Time {
 	return r.opts.Now().Add(store.Micros(r.ahead.Load()))
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Refund implements [Limiter].
-func (r *Limiter) Refund(ctx context.Context, scope store.Channel, request store.Request) error {
+func (r *Store) Refund(ctx context.Context, scope store.Channel, request store.Request) error {
 	if err := store.Check([]store.Request{request}); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Report implements [Limiter].
-func (r *Limiter) Report(ctx context.Context, scope store.Channel) (store.Report, error) {
+func (r *Store) Report(ctx context.Context, scope store.Channel) (store.Report, error) {
 	names := scope.Keys()
 	keys := []string{names.Ledger(), names.Outbox(), names.Entries(), names.Pause()}
 	reply, err := run(ctx, r.scripter, lua.Report, keys, nil)

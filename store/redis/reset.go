@@ -9,7 +9,7 @@ import (
 )
 
 // Reset implements [Limiter].
-func (r *Limiter) Reset(ctx context.Context, levels ...ratelimit.Level) error {
+func (r *Store) Reset(ctx context.Context, levels ...ratelimit.Level) error {
 	for _, level := range levels {
 		if err := lua.Reset.Run(ctx, r.scripter, []string{level.Key}).Err(); err != nil {
 			return fmt.Errorf("reset level %s: %w", level.Name, scriptError(err))

@@ -8,7 +8,7 @@ import (
 )
 
 // restore implements [engine].
-func (r *Limiter) Restore(ctx context.Context, scope store.Channel, requests []store.Request, f store.MergeID) error {
+func (r *Store) Restore(ctx context.Context, scope store.Channel, requests []store.Request, f store.MergeID) error {
 	if err := store.Check(requests); err != nil {
 		return err
 	}

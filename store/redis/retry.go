@@ -8,7 +8,7 @@ import (
 )
 
 // Retry implements [Outbox].
-func (r *Outbox) Retry(ctx context.Context, channel store.OutboxChannel, entry store.Entry, p store.RetryPlan) error {
+func (r *Store) Retry(ctx context.Context, channel store.Channel, entry store.Entry, p store.RetryPlan) error {
 	k, fault := channel.Keys(), 0
 	if p.Fault {
 		fault = 1

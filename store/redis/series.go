@@ -10,7 +10,7 @@ import (
 )
 
 // Categories implements [Limiter].
-func (r *Limiter) Categories(ctx context.Context, scope store.Channel) ([]store.CategoryCounts, error) {
+func (r *Store) Categories(ctx context.Context, scope store.Channel) ([]store.CategoryCounts, error) {
 	names, now := scope.Keys(), r.redisTime()
 	keys := make([]string, store.SeriesHours)
 	for i := range keys {
@@ -28,7 +28,7 @@ func (r *Limiter) Categories(ctx context.Context, scope store.Channel) ([]store.
 }
 
 // Minutes implements [Limiter].
-func (r *Limiter) Minutes(ctx context.Context, scope store.Channel, back time.Duration) (time.Time, []store.MinuteCount, error) {
+func (r *Store) Minutes(ctx context.Context, scope store.Channel, back time.Duration) (time.Time, []store.MinuteCount, error) {
 	return store.ReadMinutes(r.redisTime(), back, func(hour time.Time) (map[string]int64, error) {
 		reply, err := run(ctx, r.scripter, lua.Series, []string{scope.Keys().Minutes(hour)}, nil)
 		if err != nil {

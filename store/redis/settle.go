@@ -21,12 +21,12 @@ type settlement struct {
 	Noted   map[string]int64 `json:"noted,omitempty"`
 }
 
-func (r *Outbox) done(ctx context.Context, channel store.OutboxChannel, entry store.Entry, result string, s settlement, more ...string) error {
+func (r *Store) done(ctx context.Context, channel store.Channel, entry store.Entry, result string, s settlement, more ...string) error {
 	k := channel.Keys()
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest()}
 	keys = append(keys, more...)
-	if channel.Backlog != "" {
-		keys = append(keys, channel.Backlog)
+	if entry.Backlog != "" {
+		keys = append(keys, entry.Backlog)
 	}
 	options, err := json.Marshal(s)
 	if err != nil {
@@ -37,12 +37,12 @@ func (r *Outbox) done(ctx context.Context, channel store.OutboxChannel, entry st
 }
 
 // Ack implements [Outbox].
-func (r *Outbox) Ack(ctx context.Context, channel store.OutboxChannel, entry store.Entry, receipt store.Receipt) error {
+func (r *Store) Ack(ctx context.Context, channel store.Channel, entry store.Entry, receipt store.Receipt) error {
 	return r.done(ctx, channel, entry, "delivered", settlement{Channel: receipt.Channel, TS: receipt.TS})
 }
 
 // Bury implements [Outbox].
-func (r *Outbox) Bury(ctx context.Context, channel store.OutboxChannel, entry store.Entry, death store.DeadReason) error {
+func (r *Store) Bury(ctx context.Context, channel store.Channel, entry store.Entry, death store.DeadReason) error {
 	s := settlement{Reason: death.Reason, Answer: death.Answer, Keep: r.opts.DeadLetters, Forget: !death.Shown}
 	if death.Copy == nil {
 		return r.done(ctx, channel, entry, "failed", s)
@@ -52,11 +52,11 @@ func (r *Outbox) Bury(ctx context.Context, channel store.OutboxChannel, entry st
 }
 
 // Expire implements [Outbox].
-func (r *Outbox) Expire(ctx context.Context, channel store.OutboxChannel, entry store.Entry, noted map[string]int64) error {
+func (r *Store) Expire(ctx context.Context, channel store.Channel, entry store.Entry, noted map[string]int64) error {
 	return r.done(ctx, channel, entry, "expired", settlement{Forget: true, Noted: noted})
 }
 
 // Drop implements [Outbox].
-func (r *Outbox) Discard(ctx context.Context, channel store.OutboxChannel, entry store.Entry) error {
+func (r *Store) Discard(ctx context.Context, channel store.Channel, entry store.Entry) error {
 	return r.done(ctx, channel, entry, "gone", settlement{})
 }

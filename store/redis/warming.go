@@ -11,7 +11,7 @@ import (
 )
 
 // Warming implements [Limiter].
-func (r *Limiter) Warming(ctx context.Context, scope store.Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error) {
+func (r *Store) Warming(ctx context.Context, scope store.Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error) {
 	args := make([]any, 0, 2*len(tiers))
 	for _, tier := range tiers {
 		args = append(args, tier.Name, ratelimit.Longest(tier.Windows).Microseconds())

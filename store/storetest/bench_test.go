@@ -26,7 +26,7 @@ import (
 // the rate as a ratio to the seed-style script, x_redis_rate to go-redis/redis_rate, in the same run.
 func BenchmarkScript(b *testing.B) {
 	client := redistest.Start(b).Client()
-	engine := redisstore.NewLimiter(lua.NewConn(client, 0), redisstore.RedisOptions{})
+	engine := redisstore.New(lua.NewConn(client, 0), redisstore.Options{})
 	seed := redis.NewScript(redistest.Yardstick) //nolint:forbidigo // the rival, not one of ours
 	rate := redis_rate.NewLimiter(client)
 	const long, short = 30 * time.Minute, time.Millisecond
@@ -76,7 +76,7 @@ func BenchmarkSenders(b *testing.B) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, PoolSize: 64, Protocol: 2})
 	b.Cleanup(func() { _ = client.Close() })
 	seed := redis.NewScript(redistest.Yardstick) //nolint:forbidigo // the rival, not one of ours
-	engine := redisstore.NewLimiter(lua.NewConn(client, 0), redisstore.RedisOptions{Dedupe: time.Second})
+	engine := redisstore.New(lua.NewConn(client, 0), redisstore.Options{Options: store.Options{Dedupe: time.Second}})
 	shared := storetest.Share(b, engine, replica.Options{})
 	window := ratelimit.Window{Limit: 1_000_000, Per: time.Second}
 	l := storetest.Limits{Channel: window, Category: window}
@@ -156,7 +156,7 @@ func micros(b *testing.B, client *redis.Client, name string, batch int, call fun
 
 // BenchmarkClosed is a refusal that a replica knows by itself.
 func BenchmarkClosed(b *testing.B) {
-	shared := storetest.Share(b, memory.NewLimiter(memory.New(memory.Options{}), 0), replica.Options{MaxStale: time.Hour})
+	shared := storetest.Share(b, memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{MaxStale: time.Hour})
 	l := storetest.Limits{Channel: ratelimit.Window{Limit: 1, Per: time.Hour}, Category: ratelimit.Window{Limit: 1, Per: time.Hour}}
 	requests := make([]store.Request, 20)
 	for i := range requests {
@@ -177,7 +177,7 @@ func BenchmarkGroups(b *testing.B) {
 	l := storetest.Limits{Channel: ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond}, Category: ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond}}
 	for _, size := range []int{1, 20, 128} {
 		client := redistest.Start(b).Client()
-		engine := redisstore.NewLimiter(lua.NewConn(client, 0), redisstore.RedisOptions{})
+		engine := redisstore.New(lua.NewConn(client, 0), redisstore.Options{})
 		micros(b, client, fmt.Sprint("alerts=", size), size, func(i int) error {
 			for turn, status := range []store.Status{store.Firing, store.Firing, store.Resolved} {
 				requests := make([]store.Request, size)

@@ -128,8 +128,8 @@ func TestOnlyTheClockSteps(t *testing.T) {
 			t.Parallel()
 			clocked := redistest.NewClocked(t, redistest.Start(t).Client(), storetest.StartTime)
 			var steps []time.Duration
-			b := storetest.Fixture{Clock: clocked.Now, Limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{
-				Now: clocked.Now, Stepped: func(_ string, by time.Duration) { steps = append(steps, by) },
+			b := storetest.Fixture{Clock: clocked.Now, Limiter: redisstore.New(clocked, redisstore.Options{
+				Now: clocked.Now, ClockStepped: func(_ string, by time.Duration) { steps = append(steps, by) },
 			})}
 			histories := 0
 			rapid.Check(t, func(rt *rapid.T) {

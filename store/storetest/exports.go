@@ -4,6 +4,7 @@ import (
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
+	"slackrelay/store/memory"
 )
 
 // PhaseOf is where the grid of a level's windows begins, for the oracle.
@@ -14,6 +15,11 @@ func NewSharedOn(l store.Limiter, opts replica.Options) *replica.Limiter {
 	e, ok := l.(store.Engine)
 	if !ok {
 		panic("not an engine")
+	}
+	if opts.Fallback == nil {
+		opts.Fallback = memory.New(memory.NewData(memory.DataOptions{}), memory.Options{
+			Options: store.Options{Dedupe: opts.Dedupe}, DecidedBy: store.ByFallback,
+		})
 	}
 	return replica.New(e, opts)
 }

@@ -95,7 +95,7 @@ func TestForcedIsFoldedWhereItsMessageIs(t *testing.T) {
 // What a replica knows to be closed is asked for all the same, and never together with what is not forced.
 func TestForcedPassesTheCache(t *testing.T) {
 	t.Parallel()
-	limiter := storetest.Share(t, memory.NewLimiter(memory.New(memory.Options{}), 0), replica.Options{})
+	limiter := storetest.Share(t, memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{})
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	decide := func(id string, forced bool) store.Outcome {
 		r := l.Request(id, "c")
@@ -108,7 +108,7 @@ func TestForcedPassesTheCache(t *testing.T) {
 		[]store.Outcome{decide("1", false), decide("2", false), decide("3", false), decide("4", true), decide("5", false)})
 	mixed := []store.Request{l.Request("6", "c"), l.Request("7", "c")}
 	mixed[1].Forced = true
-	_, err := memory.NewLimiter(memory.New(memory.Options{}), 0).Admit(t.Context(), storetest.Scope, mixed)
+	_, err := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}).Admit(t.Context(), storetest.Scope, mixed)
 	require.ErrorIs(t, err, store.ErrRequest)
 }
 
@@ -116,7 +116,7 @@ func TestForcedPassesTheCache(t *testing.T) {
 func TestNothingIsForcedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	limiter := storetest.Share(t, redisstore.NewLimiter(lua.NewConn(server.Client(), 0), redisstore.RedisOptions{}), replica.Options{
+	limiter := storetest.Share(t, redisstore.New(lua.NewConn(server.Client(), 0), redisstore.Options{}), replica.Options{
 		Policies: map[string]replica.Policy{"alerts": replica.PolicyOpen}, Replicas: 1,
 	})
 	admit := func(id string, forced bool) error {

@@ -175,7 +175,7 @@ func TestMergeNeedsAMessageToCountOn(t *testing.T) {
 func TestTheRecordOfAStorm(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	limiter := storetest.Share(t, redisstore.NewLimiter(client, redisstore.RedisOptions{}), replica.Options{})
+	limiter := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{})
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true, Drops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	request := func(id, category string) store.Request {
@@ -221,7 +221,7 @@ func TestTheRecordOfAStorm(t *testing.T) {
 func TestTheCacheDoesNotDecideWhatIsFolded(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	limiter := storetest.Share(t, redisstore.NewLimiter(client, redisstore.RedisOptions{}), replica.Options{})
+	limiter := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{})
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	decide := func(r store.Request) store.Decision {

@@ -36,7 +36,7 @@ func documentedBytes(t *testing.T) map[string]int64 {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(client, redisstore.Options{})}
 	half := 30 * time.Minute
 	l := storetest.Limits{Channel: ratelimit.Window{Limit: 100, Per: half}, Category: ratelimit.Window{Limit: 10, Per: half}}
 	for i := range 110 {

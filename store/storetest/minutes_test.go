@@ -72,7 +72,7 @@ func TestMemoryOfMinutes(t *testing.T) {
 	measure := func(what string, play func(b storetest.Fixture)) {
 		client := redistest.Start(t).Client()
 		clocked := redistest.NewClocked(t, client, storetest.StartTime.Truncate(time.Hour))
-		play(storetest.Fixture{Limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{Now: clocked.Now}), Advance: clocked.Advance})
+		play(storetest.Fixture{Limiter: redisstore.New(clocked, redisstore.Options{Now: clocked.Now}), Advance: clocked.Advance})
 		used := int64(0)
 		for _, key := range client.Keys(t.Context(), "*:minutes:*").Val() {
 			used += client.MemoryUsage(t.Context(), key, 0).Val()

@@ -42,7 +42,7 @@ func ReplicasOn(t *testing.T, n int, policy replica.Policy) (client *redis.Clien
 	client = redistest.Start(t).Client()
 	for i := range n {
 		line := &Away{Scripter: client}
-		s := Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{
+		s := Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 			Replica: fmt.Sprint("replica-", i), Replicas: n, Policies: map[string]replica.Policy{Scope.Name: policy},
 			ProbeEvery: 20 * time.Millisecond,
 		})

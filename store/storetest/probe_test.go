@@ -77,7 +77,7 @@ func TestLeastRights(t *testing.T) {
 	warnings, err := redisstore.Probe(t.Context(), client)
 	require.NoError(t, err)
 	require.Empty(t, warnings)
-	s := storetest.Share(t, redisstore.NewLimiter(lua.NewConn(client, 0), redisstore.RedisOptions{}), replica.Options{})
+	s := storetest.Share(t, redisstore.New(lua.NewConn(client, 0), redisstore.Options{}), replica.Options{})
 	b := storetest.Fixture{Limiter: s}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

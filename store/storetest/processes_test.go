@@ -60,7 +60,7 @@ func TestManyProcesses(t *testing.T) {
 	workers.Wait()
 	at := admissions(t, server.Client())
 	checkWindows(t, at, rolling)
-	ledger := storetest.Fixture{Limiter: redisstore.NewLimiter(server.Client(), redisstore.RedisOptions{})}.MustReport(t).Ledger
+	ledger := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}.MustReport(t).Ledger
 	require.Equal(t, int64(len(at)), ledger.Admitted)
 	require.Zero(t, ledger.Imbalance())
 	t.Logf("%d x %d goroutines for %s: %d events, %d admitted", processes, goroutines, run, ledger.Received, ledger.Admitted)
@@ -77,7 +77,7 @@ func TestWorker(t *testing.T) {
 	require.NoError(t, err)
 	client := redis.NewClient(&redis.Options{Addr: task[0], MaxRetries: -1, ContextTimeoutEnabled: true, PoolSize: goroutines})
 	defer client.Close()
-	var l store.Limiter = redisstore.NewLimiter(lua.NewConn(client, 0), redisstore.RedisOptions{})
+	var l store.Limiter = redisstore.New(lua.NewConn(client, 0), redisstore.Options{})
 	if p, _ := strconv.Atoi(task[1]); p%2 == 0 { // half of them with the cache, half without
 		l = storetest.Share(t, l, replica.Options{Replica: task[1]})
 	}

@@ -23,7 +23,7 @@ import (
 func TestRefusalsWriteNothingToTheLevels(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(client, redisstore.Options{})}
 	for i := range 4 {
 		b.MustAdmit(t, storetest.Small.Request(fmt.Sprint(i), "a"))
 	}
@@ -44,7 +44,7 @@ func TestRefusalsWriteNothingToTheLevels(t *testing.T) {
 func TestEveryKeyButTheTotalsAndTheOutboxExpires(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	shared := storetest.Share(t, redisstore.NewLimiter(client, redisstore.RedisOptions{}), replica.Options{})
+	shared := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{})
 	b := storetest.Fixture{Limiter: shared}
 	fair := storetest.Small.Request("1", "a")
 	fair.Fairness = &ratelimit.Fairness{FirstNotice: ratelimit.FirstNotice{Auto: true}}
@@ -95,7 +95,7 @@ func TestEveryKeyButTheTotalsAndTheOutboxExpires(t *testing.T) {
 func TestMembersStayCompact(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(client, redisstore.Options{})}
 	window := storetest.PerMinute(100)
 	for i := range 100 {
 		b.MustAdmit(t, storetest.Limits{Channel: window, Category: window}.Request(fmt.Sprintf("%040d", i), "a"))
@@ -110,7 +110,7 @@ func TestMembersStayCompact(t *testing.T) {
 func TestScriptsSurviveAFlush(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(client, redisstore.Options{})}
 	b.MustAdmit(t, storetest.Small.Request("1", "a"))
 	require.NoError(t, client.ScriptFlush(t.Context()).Err())
 	require.Equal(t, "=+", storetest.Outcomes(b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"))))
@@ -119,7 +119,7 @@ func TestScriptsSurviveAFlush(t *testing.T) {
 func TestAwayIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Reserve(t)
-	l := redisstore.NewLimiter(server.Client(), redisstore.RedisOptions{})
+	l := redisstore.New(server.Client(), redisstore.Options{})
 	_, err := l.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
 	require.ErrorIs(t, err, store.ErrUnavailable)
 	require.ErrorIs(t, l.Ping(t.Context()), store.ErrUnavailable)
@@ -134,11 +134,11 @@ func TestAwayIsUnavailable(t *testing.T) {
 func TestATimeoutAfterTheCommitChargesOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	hearing := storetest.Fixture{Limiter: redisstore.NewLimiter(server.Client(), redisstore.RedisOptions{})}
+	hearing := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}
 	hearing.MustAdmit(t, storetest.Small.Request("0", "other")) // so that EVALSHA knows the script
 
 	var ears atomic.Bool
-	deaf := redisstore.NewLimiter(storetest.DeafClient(t, server, &ears), redisstore.RedisOptions{})
+	deaf := redisstore.New(storetest.DeafClient(t, server, &ears), redisstore.Options{})
 	require.NoError(t, deaf.Ping(t.Context()))
 	ears.Store(true)
 	batch := []store.Request{storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"), storetest.Small.Request("3", "a"), storetest.Small.Request("4", "a")}
@@ -153,7 +153,7 @@ func TestATimeoutAfterTheCommitChargesOnce(t *testing.T) {
 func TestACorruptedCounterShows(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(client, redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(client, redisstore.Options{})}
 	b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"), storetest.Small.Request("3", "a"), storetest.Small.Request("4", "a"))
 	require.Zero(t, b.MustReport(t).Ledger.Imbalance())
 	for i, field := range []string{"received", "admitted", "dropped", "delivered"} {
@@ -169,7 +169,7 @@ func TestAKeyOfAnotherTypeIsAnError(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	require.NoError(t, client.Set(t.Context(), "relay:{alerts}:limit:sliding-log:channel", "x", 0).Err())
-	_, err := redisstore.NewLimiter(client, redisstore.RedisOptions{}).
+	_, err := redisstore.New(client, redisstore.Options{}).
 		Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
 	require.ErrorContains(t, err, "WRONGTYPE")
 	require.ErrorIs(t, err, store.ErrUnavailable)
@@ -202,7 +202,7 @@ func TestTheScriptRefusesBadArguments(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
-	source := redisstore.NewLimiter(client, redisstore.RedisOptions{})
+	source := redisstore.New(client, redisstore.Options{})
 	_, err := source.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")}) // loads the script
 	require.NoError(t, err)
 	before, err := redistest.Dump(t.Context(), client, "*")

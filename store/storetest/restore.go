@@ -26,7 +26,7 @@ func Restore(ctx context.Context, l store.Limiter, scope store.Channel, requests
 	return l.(store.Engine).Restore(ctx, scope, requests, store.MergeID{Replica: replica, Sequence: sequence})
 }
 
-var Queue = store.OutboxChannel{Group: Scope.Group, Name: Scope.Name}
+var Queue = store.Channel{Group: Scope.Group, Name: Scope.Name}
 
 // tester is a test, or a check of a property.
 type tester interface {
@@ -45,9 +45,9 @@ type Returning struct {
 
 func OnMemory() *Returning {
 	now := StartTime
-	data := memory.New(memory.Options{Now: func() time.Time { return now }})
+	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
 	return &Returning{
-		Limiter: memory.NewLimiter(data, 0), Box: memory.NewOutbox(data, store.Options{Owner: "a"}),
+		Limiter: memory.New(data, memory.Options{}), Box: memory.New(data, memory.Options{Options: store.Options{Owner: "a"}}),
 		Advance: func(d time.Duration) { now = now.Add(d) }, from: "replica",
 	}
 }
@@ -56,7 +56,7 @@ func OnClockedRedis(t *testing.T, client *redis.Client) *Returning {
 	t.Helper()
 	clocked := redistest.NewClocked(t, client, StartTime)
 	return &Returning{
-		Limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{Now: clocked.Now}), Box: redisstore.NewOutbox(clocked, store.Options{Owner: "a"}),
+		Limiter: redisstore.New(clocked, redisstore.Options{Now: clocked.Now}), Box: redisstore.New(clocked, redisstore.Options{Options: store.Options{Owner: "a"}}),
 		Advance: clocked.Advance, from: "replica",
 	}
 }

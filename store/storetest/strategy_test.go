@@ -185,8 +185,8 @@ func TestAStepIsReported(t *testing.T) {
 	client := redistest.Start(t).Client()
 	clocked := redistest.NewClocked(t, client, storetest.StartTime)
 	var steps []string
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{
-		Now: clocked.Now, Stepped: func(channel string, by time.Duration) { steps = append(steps, fmt.Sprint(channel, " ", by)) },
+	b := storetest.Fixture{Limiter: redisstore.New(clocked, redisstore.Options{
+		Now: clocked.Now, ClockStepped: func(channel string, by time.Duration) { steps = append(steps, fmt.Sprint(channel, " ", by)) },
 	})}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	b.MustAdmit(t, l.Request("1", "a"))
@@ -225,7 +225,7 @@ func TestDoRunsOnlyWhatIsAdmitted(t *testing.T) {
 
 func TestWait(t *testing.T) {
 	t.Parallel()
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(redistest.Start(t).Client(), redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(redistest.Start(t).Client(), redisstore.Options{})}
 	short := ratelimit.Window{Limit: 1, Per: 100 * time.Millisecond}
 	l := storetest.Limits{Channel: short, Category: short}
 	begin := time.Now()

@@ -173,9 +173,9 @@ var StartTime = time.UnixMicro(1_795_156_875_342_811)
 var Engines = map[string]func(t testing.TB) Fixture{
 	"memory": func(testing.TB) Fixture {
 		c := &Clock{T: StartTime}
-		data := memory.New(memory.Options{Now: c.Now})
+		data := memory.NewData(memory.DataOptions{Now: c.Now})
 		return Fixture{
-			Limiter: memory.NewLimiter(data, time.Hour),
+			Limiter: memory.New(data, memory.Options{Options: store.Options{Dedupe: time.Hour}}),
 			Advance: c.Advance,
 			Clock:   c.Now,
 			leave: func(_ require.TestingT, key string, units int64) {
@@ -192,7 +192,7 @@ var Engines = map[string]func(t testing.TB) Fixture{
 		client := redistest.Start(tb).Client()
 		clocked := redistest.NewClocked(tb, client, StartTime)
 		return Fixture{
-			Limiter: redisstore.NewLimiter(clocked, redisstore.RedisOptions{Dedupe: time.Hour, Now: clocked.Now}),
+			Limiter: redisstore.New(clocked, redisstore.Options{Options: store.Options{Dedupe: time.Hour}, Now: clocked.Now}),
 			Advance: clocked.Advance,
 			Clock:   clocked.Now,
 			leave: func(t require.TestingT, key string, units int64) {

@@ -280,8 +280,8 @@ func TestManyGoroutinesAdmitExactlyTheLimit(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	for name, l := range map[string]store.Limiter{
-		"memory": memory.NewLimiter(memory.New(memory.Options{}), 0),
-		"redis":  redisstore.NewLimiter(server.Client(), redisstore.RedisOptions{}),
+		"memory": memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}),
+		"redis":  redisstore.New(server.Client(), redisstore.Options{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

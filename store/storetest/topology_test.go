@@ -135,7 +135,7 @@ func TestClusterReshardingUnderLoad(t *testing.T) {
 			const limit = 3000
 			window := ratelimit.Window{Limit: limit, Per: time.Hour}
 			conn := lua.NewConn(client, waits)
-			load := startLoad(t.Context(), redisstore.NewLimiter(conn, redisstore.RedisOptions{}), storetest.Limits{Channel: window, Category: window})
+			load := startLoad(t.Context(), redisstore.New(conn, redisstore.Options{}), storetest.Limits{Channel: window, Category: window})
 			defer load.end()
 			key := "relay:{alerts}:seen:alerts"
 			var moving time.Duration
@@ -159,7 +159,7 @@ func TestClusterReshardingUnderLoad(t *testing.T) {
 				require.Equal(t, 1, n, "%s is queued once", id)
 				require.True(t, load.admitted[id])
 			}
-			report, err := redisstore.NewLimiter(conn, redisstore.RedisOptions{}).Report(t.Context(), storetest.Scope)
+			report, err := redisstore.New(conn, redisstore.Options{}).Report(t.Context(), storetest.Scope)
 			require.NoError(t, err)
 			require.Zero(t, report.Ledger.Imbalance())
 		})
@@ -177,7 +177,7 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 			client := universal(t, redis.UniversalOptions{Addrs: sentinels.Addrs, MasterName: sentinels.Name})
 			const limit = 400
 			window := ratelimit.Window{Limit: limit, Per: time.Hour}
-			s := storetest.Share(t, redisstore.NewLimiter(lua.NewConn(client, waits), redisstore.RedisOptions{}), replica.Options{
+			s := storetest.Share(t, redisstore.New(lua.NewConn(client, waits), redisstore.Options{}), replica.Options{
 				CallTimeout: 300 * time.Millisecond, ProbeEvery: 50 * time.Millisecond,
 			})
 			load := startLoad(t.Context(), s, storetest.Limits{Channel: window, Category: window})
@@ -227,7 +227,7 @@ func TestEveryScriptKeepsToOneSlot(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 0)
 	conn := lua.NewConn(universal(t, redis.UniversalOptions{Addrs: cluster.Addrs(), IsClusterMode: true}), 0)
-	s := storetest.Share(t, redisstore.NewLimiter(conn, redisstore.RedisOptions{}), replica.Options{})
+	s := storetest.Share(t, redisstore.New(conn, redisstore.Options{}), replica.Options{})
 	b := storetest.Fixture{Limiter: s}
 	fair := storetest.Small.Request("1", "a")
 	fair.Fairness = &ratelimit.Fairness{
@@ -255,7 +255,7 @@ func TestTooFewReplicas(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	conn := lua.NewConn(server.Client(), 1)
-	b := storetest.Fixture{Limiter: redisstore.NewLimiter(conn, redisstore.RedisOptions{})}
+	b := storetest.Fixture{Limiter: redisstore.New(conn, redisstore.Options{})}
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err := b.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})

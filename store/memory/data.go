@@ -14,7 +14,7 @@ import (
 const sweepEvery = int64(time.Minute / time.Microsecond)
 
 // Options say which time a Store lives in.
-type Options struct {
+type DataOptions struct {
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 	// Speed makes store time pass faster than Now, counted from the Store's creation; a demonstration
@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // Store holds values by key. The zero value is not usable; see [New].
-type Store struct {
+type Data struct {
 	now   func() time.Time
 	start time.Time
 	speed float64
@@ -39,23 +39,23 @@ type value struct {
 }
 
 // New makes an empty Store.
-func New(opts Options) *Store {
+func NewData(opts DataOptions) *Data {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.Speed == 0 {
 		opts.Speed = 1
 	}
-	return &Store{now: opts.Now, start: opts.Now(), speed: opts.Speed, values: map[string]*value{}}
+	return &Data{now: opts.Now, start: opts.Now(), speed: opts.Speed, values: map[string]*value{}}
 }
 
 // Wall converts a duration of store time into one of the clock on the wall.
-func (s *Store) Wall(d time.Duration) time.Duration {
+func (s *Data) Wall(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / s.speed)
 }
 
 // Do runs f as one atomic step: nobody else reads or writes the Store meanwhile. The Tx ends with f.
-func (s *Store) Do(f func(tx *Tx)) {
+func (s *Data) Do(f func(tx *Tx)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	elapsed := s.now().Sub(s.start)
@@ -65,7 +65,7 @@ func (s *Store) Do(f func(tx *Tx)) {
 	f(tx)
 }
 
-func (s *Store) sweep(now int64) {
+func (s *Data) sweep(now int64) {
 	if now < s.sweepAt {
 		return
 	}
@@ -81,7 +81,7 @@ func (v *value) expired(now int64) bool { return v.expiresAt != 0 && v.expiresAt
 
 // Tx is one atomic step on a Store.
 type Tx struct {
-	store *Store
+	store *Data
 	// Time is store time, read once for the whole step; Now is the same in microseconds since 1970.
 	Time time.Time
 	Now  int64

@@ -12,7 +12,7 @@ import (
 func TestValuesExpire(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	data := memory.New(memory.Options{Now: func() time.Time { return now }})
+	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
 	data.Do(func(tx *memory.Tx) {
 		memory.Value[memory.Counts](tx, "a").Add("n", 1)
 		memory.Value[memory.Counts](tx, "kept").Add("n", 1)
@@ -36,7 +36,7 @@ func TestValuesExpire(t *testing.T) {
 func TestAFasterClock(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	data := memory.New(memory.Options{Now: func() time.Time { return now }, Speed: 20})
+	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }, Speed: 20})
 	at := func() (t time.Time) {
 		data.Do(func(tx *memory.Tx) { t = tx.Time })
 		return t
