@@ -229,7 +229,7 @@ func TestAClaimWithoutAnAnswer(t *testing.T) {
 // reused answers records of messages that were admitted later than what asks for them: their numbers were given again.
 type reused struct{ store.Outbox }
 
-func (r reused) Record(ctx context.Context, ch store.Channel, number int64) (*store.PostedMessage, error) {
+func (r reused) PostedMessage(ctx context.Context, ch store.Channel, number int64) (*store.PostedMessage, error) {
 	record, err := r.Outbox.PostedMessage(ctx, ch, number)
 	if record != nil {
 		record.At += time.Hour.Microseconds()
