@@ -30,9 +30,6 @@ type Remaining struct {
 	Free   int64 // how many more would fit now, holds for fairness not taken into account
 }
 
-// superseded is the outcome of a request that took the place and the slot of another.
-const Superseded = Full + 1
-
 // remaining lists the windows of a request's levels, given the units used of each level.
 func (r *Request) Remaining(used func(level int) []int64) []Remaining {
 	all := make([]Remaining, 0, len(r.Levels))

@@ -19,7 +19,35 @@ type Ledger struct {
 	Expired    int64 `json:"expired"`
 	Superseded int64 `json:"superseded"`
 	Pending    int64 `json:"pending"`
-	Forced     int64 `json:"forced"` // of those admitted: posted past the limits by hand
+	Forced     int64 `json:"forced"` // of those admitted: posted past the limits by an operator
+}
+
+// total is one count of a ledger, under the name that the stores keep it by.
+type total struct {
+	name  string
+	value *int64
+}
+
+// intake returns what received events end as: received is their sum.
+func (l *Ledger) intake() []total {
+	return []total{
+		{"admitted", &l.Admitted},
+		{"dropped", &l.Dropped},
+		{"duplicate", &l.Duplicate},
+		{"muted", &l.Muted},
+		{"merged", &l.Merged},
+		{"delayed", &l.Delayed},
+	}
+}
+
+// delivery returns what admitted events end as: admitted is the sum of these and Pending.
+func (l *Ledger) delivery() []total {
+	return []total{
+		{"delivered", &l.Delivered},
+		{"failed", &l.Failed},
+		{"expired", &l.Expired},
+		{"superseded", &l.Superseded},
+	}
 }
 
 // Imbalance is by how much the two identities are off, added up; 0 in a healthy ledger:
@@ -27,27 +55,23 @@ type Ledger struct {
 //	received = admitted + dropped + duplicate + muted + merged + delayed
 //	admitted = delivered + failed + expired + superseded + pending
 func (l Ledger) Imbalance() int64 {
-	intake := l.Received - (l.Admitted + l.Dropped + l.Duplicate + l.Muted + l.Merged + l.Delayed)
-	delivery := l.Admitted - (l.Delivered + l.Failed + l.Expired + l.Superseded + l.Pending)
+	intake, delivery := l.Received, l.Admitted-l.Pending
+	for _, t := range l.intake() {
+		intake -= *t.value
+	}
+	for _, t := range l.delivery() {
+		delivery -= *t.value
+	}
 	return max(intake, -intake) + max(delivery, -delivery)
 }
 
+// LedgerOf reads a ledger from the counts that a store keeps, and the number of messages in the outbox.
 func LedgerOf(counts map[string]int64, pending int64) Ledger {
-	return Ledger{
-		Received:   counts["received"],
-		Admitted:   counts["admitted"],
-		Dropped:    counts["dropped"],
-		Duplicate:  counts["duplicate"],
-		Muted:      counts["muted"],
-		Merged:     counts["merged"],
-		Delayed:    counts["delayed"],
-		Delivered:  counts["delivered"],
-		Failed:     counts["failed"],
-		Expired:    counts["expired"],
-		Superseded: counts["superseded"],
-		Pending:    pending,
-		Forced:     counts["forced"],
+	l := Ledger{Received: counts["received"], Forced: counts["forced"], Pending: pending}
+	for _, t := range append(l.intake(), l.delivery()...) {
+		*t.value = counts[t.name]
 	}
+	return l
 }
 
 // Report is the state of a channel, read in one instant.
@@ -55,8 +79,9 @@ type Report struct {
 	Ledger      Ledger
 	Oldest      time.Duration // age of the oldest message in the outbox; 0 when there is none
 	PausedFor   time.Duration // 0 when the channel is not paused
-	PauseReason string        // [Settling], or why its sender paused it
+	PauseReason string        // [ReasonAwaitingLookup], or why its sender or an operator paused it
 }
 
-// Settling is why a channel waits whose next message may have been posted: it is too early to look.
+// ReasonAwaitingLookup is the reason of a pause in which the next message may have been posted already, and it is too
+// early to look it up.
 const ReasonAwaitingLookup = "settling"

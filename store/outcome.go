@@ -1,51 +1,76 @@
 package store
 
-// Outcome says what became of a request.
+// Outcome is what was decided about an event at intake. The values are the codes of the scripts' replies.
 type Outcome int
 
-// The outcomes, by their codes in lua/admit.lua.
+// The outcomes. [Outcome.CountedAs] maps them to the six that ledgers, receipts and metrics count.
 const (
-	Admitted  Outcome = iota + 1
-	Dropped           // a level is full; RetryAfter says until when
-	Duplicate         // the id was admitted before; nothing was spent
-	Never             // N is more than can ever fit
-
-	// The outcomes that only a [Handling] makes.
-
-	Merged     // folded into a message that exists, or into one with its companions; nothing was spent
-	Delayed    // it waits for a slot
-	Suppressed // dropped: it resolves what was never told
-	Full       // dropped: nothing more may wait, or it waited too long
+	Admitted    Outcome = iota + 1 // its units are spent, and its message is queued
+	Dropped                        // a level is full; RetryAfter is how long
+	Duplicate                      // its id was admitted before; nothing was spent
+	Never                          // it asks for more units than a level can hold
+	Merged                         // attached to a message that exists, or to one with its companions; nothing was spent
+	Delayed                        // it waits for a slot
+	Suppressed                     // it resolves a firing that was never posted
+	Full                           // no more may wait for a slot, or it waited too long
+	Superseding                    // it replaced its firing in the outbox and took over its slot
+	Muted                          // a rule or a silence muted it; a store only counts it
 )
 
-// Drops tells whether a request with this outcome is lost.
-func (o Outcome) Drops() bool { return o == Dropped || o == Never || o == Suppressed || o == Full }
-
-// String is the outcome's name in logs.
-func (o Outcome) String() string {
-	switch o {
-	case Admitted:
-		return "admitted"
-	case Dropped:
-		return "dropped"
-	case Duplicate:
-		return "duplicate"
-	case Never:
-		return "never"
-	case Merged:
-		return "merged"
-	case Delayed:
-		return "delayed"
-	case Suppressed:
-		return "suppressed"
-	case Full:
-		return "full"
-	default:
-		return "unknown"
-	}
+// outcomes is the one table of what each outcome is called, counted as, and why it is a drop.
+var outcomes = [...]struct {
+	name    string
+	counted Outcome
+	reason  string // of a drop without a level
+}{
+	Admitted:    {"admitted", Admitted, ""},
+	Dropped:     {"dropped", Dropped, ""},
+	Duplicate:   {"duplicate", Duplicate, ""},
+	Never:       {"never", Dropped, "never"},
+	Merged:      {"merged", Merged, ""},
+	Delayed:     {"delayed", Delayed, ""},
+	Suppressed:  {"suppressed", Dropped, "suppressed"},
+	Full:        {"full", Dropped, "full"},
+	Superseding: {"superseding", Admitted, ""},
+	Muted:       {"muted", Muted, ""},
 }
 
-// DecidedBy says who decided.
+// CountedOutcomes lists the outcomes that are counted, in the order in which people read them.
+func CountedOutcomes() []Outcome {
+	return []Outcome{Admitted, Dropped, Duplicate, Muted, Merged, Delayed}
+}
+
+// Valid reports whether o is a known outcome.
+func (o Outcome) Valid() bool { return o >= Admitted && int(o) < len(outcomes) }
+
+// CountedAs returns the outcome under which o is counted.
+func (o Outcome) CountedAs() Outcome {
+	if !o.Valid() {
+		return o
+	}
+	return outcomes[o].counted
+}
+
+// Reason returns why o is a drop where no level refused ("never", "suppressed", "full"), else "".
+func (o Outcome) Reason() string {
+	if !o.Valid() {
+		return ""
+	}
+	return outcomes[o].reason
+}
+
+// Drops reports whether an event with this outcome is dropped.
+func (o Outcome) Drops() bool { return o.CountedAs() == Dropped }
+
+// String returns the outcome's name.
+func (o Outcome) String() string {
+	if !o.Valid() {
+		return "unknown"
+	}
+	return outcomes[o].name
+}
+
+// DecidedBy is who made a decision.
 type DecidedBy string
 
 // Who decides.
@@ -53,5 +78,5 @@ const (
 	ByRedis       DecidedBy = "redis"
 	ByMemory      DecidedBy = "memory"
 	ByClosedCache DecidedBy = "closed_cache" // this replica knew that a level is closed
-	ByFallback    DecidedBy = "fallback"     // this replica alone, while Redis is away
+	ByFallback    DecidedBy = "fallback"     // this replica alone, while Redis is unavailable
 )

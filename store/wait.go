@@ -78,12 +78,11 @@ func Wait(ctx context.Context, l Decider, scope Channel, request Request) error 
 			return fmt.Errorf("wait: %w", err)
 		}
 		d := decisions[0]
-		switch d.Outcome {
-		case Admitted, Duplicate, Merged, Delayed, Superseded:
+		if !d.Outcome.Drops() {
 			return nil
-		case Never, Suppressed, Full:
+		}
+		if d.Outcome.Reason() != "" { // no level that opens by itself
 			return d.limited()
-		case Dropped:
 		}
 		if err := Sleep(ctx, jittered(d.RetryAfter)); err != nil {
 			return fmt.Errorf("wait: %w: %w", err, d.limited())

@@ -166,9 +166,7 @@ func (t *telling) countTold(r *store.Request, o store.Outcome) {
 	} else {
 		ledger.Add("received", 1)
 	}
-	if o.Drops() {
-		o = store.Dropped
-	}
+	o = o.CountedAs()
 	ledger.Add(o.String(), 1)
 	if o == store.Admitted || o == store.Dropped {
 		countInSeries(t.tx, t.scope, r.Category, o, 1)

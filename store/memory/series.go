@@ -34,9 +34,7 @@ func (m *Store) Categories(_ context.Context, scope store.Channel) ([]store.Cate
 func (b *batch) count(r *store.Request, outcome store.Outcome) {
 	ledger := Value[Counts](b.tx, b.scope.Keys().Ledger())
 	ledger.Add("received", 1)
-	if outcome == store.Never {
-		outcome = store.Dropped
-	}
+	outcome = outcome.CountedAs()
 	ledger.Add(outcome.String(), 1)
 	if outcome != store.Duplicate {
 		countInSeries(b.tx, b.scope, r.Category, outcome, 1)

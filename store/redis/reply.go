@@ -64,12 +64,12 @@ func readDecisions(a *store.Answer, p *store.Plan, requests []store.Request, eve
 		r, d := &requests[i], &a.Decisions[i]
 		event := events[eventFields*i:]
 		outcome, refused, shadow, retry, window := store.Outcome(event[0]), event[1], event[2], event[3], int(event[4])
-		superseding := outcome == store.Superseded
-		if superseding {
-			outcome = store.Admitted
-		}
-		if outcome < store.Admitted || outcome > store.Full {
+		if !outcome.Valid() || outcome == store.Muted {
 			return fmt.Errorf("reply holds the unknown outcome %d", outcome)
+		}
+		spent := outcome == store.Admitted && p.Mode != store.ModePeek && p.Mode != store.ModeForce
+		if outcome == store.Superseding {
+			outcome = store.Admitted
 		}
 		*d = store.Decision{Outcome: outcome, RetryAfter: store.Micros(retry), DecidedBy: store.ByRedis, Durable: true}
 		d.RefusedBy(r, refused, shadow, window)
@@ -78,7 +78,7 @@ func readDecisions(a *store.Answer, p *store.Plan, requests []store.Request, eve
 		}
 		way := p.Routes[p.RouteOf[i]-1]
 		d.Remaining = r.Remaining(func(level int) []int64 { return used[way.Levels[level]-1] })
-		if outcome == store.Admitted && !superseding && p.Mode != store.ModePeek && p.Mode != store.ModeForce {
+		if spent {
 			for level, place := range way.Levels {
 				if shadow&(1<<level) == 0 {
 					for w := range used[place-1] {

@@ -1,0 +1,37 @@
+package store_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/store"
+)
+
+// Every outcome is counted as one of those that people see, and each of these has its total in the ledger.
+func TestEveryOutcomeHasItsTotalInTheLedger(t *testing.T) {
+	t.Parallel()
+	for o := store.Admitted; o.Valid(); o++ {
+		t.Run(o.String(), func(t *testing.T) {
+			t.Parallel()
+			counted := o.CountedAs()
+			require.Contains(t, store.CountedOutcomes(), counted)
+			require.Equal(t, counted, counted.CountedAs())
+			if o.Reason() != "" {
+				require.True(t, o.Drops(), "only drops have a reason")
+			}
+			ledger := store.LedgerOf(map[string]int64{"received": 1, counted.String(): 1}, 0)
+			encoded, err := json.Marshal(ledger)
+			require.NoError(t, err)
+			var totals map[string]int64
+			require.NoError(t, json.Unmarshal(encoded, &totals))
+			require.Equal(t, int64(1), totals[counted.String()])
+			want := int64(0)
+			if counted == store.Admitted { // and nothing says how it ended
+				want = 1
+			}
+			require.Equal(t, want, ledger.Imbalance())
+		})
+	}
+}
