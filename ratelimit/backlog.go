@@ -1,40 +1,74 @@
 package ratelimit
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
 
-// Backlog are the numbers of the entries that a level admitted and that wait, oldest first.
+// Backlog admits while fewer than L entries wait in the outbox.
+const Backlog StrategyKind = "backlog"
+
+// Queue is the type of the key that holds a backlog.
+type Queue string
+
+// The types.
+const (
+	Stream Queue = "stream"
+	List   Queue = "list"
+)
+
+var backlog = method{
+	tag: func(s Strategy) string {
+		if s.Queue == List {
+			return "backlog-list"
+		}
+		return "backlog-stream"
+	},
+	check: func(s Strategy) error {
+		if s.Queue != "" && s.Queue != Stream && s.Queue != List {
+			return fmt.Errorf("queue %q is unknown", s.Queue)
+		}
+		return nil
+	},
+	state: func(kept any) State {
+		if b, ok := kept.(*BacklogQueue); ok {
+			return &backlogState{b}
+		}
+		return &backlogState{&BacklogQueue{}}
+	},
+}
+
+// BacklogQueue holds the numbers of the entries that a level admitted and that wait, oldest first.
 type BacklogQueue struct{ Numbers []int64 }
 
-// Leave takes an entry that was settled out. It works on nil.
+// Leave removes an entry that left the outbox. It works on nil.
 func (b *BacklogQueue) Leave(number int64) {
 	if b != nil {
 		b.Numbers = slices.DeleteFunc(b.Numbers, func(n int64) bool { return n == number })
 	}
 }
 
-// backlog counts the entries of the outbox that the level admitted and that still wait.
-type BacklogState struct{ *BacklogQueue }
+// backlogState counts the entries of the outbox that the level admitted and that still wait.
+type backlogState struct{ *BacklogQueue }
 
-func (*BacklogState) Load(int64, *Level) int64 { return 0 }
+func (*backlogState) Load(int64, *Level) int64 { return 0 }
 
-func (b *BacklogState) Used(int64, *Level, int) int64 { return int64(len(b.Numbers)) }
+func (b *backlogState) Used(int64, *Level, int) int64 { return int64(len(b.Numbers)) }
 
-// backlogAgain is when to look at a full backlog again: nobody knows when it shrinks.
+// backlogAgain is when to look at a full backlog again, in microseconds: it is unknown when it shrinks.
 const backlogAgain = 100_000
 
-func (*BacklogState) FitsAt(now int64, _ *Level, _ int, _, _ int64) int64 { return now + backlogAgain }
+func (*backlogState) FitsAt(now int64, _ *Level, _ int, _, _ int64) int64 { return now + backlogAgain }
 
-func (b *BacklogState) Take(_ int64, _ *Level, t Spend) {
-	for range t.Units {
-		b.Numbers = append(b.Numbers, t.Number)
+func (b *backlogState) Add(_ int64, _ *Level, c Charge) {
+	for range c.Units {
+		b.Numbers = append(b.Numbers, c.Number)
 	}
 }
 
-func (*BacklogState) Refund(_ int64, _ *Level, at int64, _ Spend) bool { return at != 0 }
+func (*backlogState) Refund(_ int64, _ *Level, at int64, _ Charge) bool { return at != 0 }
 
-func (b *BacklogState) Value() any { return b.BacklogQueue }
+func (b *backlogState) Value() any { return b.BacklogQueue }
 
-func (*BacklogState) Longest() time.Duration { return 0 }
+func (*backlogState) Longest() time.Duration { return 0 }

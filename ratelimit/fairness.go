@@ -8,16 +8,16 @@ import (
 const (
 	// MaxReserves is how many categories may have a reserve.
 	MaxReserves = 32
-	// maxKnown is how many categories a channel learns.
+	// MaxKnown is how many categories a channel learns.
 	MaxKnown = 1000
 )
 
-// Fairness holds slots of a channel back, so that busy categories cannot use up what quiet ones need. It is
-// about the first window of the channel's level, and needs sliding logs at the levels "channel" and "category".
+// Fairness reserves slots of a channel, so that busy categories cannot use up what quiet ones need. It applies to the
+// first window of the channel's level, and needs sliding logs at the levels "channel" and "category".
 //
-// What is held back is the larger of what first notices, reserves and [Request.Headroom] ask for. Fixed slots,
-// reserves and headroom can leave slots idle: an admission cannot be taken back, so what is guaranteed on
-// demand cannot also be lent.
+// The number of reserved slots is the largest of what first notices, reserves and a request's headroom ask for. Fixed
+// slots, reserves and headroom can leave slots unused: an admission cannot be taken back, so a slot that is guaranteed on
+// demand cannot be lent meanwhile.
 type Fairness struct {
 	FirstNotice FirstNotice
 	Reserves    []Reserve
@@ -42,17 +42,18 @@ type Reserve struct {
 	Level    Level // the category's level
 }
 
-// Headroom is how many of limit's units a request leaves free that may use a share of them, from 0 to 1.
+// Headroom is how many units of a limit a request must leave free that may use only a share of it, from 0 to 1.
 func Headroom(limit int64, share float64) int64 {
 	usable := int64(float64(limit) * share)
 	return limit - min(limit, max(0, usable))
 }
 
+// Enabled reports whether anything is reserved. It works on nil.
 func (f *Fairness) Enabled() bool {
 	return f != nil && (f.FirstNotice.Auto || f.FirstNotice.Slots > 0 || len(f.Reserves) > 0)
 }
 
-// same tells whether requests with these two may share a call.
+// Equal reports whether requests with these two may share a call. It works on nil.
 func (f *Fairness) Equal(other *Fairness) bool {
 	if f == other || !f.Enabled() && !other.Enabled() {
 		return true

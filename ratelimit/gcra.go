@@ -1,9 +1,46 @@
 package ratelimit
 
-// gcra is a token bucket; with a burst of 1 it is the gate.
-type TokenBucketState struct{ *WindowCounts }
+import "fmt"
 
-func (*TokenBucketState) name(length Window) windowName {
+// The two strategies of the token bucket.
+const (
+	GCRA StrategyKind = "gcra" // L + burst - 1
+	Gate StrategyKind = "gate" // one unit per W/L, no bursts at all
+)
+
+var gcra = method{
+	monotone: true,
+	check: func(s Strategy) error {
+		if s.Burst < 0 {
+			return fmt.Errorf("a burst of %d is too small", s.Burst)
+		}
+		return nil
+	},
+	capacity: func(l *Level, w Window) int64 { return min(1, w.Limit) * burst(l) },
+	option:   burst,
+	state:    tokenBucket,
+}
+
+var gate = method{
+	monotone: true,
+	capacity: func(_ *Level, w Window) int64 { return min(1, w.Limit) },
+	state:    tokenBucket,
+}
+
+func tokenBucket(kept any) State { return &tokenBucketState{countsOf(kept)} }
+
+// burst is how many units a token bucket holds.
+func burst(l *Level) int64 {
+	if l.Strategy.Burst > 0 {
+		return l.Strategy.Burst
+	}
+	return l.Windows[0].Limit
+}
+
+// tokenBucketState is a token bucket; with a burst of 1 it is the gate.
+type tokenBucketState struct{ *windowCounts }
+
+func (*tokenBucketState) name(length Window) windowName {
 	if length.Limit == 0 {
 		return windowName{per: length.Per}
 	}
@@ -11,7 +48,7 @@ func (*TokenBucketState) name(length Window) windowName {
 }
 
 // adopt lets a bucket whose limit changed hold the units that it held before, as many as it can.
-func (s *TokenBucketState) adopt(now int64, level *Level, length Window, w *window) {
+func (s *tokenBucketState) adopt(now int64, level *Level, length Window, w *window) {
 	if length.Limit == 0 {
 		return
 	}
@@ -24,23 +61,23 @@ func (s *TokenBucketState) adopt(now int64, level *Level, length Window, w *wind
 	}
 }
 
-func (*TokenBucketState) roll(_, back, _ int64, _ windowName, w *window) { w.tat -= back }
+func (*tokenBucketState) roll(_, back, _ int64, _ windowName, w *window) { w.tat -= back }
 
-func (*TokenBucketState) add(now, _ int64, name windowName, w *window, units int64) {
+func (*tokenBucketState) add(now, _ int64, name windowName, w *window, units int64) {
 	if name.drain > 0 {
 		w.tat = max(now, w.tat) + units*name.drain
 	}
 }
 
-func (s *TokenBucketState) Load(now int64, level *Level) int64 {
-	return s.WindowCounts.Load(now, level, s)
+func (s *tokenBucketState) Load(now int64, level *Level) int64 {
+	return s.windowCounts.Load(now, level, s)
 }
 
-func (s *TokenBucketState) Take(now int64, level *Level, t Spend) {
-	s.WindowCounts.Take(now, level, t.Units, s)
+func (s *tokenBucketState) Add(now int64, level *Level, c Charge) {
+	s.windowCounts.Add(now, level, c.Units, s)
 }
 
-func (s *TokenBucketState) Used(now int64, level *Level, w int) int64 {
+func (s *tokenBucketState) Used(now int64, level *Level, w int) int64 {
 	name := s.name(level.Windows[w])
 	if tat := s.windows[name].tat; tat > now && name.drain > 0 {
 		return (tat - now + name.drain - 1) / name.drain
@@ -48,19 +85,19 @@ func (s *TokenBucketState) Used(now int64, level *Level, w int) int64 {
 	return 0
 }
 
-func (s *TokenBucketState) FitsAt(_ int64, level *Level, w int, units, _ int64) int64 {
+func (s *tokenBucketState) FitsAt(_ int64, level *Level, w int, units, _ int64) int64 {
 	length := level.Windows[w]
 	name := s.name(length)
 	return s.windows[name].tat + (units-level.Capacity(length))*name.drain
 }
 
-// refund gives back only what cannot have drained yet.
-func (s *TokenBucketState) Refund(now int64, _ *Level, at int64, t Spend) bool {
+// Refund gives back only what cannot have drained yet.
+func (s *tokenBucketState) Refund(now int64, _ *Level, at int64, c Charge) bool {
 	if !s.knows(at) {
 		return false
 	}
 	for name, w := range s.windows {
-		if full := t.Units * name.drain; w.tat > now && now-at < full {
+		if full := c.Units * name.drain; w.tat > now && now-at < full {
 			w.tat = max(now, w.tat-full)
 		}
 	}

@@ -1,40 +1,69 @@
 package ratelimit
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 )
 
-// buckets are the units of a level by the end of their bucket. An end never changes, so that a bucket whose
-// width was configured anew still counts long enough.
-type BucketsState struct {
-	units   map[int64]int64
-	since   int64 // when its first unit was taken
-	last    int64 // when its last one was
-	keepers map[keeper]int64
+// SlidingBuckets counts units by bucket: never more than L in any window, and slots become free up to a bucket later.
+const SlidingBuckets StrategyKind = "sliding-buckets"
+
+var slidingBuckets = method{
+	monotone: true,
+	check: func(s Strategy) error {
+		if s.Bucket < 0 {
+			return fmt.Errorf("a bucket of %s is too short", s.Bucket)
+		}
+		return nil
+	},
+	option: bucketWidth,
+	state: func(kept any) State {
+		if b, ok := kept.(*bucketsState); ok {
+			return b.clone()
+		}
+		return &bucketsState{}
+	},
 }
 
-func (b *BucketsState) Clone() *BucketsState {
-	return &BucketsState{maps.Clone(b.units), b.since, b.last, maps.Clone(b.keepers)}
+// bucketWidth is the width of a level's buckets in microseconds.
+func bucketWidth(l *Level) int64 {
+	if l.Strategy.Bucket > 0 {
+		return max(1, l.Strategy.Bucket.Microseconds())
+	}
+	return max(1, Longest(l.Windows).Microseconds()/60)
 }
 
-func (b *BucketsState) end(now int64, level *Level) int64 {
-	return (now/level.width() + 1) * level.width()
+// bucketsState holds the units of a level by the end of their bucket, in microseconds. An end never changes, so that a
+// bucket still counts for long enough after its width was configured differently.
+type bucketsState struct {
+	units map[int64]int64
+	since int64 // when its first unit was taken
+	last  int64 // when its last one was
+	users map[user]int64
 }
 
-// load keeps what only a longer window of another configuration counts in buckets of its width.
-func (b *BucketsState) Load(now int64, level *Level) (back int64) {
+func (b *bucketsState) clone() *bucketsState {
+	return &bucketsState{maps.Clone(b.units), b.since, b.last, maps.Clone(b.users)}
+}
+
+func (b *bucketsState) end(now int64, level *Level) int64 {
+	return (now/bucketWidth(level) + 1) * bucketWidth(level)
+}
+
+// Load keeps what only a longer window of another configuration counts in buckets of its width.
+func (b *bucketsState) Load(now int64, level *Level) (back int64) {
 	if back = b.last - now; back > MaxStep {
 		b.last, b.since = now, min(b.since, now)
 	} else {
 		back = 0
 	}
 	keep := Longest(level.Windows)
-	if b.keepers == nil {
-		b.keepers = map[keeper]int64{}
+	if b.users == nil {
+		b.users = map[user]int64{}
 	}
-	wide := keepOf(maps.Clone(b.keepers), now, keeper{keep, level.width()})
+	wide := noteUser(maps.Clone(b.users), now, user{keep, bucketWidth(level)})
 	over := now - keep.Microseconds()
 	for _, before := range b.ends() {
 		end := before
@@ -52,7 +81,7 @@ func (b *BucketsState) Load(now int64, level *Level) (back int64) {
 	return back
 }
 
-func (b *BucketsState) Used(now int64, level *Level, w int) int64 {
+func (b *bucketsState) Used(now int64, level *Level, w int) int64 {
 	var used int64
 	for end, n := range b.units {
 		if end > now-level.Windows[w].Per.Microseconds() {
@@ -62,7 +91,7 @@ func (b *BucketsState) Used(now int64, level *Level, w int) int64 {
 	return used
 }
 
-func (b *BucketsState) ends() []int64 {
+func (b *bucketsState) ends() []int64 {
 	ends := make([]int64, 0, len(b.units))
 	for end := range b.units {
 		ends = append(ends, end)
@@ -71,7 +100,7 @@ func (b *BucketsState) ends() []int64 {
 	return ends
 }
 
-func (b *BucketsState) FitsAt(now int64, level *Level, w int, units, _ int64) int64 {
+func (b *bucketsState) FitsAt(now int64, level *Level, w int, units, _ int64) int64 {
 	per := level.Windows[w].Per.Microseconds()
 	over := b.Used(now, level, w) + units - level.Windows[w].Limit
 	for _, end := range b.ends() {
@@ -85,14 +114,14 @@ func (b *BucketsState) FitsAt(now int64, level *Level, w int, units, _ int64) in
 	return now + per
 }
 
-func (b *BucketsState) Take(now int64, level *Level, t Spend) {
+func (b *bucketsState) Add(now int64, level *Level, c Charge) {
 	if b.units == nil {
 		b.units = map[int64]int64{}
 	}
 	if b.since == 0 {
 		b.since = now
 	}
-	keep := keepOf(b.keepers, now, keeper{t.Keep, level.width()}).per
+	keep := noteUser(b.users, now, user{c.Keep, bucketWidth(level)}).per
 	end := b.end(now, level)
 	for other := range b.units {
 		if other <= now-keep.Microseconds() {
@@ -100,20 +129,20 @@ func (b *BucketsState) Take(now int64, level *Level, t Spend) {
 		}
 		end = max(end, other)
 	}
-	b.units[end] += t.Units
+	b.units[end] += c.Units
 	b.last = max(b.last, now)
 }
 
-func (b *BucketsState) Refund(_ int64, level *Level, at int64, t Spend) bool {
+func (b *bucketsState) Refund(_ int64, level *Level, at int64, c Charge) bool {
 	if at == 0 || b.since == 0 || at < b.since {
 		return false
 	}
 	if end := b.end(at, level); b.units[end] > 0 {
-		b.units[end] = max(0, b.units[end]-t.Units)
+		b.units[end] = max(0, b.units[end]-c.Units)
 	}
 	return true
 }
 
-func (b *BucketsState) Value() any { return b }
+func (b *bucketsState) Value() any { return b }
 
-func (b *BucketsState) Longest() time.Duration { return longestOf(b.keepers) }
+func (b *bucketsState) Longest() time.Duration { return longestOf(b.users) }

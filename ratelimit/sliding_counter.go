@@ -1,14 +1,21 @@
 package ratelimit
 
-// slidingCounter counts the window that runs, and the one before in proportion to what of it is still inside
+// SlidingCounter keeps two counts, and weighs the older one in proportion: below 2L.
+const SlidingCounter StrategyKind = "sliding-counter"
+
+var slidingCounter = method{
+	state: func(kept any) State { return &slidingCounterState{countsOf(kept)} },
+}
+
+// slidingCounterState counts the current window, and the one before in proportion to what of it is still inside
 // the rolling one.
-type SlidingCounterState struct{ *WindowCounts }
+type slidingCounterState struct{ *windowCounts }
 
-func (*SlidingCounterState) name(length Window) windowName { return windowName{per: length.Per} }
+func (*slidingCounterState) name(length Window) windowName { return windowName{per: length.Per} }
 
-func (*SlidingCounterState) adopt(int64, *Level, Window, *window) {}
+func (*slidingCounterState) adopt(int64, *Level, Window, *window) {}
 
-func (*SlidingCounterState) roll(now, back, _ int64, name windowName, w *window) {
+func (*slidingCounterState) roll(now, back, _ int64, name windowName, w *window) {
 	per := name.per.Microseconds()
 	start := now / per * per
 	if back > 0 {
@@ -23,25 +30,25 @@ func (*SlidingCounterState) roll(now, back, _ int64, name windowName, w *window)
 	}
 }
 
-func (*SlidingCounterState) add(_, _ int64, _ windowName, w *window, units int64) { w.n += units }
+func (*slidingCounterState) add(_, _ int64, _ windowName, w *window, units int64) { w.n += units }
 
-func (s *SlidingCounterState) Load(now int64, level *Level) int64 {
-	return s.WindowCounts.Load(now, level, s)
+func (s *slidingCounterState) Load(now int64, level *Level) int64 {
+	return s.windowCounts.Load(now, level, s)
 }
 
-func (s *SlidingCounterState) Take(now int64, level *Level, t Spend) {
-	s.WindowCounts.Take(now, level, t.Units, s)
+func (s *slidingCounterState) Add(now int64, level *Level, c Charge) {
+	s.windowCounts.Add(now, level, c.Units, s)
 }
 
-// used rounds the share of the window before up.
-func (s *SlidingCounterState) Used(now int64, level *Level, w int) int64 {
+// Used rounds the share of the window before up.
+func (s *slidingCounterState) Used(now int64, level *Level, w int) int64 {
 	name := s.name(level.Windows[w])
 	window, per := s.windows[name], name.per.Microseconds()
 	rest := per - max(0, now-window.at)
 	return ceilDiv(window.p, rest, per) + window.n
 }
 
-func (s *SlidingCounterState) FitsAt(_ int64, level *Level, w int, units, _ int64) int64 {
+func (s *slidingCounterState) FitsAt(_ int64, level *Level, w int, units, _ int64) int64 {
 	name, limit := s.name(level.Windows[w]), level.Windows[w].Limit
 	window, per := s.windows[name], name.per.Microseconds()
 	if room := limit - units - window.n; room >= 0 {
@@ -50,7 +57,7 @@ func (s *SlidingCounterState) FitsAt(_ int64, level *Level, w int, units, _ int6
 	return window.at + 2*per - floorDiv(limit-units, per, window.n)
 }
 
-func (s *SlidingCounterState) Refund(_ int64, _ *Level, at int64, t Spend) bool {
+func (s *slidingCounterState) Refund(_ int64, _ *Level, at int64, c Charge) bool {
 	if !s.knows(at) {
 		return false
 	}
@@ -58,9 +65,9 @@ func (s *SlidingCounterState) Refund(_ int64, _ *Level, at int64, t Spend) bool 
 		per := name.per.Microseconds()
 		switch {
 		case at >= w.at && at < w.at+per:
-			w.n = max(0, w.n-t.Units)
+			w.n = max(0, w.n-c.Units)
 		case at >= w.at-per && at < w.at:
-			w.p = max(0, w.p-t.Units)
+			w.p = max(0, w.p-c.Units)
 		}
 	}
 	return true

@@ -6,10 +6,23 @@ import (
 	"time"
 )
 
-// admissions are what one level of the sliding log admitted, oldest first, one a unit.
+// SlidingLog remembers every unit: never more than L in any window of length W.
+const SlidingLog StrategyKind = "sliding-log"
+
+var slidingLog = method{
+	monotone: true,
+	state: func(kept any) State {
+		if log, ok := kept.(*LogState); ok {
+			return log // only Add and Refund change it, and their result is kept
+		}
+		return &LogState{}
+	},
+}
+
+// LogState is what a level of the sliding log admitted.
 type LogState struct {
-	entries []admission
-	keepers map[keeper]int64
+	entries []admission // one for each unit, oldest first
+	users   map[user]int64
 }
 
 type admission struct {
@@ -17,70 +30,76 @@ type admission struct {
 	id string
 }
 
-// load has nothing to do: what lies ahead goes on counting, and is moved when it makes the level refuse.
+// Load has nothing to do: what lies ahead counts, and is moved once it makes the level refuse; see [LogState.ClampToNow].
 func (*LogState) Load(int64, *Level) int64 { return 0 }
 
-// edge is the time of the k-th newest entry, from 0; it is 0 when there is none.
-func (a *LogState) Edge(k int64) int64 {
+// Newest is when the k-th newest unit was admitted, from 0; it is 0 where there is none.
+func (a *LogState) Newest(k int64) int64 {
 	if k < 0 || k >= int64(len(a.entries)) {
 		return 0
 	}
 	return a.entries[int64(len(a.entries))-1-k].at
 }
 
-// since counts what came after the given time.
-func (a *LogState) Since(after int64) int64 {
+// CountAfter is how many units were admitted after a time.
+func (a *LogState) CountAfter(after int64) int64 {
 	i := sort.Search(len(a.entries), func(i int) bool { return a.entries[i].at > after })
 	return int64(len(a.entries) - i)
 }
 
+// Used implements [State].
 func (a *LogState) Used(now int64, level *Level, w int) int64 {
-	return a.Since(now - level.Windows[w].Per.Microseconds())
+	return a.CountAfter(now - level.Windows[w].Per.Microseconds())
 }
 
-func (a *LogState) FitsAt(now int64, level *Level, w int, units, held int64) int64 {
+// FitsAt implements [State].
+func (a *LogState) FitsAt(now int64, level *Level, w int, units, reserved int64) int64 {
 	window := level.Windows[w]
-	if rank := window.Limit - units - held; rank >= 0 {
-		return a.Edge(rank) + window.Per.Microseconds()
+	if rank := window.Limit - units - reserved; rank >= 0 {
+		return a.Newest(rank) + window.Per.Microseconds()
 	}
 	return now + window.Per.Microseconds()
 }
 
-// settle moves what lies ahead of now to now.
-func (a *LogState) Settle(now int64) {
+// ClampToNow moves what lies ahead of now to now.
+func (a *LogState) ClampToNow(now int64) {
 	for i := range a.entries {
 		a.entries[i].at = min(a.entries[i].at, now)
 	}
 }
 
-// take forgets what no window counts; of what only another configuration counts, the newest are enough, twice its limit
+// Add forgets what no window counts. Of what only another configuration counts, the newest are enough: twice its limit,
 // so that refunds leave enough.
-func (a *LogState) Take(now int64, _ *Level, t Spend) {
-	if a.keepers == nil {
-		a.keepers = map[keeper]int64{}
+func (a *LogState) Add(now int64, _ *Level, c Charge) {
+	if a.users == nil {
+		a.users = map[user]int64{}
 	}
-	most := int64(0)
-	keepOf(a.keepers, now, keeper{t.Keep, t.Most})
-	keep := t.Keep
-	for k := range a.keepers {
-		if k != (keeper{t.Keep, t.Most}) {
-			keep, most = max(keep, k.per), max(most, 2*k.other)
+	own, keep := user{c.Keep, c.Limit}, c.Keep
+	noteUser(a.users, now, own)
+	var enough int64
+	for u := range a.users {
+		if u != own {
+			keep = max(keep, u.per)
+			enough = max(enough, 2*u.other)
 		}
 	}
-	counted := min(a.Since(now-keep.Microseconds()), max(most, a.Since(now-t.Keep.Microseconds())))
+	counted := min(a.CountAfter(now-keep.Microseconds()), max(enough, a.CountAfter(now-c.Keep.Microseconds())))
 	a.entries = a.entries[int64(len(a.entries))-counted:]
-	i := int64(len(a.entries)) - a.Since(now)
-	for range t.Units {
-		a.entries = slices.Insert(a.entries, int(i), admission{now, t.ID})
+	i := int64(len(a.entries)) - a.CountAfter(now)
+	for range c.Units {
+		a.entries = slices.Insert(a.entries, int(i), admission{now, c.ID})
 	}
 }
 
-func (a *LogState) Refund(_ int64, _ *Level, _ int64, t Spend) bool {
+// Refund implements [State].
+func (a *LogState) Refund(_ int64, _ *Level, _ int64, c Charge) bool {
 	before := len(a.entries)
-	a.entries = slices.DeleteFunc(a.entries, func(e admission) bool { return e.id == t.ID })
+	a.entries = slices.DeleteFunc(a.entries, func(e admission) bool { return e.id == c.ID })
 	return len(a.entries) < before
 }
 
+// Value implements [State].
 func (a *LogState) Value() any { return a }
 
-func (a *LogState) Longest() time.Duration { return longestOf(a.keepers) }
+// Longest implements [State].
+func (a *LogState) Longest() time.Duration { return longestOf(a.users) }

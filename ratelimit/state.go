@@ -1,60 +1,67 @@
 package ratelimit
 
-import (
-	"time"
-)
+import "time"
 
-// maxStep is how far a state may lie ahead of now, in microseconds, before it is moved: the clock went back.
+// MaxStep is how far a state may lie ahead of now, in microseconds, before it is moved: the clock went back.
 const MaxStep = 5_000_000
 
-// taken is what a request takes of a level, or gives back.
-type Spend struct {
-	ID     string
-	Units  int64
-	Number int64         // of the outbox entry
-	Keep   time.Duration // the longest window that counts it
-	Most   int64         // the largest limit
-}
-
-// state is what a level remembers. Times are in microseconds.
+// State is what a level has counted. Times are microseconds of the store's clock.
 type State interface {
-	// load moves what lies too far ahead of now, and ends what is over; it returns how far ahead it was.
+	// Load moves what lies more than [MaxStep] ahead of now, and ends windows that are over. It returns how far ahead
+	// the state was, 0 where nothing was moved.
 	Load(now int64, level *Level) (ahead int64)
-	// used is how many units of a window are used.
+	// Used is how many units of the level's w-th window are used.
 	Used(now int64, level *Level, w int) int64
-	// fitsAt is when units that are too many for a window would fit, if nobody else commits.
-	FitsAt(now int64, level *Level, w int, units, held int64) int64
-	Take(now int64, level *Level, t Spend)
-	// refund gives back what was taken at a time, 0 = not known, and tells whether there was anything.
-	Refund(now int64, level *Level, at int64, t Spend) bool
-	// longest is the longest window that uses it; 0 = it does not keep it.
+	// FitsAt is when units that exceed the w-th window now would fit, if nothing else is admitted. Reserved units of it
+	// must stay free.
+	FitsAt(now int64, level *Level, w int, units, reserved int64) int64
+	// Add spends units.
+	Add(now int64, level *Level, c Charge)
+	// Refund gives back what was spent at a time, 0 = not known. It reports whether there was anything to give back.
+	Refund(now int64, level *Level, at int64, c Charge) bool
+	// Longest is the longest window that uses the state; 0 = it does not keep track of that.
 	Longest() time.Duration
-	// value is what the store keeps.
+	// Value is what is to be kept; see [Level.State].
 	Value() any
 }
 
-// keeper is a longest window that used a level, with the largest limit of a log or the width of buckets.
-type keeper struct {
+// Charge is what a request spends at a level.
+type Charge struct {
+	ID     string // of the request
+	Units  int64
+	Number int64         // of its entry in the outbox
+	Keep   time.Duration // the longest window that counts it
+	Limit  int64         // the largest limit that counts it
+}
+
+// remember is how long a level keeps what a longer window of another configuration needs, after its last use.
+const remember = 24 * time.Hour
+
+// user is a configuration that uses a level: its longest window, with the largest limit of a log or the width of
+// buckets.
+type user struct {
 	per   time.Duration
 	other int64
 }
 
-// keepOf notes that a configuration uses a level, and returns the longest of those that did within 24 h.
-func keepOf(keepers map[keeper]int64, now int64, own keeper) keeper {
-	keepers[own] = now
-	for k, used := range keepers {
+// noteUser notes that a configuration uses a level now, and returns the one with the longest window of those that did
+// within [remember].
+func noteUser(users map[user]int64, now int64, own user) user {
+	users[own] = now
+	for u, used := range users {
 		if used <= now-remember.Microseconds() {
-			delete(keepers, k)
-		} else if k.per > own.per {
-			own = k
+			delete(users, u)
+		} else if u.per > own.per {
+			own = u
 		}
 	}
 	return own
 }
 
-func longestOf(keepers map[keeper]int64) (longest time.Duration) {
-	for k := range keepers {
-		longest = max(longest, k.per)
+func longestOf(users map[user]int64) time.Duration {
+	var longest time.Duration
+	for u := range users {
+		longest = max(longest, u.per)
 	}
 	return longest
 }

@@ -2,43 +2,43 @@ package ratelimit
 
 import (
 	"fmt"
-	"hash/fnv"
 	"time"
 )
 
-// StrategyKind names a way to count. docs/strategies.md says what each lets through, and what it keeps.
+// StrategyKind names a way to count. docs/strategies.md compares what each admits, and what it keeps.
 type StrategyKind string
 
-// The strategies. L is a window's limit, W its length.
-const (
-	SlidingLog     StrategyKind = "sliding-log"     // every unit is remembered: never more than L in any W
-	SlidingBuckets StrategyKind = "sliding-buckets" // units are counted by bucket: never more than L, late by a bucket at most
-	FixedWindow    StrategyKind = "fixed-window"    // one count a window: up to 2L around its end
-	SlidingCounter StrategyKind = "sliding-counter" // two counts, the older in proportion: below 2L
-	GCRA           StrategyKind = "gcra"            // token bucket: L + burst - 1
-	Gate           StrategyKind = "gate"            // one per W/L, no bursts at all
-	Backlog        StrategyKind = "backlog"         // admits while fewer than L entries wait in the outbox
-)
+// method is how one strategy counts; each has a file of its own.
+type method struct {
+	// monotone: a refusal holds until the time that it names, whatever is admitted meanwhile.
+	monotone bool
+	// tag names the strategy in keys. nil = its kind.
+	tag func(Strategy) string
+	// check finds options that make no sense. nil = it has none.
+	check func(Strategy) error
+	// capacity is how many units a window holds when it is full. nil = its limit.
+	capacity func(*Level, Window) int64
+	// option is its number in a plan for the scripts. nil = 0.
+	option func(*Level) int64
+	// state returns a copy of what is kept of a level; nil = nothing yet.
+	state func(kept any) State
+}
 
-// Anchor says where fixed windows begin.
-type Anchor string
+// methods are all strategies.
+var methods = map[StrategyKind]*method{
+	SlidingLog:     &slidingLog,
+	SlidingBuckets: &slidingBuckets,
+	FixedWindow:    &fixedWindow,
+	SlidingCounter: &slidingCounter,
+	GCRA:           &gcra,
+	Gate:           &gate,
+	Backlog:        &backlog,
+}
 
-// The anchors.
-const (
-	First   Anchor = "first"   // with the first unit after the last window ended
-	Aligned Anchor = "aligned" // on a grid that a hash of the key shifts, so that not all roll over at once
-)
-
-// Queue says what holds a backlog.
-type Queue string
-
-// The queues.
-const (
-	Stream Queue = "stream"
-	List   Queue = "list"
-)
-
-// Strategy is a way to count, with its options. The zero value is the sliding log.
+// Strategy is a way to count, with its options. The zero value is the sliding log. For example, a token bucket that
+// admits 5 at once:
+//
+//	ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 5}
 type Strategy struct {
 	Kind   StrategyKind  // "" = SlidingLog
 	Bucket time.Duration // SlidingBuckets: width of a bucket; 0 = a sixtieth of the longest window
@@ -47,6 +47,7 @@ type Strategy struct {
 	Queue  Queue         // Backlog: "" = Stream
 }
 
+// EffectiveKind is the kind, or the sliding log where none is set.
 func (s Strategy) EffectiveKind() StrategyKind {
 	if s.Kind == "" {
 		return SlidingLog
@@ -54,106 +55,32 @@ func (s Strategy) EffectiveKind() StrategyKind {
 	return s.Kind
 }
 
-// tag names the strategy in the keys, so that a change of strategy never meets another's data.
+// Tag names the strategy in keys, so that a change of the strategy never reads another's data.
 func (s Strategy) Tag() string {
-	switch s.EffectiveKind() {
-	case Backlog:
-		if s.Queue == List {
-			return "backlog-list"
-		}
-		return "backlog-stream"
-	default:
-		return string(s.EffectiveKind())
+	if tag := s.method().tag; tag != nil {
+		return tag(s)
 	}
+	return string(s.EffectiveKind())
 }
 
-// check finds options that make no sense.
+// Monotone reports whether a refusal holds until the time that it names, whatever is admitted meanwhile.
+func (s Strategy) Monotone() bool { return s.method().monotone }
+
+// method returns how the strategy counts. An unknown kind counts as the sliding log does; check refuses it before.
+func (s Strategy) method() *method {
+	if m := methods[s.EffectiveKind()]; m != nil {
+		return m
+	}
+	return &slidingLog
+}
+
 func (s Strategy) check() error {
-	switch s.EffectiveKind() {
-	case SlidingLog, SlidingCounter, Gate:
-	case SlidingBuckets:
-		if s.Bucket < 0 {
-			return fmt.Errorf("a bucket of %s is too short", s.Bucket)
-		}
-	case FixedWindow:
-		if s.Anchor != "" && s.Anchor != First && s.Anchor != Aligned {
-			return fmt.Errorf("anchor %q is unknown", s.Anchor)
-		}
-	case GCRA:
-		if s.Burst < 0 {
-			return fmt.Errorf("a burst of %d is too small", s.Burst)
-		}
-	case Backlog:
-		if s.Queue != "" && s.Queue != Stream && s.Queue != List {
-			return fmt.Errorf("queue %q is unknown", s.Queue)
-		}
-	default:
+	m := methods[s.EffectiveKind()]
+	if m == nil {
 		return fmt.Errorf("strategy %q is unknown", s.Kind)
 	}
-	return nil
-}
-
-// width is the width of a level's buckets in microseconds.
-func (l Level) width() int64 {
-	if l.Strategy.Bucket > 0 {
-		return max(1, l.Strategy.Bucket.Microseconds())
+	if m.check == nil {
+		return nil
 	}
-	return max(1, Longest(l.Windows).Microseconds()/60)
-}
-
-// phase shifts the grid of a level's windows, in microseconds; -1 = there is no grid.
-func (l Level) GridPhase() int64 {
-	if l.Strategy.Anchor != Aligned {
-		return -1
-	}
-	h := fnv.New64a()
-	h.Write([]byte(l.Key))
-	return int64(h.Sum64() % uint64(Longest(l.Windows).Microseconds()+1)) //nolint:gosec // below a duration
-}
-
-// most is how many units a window of the level holds when it is full.
-func (l Level) Capacity(w Window) int64 {
-	switch l.Strategy.EffectiveKind() {
-	case Gate:
-		return min(1, w.Limit)
-	case GCRA:
-		return min(1, w.Limit) * l.burst()
-	default:
-		return w.Limit
-	}
-}
-
-// burst is how many units a token bucket holds.
-func (l Level) burst() int64 {
-	if l.Strategy.Burst > 0 {
-		return l.Strategy.Burst
-	}
-	return l.Windows[0].Limit
-}
-
-// option is the strategy's number in the plan of lua/admit.lua.
-func (l Level) Option() int64 {
-	switch l.Strategy.EffectiveKind() {
-	case SlidingBuckets:
-		return l.width()
-	case FixedWindow:
-		return l.GridPhase()
-	case GCRA:
-		return l.burst()
-	default:
-		return 0
-	}
-}
-
-// drain is how long one unit of a token bucket takes to drain, in microseconds, rounded up.
-func (w Window) drain() int64 { return (w.Per.Microseconds() + w.Limit - 1) / w.Limit }
-
-// monotone tells whether a refusal holds until the time it names, whatever is admitted meanwhile.
-func (s Strategy) Monotone() bool {
-	switch s.EffectiveKind() {
-	case SlidingLog, SlidingBuckets, FixedWindow, GCRA, Gate:
-		return true
-	default:
-		return false
-	}
+	return m.check(s)
 }

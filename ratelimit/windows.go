@@ -5,20 +5,17 @@ import (
 	"time"
 )
 
-// ceilDiv is a*b/c rounded up, floorDiv rounded down. Both are as exact as lua/admit.lua up to 2^53.
+// ceilDiv is a*b/c rounded up, and floorDiv rounded down. Both are as exact as the scripts up to 2^53.
 func ceilDiv(a, b, c int64) int64 { return (a*b + c - 1) / c }
 
 func floorDiv(a, b, c int64) int64 { return a * b / c }
 
-// remember is how long a level keeps what a longer window needs, after its last use.
-const remember = 24 * time.Hour
-
-// numbers are what a level keeps of each window that uses it, by what names the window. Windows that are not the level's
-// belong to a replica with another configuration: they count what is taken as their own would, until 24 h after that
+// windowCounts is what a level keeps of each window that uses it, by what names the window. Windows that are not the level's
+// belong to a replica with another configuration: they count what is spent as they would by themselves, until 24 h after that
 // replica's last use.
-type WindowCounts struct {
+type windowCounts struct {
 	windows map[windowName]*window
-	since   int64 // when its first unit was taken, so that a refund from before a reset is known
+	since   int64 // when its first unit was spent, so that a refund from before a reset is known
 	last    int64 // when its last one was, so that a step of the clock is known
 }
 
@@ -42,16 +39,16 @@ type window struct {
 // windowKind is how a strategy counts in a window.
 type windowKind interface {
 	name(length Window) windowName
-	// adopt begins a window that the level had not yet.
+	// adopt begins a window that the level did not have yet.
 	adopt(now int64, level *Level, length Window, w *window)
 	// roll ends what is over, where the clock went back by so much since.
 	roll(now, back int64, phase int64, name windowName, w *window)
-	// add takes units.
+	// add spends units.
 	add(now int64, phase int64, name windowName, w *window, units int64)
 }
 
-func (s *WindowCounts) Clone() *WindowCounts {
-	clone := &WindowCounts{make(map[windowName]*window, len(s.windows)), s.since, s.last}
+func (s *windowCounts) clone() *windowCounts {
+	clone := &windowCounts{make(map[windowName]*window, len(s.windows)), s.since, s.last}
 	for name, w := range s.windows {
 		copied := *w
 		clone.windows[name] = &copied
@@ -59,8 +56,8 @@ func (s *WindowCounts) Clone() *WindowCounts {
 	return clone
 }
 
-// load reads the level's windows, and returns how far the clock went back since they were written.
-func (s *WindowCounts) Load(now int64, level *Level, kind windowKind) (back int64) {
+// Load reads the level's windows, and returns how far the clock went back since they were written.
+func (s *windowCounts) Load(now int64, level *Level, kind windowKind) (back int64) {
 	last := s.last
 	if back = s.last - now; back > MaxStep {
 		s.last, s.since = now, min(s.since, now)
@@ -86,7 +83,7 @@ func (s *WindowCounts) Load(now int64, level *Level, kind windowKind) (back int6
 }
 
 // others are the windows that are not the level's.
-func (s *WindowCounts) others(level *Level, kind windowKind) map[windowName]*window {
+func (s *windowCounts) others(level *Level, kind windowKind) map[windowName]*window {
 	others := maps.Clone(s.windows)
 	for _, length := range level.Windows {
 		delete(others, kind.name(length))
@@ -95,7 +92,7 @@ func (s *WindowCounts) others(level *Level, kind windowKind) map[windowName]*win
 }
 
 // keepOther notes when another window was last used, and forgets it where that is long ago.
-func (s *WindowCounts) keepOther(now, last int64, name windowName, w *window) (kept bool) {
+func (s *windowCounts) keepOther(now, last int64, name windowName, w *window) (kept bool) {
 	if w.used == 0 {
 		w.used = last
 	}
@@ -107,8 +104,8 @@ func (s *WindowCounts) keepOther(now, last int64, name windowName, w *window) (k
 	return true
 }
 
-// take counts units in every window.
-func (s *WindowCounts) Take(now int64, level *Level, units int64, kind windowKind) {
+// Add counts units in every window.
+func (s *windowCounts) Add(now int64, level *Level, units int64, kind windowKind) {
 	if s.since == 0 {
 		s.since = now
 	}
@@ -125,15 +122,22 @@ func (s *WindowCounts) Take(now int64, level *Level, units int64, kind windowKin
 	s.last = max(s.last, now)
 }
 
-// knows tells whether what was taken at a time is in these numbers.
-func (s *WindowCounts) knows(at int64) bool { return at != 0 && s.since != 0 && at >= s.since }
+// knows reports whether what was spent at a time is in these counts.
+func (s *windowCounts) knows(at int64) bool { return at != 0 && s.since != 0 && at >= s.since }
 
-// longest is the longest window that uses the level.
-func (s *WindowCounts) Longest() (longest time.Duration) {
+func (s *windowCounts) Longest() (longest time.Duration) {
 	for name := range s.windows {
 		longest = max(longest, name.per)
 	}
 	return longest
 }
 
-func (s *WindowCounts) Value() any { return s }
+func (s *windowCounts) Value() any { return s }
+
+// countsOf returns a copy of the counts that are kept; nil = none are.
+func countsOf(kept any) *windowCounts {
+	if counts, ok := kept.(*windowCounts); ok {
+		return counts.clone()
+	}
+	return (&windowCounts{}).clone()
+}

@@ -225,12 +225,12 @@ func (b *batch) FitsAt(place, w int, units, held int64) int64 {
 	level, s := &b.Levels[place], b.states[place]
 	log, ok := s.(*ratelimit.LogState)
 	if ok {
-		if ahead := log.Edge(level.Windows[w].Limit-units-held) - b.now; ahead > ratelimit.MaxStep {
-			b.answer.Stepped = max(b.answer.Stepped, log.Edge(0)-b.now)
+		if ahead := log.Newest(level.Windows[w].Limit-units-held) - b.now; ahead > ratelimit.MaxStep {
+			b.answer.Stepped = max(b.answer.Stepped, log.Newest(0)-b.now)
 			if b.Mode == store.ModePeek {
 				return b.now + level.Windows[w].Per.Microseconds()
 			}
-			log.Settle(b.now)
+			log.ClampToNow(b.now)
 		}
 	}
 	return s.FitsAt(b.now, level, w, units, held)
@@ -279,12 +279,13 @@ func (b *batch) Take(place int, r *store.Request, number int64) {
 	if b.endOf(r) != "" && level.Strategy.EffectiveKind() == ratelimit.Backlog {
 		return // what was sent waits no more
 	}
-	t := ratelimit.Spend{ID: r.ID, Units: r.Units(), Number: number, Keep: ratelimit.Longest(level.Windows), Most: ratelimit.Largest(level.Windows)}
+	t := ratelimit.Charge{ID: r.ID, Units: r.Units(), Number: number, Keep: ratelimit.Longest(level.Windows), Limit: ratelimit.LargestLimit(level.Windows)}
 	if b.Fairness != nil {
 		outer := b.Levels[0].Windows[0]
-		t.Keep, t.Most = max(t.Keep, outer.Per), max(t.Most, outer.Limit)
+		t.Keep = max(t.Keep, outer.Per)
+		t.Limit = max(t.Limit, outer.Limit)
 	}
-	b.states[place].Take(b.now, level, t)
+	b.states[place].Add(b.now, level, t)
 	b.tx.Put(level.Key, b.states[place].Value())
 	if level.Strategy.EffectiveKind() != ratelimit.Backlog {
 		b.tx.Expire(level.Key, 2*max(t.Keep, b.states[place].Longest())+time.Minute)

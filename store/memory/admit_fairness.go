@@ -47,7 +47,7 @@ func (h *holder) inOuter(place int) int64 {
 	if !ok {
 		return 0
 	}
-	return log.Since(h.now - h.per)
+	return log.CountAfter(h.now - h.per)
 }
 
 func (h *holder) holds(way store.Route) holds {
@@ -70,7 +70,7 @@ func (h *holder) holds(way store.Route) holds {
 	case first.Slots > 0 && h.inOuter(way.Own) >= first.PerCategory:
 		log, _ := h.states[way.Own-1].(*ratelimit.LogState)
 		hold.ordinary = max(hold.least, first.Slots)
-		hold.firstAgain = log.Edge(first.PerCategory-1) + h.per
+		hold.firstAgain = log.Newest(first.PerCategory-1) + h.per
 	}
 	return hold
 }

@@ -107,13 +107,18 @@ func (tx *Tx) Replace(key string, v any) {
 // Delete removes the value of key.
 func (tx *Tx) Delete(key string) { delete(tx.store.values, key) }
 
-// Look returns the value of key, or nil where there is none.
-func Look[T any](tx *Tx, key string) *T {
+// look returns the value of key, or nil where there is none.
+func (tx *Tx) look(key string) any {
 	v, ok := tx.store.values[key]
 	if !ok || v.expired(tx.Now) {
 		return nil
 	}
-	t, _ := v.v.(*T) // a key has one type, given by its name
+	return v.v
+}
+
+// Look returns the value of key, or nil where there is none.
+func Look[T any](tx *Tx, key string) *T {
+	t, _ := tx.look(key).(*T) // a key has one type, given by its name
 	return t
 }
 

@@ -19,7 +19,7 @@ func (m *Store) Seed(level ratelimit.Level, units int64, ago time.Duration) {
 		s := stateOf(tx, &level)
 		s.Load(tx.Now, &level)
 		keep := ratelimit.Longest(level.Windows)
-		s.Take(tx.Now-ago.Microseconds(), &level, ratelimit.Spend{Units: units, Keep: keep, Most: ratelimit.Largest(level.Windows)})
+		s.Add(tx.Now-ago.Microseconds(), &level, ratelimit.Charge{Units: units, Keep: keep, Limit: ratelimit.LargestLimit(level.Windows)})
 		tx.Put(level.Key, s.Value())
 		tx.Expire(level.Key, 2*keep+time.Minute)
 	})

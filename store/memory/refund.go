@@ -23,7 +23,7 @@ func (m *Store) Refund(_ context.Context, scope store.Channel, request store.Req
 		for i := range request.Levels {
 			level := &request.Levels[i]
 			s := stateOf(tx, level)
-			if s.Refund(tx.Now, level, at, ratelimit.Spend{ID: request.ID, Units: request.Units()}) {
+			if s.Refund(tx.Now, level, at, ratelimit.Charge{ID: request.ID, Units: request.Units()}) {
 				tx.Replace(level.Key, s.Value())
 				given = true
 			}
