@@ -1,4 +1,4 @@
-package replica_test
+package storetest_test
 
 import (
 	"context"
