@@ -153,7 +153,7 @@ func (r *relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options
 		},
 	})
 	r.shared = replica.New(shared, replica.Options{
-		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Fallback: fallback, Unsent: fallback,
+		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Fallback: fallback, FallbackOutbox: fallback,
 		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Logger: r.log,
 	})
 	r.engines.limiter, r.engines.boxes, r.engines.outages = r.shared, []box{shared, fallback}, r.shared

@@ -138,7 +138,7 @@ func TestFoldsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	line := &sized{Scripter: client, script: lua.Fold, fails: 12}
-	limiter := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{FoldEvery: time.Hour})
+	limiter := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{MergeEvery: time.Hour})
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, "1", "a"), l.Large(h, "2", "a")})
@@ -194,7 +194,7 @@ func TestTheJournalOfAnOutageIsBounded(t *testing.T) {
 	other := store.Channel{Group: "other", Name: "other"}
 	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 		Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen, other.Name: replica.PolicyOpen}, ProbeEvery: 20 * time.Millisecond,
-		Unsent: nothingSent{},
+		FallbackOutbox: nothingSent{},
 	})
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}

@@ -1,90 +1,84 @@
 package replica
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"time"
+
+	"github.com/sony/gobreaker/v2"
 
 	"slackrelay/lua"
+	"slackrelay/store"
 )
 
-// learnFailure remembers why the last call that failed did.
-func (o *outage) learnFailure(err error) {
-	if lua.FaultOf(err) != "" {
-		o.failure.Store(&err)
-	}
+// tripAfter is how many calls in a row must fail with an unknown outcome until the store counts as unavailable. Where a call
+// certainly was not carried out, one is enough.
+const tripAfter = 3
+
+// breaker keeps callers from waiting for a store that is unavailable.
+type breaker struct {
+	circuit *gobreaker.TwoStepCircuitBreaker[store.Answer]
+	outage  *outage
 }
 
-// why is the error of the last call that failed; nil = none did yet.
-func (o *outage) why() error {
-	if failure := o.failure.Load(); failure != nil {
-		return *failure
-	}
-	return nil
+func newBreaker(ch *channel) *breaker {
+	circuit := gobreaker.NewTwoStepCircuitBreaker[store.Answer](gobreaker.Settings{
+		Name:    ch.scope.Name,
+		Timeout: ch.opts.ProbeEvery / 4, // the next probe comes later than that, and finds it half open
+		ReadyToTrip: func(counts gobreaker.Counts) bool {
+			return counts.ConsecutiveFailures >= tripAfter || ch.outage.notSent.Load()
+		},
+		// With too few of its replicas the store is available: its callers try again, and nobody else decides.
+		IsExcluded: func(err error) bool {
+			return errors.Is(err, store.ErrRequest) || errors.Is(err, lua.ErrNotReplicated)
+		},
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if from == gobreaker.StateClosed && to == gobreaker.StateOpen {
+				ch.beginOutage()
+			}
+		},
+	})
+	return &breaker{circuit: circuit, outage: &ch.outage}
 }
 
-// because says in an error why Redis does not serve.
-func (o *outage) because(err error) error {
-	if why := o.why(); why != nil {
-		return fmt.Errorf("%w: %w", err, why)
+// allow lets a call of the store be made unless it is unavailable; the caller reports the call's error to done.
+func (b *breaker) allow() (done func(error), err error) {
+	report, err := b.circuit.Allow()
+	if err == nil {
+		return func(err error) {
+			b.outage.notSent.Store(errors.Is(err, store.ErrNotSent))
+			b.outage.learnFailure(err)
+			report(err)
+		}, nil
 	}
-	return err
+	if b.outage.down() {
+		return nil, err
+	}
+	return func(error) {}, nil // the store came back a moment ago, and the probe that found that is still counted
 }
 
-// How a channel that falls again and again comes back: a Redis that refuses an admission may take what the way back writes,
-// and refuse the next admission.
-const (
-	relapseWithin = time.Minute
-	maxRelapses   = 4
-)
-
-// countRelapse notes whether this outage follows close upon another of a Redis that answers. The caller holds mu.
-func (o *outage) countRelapse() {
-	if lua.FaultOf(o.why()).Refused() && !o.back.IsZero() && o.since.Sub(o.back) < relapseWithin {
-		o.relapses.Store(min(o.relapses.Load()+1, maxRelapses))
-		return
-	}
-	o.relapses.Store(0)
-}
-
-// probeEvery is how long to wait before Redis is tried: twice as long with each relapse, 8 s at most by default.
-func (o *outage) probeEvery(every time.Duration) time.Duration { return every << o.relapses.Load() }
-
-// roomShare is the share of maxmemory that must be free for the way back to a Redis that was full: what comes back and fills
-// it with the next admission is no gain.
-const roomShare = 20
-
-// errFull is a Redis that takes the next admission, and hardly more.
-var errFull = errors.New("too little of maxmemory is free")
-
-// roomy tells whether a Redis that had no memory left has some again, on the server of the channel.
-func (ch *channel) roomy(ctx context.Context) error {
-	if lua.FaultOf(ch.outage.why()) != lua.FaultMemory {
-		return nil
-	}
-	used, most, err := ch.engine.Memory(ctx, ch.scope)
+// probe tries the store once, if it is time to.
+func (b *breaker) probe(try func() error) error {
+	report, err := b.circuit.Allow()
 	if err != nil {
 		return err
 	}
-	if most > 0 && used > most-most/roomShare {
-		return fmt.Errorf("%w: %d of %d bytes are used", errFull, used, most)
-	}
-	return nil
+	err = try()
+	b.outage.learnFailure(err)
+	report(err)
+	return err
 }
 
-// tellFault logs that the shared state is not served, and why, once for each reason, and that it is again.
-func (s *Limiter) tellFault(ctx context.Context, before lua.Fault, err error) lua.Fault {
-	fault := lua.FaultOf(err)
-	switch {
-	case err != nil && fault == "":
-		s.opts.Logger.DebugContext(ctx, "no heartbeat", "error", err)
-		return before
-	case fault == before:
-	case fault == "":
-		s.opts.Logger.InfoContext(ctx, "redis available again")
-	default:
-		s.opts.Logger.WarnContext(ctx, "redis unavailable", "kind", string(fault), "why", lua.Describe(err), "error", err)
-	}
-	return fault
+// notCarriedOut reports whether the call that returned err certainly changed nothing in the store.
+func notCarriedOut(err error) bool {
+	return errors.Is(err, store.ErrNotSent) || errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)
+}
+
+// beginOutage begins an outage of the channel. It runs inside the breaker's lock.
+func (ch *channel) beginOutage() {
+	replicas := ch.limiter.replicas()
+	ch.outage.begin(ch.opts.Now(), replicas)
+	ch.closed.clear()
+	cause := ch.outage.cause()
+	ch.opts.Logger.Error("going on without Redis", "channel", ch.scope.Name, "policy", ch.policy(), "replicas", replicas,
+		"why", lua.Describe(cause), "error", cause)
+	ch.limiter.inBackground(ch.awaitRecovery)
 }

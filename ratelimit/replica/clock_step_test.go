@@ -27,7 +27,7 @@ func TestSteadyLoadOpensWithinAWindowAfterAClockStep(t *testing.T) {
 			for _, step := range []time.Duration{6 * time.Second, 100 * time.Second, time.Hour} {
 				name := fmt.Sprint(s.Name, " ", step)
 				local := &storetest.Clock{T: storetest.StartTime} // of the process: it is monotonic
-				shared := storetest.Share(t, b.Limiter, replica.Options{Now: local.Now, FoldEvery: time.Hour})
+				shared := storetest.Share(t, b.Limiter, replica.Options{Now: local.Now, MergeEvery: time.Hour})
 				tier := ratelimit.LevelSpec{Name: "channel", Strategy: s.Strategy, Windows: []ratelimit.Window{{Limit: 4, Per: per}}}
 				n := 0
 				ask := func() store.Outcome {

@@ -1,21 +1,19 @@
 package replica
 
 import (
-	"context"
-	"fmt"
 	"sync"
 
 	"slackrelay/store"
 )
 
-// coalescer makes one call of what arrives while another is under way. An idle channel waits for nothing.
+// coalescer makes one call of the requests that arrive while another call is under way. On an idle channel nothing waits.
 type coalescer struct {
 	mu      sync.Mutex
 	waiting []*caller
 	running bool
 }
 
-// caller is one Admit that waits for its part of a call.
+// caller is one [Limiter.Admit] that waits for its part of a call.
 type caller struct {
 	requests []store.Request
 	done     chan outcome // buffered: the call never waits for a caller that left
@@ -26,96 +24,51 @@ type outcome struct {
 	err       error
 }
 
-// join has requests decided, together with those of others. Each caller waits on its own context; the call
-// has one of its own, so that nobody's leaving cuts it for the others.
-func (ch *channel) join(ctx context.Context, requests []store.Request) ([]store.Decision, error) {
-	if ch.outage.down() && ch.inDoubt(requests...) {
-		return nil, ch.outage.because(fmt.Errorf("%w: it is unknown whether the event was admitted before Redis became unavailable", store.ErrUnavailable))
-	}
-	c := &caller{requests: requests, done: make(chan outcome, 1)}
-	ch.calls.mu.Lock()
-	ch.calls.waiting = append(ch.calls.waiting, c)
-	start := !ch.calls.running
-	ch.calls.running = true
-	ch.calls.mu.Unlock()
-	if start {
-		go ch.serve()
-	}
-	select {
-	case o := <-c.done:
-		if o.err == nil {
-			ch.settle(requests)
-		}
-		return o.decisions, o.err
-	case <-ctx.Done():
-		ch.doubt(requests)
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
-	}
+// add lets requests wait for the next call, and reports whether nobody makes calls yet: the caller starts to.
+func (c *coalescer) add(requests []store.Request) (added *caller, idle bool) {
+	added = &caller{requests: requests, done: make(chan outcome, 1)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = append(c.waiting, added)
+	idle = !c.running
+	c.running = true
+	return added, idle
 }
 
-// serve makes calls until nobody waits.
-func (ch *channel) serve() {
-	for {
-		callers, requests := ch.calls.Take()
-		if len(callers) == 0 {
-			return
-		}
-		decisions, err := ch.decideAll(requests)
-		for _, c := range callers {
-			n := len(c.requests)
-			if err != nil {
-				c.done <- outcome{err: err}
-				continue
-			}
-			c.done <- outcome{decisions: decisions[:n:n]}
-			decisions = decisions[n:]
-		}
-	}
-}
-
-// take takes the callers of the next call, in order, whole.
-func (c *coalescer) Take() (callers []*caller, requests []store.Request) {
+// next removes the callers of the next call from those that wait: the first ones, whole. None means that nobody waits, and
+// that whoever made the calls stops.
+func (c *coalescer) next() (callers []*caller, requests []store.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0
 	for ; n < len(c.waiting); n++ {
-		next := c.waiting[n].requests
-		if n > 0 && (len(requests)+len(next) > store.MaxBatch || !batchable(&next[0], &requests[0])) {
+		more := c.waiting[n].requests
+		if n > 0 && (len(requests)+len(more) > store.MaxBatch || !batchable(&more[0], &requests[0])) {
 			break
 		}
-		requests = append(requests, next...)
+		requests = append(requests, more...)
 	}
-	callers, c.waiting = c.waiting[:n:n], c.waiting[n:]
+	callers = c.waiting[:n:n]
+	c.waiting = c.waiting[n:]
 	c.running = n > 0
 	return callers, requests
 }
 
-// together tells whether requests may share a call.
-func batchable(r *store.Request, other *store.Request) bool {
-	return r.Fairness.Equal(other.Fairness) && r.Handling == other.Handling && (r.Delayed > 0) == (other.Delayed > 0) && r.Forced == other.Forced
+// batchable reports whether requests may share a call.
+func batchable(r, other *store.Request) bool {
+	return r.Fairness.Equal(other.Fairness) && r.Handling == other.Handling &&
+		(r.Delayed > 0) == (other.Delayed > 0) && r.Forced == other.Forced
 }
 
-// decideAll asks Redis, or decides as the channel's policy says while Redis is away.
-func (ch *channel) decideAll(requests []store.Request) ([]store.Decision, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), ch.opts.CallTimeout)
-	defer cancel()
-	if ch.outage.down() {
-		return ch.fallback(ctx, requests)
-	}
-	before := ch.opts.Now()
-	a, err := ch.breaker.call(func() (store.Answer, error) {
-		if err := ch.meet(ctx); err != nil {
-			return store.Answer{}, err
+// deliver gives each caller its part of what a call returned.
+func deliver(callers []*caller, decisions []store.Decision, err error) {
+	for _, c := range callers {
+		if err != nil {
+			c.done <- outcome{err: err}
+			continue
 		}
-		requests = ch.peers.widen(requests)
-		return ch.engine.Decide(ctx, store.ModeAdmit, ch.scope, requests)
-	})
-	if err != nil {
-		return ch.failed(ctx, requests, err)
+		n := len(c.requests)
+		c.done <- outcome{decisions: decisions[:n:n]}
+		decisions = decisions[n:]
 	}
-	ch.reached.Store(true)
-	ch.learnClosed(a, requests, before)
-	ch.learnUse(requests, a.Decisions, before)
-	ch.remembered.learn(requests, a.Decisions, before, ch.opts.Dedupe)
-	return a.Decisions, nil
 }

@@ -125,7 +125,7 @@ func TestFoldsCountOnce(t *testing.T) {
 	server := redistest.Start(t)
 	var ears atomic.Bool
 	s := storetest.Share(t, redisstore.New(storetest.DeafClient(t, server, &ears), redisstore.Options{}),
-		replica.Options{FoldEvery: time.Hour, MaxStale: time.Minute})
+		replica.Options{MergeEvery: time.Hour, MaxStale: time.Minute})
 	hearing := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}
 	admit := func(id string) store.Decision {
 		d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request(id, "a")})

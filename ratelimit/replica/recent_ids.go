@@ -7,59 +7,62 @@ import (
 	"slackrelay/store"
 )
 
-// maxRemembered is how many ids of a channel one half of a [remembered] holds. An id has at most 40 bytes, so that a
-// channel takes less than 3 MiB.
-const maxRemembered = 10_000
+// maxRecent is how many ids one half of [recentIDs] has. An id has at most 40 bytes, so that a channel takes less than 3 MiB.
+const maxRecent = 10_000
 
-// remembered are ids that the shared state is known to hold, so that they are duplicates without it too: the newest, in
-// two halves of which the older one is forgotten when the newer one is full or has become too old.
-type remembered struct {
+// recentIDs are ids that the store is known to have, so that they are duplicates without it too: the newest, in two halves,
+// of which the older one is forgotten when the newer one is full or too old.
+type recentIDs struct {
 	mu       sync.Mutex
-	new, old map[string]time.Time // when the id was admitted, or found to have been
-	since    time.Time            // when the newer half began
+	newer    map[string]time.Time // when the id was admitted, or found to be a duplicate
+	older    map[string]time.Time
+	rotateAt time.Time // when newer becomes older
 }
 
-// learn remembers the ids of what was admitted, or had been before.
-func (m *remembered) learn(requests []store.Request, decisions []store.Decision, now time.Time, dedupe time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// learn remembers the ids of what was admitted now or before.
+func (ids *recentIDs) learn(requests []store.Request, decisions []store.Decision, now time.Time, dedupe time.Duration) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
 	for i := range decisions {
 		if decisions[i].Outcome.Drops() {
 			continue
 		}
-		if decisions[i].Outcome == store.Duplicate && m.has(requests[i].ID, now, dedupe) {
-			continue // since when it first was
+		if decisions[i].Outcome == store.Duplicate && ids.contain(requests[i].ID, now, dedupe) {
+			continue // its time is that of its admission
 		}
-		if m.new == nil || len(m.new) >= maxRemembered || now.Sub(m.since) >= dedupe {
-			m.old, m.new, m.since = m.new, map[string]time.Time{}, now
+		if ids.newer == nil || len(ids.newer) >= maxRecent || !now.Before(ids.rotateAt) {
+			ids.older = ids.newer
+			ids.newer = map[string]time.Time{}
+			ids.rotateAt = now.Add(dedupe)
 		}
-		m.new[requests[i].ID] = now
+		ids.newer[requests[i].ID] = now
 	}
 }
 
-// has tells whether an id is known to be a duplicate. The caller holds the lock.
-func (m *remembered) has(id string, now time.Time, dedupe time.Duration) bool {
-	at, ok := m.new[id]
+// contain reports whether an id is known to be a duplicate. The caller holds mu.
+func (ids *recentIDs) contain(id string, now time.Time, dedupe time.Duration) bool {
+	at, ok := ids.newer[id]
 	if !ok {
-		at, ok = m.old[id]
+		at, ok = ids.older[id]
 	}
 	return ok && now.Sub(at) < dedupe
 }
 
-// unknown are the places of the requests whose ids are not known to be duplicates.
-func (m *remembered) unknown(requests []store.Request, now time.Time, dedupe time.Duration) (places []int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// missing returns the places of the requests that are not known to be duplicates.
+func (ids *recentIDs) missing(requests []store.Request, now time.Time, dedupe time.Duration) (places []int) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
 	for i := range requests {
-		if !m.has(requests[i].ID, now, dedupe) {
+		if !ids.contain(requests[i].ID, now, dedupe) {
 			places = append(places, i)
 		}
 	}
 	return places
 }
 
-func (m *remembered) forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.new, m.old = nil, nil
+func (ids *recentIDs) clear() {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	ids.newer = nil
+	ids.older = nil
 }

@@ -74,7 +74,7 @@ func TestLostStateIsNotRemembered(t *testing.T) {
 
 func TestRemembered(t *testing.T) {
 	t.Parallel()
-	var m replica.Remembered
+	var m replica.RecentIDs
 	now := storetest.StartTime
 	require.False(t, m.Knows("1", now))
 	m.Learn("1", store.Admitted, now)
@@ -89,11 +89,11 @@ func TestRemembered(t *testing.T) {
 	now = now.Add(1)
 	require.False(t, m.Knows("1", now), "its time is that of its admission")
 	require.True(t, m.Knows("elsewhere", now))
-	for i := range 5 * replica.MaxRemembered {
+	for i := range 5 * replica.MaxRecent {
 		m.Learn(fmt.Sprint("many", i), store.Admitted, now)
 	}
-	require.LessOrEqual(t, m.Size(), 2*replica.MaxRemembered)
-	require.True(t, m.Knows(fmt.Sprint("many", 4*replica.MaxRemembered), now), "the newest are kept")
+	require.LessOrEqual(t, m.Size(), 2*replica.MaxRecent)
+	require.True(t, m.Knows(fmt.Sprint("many", 4*replica.MaxRecent), now), "the newest are kept")
 	now = now.Add(time.Hour)
 	m.Learn("a", store.Admitted, now)
 	now = now.Add(time.Hour)

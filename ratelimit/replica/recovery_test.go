@@ -92,7 +92,7 @@ func TestTheWayBackBreaksOff(t *testing.T) {
 	data, line := memory.NewData(memory.DataOptions{}), &losing{Away: storetest.Away{Scripter: client}}
 	box := memory.New(data, memory.Options{Options: store.Options{Owner: "a", DeadLetters: 100}, KeepResults: true})
 	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
-		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Fallback: box, Unsent: box,
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Fallback: box, FallbackOutbox: box,
 	})
 	b, l, sent := storetest.Fixture{Limiter: s}, storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}, 0
 	line.Away.Away.Store(true)

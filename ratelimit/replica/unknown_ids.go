@@ -1,52 +1,64 @@
 package replica
 
 import (
+	"sync"
+	"sync/atomic"
+	"time"
+
 	"slackrelay/store"
 )
 
-// inDoubt tells whether the outcome of an id is unknown: it must be asked of Redis, and nobody else.
-func (s *Limiter) inDoubt(requests ...store.Request) bool {
-	if !s.doubts.Load() {
+// maxUnknown bounds the ids. Above it all are forgotten, because none is known to matter less than the others.
+const maxUnknown = 100_000
+
+// unknownIDs are the ids of requests of which nobody knows whether they were admitted: the call got no answer, or its
+// caller left. Only the store can decide them.
+type unknownIDs struct {
+	some atomic.Bool // there are any: nearly always false, and read without the lock
+	mu   sync.Mutex
+	ids  map[string]time.Time // until when each matters
+}
+
+func (u *unknownIDs) init() { u.ids = map[string]time.Time{} }
+
+// any reports whether there are any.
+func (u *unknownIDs) any() bool { return u.some.Load() }
+
+// contain reports whether one of the completed requests is among them.
+func (u *unknownIDs) contain(requests []store.Request, now time.Time) bool {
+	if !u.any() {
 		return false
 	}
-	if store.Complete(requests) != nil {
-		return true // whoever asks on finds the same
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.opts.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	for i := range requests {
-		if until, ok := s.unknown[requests[i].ID]; ok && now.Before(until) {
+		if until, ok := u.ids[requests[i].ID]; ok && now.Before(until) {
 			return true
 		}
 	}
 	return false
 }
 
-// maxUnknown bounds the ids in doubt; the oldest are not told from others, so that all go at once.
-const maxUnknown = 100_000
-
-func (s *Limiter) doubt(requests []store.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.unknown) > maxUnknown {
-		clear(s.unknown)
+func (u *unknownIDs) add(requests []store.Request, until time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.ids) > maxUnknown {
+		clear(u.ids)
 	}
-	s.doubts.Store(true)
-	until := s.opts.Now().Add(s.opts.Dedupe)
+	u.some.Store(true)
 	for i := range requests {
-		s.unknown[requests[i].ID] = until
+		u.ids[requests[i].ID] = until
 	}
 }
 
-func (s *Limiter) settle(requests []store.Request) {
-	if !s.doubts.Load() {
+func (u *unknownIDs) remove(requests []store.Request) {
+	if !u.any() {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	for i := range requests {
-		delete(s.unknown, requests[i].ID)
+		delete(u.ids, requests[i].ID)
 	}
-	s.doubts.Store(len(s.unknown) > 0)
+	u.some.Store(len(u.ids) > 0)
 }

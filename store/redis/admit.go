@@ -13,20 +13,24 @@ var _ store.Limiter = (*Store)(nil)
 
 // Admit implements [Limiter].
 func (r *Store) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+	if err := store.Check(requests); err != nil {
+		return nil, err
+	}
 	answer, err := r.Decide(ctx, store.ModeAdmit, scope, requests)
 	return answer.Decisions, err
 }
 
 // Peek implements [Limiter].
 func (r *Store) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+	if err := store.Check(requests); err != nil {
+		return nil, err
+	}
 	answer, err := r.Decide(ctx, store.ModePeek, scope, requests)
 	return answer.Decisions, err
 }
 
+// Decide decides requests that [store.Check] found to be valid; [Store.Admit] and [Store.Peek] check them.
 func (r *Store) Decide(ctx context.Context, m store.Mode, scope store.Channel, requests []store.Request) (store.Answer, error) {
-	if err := store.Check(requests); err != nil {
-		return store.Answer{}, err
-	}
 	return r.call(ctx, store.NewPlan(m, requests), scope, requests, store.MergeID{})
 }
 

@@ -63,7 +63,7 @@ func TestTheWindowThatRefusesIsNamed(t *testing.T) {
 func TestTheCacheNamesTheWindowThatRefuses(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		shared := storetest.Share(t, b.Limiter, replica.Options{Now: b.Now, FoldEvery: time.Hour})
+		shared := storetest.Share(t, b.Limiter, replica.Options{Now: b.Now, MergeEvery: time.Hour})
 		fillTheLong(t, b)
 		for range 2 {
 			_, err := shared.Admit(t.Context(), storetest.Scope, []store.Request{burstRequest("6")})

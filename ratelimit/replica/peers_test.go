@@ -41,7 +41,7 @@ func newReplicas(t *testing.T) *replicas {
 // start starts a replica that was heard of nowhere yet.
 func (r *replicas) start(name string, tier ratelimit.LevelSpec) *replica.Limiter {
 	s := storetest.Share(r.t, redisstore.New(r.Clocked, redisstore.Options{Now: r.Now}), replica.Options{
-		Replica: name, Now: r.Now, FoldEvery: time.Hour,
+		Replica: name, Now: r.Now, MergeEvery: time.Hour,
 	})
 	s.SetLevels([]ratelimit.Level{store.ChannelLevel(tier, storetest.Scope.Group)})
 	return s
@@ -52,7 +52,7 @@ func (r *replicas) pass(d time.Duration, alive ...*replica.Limiter) {
 	for step := min(d, time.Second); d > 0; d -= step {
 		r.Advance(min(d, step))
 		for _, s := range alive {
-			require.NoError(r.t, replica.Beat(r.t.Context(), s))
+			require.NoError(r.t, replica.SendHeartbeat(r.t.Context(), s))
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestALongerWindowOfAnotherIsNamed(t *testing.T) {
 	require.Equal(t, []ratelimit.Window{shorter.Windows[0], longer.Windows[0]}, []ratelimit.Window{usage[0].Window, usage[1].Window})
 
 	require.NoError(t, old.Close(t.Context()))
-	require.NoError(t, replica.Beat(t.Context(), replaced))
+	require.NoError(t, replica.SendHeartbeat(t.Context(), replaced))
 	require.Equal(t, int64(20), r.fill(replaced, shorter), "the last one with the longer window is gone")
 }
 
@@ -180,7 +180,7 @@ func TestAReloadKeepsTheLongerWindowOfTheOthers(t *testing.T) {
 
 	one.SetLevels([]ratelimit.Level{store.ChannelLevel(shorter, storetest.Scope.Group)})
 	require.Eventually(t, func() bool {
-		require.NoError(t, replica.Beat(t.Context(), two))
+		require.NoError(t, replica.SendHeartbeat(t.Context(), two))
 		return !replica.Widened(two)
 	}, 5*time.Second, time.Millisecond, "the other reloaded too, and says so at once")
 	require.Equal(t, int64(20), r.fill(two, shorter))
@@ -195,16 +195,16 @@ func TestARunningReplicaLearnsOfLongerWindows(t *testing.T) {
 	for limit := range int64(3) {
 		tier := longer
 		tier.Windows = []ratelimit.Window{{Limit: 25 + 10*limit, Per: time.Minute}, {Limit: 90 - limit, Per: time.Hour}}
-		require.NoError(t, replica.Beat(t.Context(), r.start(fmt.Sprint("longer ", limit), tier)))
+		require.NoError(t, replica.SendHeartbeat(t.Context(), r.start(fmt.Sprint("longer ", limit), tier)))
 	}
 	r.pass(31*time.Second, running) // the others are dead by then, and were alive a moment before
 	require.False(t, replica.Widened(running))
 	for limit := range int64(3) {
 		tier := longer
 		tier.Windows = []ratelimit.Window{{Limit: 25 + 10*limit, Per: time.Minute}, {Limit: 90 - limit, Per: time.Hour}}
-		require.NoError(t, replica.Beat(t.Context(), r.start(fmt.Sprint("again ", limit), tier)))
+		require.NoError(t, replica.SendHeartbeat(t.Context(), r.start(fmt.Sprint("again ", limit), tier)))
 	}
-	require.NoError(t, replica.Beat(t.Context(), running))
+	require.NoError(t, replica.SendHeartbeat(t.Context(), running))
 	usage, err := store.UsageOf(t.Context(), running, storetest.Scope, []ratelimit.Level{store.ChannelLevel(shorter, storetest.Scope.Group)})
 	require.NoError(t, err)
 	windows := make([]ratelimit.Window, len(usage))
@@ -235,9 +235,9 @@ func TestWhatReplicasTellEachOther(t *testing.T) {
 	backlog := tier("backlog", func(t *ratelimit.LevelSpec) { t.Strategy.Kind = ratelimit.Backlog })
 	old, replaced := r.start("old", longer), r.start("new", shorter)
 	old.SetLevels([]ratelimit.Level{store.LevelOf(asked, storetest.Scope, ""), store.LevelOf(shadow, storetest.Scope, ""), store.LevelOf(backlog, storetest.Scope, "")})
-	require.NoError(t, replica.Beat(t.Context(), old))
+	require.NoError(t, replica.SendHeartbeat(t.Context(), old))
 	replaced.SetLevels([]ratelimit.Level{own(asked), own(shadow), own(backlog), store.Inner(storetest.Scope, "other", "a", shorter.Windows...)})
-	require.NoError(t, replica.Beat(t.Context(), replaced))
+	require.NoError(t, replica.SendHeartbeat(t.Context(), replaced))
 	windows := func(level ratelimit.Level) int {
 		usage, err := store.UsageOf(t.Context(), replaced, storetest.Scope, []ratelimit.Level{level})
 		require.NoError(t, err)
@@ -278,7 +278,7 @@ func TestTheOrdinaryHeartbeat(t *testing.T) {
 	two.SetLevels(alike)
 	require.NoError(t, client.ZAdd(t.Context(), lua.Alive, redis.Z{Score: float64(time.Now().UnixMicro()), Member: "older"}).Err())
 	beat := func(s *replica.Limiter) {
-		require.NoError(t, replica.Beat(t.Context(), s))
+		require.NoError(t, replica.SendHeartbeat(t.Context(), s))
 	}
 	beat(two)
 	for range 3 {
