@@ -20,84 +20,7 @@ import (
 	"slackrelay/store/storetest"
 )
 
-// The record of drops is bounded in bytes: the oldest go, whatever their number.
-func TestTheRecordOfDropsIsBoundedInBytes(t *testing.T) {
-	t.Parallel()
-	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
-		l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
-		b.AdmitOne(t, l.Told(h, "admitted", "c", "", ""))
-		for i := range 30 {
-			b.AdmitOne(t, l.Told(h, fmt.Sprint("small", i), "c", "", ""))
-		}
-		for i := 0; i < 640; i += 32 {
-			batch := make([]store.Request, 32)
-			for n := range batch {
-				batch[n] = l.Large(h, fmt.Sprint("large", i+n), "c")
-			}
-			b.MustAdmit(t, batch...)
-		}
-		b.AdmitOne(t, l.Told(h, "last", "c", "", ""))
-		drops, err := b.Drops(t.Context(), storetest.Scope, "", 10_000)
-		require.NoError(t, err)
-		bytes := 0
-		for _, d := range drops {
-			bytes += len(d.Payload)
-		}
-		require.LessOrEqual(t, bytes, 16<<20)
-		require.Greater(t, bytes, 15<<20, "no more is lost than must be")
-		require.JSONEq(t, `{"id":"last"}`, string(drops[0].Payload))
-		require.Contains(t, string(drops[1].Payload[:20]), "large639")
-		require.Contains(t, string(drops[len(drops)-1].Payload[:20]), fmt.Sprint("large", 640-len(drops)+1), "the oldest went")
-	})
-}
-
-// What waits for a slot is bounded in bytes, and what leaves makes room.
-func TestWhatIsDelayedIsBoundedInBytes(t *testing.T) {
-	t.Parallel()
-	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 1000, MaxDelay: time.Hour, Resolves: "post"}
-		l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
-		require.Equal(t, storetest.Admitted, b.AdmitOne(t, l.Large(h, "0", "c")).Outcome)
-		waits := 0
-		for ; b.AdmitOne(t, l.Large(h, fmt.Sprint(waits+1), "c")).Outcome == storetest.Delayed; waits++ {
-			require.Less(t, waits, 1000)
-		}
-		require.InDelta(t, 8<<20/storetest.LargeEvent, waits, 2)
-		b.Advance(time.Minute)
-		again := l.Large(h, "1", "c")
-		again.Delayed = 2 // its number
-		require.Equal(t, storetest.Admitted, b.AdmitOne(t, again).Outcome)
-		require.Equal(t, []store.Outcome{storetest.Delayed, storetest.Full}, storetest.OutcomesOf(b.MustAdmit(t, l.Large(h, "room", "c"), l.Large(h, "none", "c"))))
-	})
-}
-
-// What is remembered of messages is bounded in bytes: of the oldest, a resolve finds nothing any more.
-func TestTheRecordsOfMessagesAreBoundedInBytes(t *testing.T) {
-	t.Parallel()
-	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}
-		l := storetest.Limits{Channel: storetest.PerMinute(10_000), Category: storetest.PerMinute(10_000)}
-		for i := 0; i < 1120; i += 32 {
-			batch := make([]store.Request, 32)
-			for n := range batch {
-				batch[n] = l.Large(h, fmt.Sprint(i+n), "c")
-				batch[n].Event.Status, batch[n].Event.Fingerprint = store.Firing, fmt.Sprint("f", i+n)
-			}
-			b.MustAdmit(t, batch...)
-			b.Advance(time.Millisecond)
-		}
-		resolve := func(n int) store.Outcome {
-			return b.AdmitOne(t, l.Told(h, fmt.Sprint("r", n), "c", store.Resolved, fmt.Sprint("f", n))).Outcome
-		}
-		require.Equal(t, storetest.Suppressed, resolve(0))
-		require.Equal(t, storetest.Suppressed, resolve(31))
-		require.Equal(t, storetest.Admitted, resolve(160), "it is remembered, and waits: its resolve takes its place")
-		require.Equal(t, storetest.Admitted, resolve(1119))
-	})
-}
-
-// sized notes how long the arguments of a script are, and answers some calls with a timeout.
+// sized records how long the arguments of a script's calls are, and lets some calls time out.
 type sized struct {
 	redis.Scripter
 	script *redis.Script
@@ -133,8 +56,8 @@ func (s *sized) EvalSha(ctx context.Context, sha string, keys []string, args ...
 	return s.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-// A fold is bounded in bytes, and gets shorter each time that nobody answers it; what it counts is counted all the same.
-func TestFoldsAreBoundedInBytes(t *testing.T) {
+// A batch of counts is bounded in bytes, and gets shorter each time that it gets no answer. Its counts stay.
+func TestBatchesOfCountsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	line := &sized{Scripter: client, script: lua.Fold, fails: 12}
@@ -159,64 +82,55 @@ func TestFoldsAreBoundedInBytes(t *testing.T) {
 	require.Equal(t, store.Ledger{Received: 502, Admitted: 1, Dropped: 501, Pending: 1}, report.Ledger)
 }
 
-// A fold that was taken in before is not looked into.
-func TestARepeatedFoldIsNotDecoded(t *testing.T) {
-	t.Parallel()
-	client := redistest.Start(t).Client()
-	keys := []string{"relay:{a}:ledger:a", "relay:{a}:series:a:0", "relay:{a}:folds:a", "relay:{a}:drops:a", "relay:{a}:digest:a", "relay:{a}:minutes:a:0"}
-	require.Equal(t, int64(1), lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":1}}`).Val())
-	answer, err := lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":`).Int64()
-	require.NoError(t, err)
-	require.Zero(t, answer)
-	require.ErrorContains(t, lua.Fold.Run(t.Context(), client, keys, "replica-1", 2, `{"totals":{"received":`).Err(), "ARG")
-}
-
-// nothingSent gives back all numbers.
+// nothingSent is an outbox that sent nothing.
 type nothingSent struct{}
 
 func (nothingSent) TakeBack(context.Context, store.Channel) (map[int64]store.OutageResult, error) {
-	pasts := map[int64]store.OutageResult{}
+	results := map[int64]store.OutageResult{}
 	for n := range int64(1000) {
-		pasts[n+1] = store.OutageResult{}
+		results[n+1] = store.OutageResult{}
 	}
-	return pasts, nil
+	return results, nil
 }
 
 func (nothingSent) Resume(store.Channel) {}
 
-// While Redis is away, what is admitted is kept up to so many bytes; then senders are told to come again. Other channels go
-// on, and all of it is taken in later, in parcels that are bounded too.
-func TestTheJournalOfAnOutageIsBounded(t *testing.T) {
+// The journal of an outage is bounded in bytes; above that, senders must try again. Other channels are not affected, and the
+// journal is restored later, in batches that are bounded too.
+func TestJournalOfAnOutageIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	restored := &sized{Scripter: client, script: lua.Admit}
 	line := &storetest.Away{Scripter: restored}
 	other := store.Channel{Group: "other", Name: "other"}
 	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
-		Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen, other.Name: replica.PolicyOpen}, ProbeEvery: 20 * time.Millisecond,
+		Policies:       map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen, other.Name: replica.PolicyOpen},
+		ProbeEvery:     20 * time.Millisecond,
 		FallbackOutbox: nothingSent{},
 	})
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 	line.Away.Store(true)
-	kept := 0
-	for ; ; kept++ {
-		require.Less(t, kept, 1000)
-		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, fmt.Sprint("e", kept), fmt.Sprint("c", kept))})
+	admitted := 0
+	for ; ; admitted++ {
+		require.Less(t, admitted, 1000)
+		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, fmt.Sprint("e", admitted), fmt.Sprint("c", admitted))})
 		if err != nil {
 			require.ErrorIs(t, err, store.ErrUnavailable)
 			break
 		}
 	}
-	require.InDelta(t, 16<<20/storetest.LargeEvent, kept, 16<<20/storetest.LargeEvent/20)
-	decisions, err := s.Admit(t.Context(), other, []store.Request{{ID: "other", Levels: []ratelimit.Level{store.Outer("other", storetest.PerMinute(1))}, Category: "c"}})
+	require.InDelta(t, 16<<20/storetest.LargeEvent, admitted, 16<<20/storetest.LargeEvent/20)
+	decisions, err := s.Admit(t.Context(), other, []store.Request{{
+		ID: "other", Category: "c", Levels: []ratelimit.Level{store.Outer("other", storetest.PerMinute(1))},
+	}})
 	require.NoError(t, err)
 	require.Equal(t, storetest.Admitted, decisions[0].Outcome)
 	line.Away.Store(false)
-	require.Eventually(t, func() bool { return s.Health().Up }, 10*time.Second, 10*time.Millisecond)
+	awaitUp(t, s)
 	report, err := s.Report(t.Context(), storetest.Scope)
 	require.NoError(t, err)
-	require.Equal(t, int64(kept), report.Ledger.Admitted)
+	require.Equal(t, int64(admitted), report.Ledger.Admitted)
 	require.Greater(t, slices.Max(restored.sizes), 128<<10)
 	require.Less(t, slices.Max(restored.sizes), 300<<10)
 	line.Away.Store(true)
@@ -225,8 +139,8 @@ func TestTheJournalOfAnOutageIsBounded(t *testing.T) {
 	require.Equal(t, storetest.Admitted, decisions[0].Outcome, "there is room again")
 }
 
-// Categories without end leave nothing behind while Redis is away, but those that were admitted.
-func TestDistinctCategoriesOfAnOutage(t *testing.T) {
+// However many categories are refused during an outage, the fallback has levels only of those that were known or admitted.
+func TestRefusedCategoriesLeaveNothingInTheFallback(t *testing.T) {
 	t.Parallel()
 	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyLocal)
 	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(10)}

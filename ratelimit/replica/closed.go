@@ -53,12 +53,13 @@ func (c *closedCache) clear() {
 
 // refuseClosed drops the requests that certainly do not fit, and returns the places of the others.
 func (ch *channel) refuseClosed(requests []store.Request, decisions []store.Decision) (open []int) {
-	if !ch.outage.down() && ch.closed.refuse(requests, decisions, ch.opts.Now()) {
+	now := ch.opts.Now()
+	if !ch.outage.down() && ch.closed.refuse(requests, decisions, now) {
 		ch.limiter.inBackground(ch.refreshClosed)
 	}
 	unknown := &ch.limiter.unknown
 	for i := range requests {
-		if decisions[i].Outcome == store.Dropped && !unknown.contain(requests[i:i+1], ch.opts.Now()) {
+		if decisions[i].Outcome == store.Dropped && !unknown.contain(requests[i:i+1], now) {
 			continue
 		}
 		decisions[i] = store.Decision{}

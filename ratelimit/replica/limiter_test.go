@@ -23,7 +23,7 @@ import (
 
 // Whatever the strategy and the fairness, and whenever Redis is asked: what is admitted is the same with the
 // closed-until cache and without.
-func TestTheCacheChangesNothing(t *testing.T) {
+func TestClosedCacheAdmitsWhatTheStoreAloneAdmits(t *testing.T) {
 	t.Parallel()
 	for kind, w := range storetest.Worlds {
 		if strings.HasPrefix(kind, "backlog") {
@@ -46,12 +46,14 @@ func TestTheCacheChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAStormCostsRedisNearlyNothing(t *testing.T) {
+// Once the channel is full, a storm costs Redis a few calls a second, and every event is counted in the end.
+func TestStormCallsRedisAFewTimesASecond(t *testing.T) {
 	t.Parallel()
 	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
 	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{})
 	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(10)}
-	begin, events, cached := time.Now(), 0, 0
+	begin := time.Now()
+	events, cached := 0, 0
 	for time.Since(begin) < 2*time.Second {
 		for c := range 20 {
 			d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(fmt.Sprint("id", events), fmt.Sprint("c", c))})
@@ -75,16 +77,16 @@ func TestAStormCostsRedisNearlyNothing(t *testing.T) {
 }
 
 // However many replicas there are, a storming channel costs Redis at most 20 calls a second.
-func TestAStormOverManyReplicas(t *testing.T) {
+func TestStormOverManyReplicasCallsRedisAtMostTwentyTimesASecond(t *testing.T) {
 	t.Parallel()
 	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
 	const replicas = 12
 	l := storetest.Limits{Channel: storetest.PerMinute(20), Category: storetest.PerMinute(10)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
-	var sharers []*replica.Limiter
+	var limiters []*replica.Limiter
 	for i := range replicas {
-		sharers = append(sharers, storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{
+		limiters = append(limiters, storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{
 			Replica: fmt.Sprint("replica-", i), Replicas: replicas,
 		}))
 	}
@@ -97,7 +99,8 @@ func TestAStormOverManyReplicas(t *testing.T) {
 				return
 			case <-ticker.C:
 			}
-			_, err := sharers[i].Admit(context.WithoutCancel(ctx), storetest.Scope, []store.Request{l.Request(fmt.Sprintf("%d-%d", i, n), fmt.Sprint("c", n%4))})
+			request := l.Request(fmt.Sprintf("%d-%d", i, n), fmt.Sprint("c", n%4))
+			_, err := limiters[i].Admit(context.WithoutCancel(ctx), storetest.Scope, []store.Request{request})
 			if err != nil {
 				t.Error(err)
 				return
@@ -119,12 +122,12 @@ func TestAStormOverManyReplicas(t *testing.T) {
 	require.LessOrEqual(t, calls, 6*20+replicas, "20 a second, and one more of each at the edges")
 }
 
-// A fold whose answer is lost is sent again, and counts once.
-func TestFoldsCountOnce(t *testing.T) {
+// A batch of counts whose answer is lost is sent again, and counts once.
+func TestCountsWhoseMergeGotNoAnswerAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	var ears atomic.Bool
-	s := storetest.Share(t, redisstore.New(storetest.DeafClient(t, server, &ears), redisstore.Options{}),
+	var deaf atomic.Bool
+	s := storetest.Share(t, redisstore.New(storetest.DeafClient(t, server, &deaf), redisstore.Options{}),
 		replica.Options{MergeEvery: time.Hour, MaxStale: time.Minute})
 	hearing := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}
 	admit := func(id string) store.Decision {
@@ -139,10 +142,10 @@ func TestFoldsCountOnce(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context())) // so that EVALSHA knows the script
 	before := hearing.MustReport(t).Ledger
 	admit("y")
-	ears.Store(true)
+	deaf.Store(true)
 	require.ErrorIs(t, s.Flush(t.Context()), store.ErrUnavailable)
 	require.Eventually(t, func() bool { return hearing.MustReport(t).Ledger.Received == before.Received+1 }, 5*time.Second, time.Millisecond)
-	ears.Store(false)
+	deaf.Store(false)
 	admit("z")
 	require.NoError(t, s.Flush(t.Context()))
 	require.Equal(t, before.Received+2, hearing.MustReport(t).Ledger.Received)
@@ -152,8 +155,8 @@ func TestFoldsCountOnce(t *testing.T) {
 	require.Equal(t, []store.CategoryCounts{{Category: "a", Admitted: 3, Dropped: 10}}, counts)
 }
 
-// A changed limit is not refused by what the old one left in the cache.
-func TestARaisedLimitIsNoticed(t *testing.T) {
+// A changed limit is not refused by what the old one left in the closed cache.
+func TestRaisedLimitIsNotRefusedByTheClosedCache(t *testing.T) {
 	t.Parallel()
 	s := storetest.Share(t, memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{MaxStale: time.Hour})
 	b := storetest.Fixture{Limiter: s}
@@ -167,7 +170,8 @@ func TestARaisedLimitIsNoticed(t *testing.T) {
 	require.Equal(t, "+", storetest.Outcomes(b.MustAdmit(t, old.Request("6", "a"))), "a reset empties the cache")
 }
 
-func TestConcurrentCallsAreCoalesced(t *testing.T) {
+// Requests that arrive during a call share the next one; on an idle channel nothing waits.
+func TestRequestsThatArriveDuringACallShareTheNext(t *testing.T) {
 	t.Parallel()
 	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
 	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{CallTimeout: time.Minute})
@@ -180,7 +184,7 @@ func TestConcurrentCallsAreCoalesced(t *testing.T) {
 		return err
 	}
 	require.NoError(t, admit("warm"))
-	require.Equal(t, 1, scripter.Of(lua.Admit), "an idle channel waits for nobody")
+	require.Equal(t, 1, scripter.Of(lua.Admit), "nothing waits on an idle channel")
 
 	scripter.Mu.Lock()
 	scripter.Block, scripter.Held = make(chan struct{}), make(chan struct{}, 10)
@@ -202,8 +206,8 @@ func TestConcurrentCallsAreCoalesced(t *testing.T) {
 	require.Equal(t, 3, scripter.Of(lua.Admit), "one that warmed up, the first, and the other 50 together")
 }
 
-// A caller that leaves gets no answer; its request may have been admitted, so that a repeat asks Redis itself.
-func TestACallerThatLeaves(t *testing.T) {
+// The request of a caller that left may have been admitted, so that its repeat asks Redis though the level is closed.
+func TestRepeatOfARequestWhoseCallerLeftAsksTheStore(t *testing.T) {
 	t.Parallel()
 	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
 	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{CallTimeout: time.Minute, MaxStale: time.Minute})
@@ -226,11 +230,13 @@ func TestACallerThatLeaves(t *testing.T) {
 	close(scripter.Block)
 	scripter.Block = nil
 	scripter.Mu.Unlock()
-	require.Eventually(t, func() bool { return b.AdmitOne(t, l.Request("3", "a")).DecidedBy == store.ByClosedCache }, 5*time.Second, time.Millisecond)
+	closed := func() bool { return b.AdmitOne(t, l.Request("3", "a")).DecidedBy == store.ByClosedCache }
+	require.Eventually(t, closed, 5*time.Second, time.Millisecond)
 	require.Equal(t, store.Duplicate, b.AdmitOne(t, l.Request("2", "a")).Outcome, "it had been admitted, and the level is closed")
 }
 
-func TestReplicasAreHeardAndForgotten(t *testing.T) {
+// The limits are divided among live replicas: one that ends is forgotten at once, and lost data is noticed.
+func TestReplicasCountAsLongAsTheyLive(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	var all []*replica.Limiter
@@ -243,18 +249,18 @@ func TestReplicasAreHeardAndForgotten(t *testing.T) {
 		running.Go(func() { s.Run(ctx) })
 		all = append(all, s)
 	}
-	heard := func(n int64) {
+	awaitReplicas := func(n int64) {
 		require.Eventually(t, func() bool {
 			return all[0].Health().Replicas == n && all[1].Health().Replicas == n
 		}, 10*time.Second, 5*time.Millisecond)
 	}
-	heard(6)
+	awaitReplicas(6)
 	require.Equal(t, 1500*time.Millisecond, replica.Stretch(all[0], time.Second), "six replicas ask as often as four would")
 	cancel()
 	running.Wait()
 	require.NoError(t, all[5].Close(t.Context()))
 	alive := client.ZCard(t.Context(), lua.Alive).Val()
-	require.LessOrEqual(t, alive, int64(5), "who ends says so")
+	require.LessOrEqual(t, alive, int64(5), "one that ends announces it")
 	require.NoError(t, client.FlushAll(t.Context()).Err())
 	lost := all[0].Health().StateLost
 	ctx, cancel = context.WithCancel(t.Context())

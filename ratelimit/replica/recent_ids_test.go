@@ -14,8 +14,8 @@ import (
 	"slackrelay/store/storetest"
 )
 
-// What Redis admitted, or found to be a duplicate, is a duplicate without Redis too.
-func TestWhatRedisHoldsIsADuplicateWithoutIt(t *testing.T) {
+// An id that Redis admitted, or found to be a duplicate, is a duplicate without Redis too.
+func TestIDsThatRedisHasAreDuplicatesWithoutIt(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []replica.Policy{replica.PolicyLocal, replica.PolicyOpen} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -29,14 +29,16 @@ func TestWhatRedisHoldsIsADuplicateWithoutIt(t *testing.T) {
 			}
 			d := replicas[0].MustAdmit(t, l.Request("1", "a"), l.Request("3", "a"), l.Request("2", "b"))
 			require.Equal(t, []store.Outcome{store.Duplicate, storetest.Admitted, store.Duplicate}, storetest.OutcomesOf(d))
-			require.Equal(t, []any{store.ByFallback, true, false}, []any{d[0].DecidedBy, d[0].Durable, d[1].Durable})
-			require.Equal(t, store.Duplicate, replicas[1].AdmitOne(t, l.Request("1", "a")).Outcome, "who found a duplicate knows it too")
-			require.Equal(t, storetest.Admitted, replicas[1].AdmitOne(t, l.Request("2", "a")).Outcome, "who never heard of it does not")
+			require.Equal(t, store.ByFallback, d[0].DecidedBy)
+			require.True(t, d[0].Durable, "Redis has it")
+			require.False(t, d[1].Durable)
+			require.Equal(t, store.Duplicate, replicas[1].AdmitOne(t, l.Request("1", "a")).Outcome, "a replica that found a duplicate knows it too")
+			require.Equal(t, storetest.Admitted, replicas[1].AdmitOne(t, l.Request("2", "a")).Outcome, "a replica that never saw the id does not")
 			for _, line := range lines {
 				line.Away.Store(false)
 			}
 			for _, b := range replicas {
-				require.Eventually(t, func() bool { return b.Limiter.(*replica.Limiter).Health().Up }, 5*time.Second, time.Millisecond)
+				awaitUp(t, b.Limiter)
 			}
 			require.Equal(t, store.Ledger{Received: 8, Admitted: 3, Duplicate: 5, Pending: 2, Delivered: 1}, replicas[0].MustReport(t).Ledger,
 				"what another replica admitted too is a duplicate in the end")
@@ -44,8 +46,8 @@ func TestWhatRedisHoldsIsADuplicateWithoutIt(t *testing.T) {
 	}
 }
 
-// A channel that is closed without Redis answers nothing at all.
-func TestAClosedChannelKnowsNoDuplicates(t *testing.T) {
+// A channel that is closed during an outage decides nothing, duplicates included.
+func TestClosedChannelRefusesDuplicatesToo(t *testing.T) {
 	t.Parallel()
 	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyClosed)
 	require.Equal(t, storetest.Admitted, replicas[0].AdmitOne(t, storetest.Small.Request("1", "a")).Outcome)
@@ -54,8 +56,8 @@ func TestAClosedChannelKnowsNoDuplicates(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrUnavailable)
 }
 
-// Where Redis lost its data, it holds nothing of what it held before.
-func TestLostStateIsNotRemembered(t *testing.T) {
+// A Redis that lost its data has none of the ids that it had before.
+func TestRecentIDsAreForgottenWhenRedisLosesItsData(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	line := &storetest.Away{Scripter: client}
@@ -65,38 +67,41 @@ func TestLostStateIsNotRemembered(t *testing.T) {
 	go s.Run(t.Context())
 	b := storetest.Fixture{Limiter: s}
 	require.Equal(t, storetest.Admitted, b.AdmitOne(t, storetest.Small.Request("1", "a")).Outcome)
-	require.Eventually(t, func() bool { return client.Exists(t.Context(), "relay:{replicas}:epoch").Val() == 1 }, 5*time.Second, time.Millisecond)
+	announced := func() bool { return client.Exists(t.Context(), "relay:{replicas}:epoch").Val() == 1 }
+	require.Eventually(t, announced, 5*time.Second, time.Millisecond)
 	require.NoError(t, client.FlushAll(t.Context()).Err())
 	require.Eventually(t, func() bool { return s.Health().StateLost == 1 }, 5*time.Second, time.Millisecond)
 	line.Away.Store(true)
 	require.Equal(t, storetest.Admitted, b.AdmitOne(t, storetest.Small.Request("1", "a")).Outcome)
 }
 
-func TestRemembered(t *testing.T) {
+func TestRecentIDsAreBoundedInNumberAndAge(t *testing.T) {
 	t.Parallel()
-	var m replica.RecentIDs
+	var ids replica.RecentIDs
 	now := storetest.StartTime
-	require.False(t, m.Knows("1", now))
-	m.Learn("1", store.Admitted, now)
-	m.Learn("dropped", store.Dropped, now)
-	m.Learn("merged", store.Merged, now)
-	require.Equal(t, []bool{true, false, true}, []bool{m.Knows("1", now), m.Knows("dropped", now), m.Knows("merged", now)})
+	require.False(t, ids.Knows("1", now))
+	ids.Learn("1", store.Admitted, now)
+	ids.Learn("dropped", store.Dropped, now)
+	ids.Learn("merged", store.Merged, now)
+	require.True(t, ids.Knows("1", now))
+	require.False(t, ids.Knows("dropped", now))
+	require.True(t, ids.Knows("merged", now))
 	now = now.Add(30 * time.Minute)
-	m.Learn("1", store.Duplicate, now)
-	m.Learn("elsewhere", store.Duplicate, now)
+	ids.Learn("1", store.Duplicate, now)
+	ids.Learn("elsewhere", store.Duplicate, now)
 	now = now.Add(30*time.Minute - 1)
-	require.True(t, m.Knows("1", now))
+	require.True(t, ids.Knows("1", now))
 	now = now.Add(1)
-	require.False(t, m.Knows("1", now), "its time is that of its admission")
-	require.True(t, m.Knows("elsewhere", now))
+	require.False(t, ids.Knows("1", now), "its time is that of its admission")
+	require.True(t, ids.Knows("elsewhere", now))
 	for i := range 5 * replica.MaxRecent {
-		m.Learn(fmt.Sprint("many", i), store.Admitted, now)
+		ids.Learn(fmt.Sprint("many", i), store.Admitted, now)
 	}
-	require.LessOrEqual(t, m.Size(), 2*replica.MaxRecent)
-	require.True(t, m.Knows(fmt.Sprint("many", 4*replica.MaxRecent), now), "the newest are kept")
+	require.LessOrEqual(t, ids.Size(), 2*replica.MaxRecent)
+	require.True(t, ids.Knows(fmt.Sprint("many", 4*replica.MaxRecent), now), "the newest are kept")
 	now = now.Add(time.Hour)
-	m.Learn("a", store.Admitted, now)
+	ids.Learn("a", store.Admitted, now)
 	now = now.Add(time.Hour)
-	m.Learn("b", store.Admitted, now)
-	require.Equal(t, 2, m.Size(), "what is too old is forgotten")
+	ids.Learn("b", store.Admitted, now)
+	require.Equal(t, 2, ids.Size(), "what is too old is forgotten")
 }

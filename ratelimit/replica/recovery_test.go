@@ -21,9 +21,8 @@ import (
 	"slackrelay/store/storetest"
 )
 
-// What was admitted under a configuration and under its successor, all while Redis was away, is taken in: an outage with a
-// reload in it ends as any other.
-func TestAReloadWhileRedisIsAway(t *testing.T) {
+// An outage with reloads in it ends as any other: what was admitted under each configuration is restored.
+func TestJournalOfSeveralConfigurationsIsRestored(t *testing.T) {
 	t.Parallel()
 	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyLocal)
 	l, b := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}, replicas[0]
@@ -38,37 +37,39 @@ func TestAReloadWhileRedisIsAway(t *testing.T) {
 		}
 	}
 	lines[0].Away.Store(false)
-	require.Eventually(t, func() bool { return b.Limiter.(*replica.Limiter).Health().Up }, 5*time.Second, time.Millisecond)
+	awaitUp(t, b.Limiter)
 	require.Equal(t, store.Ledger{Received: 12, Admitted: 12, Delivered: 12}, b.MustReport(t).Ledger)
 }
 
-// What waits for a slot in Redis is asked for there alone: the fallback knows nothing of its place, and would have it posted
-// while it goes on waiting.
-func TestNothingDelayedIsAdmittedWithoutRedis(t *testing.T) {
+// A delayed event waits in Redis, and only Redis may admit it: the fallback would have it posted while it keeps waiting there.
+func TestDelayedEventIsNotAdmittedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []replica.Policy{replica.PolicyLocal, replica.PolicyOpen} {
-		_, lines, replicas := storetest.ReplicasOn(t, 2, policy)
-		h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 3, MaxDelay: time.Minute, Resolves: "post", PostedFor: time.Hour}
-		l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(2)}
-		for i := range 3 {
-			replicas[0].AdmitOne(t, l.Told(h, fmt.Sprint(i), "a", "", ""))
-		}
-		again := l.Told(h, "2", "a", "", "")
-		again.Delayed = 3
-		for i, line := range lines {
-			line.Away.Store(true)
-			_, err := replicas[i].Admit(t.Context(), storetest.Scope, []store.Request{again})
-			require.ErrorIs(t, err, store.ErrUnavailable, "%s, replica %d", policy, i)
-		}
-		for i, line := range lines {
-			line.Away.Store(false)
-			require.Eventually(t, func() bool { return replicas[i].Limiter.(*replica.Limiter).Health().Up }, 5*time.Second, time.Millisecond)
-		}
-		require.Equal(t, store.Ledger{Received: 3, Admitted: 2, Delayed: 1, Pending: 2}, replicas[0].MustReport(t).Ledger)
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			_, lines, replicas := storetest.ReplicasOn(t, 2, policy)
+			h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 3, MaxDelay: time.Minute, Resolves: "post", PostedFor: time.Hour}
+			l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(2)}
+			for i := range 3 {
+				replicas[0].AdmitOne(t, l.Told(h, fmt.Sprint(i), "a", "", ""))
+			}
+			again := l.Told(h, "2", "a", "", "")
+			again.Delayed = 3
+			for i, line := range lines {
+				line.Away.Store(true)
+				_, err := replicas[i].Admit(t.Context(), storetest.Scope, []store.Request{again})
+				require.ErrorIs(t, err, store.ErrUnavailable, "replica %d", i)
+			}
+			for i, line := range lines {
+				line.Away.Store(false)
+				awaitUp(t, replicas[i].Limiter)
+			}
+			require.Equal(t, store.Ledger{Received: 3, Admitted: 2, Delayed: 1, Pending: 2}, replicas[0].MustReport(t).Ledger)
+		})
 	}
 }
 
-// losing loses the answer of every second call that takes in what was admitted meanwhile.
+// losing loses the answer of every second call that restores a journal.
 type losing struct {
 	storetest.Away
 	calls atomic.Int64
@@ -85,34 +86,38 @@ func (l *losing) EvalSha(ctx context.Context, sha string, keys []string, args ..
 	return cmd
 }
 
-// A large journal comes back exactly once, also where the connection breaks between its parcels again and again.
-func TestTheWayBackBreaksOff(t *testing.T) {
+// Each admission of a large journal is restored once, though the connection breaks between its batches again and again.
+func TestInterruptedRecoveryRestoresEachAdmissionOnce(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	data, line := memory.NewData(memory.DataOptions{}), &losing{Away: storetest.Away{Scripter: client}}
-	box := memory.New(data, memory.Options{Options: store.Options{Owner: "a", DeadLetters: 100}, KeepResults: true})
+	fallback := memory.New(data, memory.Options{Options: store.Options{Owner: "a", DeadLetters: 100}, KeepResults: true})
 	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
-		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond, Fallback: box, FallbackOutbox: box,
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyOpen}, ProbeEvery: 10 * time.Millisecond,
+		Fallback: fallback, FallbackOutbox: fallback,
 	})
-	b, l, sent := storetest.Fixture{Limiter: s}, storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}, 0
+	b := storetest.Fixture{Limiter: s}
+	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}
+	sent := 0
 	line.Away.Away.Store(true)
 	for i := range 60 {
 		require.Equal(t, storetest.Admitted, b.AdmitOne(t, l.Large(nil, fmt.Sprint(i), "a")).Outcome)
 	}
 	for ; sent < 20; sent++ {
-		claim, err := box.Claim(t.Context(), storetest.Queue, store.Terms{Pace: store.Pace{Burst: 1}}, false)
+		claim, err := fallback.Claim(t.Context(), storetest.Queue, store.Terms{Pace: store.Pace{Burst: 1}}, false)
 		require.NoError(t, err)
 		if sent%2 == 0 {
-			require.NoError(t, box.Ack(t.Context(), storetest.Queue, claim.Entry, store.Receipt{}))
+			require.NoError(t, fallback.Ack(t.Context(), storetest.Queue, claim.Entry, store.Receipt{}))
 			continue
 		}
-		require.NoError(t, box.Bury(t.Context(), storetest.Queue, claim.Entry, store.DeadReason{Reason: "no"}))
+		require.NoError(t, fallback.Bury(t.Context(), storetest.Queue, claim.Entry, store.DeadReason{Reason: "no"}))
 	}
 	line.Away.Away.Store(false)
-	require.Eventually(t, func() bool { return s.Health().Up }, 10*time.Second, time.Millisecond)
-	require.Greater(t, line.calls.Load(), int64(8), "in parcels")
+	awaitUp(t, s)
+	require.Greater(t, line.calls.Load(), int64(8), "in several batches")
 	require.Equal(t, store.Ledger{Received: 60, Admitted: 60, Delivered: 10, Failed: 10, Pending: 40}, b.MustReport(t).Ledger)
-	letters, err := redisstore.New(client, redisstore.Options{Options: store.Options{Owner: "b"}}).DeadLetters(t.Context(), storetest.Queue, "", 50)
+	other := redisstore.New(client, redisstore.Options{Options: store.Options{Owner: "b"}})
+	letters, err := other.DeadLetters(t.Context(), storetest.Queue, "", 50)
 	require.NoError(t, err)
 	require.Len(t, letters, 10)
 }

@@ -20,7 +20,7 @@ import (
 
 // A server that hangs for a moment: the call ends in time, nobody knows what became of it, and its repeat is
 // charged once.
-func TestAServerThatHangs(t *testing.T) {
+func TestCallOfAServerThatHangsEndsInTimeAndIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	b := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}
@@ -42,7 +42,7 @@ func TestAServerThatHangs(t *testing.T) {
 }
 
 // A server without memory refuses before anything is written.
-func TestAServerThatIsFull(t *testing.T) {
+func TestServerWithoutMemoryRefusesBeforeItWrites(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
@@ -69,7 +69,7 @@ func TestAServerThatIsFull(t *testing.T) {
 }
 
 // Scripts are flushed all the time, and every call is carried out once.
-func TestFlushesUnderLoad(t *testing.T) {
+func TestFlushedScriptsRunOnceUnderLoad(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -89,7 +89,7 @@ func TestFlushesUnderLoad(t *testing.T) {
 }
 
 // A category that was never seen needs no more than its one call, whatever its name.
-func TestHostileNames(t *testing.T) {
+func TestAnyCategoryNameWorks(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		for i, name := range []string{"", "{}", "a:b", "\"quoted\" \\ \n", "ünïcode ☃", "%00", string([]byte{0xff, 0xfe}), strings.Repeat("long", 1000)} {
@@ -102,7 +102,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 // A request for more units than one command of Redis takes arguments.
-func TestManyUnits(t *testing.T) {
+func TestRequestForManyUnitsFitsItsLevels(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		r := storetest.Limits{Channel: storetest.PerMinute(20_000), Category: storetest.PerMinute(15_000)}.Request("1", "a")

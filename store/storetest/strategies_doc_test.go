@@ -82,7 +82,7 @@ func worst(admitted []time.Duration) (most int) {
 	return most
 }
 
-func TestWhatEachStrategyLetsThrough(t *testing.T) {
+func TestDocumentedStrategiesAdmitWhatTheDocumentationShows(t *testing.T) {
 	t.Parallel()
 	figure := newFigure("10 per minute: one event at 0:05, 40 from 0:50 to 1:00, then two a second", "seconds", "admitted, in all")
 	table := "| strategy | admitted in 4 min | most in one minute | first minute |\n|---|---|---|---|\n"
@@ -190,7 +190,7 @@ type quietOnes struct {
 	delay                   time.Duration
 }
 
-func TestFairnessInABusyHour(t *testing.T) {
+func TestDocumentedFairnessAdmitsFirstNoticesInABusyHour(t *testing.T) {
 	t.Parallel()
 	table := "| first_notice | messages | slots used | quiet categories heard (of 20) | first notices that passed | longest delay |\n|---|---|---|---|---|---|\n"
 	plain, _ := busyHour(t, nil, false)
