@@ -69,28 +69,31 @@ func (o *outage) rLockIfDown() bool {
 	return true
 }
 
-// learnUse remembers how full the levels were.
+// learnUse remembers how full the levels were. Levels that a decision did not look at stay as they were known: those of
+// duplicates, for example.
 func (o *outage) learnUse(requests []store.Request, decisions []store.Decision, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range decisions {
-		remaining := decisions[i].Remaining
 		for l := range requests[i].Levels {
 			level := &requests[i].Levels[l]
-			n := min(len(level.Windows), len(remaining))
-			if _, known := o.lastUse[level.Key]; known || len(o.lastUse) < maxLastUse {
-				o.lastUse[level.Key] = use{units: mostUsed(remaining[:n]), at: at}
+			units, seen := mostUsed(decisions[i].Remaining, level.Name)
+			if _, known := o.lastUse[level.Key]; seen && (known || len(o.lastUse) < maxLastUse) {
+				o.lastUse[level.Key] = use{units: units, at: at}
 			}
-			remaining = remaining[n:]
 		}
 	}
 }
 
-func mostUsed(windows []store.Remaining) (units int64) {
-	for i := range windows {
-		units = max(units, windows[i].Used)
+// mostUsed returns the units used in the fullest window of a level, and whether any of its windows was looked at.
+func mostUsed(remaining []store.Remaining, level string) (units int64, seen bool) {
+	for i := range remaining {
+		if remaining[i].Level == level {
+			units = max(units, remaining[i].Used)
+			seen = true
+		}
 	}
-	return units
+	return units, seen
 }
 
 // learnFailure remembers why a call failed.

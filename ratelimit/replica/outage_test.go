@@ -173,3 +173,14 @@ func TestNothingIsForcedDuringAnOutage(t *testing.T) {
 	require.Eventually(t, func() bool { return admit("2", false) == nil }, 10*time.Second, 20*time.Millisecond, "it is admitted without Redis")
 	require.ErrorIs(t, admit("3", true), store.ErrUnavailable)
 }
+
+// A duplicate says nothing of what is used: what was known before still counts when an outage begins.
+func TestDuplicateBeforeAnOutageForgetsNoUse(t *testing.T) {
+	t.Parallel()
+	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyLocal)
+	l := storetest.Limits{Channel: storetest.PerMinute(20), Category: storetest.PerMinute(20)}
+	require.Equal(t, 19, replicas[0].Admitted(t, l, "before", 19))
+	require.Equal(t, store.Duplicate, replicas[0].AdmitOne(t, l.Request("before0", "a")).Outcome)
+	lines[0].Away.Store(true)
+	require.Equal(t, 1, replicas[0].Admitted(t, l, "during", 20))
+}

@@ -13,7 +13,7 @@ import (
 	"slackrelay/store/storetest"
 )
 
-// The record of drops is bounded in bytes: the oldest go, whatever their number.
+// The record of drops is bounded in bytes: above that the oldest are removed, whatever their number.
 func TestRecordOfDropsIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
@@ -45,7 +45,7 @@ func TestRecordOfDropsIsBoundedInBytes(t *testing.T) {
 	})
 }
 
-// What waits for a slot is bounded in bytes, and what leaves makes room.
+// Delayed events are bounded in bytes, and one that is admitted makes room.
 func TestDelayedEventsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
@@ -61,11 +61,12 @@ func TestDelayedEventsAreBoundedInBytes(t *testing.T) {
 		again := l.Large(h, "1", "c")
 		again.Delayed = 2 // its number
 		require.Equal(t, storetest.Admitted, b.AdmitOne(t, again).Outcome)
-		require.Equal(t, []store.Outcome{storetest.Delayed, storetest.Full}, storetest.OutcomesOf(b.MustAdmit(t, l.Large(h, "room", "c"), l.Large(h, "none", "c"))))
+		after := b.MustAdmit(t, l.Large(h, "room", "c"), l.Large(h, "none", "c"))
+		require.Equal(t, []store.Outcome{storetest.Delayed, storetest.Full}, storetest.OutcomesOf(after))
 	})
 }
 
-// What is remembered of messages is bounded in bytes: of the oldest, a resolve finds nothing any more.
+// Posted messages are remembered up to a number of bytes: the resolve of the oldest finds no message any more.
 func TestPostedMessagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
@@ -90,11 +91,13 @@ func TestPostedMessagesAreBoundedInBytes(t *testing.T) {
 	})
 }
 
-// A fold that was taken in before is not looked into.
+// A batch of counts that was merged before is not decoded.
 func TestBatchThatWasMergedBeforeIsNotDecoded(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	keys := []string{"relay:{a}:ledger:a", "relay:{a}:series:a:0", "relay:{a}:folds:a", "relay:{a}:drops:a", "relay:{a}:digest:a", "relay:{a}:minutes:a:0"}
+	keys := []string{
+		"relay:{a}:ledger:a", "relay:{a}:series:a:0", "relay:{a}:folds:a", "relay:{a}:drops:a", "relay:{a}:digest:a", "relay:{a}:minutes:a:0",
+	}
 	require.Equal(t, int64(1), lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":1}}`).Val())
 	answer, err := lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":`).Int64()
 	require.NoError(t, err)

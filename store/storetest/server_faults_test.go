@@ -92,7 +92,8 @@ func TestFlushedScriptsRunOnceUnderLoad(t *testing.T) {
 func TestAnyCategoryNameWorks(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		for i, name := range []string{"", "{}", "a:b", "\"quoted\" \\ \n", "ünïcode ☃", "%00", string([]byte{0xff, 0xfe}), strings.Repeat("long", 1000)} {
+		names := []string{"", "{}", "a:b", "\"quoted\" \\ \n", "ünïcode ☃", "%00", string([]byte{0xff, 0xfe}), strings.Repeat("long", 1000)}
+		for i, name := range names {
 			r := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(1)}.Request(fmt.Sprint(i), name)
 			require.Equal(t, "+", storetest.Outcomes(b.MustAdmit(t, r)), "%q", name)
 			r.ID += "again"
@@ -105,16 +106,18 @@ func TestAnyCategoryNameWorks(t *testing.T) {
 func TestRequestForManyUnitsFitsItsLevels(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		r := storetest.Limits{Channel: storetest.PerMinute(20_000), Category: storetest.PerMinute(15_000)}.Request("1", "a")
+		l := storetest.Limits{Channel: storetest.PerMinute(20_000), Category: storetest.PerMinute(15_000)}
+		r := l.Request("1", "a")
 		r.N = 10_000
 		d := b.AdmitOne(t, r)
 		require.Equal(t, store.Admitted, d.Outcome)
-		require.Equal(t, []int64{10_000, 5_000}, []int64{d.Remaining[0].Free, d.Remaining[1].Free})
+		require.Equal(t, int64(10_000), d.Remaining[0].Free)
+		require.Equal(t, int64(5_000), d.Remaining[1].Free)
 		r.ID = "2"
 		d = b.AdmitOne(t, r)
 		require.Equal(t, "category", d.Level)
 		require.Equal(t, time.Minute, d.RetryAfter)
-		require.NoError(t, b.Refund(t.Context(), storetest.Scope, storetest.With(storetest.Limits{Channel: storetest.PerMinute(20_000), Category: storetest.PerMinute(15_000)}.Request("1", "a"), 10_000)))
+		require.NoError(t, b.Refund(t.Context(), storetest.Scope, storetest.With(l.Request("1", "a"), 10_000)))
 		require.Zero(t, b.Used(t, r.Levels[0]))
 	})
 }

@@ -288,8 +288,8 @@ func fresh(t *testing.T, name, table string, p *plot.Plot) {
 		require.NoError(t, os.WriteFile(document, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, string(text), "the table is stale: go test ./ratelimit -run 'Lets|Fairness' -update")
+	require.Equal(t, want, string(text), "the table is stale: go test ./store/storetest -run Documented -update")
 	drawn, err := os.ReadFile(image)
 	require.NoError(t, err)
-	require.Equal(t, string(drawn), svg.String(), "the figure is stale: go test ./ratelimit -run 'Lets|Fairness' -update")
+	require.Equal(t, string(drawn), svg.String(), "the figure is stale: go test ./store/storetest -run Documented -update")
 }
