@@ -11,7 +11,7 @@ import (
 )
 
 // Admit decides requests: here where a level is known to be closed, else in the store, in one call with those of other
-// callers, else as the channel's [Policy] says. See [store.Limiter].
+// callers, else by the channel's [Policy]. See [store.Limiter].
 func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	if len(requests) == 0 || len(requests) > store.MaxBatch {
 		return nil, store.Check(requests)
@@ -93,7 +93,7 @@ func (ch *channel) serve() {
 	}
 }
 
-// decide decides the requests of one call: in the store, or as the channel's policy says while the store is unavailable.
+// decide decides the requests of one call: in the store, or by the channel's policy while the store is unavailable.
 func (ch *channel) decide(requests []store.Request) ([]store.Decision, error) {
 	for {
 		if ch.outage.rLockIfDown() {

@@ -34,7 +34,7 @@ type closedCache struct {
 	refreshing bool
 }
 
-// closedEntry says until when something is closed.
+// closedEntry is how long a level or a path is closed.
 type closedEntry struct {
 	until   time.Time        // requests are refused without asking until then
 	reopens time.Time        // when one could fit, by the store's answer
@@ -84,9 +84,9 @@ func (c *closedCache) refuse(requests []store.Request, decisions []store.Decisio
 		case last >= 0 && samePath(&requests[last], r):
 			decisions[i] = decisions[last]
 		default:
-			var again bool
-			decisions[i], again = c.lookUp(r, now)
-			due = due || again
+			var refresh bool
+			decisions[i], refresh = c.lookUp(r, now)
+			due = due || refresh
 			last = i
 		}
 	}

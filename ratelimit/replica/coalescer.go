@@ -36,7 +36,7 @@ func (c *coalescer) add(requests []store.Request) (added *caller, idle bool) {
 }
 
 // next removes the callers of the next call from those that wait: the first ones, whole. None means that nobody waits, and
-// that whoever made the calls stops.
+// that the goroutine that makes the calls ends.
 func (c *coalescer) next() (callers []*caller, requests []store.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"slackrelay/store"
 )
 
-// One batch of counts carries at most so many drops for the channel's record, and so many bytes of their events: whoever
-// waits for the store waits for the batch too.
+// maxLogged and maxLoggedBytes bound the drops for the channel's record in one batch of counts, and the bytes of their
+// events: a call that waits for the store waits for the batch too.
 const (
 	maxLogged      = 200
 	maxLoggedBytes = 128 << 10

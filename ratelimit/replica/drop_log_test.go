@@ -21,18 +21,7 @@ func TestStormIsRecordedInPartAndCountedInWhole(t *testing.T) {
 	limiter := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{})
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true, Drops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
-	request := func(id, category string) store.Request {
-		r := l.Told(h, id, category, "", "")
-		payload := r.Enqueue
-		r.ID = ""
-		r.Enqueue = nil
-		r.Complete = func(r *store.Request) error {
-			r.ID = id
-			r.Enqueue = payload
-			return nil
-		}
-		return r
-	}
+	request := func(id, category string) store.Request { return uncompleted(l.Told(h, id, category, "", "")) }
 	_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{request("1", "a"), request("2", "a")})
 	require.NoError(t, err)
 	for i := range 3000 {
@@ -63,4 +52,17 @@ func TestStormIsRecordedInPartAndCountedInWhole(t *testing.T) {
 	for _, key := range []string{"drops", "digest"} {
 		require.Positive(t, client.PTTL(t.Context(), "relay:{alerts}:"+key+":alerts").Val(), key)
 	}
+}
+
+// uncompleted is the request without its id and its message, until it is completed.
+func uncompleted(r store.Request) store.Request {
+	id, message := r.ID, r.Enqueue
+	r.ID = ""
+	r.Enqueue = nil
+	r.Complete = func(r *store.Request) error {
+		r.ID = id
+		r.Enqueue = message
+		return nil
+	}
+	return r
 }

@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// decideLocally decides requests as the channel's policy says. What the store is known to have is a duplicate. The caller
+// decideLocally decides requests by the channel's policy. An id that the store is known to have is a duplicate. The caller
 // holds outage.deciding for reading.
 func (ch *channel) decideLocally(requests []store.Request) ([]store.Decision, error) {
 	policy, err := ch.localPolicy(&requests[0])

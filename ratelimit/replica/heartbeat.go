@@ -9,7 +9,7 @@ import (
 	"slackrelay/store"
 )
 
-// Run announces this process to the other replicas every Options.Heartbeat, until ctx ends. It logs when the store becomes
+// Run announces this process to the other replicas every [Options].Heartbeat, until ctx ends. It logs when the store becomes
 // unavailable and when it is back; what that means for each channel is logged by the channel.
 func (l *Limiter) Run(ctx context.Context) {
 	var fault lua.Fault

@@ -22,7 +22,7 @@ import (
 )
 
 // Whatever the strategy and the fairness, and whenever Redis is asked: what is admitted is the same with the
-// closed-until cache and without.
+// closed cache and without.
 func TestClosedCacheAdmitsWhatTheStoreAloneAdmits(t *testing.T) {
 	t.Parallel()
 	for kind, w := range storetest.Worlds {

@@ -79,10 +79,10 @@ func (l *Limiter) Ping(ctx context.Context) error {
 	return l.store.Ping(ctx)
 }
 
-// Durable reports whether the store is durable; [store.Decision] says whether one decision is.
+// Durable reports whether the store is durable. Durable of a [store.Decision] is about that decision.
 func (l *Limiter) Durable() bool { return l.store.Durable() }
 
-// freshness says whether a read must include what this process counted and the store does not have yet.
+// freshness is whether a read must include what this process counted and the store does not have yet.
 type freshness bool
 
 const (

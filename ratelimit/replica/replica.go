@@ -115,8 +115,8 @@ func (l *Limiter) Reset(ctx context.Context, levels ...ratelimit.Level) error {
 // closeTimeout bounds the last merge of counts.
 const closeTimeout = 5 * time.Second
 
-// Close ends what runs in the background, merges the counts that are left, and tells the other replicas that this one
-// ended. It takes at most 5 s, whatever ctx allows.
+// Close ends what runs in the background, merges the counts that are left, and announces to the other replicas that this
+// one ended. It takes at most 5 s, whatever ctx allows.
 func (l *Limiter) Close(ctx context.Context) error {
 	l.cancel()
 	l.background.Wait()

@@ -47,7 +47,8 @@ func letThrough(t *testing.T, s ratelimit.Strategy) []time.Duration {
 	c := &storetest.Clock{T: begin}
 	data := memory.NewData(memory.DataOptions{Now: c.Now})
 	b := storetest.Fixture{Limiter: memory.New(data, memory.Options{})}
-	level := store.ChannelLevel(ratelimit.LevelSpec{Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}}}, "plot")
+	spec := ratelimit.LevelSpec{Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}}}
+	level := store.ChannelLevel(spec, "plot")
 	var admitted []time.Duration
 	settled := begin
 	for i, at := range arrivals() {
@@ -192,7 +193,8 @@ type quietOnes struct {
 
 func TestDocumentedFairnessAdmitsFirstNoticesInABusyHour(t *testing.T) {
 	t.Parallel()
-	table := "| first_notice | messages | slots used | quiet categories heard (of 20) | first notices that passed | longest delay |\n|---|---|---|---|---|---|\n"
+	table := "| first_notice | messages | slots used | quiet categories heard (of 20) | first notices that passed | longest delay |\n" +
+		"|---|---|---|---|---|---|\n"
 	plain, _ := busyHour(t, nil, false)
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 	row := func(name string, sent int, q quietOnes) (passed, used float64) {
@@ -231,7 +233,8 @@ func TestDocumentedFairnessAdmitsFirstNoticesInABusyHour(t *testing.T) {
 	require.Zero(t, quiet.delay)
 	require.GreaterOrEqual(t, u, 98.0)
 
-	figure := newFigure("An hour of 105,000 events, 50 busy and 20 quiet categories, 100 per 30 min", "slots kept for first notices (fixed)", "%")
+	figure := newFigure("An hour of 105,000 events, 50 busy and 20 quiet categories, 100 per 30 min",
+		"slots kept for first notices (fixed)", "%")
 	addLine(t, figure, "first notices that passed", heard, 0)
 	addLine(t, figure, "slots used", used, 1)
 	addLine(t, figure, "first notices, mode auto", plotter.XYs{{X: 0, Y: passed}, {X: 70, Y: passed}}, 2)

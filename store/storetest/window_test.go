@@ -59,8 +59,8 @@ func TestTheWindowThatRefusesIsNamed(t *testing.T) {
 	})
 }
 
-// What the closed-until cache refuses names the same window: in the decision, in the error, and in the record.
-func TestTheCacheNamesTheWindowThatRefuses(t *testing.T) {
+// A refusal of the closed cache names the window that is full: in the decision, in the error, and in the record of drops.
+func TestRefusalOfTheClosedCacheNamesTheFullWindow(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		shared := storetest.Share(t, b.Limiter, replica.Options{Now: b.Now, MergeEvery: time.Hour})
