@@ -137,7 +137,7 @@ func (s *sized) EvalSha(ctx context.Context, sha string, keys []string, args ...
 func TestFoldsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	line := &sized{Scripter: client, script: lua.Fold, fails: 12}
+	line := &sized{Scripter: client, script: lua.MergeCounts, fails: 12}
 	limiter := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{FoldEvery: time.Hour})
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
@@ -164,11 +164,11 @@ func TestARepeatedFoldIsNotDecoded(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	keys := []string{"relay:{a}:ledger:a", "relay:{a}:series:a:0", "relay:{a}:folds:a", "relay:{a}:drops:a", "relay:{a}:digest:a", "relay:{a}:minutes:a:0"}
-	require.Equal(t, int64(1), lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":1}}`).Val())
-	answer, err := lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":`).Int64()
+	require.Equal(t, int64(1), lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":1}}`).Val())
+	answer, err := lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":`).Int64()
 	require.NoError(t, err)
 	require.Zero(t, answer)
-	require.ErrorContains(t, lua.Fold.Run(t.Context(), client, keys, "replica-1", 2, `{"totals":{"received":`).Err(), "ARG")
+	require.ErrorContains(t, lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 2, `{"totals":{"received":`).Err(), "ARG")
 }
 
 // nothingSent gives back all numbers.
@@ -189,7 +189,7 @@ func (nothingSent) Resume(store.Channel) {}
 func TestTheJournalOfAnOutageIsBounded(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	restored := &sized{Scripter: client, script: lua.Admit}
+	restored := &sized{Scripter: client, script: lua.Restore}
 	line := &storetest.Away{Scripter: restored}
 	other := store.Channel{Group: "other", Channel: "other"}
 	s := storetest.Share(t, redisstore.NewLimiter(line, redisstore.RedisOptions{}), replica.Options{

@@ -155,7 +155,7 @@ func (c *closedCache) look(r *store.Request, now time.Time) (d store.Decision, d
 		d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
 		if e.request == nil {
 			request := *r
-			request.Enqueue, request.Complete, request.Handling = nil, nil, nil
+			request.Enqueue, request.Source, request.Handling = nil, nil, nil
 			e.request = &request
 		}
 		due = due || !now.Before(e.refresh)
@@ -274,11 +274,12 @@ func mustAsk(r *store.Request) bool {
 	if h.Overflow != store.OverflowDrop || r.Delayed > 0 || r.Forced {
 		return true
 	}
+	fingerprinted := r.Event.Fingerprinted || r.Event.Fingerprint != ""
 	switch r.Event.Status {
 	case store.Resolved, store.Update:
-		return r.Event.Fingerprint != ""
+		return fingerprinted
 	case store.Firing:
-		return r.Event.Fingerprint != "" && h.Repeats
+		return fingerprinted && h.Repeats
 	default:
 		return false
 	}

@@ -79,7 +79,7 @@ func (r *record) Take() ([]store.Drop, int64) {
 	told := make([]kept, 0, len(all))
 	for i := range all {
 		one := &all[i]
-		if f := one.request.Complete; f != nil && f(&one.request) != nil {
+		if one.request.Complete() != nil {
 			continue // what cannot be written out is counted all the same
 		}
 		if one.request.Enqueue != nil {

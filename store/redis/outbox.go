@@ -3,6 +3,7 @@ package redis
 import (
 	"github.com/redis/go-redis/v9"
 
+	"slackrelay/lua"
 	"slackrelay/store"
 )
 
@@ -21,4 +22,9 @@ var (
 // NewRedis makes a Redis engine.
 func NewOutbox(scripter redis.Scripter, opts store.Options) *Outbox {
 	return &Outbox{scripter: scripter, opts: opts.WithDefaults()}
+}
+
+// results are the scripts that take out an entry, by its result.
+var results = map[string]*redis.Script{
+	"delivered": lua.Ack, "failed": lua.Bury, "expired": lua.Expire, "gone": lua.Discard,
 }

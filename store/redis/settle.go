@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"slackrelay/lua"
 	"slackrelay/store"
 )
 
-// settlement is the last argument of lua/settle.lua.
+// settlement is the last argument of these scripts.
 type settlement struct {
 	Channel string           `json:"channel,omitempty"`
 	TS      string           `json:"ts,omitempty"`
@@ -32,7 +31,7 @@ func (r *Outbox) done(ctx context.Context, channel store.OutboxChannel, entry st
 	if err != nil {
 		return fmt.Errorf("settle in channel %s: %w", channel.Name, err)
 	}
-	return r.fenced(ctx, "settle "+result, lua.Settle, channel, keys,
+	return r.fenced(ctx, "settle "+result, results[result], channel, keys,
 		r.opts.Owner, entry.Number, entry.At, entry.Attempts+1, result, options)
 }
 

@@ -171,6 +171,11 @@ func TestMergeNeedsAMessageToCountOn(t *testing.T) {
 	})
 }
 
+// madeAdmission is a source whose admission exists already.
+type madeAdmission store.Admission
+
+func (a madeAdmission) Admission() (store.Admission, error) { return store.Admission(a), nil }
+
 // A storm that this process refuses by itself is recorded in part, and counted in whole.
 func TestTheRecordOfAStorm(t *testing.T) {
 	t.Parallel()
@@ -180,12 +185,8 @@ func TestTheRecordOfAStorm(t *testing.T) {
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	request := func(id, category string) store.Request {
 		r := l.Told(h, id, category, "", "")
-		payload := r.Enqueue
+		r.Source = madeAdmission{ID: id, Enqueue: r.Enqueue}
 		r.Enqueue, r.ID = nil, ""
-		r.Complete = func(r *store.Request) error {
-			r.ID, r.Enqueue = id, payload
-			return nil
-		}
 		return r
 	}
 	_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{request("1", "a"), request("2", "a")})

@@ -53,9 +53,6 @@ func (t *tally) add(other tally) {
 	t.retries += other.retries
 }
 
-// clocked has a clock that the test moves.
-type clocked interface{ Now() time.Time }
-
 // history is one random course of events, told to an engine and to the oracle, in a group of its own.
 type History struct {
 	world
@@ -68,7 +65,7 @@ type History struct {
 	asked    []store.Request
 }
 
-func NewHistory(rt *rapid.T, w world, group string, clock clocked) *History {
+func NewHistory(rt *rapid.T, w world, group string, clock interface{ Now() time.Time }) *History {
 	h := &History{world: w, o: &Oracle{Now: clock.Now().UnixMicro()}, scope: store.Channel{Group: group, Channel: "ch"}}
 	tier := func(name string, most int64) ratelimit.LevelSpec {
 		tier := ratelimit.LevelSpec{Name: name, Strategy: rapid.SampledFrom(w.strategies).Draw(rt, name+" strategy")}
