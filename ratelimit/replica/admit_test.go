@@ -22,10 +22,12 @@ func TestInvalidRequestsFailAlone(t *testing.T) {
 	t.Parallel()
 	l := storetest.Limits{Channel: storetest.PerMinute(10), Category: storetest.PerMinute(10)}
 	for name, change := range map[string]func(r *store.Request){
-		"no id":         func(r *store.Request) { r.ID = "" },
-		"no levels":     func(r *store.Request) { r.Levels = nil },
-		"no units":      func(r *store.Request) { r.N = -1 },
-		"not completed": func(r *store.Request) { r.Complete = func(*store.Request) error { return errors.New("no event") } },
+		"no id":     func(r *store.Request) { r.ID = "" },
+		"no levels": func(r *store.Request) { r.Levels = nil },
+		"no units":  func(r *store.Request) { r.N = -1 },
+		"not completed": func(r *store.Request) {
+			r.Source = sourceFunc(func() (store.Admission, error) { return store.Admission{}, errors.New("no event") })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,11 +65,10 @@ func TestRequestsAreCompletedOnce(t *testing.T) {
 	completed := map[string]int{}
 	request := func(id string) store.Request {
 		r := l.Request("", "a")
-		r.Complete = func(r *store.Request) error {
+		r.Source = sourceFunc(func() (store.Admission, error) {
 			completed[id]++
-			r.ID = id
-			return nil
-		}
+			return store.Admission{ID: id, Enqueue: r.Enqueue}, nil
+		})
 		return r
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -82,3 +83,8 @@ func TestRequestsAreCompletedOnce(t *testing.T) {
 		require.LessOrEqual(t, n, 1, id)
 	}
 }
+
+// sourceFunc makes the admission of a request.
+type sourceFunc func() (store.Admission, error)
+
+func (f sourceFunc) Admission() (store.Admission, error) { return f() }

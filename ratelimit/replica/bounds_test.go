@@ -60,7 +60,7 @@ func (s *sized) EvalSha(ctx context.Context, sha string, keys []string, args ...
 func TestBatchesOfCountsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	line := &sized{Scripter: client, script: lua.Fold, fails: 12}
+	line := &sized{Scripter: client, script: lua.MergeCounts, fails: 12}
 	limiter := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{MergeEvery: time.Hour})
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
@@ -100,7 +100,7 @@ func (nothingSent) Resume(store.Channel) {}
 func TestJournalOfAnOutageIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	restored := &sized{Scripter: client, script: lua.Admit}
+	restored := &sized{Scripter: client, script: lua.Restore}
 	line := &storetest.Away{Scripter: restored}
 	other := store.Channel{Group: "other", Name: "other"}
 	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{

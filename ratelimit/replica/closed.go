@@ -135,7 +135,7 @@ func (e *closedEntry) keepRequest(r *store.Request) {
 	}
 	request := *r
 	request.Enqueue = nil
-	request.Complete = nil
+	request.Source = nil
 	request.Handling = nil
 	e.request = &request
 }
@@ -215,11 +215,12 @@ func needsStore(r *store.Request) bool {
 	if h.Overflow != store.OverflowDrop || r.Delayed > 0 {
 		return true
 	}
+	fingerprinted := r.Event.Fingerprinted || r.Event.Fingerprint != ""
 	switch r.Event.Status {
 	case store.Resolved, store.Update:
-		return r.Event.Fingerprint != ""
+		return fingerprinted
 	case store.Firing:
-		return r.Event.Fingerprint != "" && h.Repeats
+		return fingerprinted && h.Repeats
 	default:
 		return false
 	}

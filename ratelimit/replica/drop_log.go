@@ -103,7 +103,7 @@ func (log *dropLog) flush() (drops []store.Drop, keep int64) {
 
 // encode gives the drop the payload of its event, and reports whether that was possible.
 func (d *loggedDrop) encode() bool {
-	if complete := d.request.Complete; complete != nil && complete(&d.request) != nil {
+	if d.request.Complete() != nil {
 		return false
 	}
 	d.drop.Payload = d.request.Payload()

@@ -59,10 +59,9 @@ func uncompleted(r store.Request) store.Request {
 	id, message := r.ID, r.Enqueue
 	r.ID = ""
 	r.Enqueue = nil
-	r.Complete = func(r *store.Request) error {
-		r.ID = id
-		r.Enqueue = message
-		return nil
-	}
+	fingerprint, answers := r.Event.Fingerprint, r.Event.Answers
+	r.Source = sourceFunc(func() (store.Admission, error) {
+		return store.Admission{ID: id, Enqueue: message, Fingerprint: fingerprint, Answers: answers}, nil
+	})
 	return r
 }

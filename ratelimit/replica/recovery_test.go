@@ -77,7 +77,7 @@ type losing struct {
 
 func (l *losing) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	cmd := l.Away.EvalSha(ctx, sha, keys, args...)
-	if sha != lua.Admit.Hash() || cmd.Err() != nil {
+	if sha != lua.Restore.Hash() || cmd.Err() != nil {
 		return cmd
 	}
 	if plan, ok := args[0].([]byte); ok && bytes.HasPrefix(plan, []byte(`["restore"`)) && l.calls.Add(1)%2 == 0 {

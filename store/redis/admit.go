@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"slackrelay/lua"
 	"slackrelay/store"
 )
 
@@ -36,7 +35,7 @@ func (r *Store) Decide(ctx context.Context, m store.Mode, scope store.Channel, r
 
 func (r *Store) call(ctx context.Context, p *store.Plan, scope store.Channel, requests []store.Request, f store.MergeID) (store.Answer, error) {
 	keys, args := r.admitCall(p, scope, requests, f)
-	reply, err := run(ctx, r.scripter, lua.Admit, keys, args)
+	reply, err := run(ctx, r.scripter, scriptOf(p.Mode), keys, args)
 	if err != nil {
 		return store.Answer{}, fmt.Errorf("%s to channel %s: %w", p.Mode, scope.Name, err)
 	}

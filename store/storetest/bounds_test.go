@@ -98,9 +98,9 @@ func TestBatchThatWasMergedBeforeIsNotDecoded(t *testing.T) {
 	keys := []string{
 		"relay:{a}:ledger:a", "relay:{a}:series:a:0", "relay:{a}:folds:a", "relay:{a}:drops:a", "relay:{a}:digest:a", "relay:{a}:minutes:a:0",
 	}
-	require.Equal(t, int64(1), lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":1}}`).Val())
-	answer, err := lua.Fold.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":`).Int64()
+	require.Equal(t, int64(1), lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":1}}`).Val())
+	answer, err := lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":`).Int64()
 	require.NoError(t, err)
 	require.Zero(t, answer)
-	require.ErrorContains(t, lua.Fold.Run(t.Context(), client, keys, "replica-1", 2, `{"totals":{"received":`).Err(), "ARG")
+	require.ErrorContains(t, lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 2, `{"totals":{"received":`).Err(), "ARG")
 }

@@ -53,10 +53,9 @@ func (t *tally) add(other tally) {
 	t.retries += other.retries
 }
 
-// clocked has a clock that the test moves.
+// history is one random course of events, told to an engine and to the oracle, in a group of its own.
 type clocked interface{ Now() time.Time }
 
-// history is one random course of events, told to an engine and to the oracle, in a group of its own.
 type History struct {
 	world
 	o        *Oracle

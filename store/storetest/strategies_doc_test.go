@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"image/color"
 	"math/rand/v2"
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,10 +20,11 @@ import (
 	"slackrelay/store"
 	"slackrelay/store/memory"
 	"slackrelay/store/storetest"
+	"slackrelay/test/golden"
 )
 
 // The figures and tables of docs/strategies.md are made here, with the engine in memory on a clock of its own.
-// -update writes them anew; without it, the test fails where they are stale.
+// make goldens rewrites them; a test fails where they are stale.
 
 // arrivals is one and the same burst for every strategy: one event, 40 in the 10 s before 60 s, then two a second.
 func arrivals() []time.Duration {
@@ -83,7 +81,7 @@ func worst(admitted []time.Duration) (most int) {
 	return most
 }
 
-func TestDocumentedStrategiesAdmitWhatTheDocumentationShows(t *testing.T) {
+func TestGoldenFigureOfABurstByStrategy(t *testing.T) {
 	t.Parallel()
 	figure := newFigure("10 per minute: one event at 0:05, 40 from 0:50 to 1:00, then two a second", "seconds", "admitted, in all")
 	table := "| strategy | admitted in 4 min | most in one minute | first minute |\n|---|---|---|---|\n"
@@ -116,7 +114,7 @@ func TestDocumentedStrategiesAdmitWhatTheDocumentationShows(t *testing.T) {
 		table += fmt.Sprintf("| %s | %d | %d | %d |\n", s.name, len(admitted), worst(admitted), first)
 	}
 	figure.X.Min, figure.X.Max = 0, 240
-	fresh(t, "burst", table, figure)
+	requireDocumented(t, "burst", table, figure)
 }
 
 // busyHour is 105,000 events of 50 busy categories in an hour, while 20 quiet ones each send one every 10 minutes.
@@ -191,7 +189,7 @@ type quietOnes struct {
 	delay                   time.Duration
 }
 
-func TestDocumentedFairnessAdmitsFirstNoticesInABusyHour(t *testing.T) {
+func TestGoldenFigureOfFairnessInABusyHour(t *testing.T) {
 	t.Parallel()
 	table := "| first_notice | messages | slots used | quiet categories heard (of 20) | first notices that passed | longest delay |\n" +
 		"|---|---|---|---|---|---|\n"
@@ -241,7 +239,7 @@ func TestDocumentedFairnessAdmitsFirstNoticesInABusyHour(t *testing.T) {
 	addLine(t, figure, "slots used, mode auto", plotter.XYs{{X: 0, Y: u}, {X: 70, Y: u}}, 3)
 	figure.Y.Min, figure.Y.Max = 0, 105
 	figure.Legend.Top, figure.Legend.XOffs, figure.Legend.YOffs = false, vg.Points(300), vg.Points(20)
-	fresh(t, "fairness", table, figure)
+	requireDocumented(t, "fairness", table, figure)
 }
 
 func newFigure(title, x, y string) *plot.Plot {
@@ -271,28 +269,14 @@ func addSteps(t *testing.T, p *plot.Plot, name string, points plotter.XYs, i int
 	addLine(t, p, name, points, i).StepStyle = plotter.PostStep
 }
 
-// fresh compares a figure and a table with what the documentation has, or writes them.
-func fresh(t *testing.T, name, table string, p *plot.Plot) {
+// requireDocumented compares a figure and a table with those of the documentation.
+func requireDocumented(t *testing.T, name, table string, p *plot.Plot) {
 	t.Helper()
 	canvas := vgsvg.New(8*vg.Inch, 4.5*vg.Inch)
 	p.Draw(draw.New(canvas))
 	var svg bytes.Buffer
 	_, err := canvas.WriteTo(&svg)
 	require.NoError(t, err)
-	image, document := "../../docs/img/"+name+".svg", "../../docs/strategies.md"
-	text, err := os.ReadFile(document)
-	require.NoError(t, err)
-	block := regexp.MustCompile(`(?s)(<!-- table: ` + name + ` -->\n).*?(<!-- end -->)`)
-	require.Regexp(t, block, string(text))
-	want := block.ReplaceAllString(string(text), "${1}"+strings.ReplaceAll(table, "$", "$$")+"${2}")
-	if *storetest.Update {
-		require.NoError(t, os.MkdirAll("../../docs/img", 0o755))
-		require.NoError(t, os.WriteFile(image, svg.Bytes(), 0o644))
-		require.NoError(t, os.WriteFile(document, []byte(want), 0o644))
-		return
-	}
-	require.Equal(t, want, string(text), "the table is stale: go test ./store/storetest -run Documented -update")
-	drawn, err := os.ReadFile(image)
-	require.NoError(t, err)
-	require.Equal(t, string(drawn), svg.String(), "the figure is stale: go test ./store/storetest -run Documented -update")
+	golden.Block(t, "../../docs/strategies.md", "table: "+name, table)
+	golden.File(t, "../../docs/img/"+name+".svg", svg.Bytes())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,16 +15,12 @@ import (
 	"slackrelay/store"
 	redisstore "slackrelay/store/redis"
 	"slackrelay/store/storetest"
+	"slackrelay/test/golden"
 )
 
 // The same events, to every strategy on every engine: when, how many units, and what comes out.
-func TestGoldenTable(t *testing.T) {
+func TestGoldenTableOfStrategies(t *testing.T) {
 	t.Parallel()
-	const golden = "testdata/strategies.golden"
-	want, err := os.ReadFile(golden)
-	if !*storetest.Update {
-		require.NoError(t, err)
-	}
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		var table strings.Builder
 		begin := b.Now()
@@ -36,11 +31,7 @@ func TestGoldenTable(t *testing.T) {
 				Name: "channel", Strategy: s.Strategy, Windows: []ratelimit.Window{{Limit: 4, Per: 10 * time.Second}},
 			})
 		}
-		if *storetest.Update {
-			require.NoError(t, os.WriteFile(golden, []byte(table.String()), 0o600))
-			return
-		}
-		require.Equal(t, string(want), table.String())
+		golden.File(t, "testdata/strategies.golden", []byte(table.String()))
 	})
 }
 

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net"
 	"strings"
@@ -20,6 +19,16 @@ import (
 	"slackrelay/store/memory"
 	redisstore "slackrelay/store/redis"
 )
+
+// toTheGrid moves the clock to the next whole minute, where buckets and aligned windows begin.
+func (b Fixture) ToTheGrid() { b.Advance(b.Now().Truncate(time.Minute).Add(time.Minute).Sub(b.Now())) }
+
+func (b Fixture) UsedOf(t *testing.T, level ratelimit.Level) int64 {
+	t.Helper()
+	decisions, err := b.Peek(t.Context(), Scope, []store.Request{{ID: "peek", Levels: []ratelimit.Level{level}, N: 1_000}})
+	require.NoError(t, err)
+	return decisions[0].Remaining[0].Used
+}
 
 const LargeEvent = 32 << 10
 
@@ -110,8 +119,6 @@ func Promised(tier ratelimit.LevelSpec) int64 {
 		return limit
 	}
 }
-
-var Update = flag.Bool("update", false, "write the golden files anew")
 
 // strategies are all strategies with a limit of 4 per 10 s.
 var Strategies = []struct {
