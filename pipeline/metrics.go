@@ -107,7 +107,7 @@ func equalLabels(a, b *events.Event, onA, onB *store.Decision) bool {
 // countMuted counts an event that a rule or a silence muted.
 func (m *Metrics) countMuted(e *events.Event) {
 	m.received.WithLabelValues(e.Channel, e.Source).Inc()
-	m.events.WithLabelValues(e.Channel, m.categoryLabel(e.Category), mutedOutcome, "").Inc()
+	m.events.WithLabelValues(e.Channel, m.categoryLabel(e.Category), store.Muted.String(), "").Inc()
 }
 
 // countDecided counts a decision on n events; delayed events are decided again.

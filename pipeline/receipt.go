@@ -32,9 +32,6 @@ type EventReceipt struct {
 	RetryAfter *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
 }
 
-// mutedOutcome is the outcome of an event that a rule or a silence mutes; the limiter never sees it.
-const mutedOutcome = "muted"
-
 // OutcomeCount is how many events of a webhook have an outcome.
 type OutcomeCount struct {
 	Outcome string
@@ -56,14 +53,13 @@ type counter struct {
 	n       *int
 }
 
-// counters lists the counts of a receipt. It is the only list of outcomes in this package: all else asks an outcome for
-// its name, and whether it drops the event. An outcome that drops counts as dropped.
+// counters lists the counts of a receipt, one for each of [store.CountedOutcomes].
 func (r *Receipt) counters() [6]counter {
 	return [...]counter{
 		{store.Admitted.String(), &r.Admitted},
 		{store.Dropped.String(), &r.Dropped},
 		{store.Duplicate.String(), &r.Duplicate},
-		{mutedOutcome, &r.Muted},
+		{store.Muted.String(), &r.Muted},
 		{store.Merged.String(), &r.Merged},
 		{store.Delayed.String(), &r.Delayed},
 	}
@@ -113,28 +109,19 @@ func (r *Receipt) add(some Receipt, places []int) {
 func (r *Receipt) addMuted(e *events.Event, place int, by string) {
 	r.Received++
 	r.Muted++
-	r.Events[place] = EventReceipt{ID: e.ID, Category: e.Category, Outcome: mutedOutcome, By: by}
+	r.Events[place] = EventReceipt{ID: e.ID, Category: e.Category, Outcome: store.Muted.String(), By: by}
 }
 
 // secondsOf returns a duration of whole microseconds in seconds, without the noise of a division by 1e9.
 func secondsOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 // outcomeOf returns the word for a decision in receipts, metrics and traces.
-func outcomeOf(d store.Decision) string {
-	if d.Outcome.Drops() {
-		return store.Dropped.String()
-	}
-	return d.Outcome.String()
-}
+func outcomeOf(d store.Decision) string { return d.Outcome.CountedAs().String() }
 
 // levelOf returns the level that dropped an event, or the reason; "" for an event that was not dropped.
 func levelOf(d store.Decision) string {
-	switch {
-	case !d.Outcome.Drops():
-		return ""
-	case d.Outcome == store.Dropped:
+	if d.Outcome == store.Dropped {
 		return d.Level
-	default:
-		return d.Outcome.String()
 	}
+	return d.Outcome.Reason()
 }

@@ -11,9 +11,9 @@ import (
 	"slackrelay/store"
 )
 
-// outcomes returns all outcomes of the limiter: their codes begin at 1, and have no gaps.
+// outcomes returns all outcomes.
 func outcomes() (all []store.Outcome) {
-	for o := store.Outcome(1); o.String() != store.Outcome(0).String(); o++ {
+	for o := store.Admitted; o.Valid(); o++ {
 		all = append(all, o)
 	}
 	return all
@@ -34,7 +34,7 @@ func TestReceiptJSONIsStable(t *testing.T) {
 	receipt.addMuted(&events.Event{ID: "muted", Category: "c"}, len(all), "rule quiet")
 	text, err := json.Marshal(receipt)
 	require.NoError(t, err)
-	require.Equal(t, `{"received":9,"admitted":1,"dropped":4,"duplicate":1,"muted":1,"merged":1,"delayed":1,"durable":true,"events":[`+
+	require.Equal(t, `{"received":11,"admitted":2,"dropped":4,"duplicate":1,"muted":2,"merged":1,"delayed":1,"durable":true,"events":[`+
 		`{"id":"admitted","category":"c","outcome":"admitted"},`+
 		`{"id":"dropped","category":"c","outcome":"dropped","level":"category","retry_after":2.975068},`+
 		`{"id":"duplicate","category":"c","outcome":"duplicate"},`+
@@ -43,6 +43,8 @@ func TestReceiptJSONIsStable(t *testing.T) {
 		`{"id":"delayed","category":"c","outcome":"delayed"},`+
 		`{"id":"suppressed","category":"c","outcome":"dropped","level":"suppressed"},`+
 		`{"id":"full","category":"c","outcome":"dropped","level":"full"},`+
+		`{"id":"superseding","category":"c","outcome":"admitted"},`+
+		`{"id":"muted","category":"c","outcome":"muted"},`+
 		`{"id":"muted","category":"c","outcome":"muted","by":"rule quiet"}]}`, string(text))
 }
 

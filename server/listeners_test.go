@@ -197,7 +197,7 @@ func TestPanicIsLoggedAndCounted(t *testing.T) {
 	g := newRefusalServer(func(o *server.Options) { o.Intake = panickingIntake{} })
 	require.PanicsWithValue(t, http.ErrAbortHandler, func() { serve(g.Public(), post("/hooks/open", `{"title":"x"}`)) })
 	require.Contains(t, g.log.String(), `level=ERROR msg="handler panicked" route=/hooks/{channel} panic="a fault xxx`)
-	require.Contains(t, g.log.String(), "panickingIntake.Take")
+	require.Contains(t, g.log.String(), "panickingIntake.Admit")
 	require.Less(t, g.log.Len(), 6000)
 	families, err := g.registry.Gather()
 	require.NoError(t, err)
