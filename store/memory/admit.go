@@ -291,3 +291,6 @@ func (b *batch) Take(place int, r *store.Request, number int64) {
 		b.tx.Expire(level.Key, 2*max(t.Keep, b.states[place].Longest())+time.Minute)
 	}
 }
+
+// stateOf returns a copy of the state of a level, to be kept once something was spent: a refusal changes nothing.
+func stateOf(tx *Tx, level *ratelimit.Level) ratelimit.State { return level.State(tx.look(level.Key)) }
