@@ -1,172 +1,140 @@
 package memory
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
-// knownFor is how long a category that is not heard of stays known.
+// knownFor is how long a category stays known after its last attempt; at least the channel's window.
 const knownFor = 24 * time.Hour
 
-// holds say what a request must leave free in the channel: an ordinary one, and one that is a first notice;
-// and from when on the next request of the category would be one.
-type holds struct{ ordinary, least, firstAgain int64 }
-
-// holder answers for a batch what fairness holds back.
-type holder struct {
-	*batch
-	per              int64           // the channel's window, microseconds
-	known, heard     categories      // as they were before the batch
-	attempted        map[string]bool // in this batch
-	admitted         map[string]bool
-	knownCount, hear int64
+// reservedSlots are the units of the channel's first window that a request must leave free.
+type reservedSlots struct {
+	ordinary      int64
+	firstNotice   int64 // if it is the first notice of its category; never more than ordinary
+	firstNoticeAt int64 // when the next request of the category is one
 }
 
-func newHolder(b *batch) *holder {
-	h := &holder{
-		batch: b, per: b.Levels[0].Windows[0].Per.Microseconds(),
+// fairness computes for a batch what its requests must leave free for other categories.
+type fairness struct {
+	batch      *batch
+	per        int64           // the channel's window, microseconds
+	known      *categoryTimes  // by their last attempt, as before the batch
+	heard      *categoryTimes  // by their last admission, as before the batch
+	attempted  map[string]bool // in this batch
+	admitted   map[string]bool // in this batch
+	knownCount int64
+	heardCount int64
+}
+
+func newFairness(b *batch) *fairness {
+	f := &fairness{
+		batch: b, per: b.plan.Levels[0].Windows[0].Per.Microseconds(),
 		attempted: map[string]bool{}, admitted: map[string]bool{},
 	}
-	if b.Learning() {
-		h.known = *LookOrNew[categories](b.tx, b.scope.Keys().Known())
-		h.heard = *LookOrNew[categories](b.tx, b.scope.Keys().Heard())
-		h.knownCount, h.hear = h.known.since(b.now-h.knownFor()), h.heard.since(b.now-h.per)
+	if b.plan.Learning() {
+		f.known = lookOrEmpty[categoryTimes](b.tx, b.keys.Known())
+		f.heard = lookOrEmpty[categoryTimes](b.tx, b.keys.Heard())
+		f.knownCount = f.known.countAfter(b.tx.now - f.knownFor())
+		f.heardCount = f.heard.countAfter(b.tx.now - f.per)
 	}
-	return h
+	return f
 }
 
-func (h *holder) knownFor() int64 { return max(knownFor.Microseconds(), h.per) }
+func (f *fairness) knownFor() int64 { return max(knownFor.Microseconds(), f.per) }
 
-// inOuter is how many units a category's level used within the channel's window.
-func (h *holder) inOuter(place int) int64 {
-	log, ok := h.states[place-1].(*ratelimit.LogState)
-	if !ok {
+// inChannelWindow is how many units a category's level used within the channel's window.
+func (f *fairness) inChannelWindow(place int) int64 {
+	log, isLog := f.batch.states[place-1].(*ratelimit.LogState)
+	if !isLog {
 		return 0
 	}
-	return log.CountAfter(h.now - h.per)
+	return log.CountAfter(f.batch.tx.now - f.per)
 }
 
-func (h *holder) holds(way store.Route) holds {
-	var reserved int64
-	for _, reserve := range h.Fairness.Reserves {
-		if reserve.Category != way.Category {
-			reserved += max(0, reserve.Slots-h.inOuter(h.PlaceOf(reserve.Level)))
-		}
-	}
-	hold := holds{firstAgain: h.now, least: max(way.Headroom, reserved)}
-	hold.ordinary = hold.least
-	first := h.Fairness.FirstNotice
+// reserved returns what a request of a route must leave free.
+func (f *fairness) reserved(route store.Route) reservedSlots {
+	least := max(route.Headroom, f.reservedByOthers(route.Category))
+	slots := reservedSlots{ordinary: least, firstNotice: least, firstNoticeAt: f.batch.tx.now}
+	first := f.batch.plan.Fairness.FirstNotice
 	switch {
 	case first.Auto:
-		h.learn(way.Category)
-		if at, ok := h.lastHeard(way.Category); ok {
-			hold.ordinary = max(hold.least, h.knownCount-h.hear+max(0, first.Floor-h.knownCount))
-			hold.firstAgain = at + h.per
+		f.learn(route.Category)
+		if at, ok := f.lastAdmission(route.Category); ok {
+			silent := f.knownCount - f.heardCount + max(0, first.Floor-f.knownCount)
+			slots.ordinary = max(least, silent)
+			slots.firstNoticeAt = at + f.per
 		}
-	case first.Slots > 0 && h.inOuter(way.Own) >= first.PerCategory:
-		log, _ := h.states[way.Own-1].(*ratelimit.LogState)
-		hold.ordinary = max(hold.least, first.Slots)
-		hold.firstAgain = log.Newest(first.PerCategory-1) + h.per
+	case first.Slots > 0 && f.inChannelWindow(route.Own) >= first.PerCategory:
+		log, _ := f.batch.states[route.Own-1].(*ratelimit.LogState)
+		slots.ordinary = max(least, first.Slots)
+		slots.firstNoticeAt = log.Newest(first.PerCategory-1) + f.per
 	}
-	return hold
+	return slots
+}
+
+// reservedByOthers is what configured reserves keep from a category.
+func (f *fairness) reservedByOthers(category string) (units int64) {
+	for _, reserve := range f.batch.plan.Fairness.Reserves {
+		if reserve.Category != category {
+			units += max(0, reserve.Slots-f.inChannelWindow(f.batch.plan.PlaceOf(reserve.Level)))
+		}
+	}
+	return units
 }
 
 // learn notes an attempt.
-func (h *holder) learn(category string) {
-	if h.attempted[category] {
+func (f *fairness) learn(category string) {
+	if f.attempted[category] {
 		return
 	}
-	h.attempted[category] = true
-	if h.known.at[category] <= h.now-h.knownFor() {
-		h.knownCount++
+	f.attempted[category] = true
+	if f.known.when(category) <= f.batch.tx.now-f.knownFor() {
+		f.knownCount++
 	}
 }
 
-// lastHeard is when a category was last admitted within the channel's window.
-func (h *holder) lastHeard(category string) (int64, bool) {
-	if h.admitted[category] {
-		return h.now, true
+// lastAdmission returns when a category was last admitted within the channel's window.
+func (f *fairness) lastAdmission(category string) (at int64, ok bool) {
+	if f.admitted[category] {
+		return f.batch.tx.now, true
 	}
-	at := h.heard.at[category]
-	return at, at > h.now-h.per
+	at = f.heard.when(category)
+	return at, at > f.batch.tx.now-f.per
 }
 
-func (h *holder) admit(category string) {
-	if !h.Learning() {
+func (f *fairness) noteAdmission(category string) {
+	if !f.batch.plan.Learning() {
 		return
 	}
-	if _, ok := h.lastHeard(category); !ok {
-		h.hear++
+	if _, ok := f.lastAdmission(category); !ok {
+		f.heardCount++
 	}
-	h.admitted[category] = true
+	f.admitted[category] = true
 }
 
-// store writes what was learned. Above the bound, the categories that were silent longest are forgotten.
-func (h *holder) store() {
-	if !h.Learning() {
+// store writes what was learned. Above the bound, the categories whose last attempt is oldest are forgotten.
+func (f *fairness) store() {
+	tx, keys := f.batch.tx, f.batch.keys
+	if !f.batch.plan.Learning() {
 		return
 	}
-	known := Value[categories](h.tx, h.scope.Keys().Known())
-	heard := Value[categories](h.tx, h.scope.Keys().Heard())
-	for category := range h.attempted {
-		known.set(category, h.now)
+	known := lookOrCreate[categoryTimes](tx, keys.Known())
+	heard := lookOrCreate[categoryTimes](tx, keys.Heard())
+	for category := range f.attempted {
+		known.set(category, tx.now)
 	}
-	for category := range h.admitted {
-		heard.set(category, h.now)
+	for category := range f.admitted {
+		heard.set(category, tx.now)
 	}
-	known.forget(h.now - h.knownFor())
-	heard.forget(h.now - h.per)
-	for _, category := range known.above(ratelimit.MaxKnown) {
+	known.forget(tx.now - f.knownFor())
+	heard.forget(tx.now - f.per)
+	for _, category := range known.oldestAbove(ratelimit.MaxKnown) {
 		delete(known.at, category)
 		delete(heard.at, category)
 	}
-	h.tx.Expire(h.scope.Keys().Known(), store.Micros(h.knownFor())+time.Minute)
-	h.tx.Expire(h.scope.Keys().Heard(), store.Micros(h.per)+time.Minute)
-}
-
-// categories are names with a time, in microseconds.
-type categories struct{ at map[string]int64 }
-
-func (c *categories) set(name string, at int64) {
-	if c.at == nil {
-		c.at = map[string]int64{}
-	}
-	c.at[name] = at
-}
-
-func (c *categories) since(after int64) (n int64) {
-	for _, at := range c.at {
-		if at > after {
-			n++
-		}
-	}
-	return n
-}
-
-func (c *categories) forget(until int64) {
-	for name, at := range c.at {
-		if at <= until {
-			delete(c.at, name)
-		}
-	}
-}
-
-// above lists the oldest names over the bound; equal times go by name.
-func (c *categories) above(bound int) []string {
-	over := len(c.at) - bound
-	if over <= 0 {
-		return nil
-	}
-	names := make([]string, 0, len(c.at))
-	for name := range c.at {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.at[a], c.at[b]), cmp.Compare(a, b))
-	})
-	return names[:over]
+	tx.expire(keys.Known(), store.Micros(f.knownFor())+time.Minute)
+	tx.expire(keys.Heard(), store.Micros(f.per)+time.Minute)
 }

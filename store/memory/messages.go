@@ -1,174 +1,107 @@
 package memory
 
-import (
-	"bytes"
+import "slackrelay/store"
 
-	"slackrelay/store"
-)
-
-// entryBytes is what an entry takes beside its payload, as Redis keeps it: when, and its kind.
-const entryBytes = 25
-
-// telling is a batch whose requests have a handling, step by step as in lua/admit.lua.
-type telling struct {
-	*batch
-	h      *store.MessagePolicy
-	box    *Queue
-	posted *Posted
-	leads  map[string]*lead
+// messageBatch decides what the requests of a batch with a policy mean for messages that are posted, or that wait.
+type messageBatch struct {
+	batch  *batch
+	now    int64
+	policy *store.MessagePolicy
+	queue  *queue
+	posted *posted
+	heads  map[string]*bundleHead // by bundle and category
 }
 
-// verdict is what was decided of a request.
-type verdict struct {
-	outcome         store.Outcome
-	refused, shadow int64
-	retryAt         int64
-	window          int // that refuses longest, of the first level that refused
-	number, thread  int64
-	folded          bool // because of what was posted before: no level was asked
+// messageDecision is what was decided of a request with a policy.
+type messageDecision struct {
+	outcome  store.Outcome
+	refusal  refusal
+	number   int64 // of its entry; 0 = none
+	thread   int64 // the number of the message that it replies to; 0 = none
+	attached bool  // an earlier message decided it: no level was asked
 }
 
-func newTelling(b *batch) *telling {
-	if b.Handling == nil {
-		return nil
+func newMessageBatch(b *batch) *messageBatch {
+	return &messageBatch{
+		batch: b, now: b.tx.now, policy: b.plan.Handling, heads: map[string]*bundleHead{},
+		queue: lookOrCreate[queue](b.tx, b.keys.Outbox()), posted: lookOrCreate[posted](b.tx, b.keys.Posted()),
 	}
-	names := b.scope.Keys()
-	return &telling{
-		batch: b, h: b.Handling, leads: map[string]*lead{},
-		box: Value[Queue](b.tx, names.Outbox()), posted: Value[Posted](b.tx, names.Posted()),
+}
+
+// admit decides and counts one request.
+func (m *messageBatch) admit(d *store.Decision, r *store.Request, route store.Route) {
+	isPromotion := m.batch.isPromotion()
+	if isPromotion && m.waitingAt(r) < 0 || !isPromotion && m.batch.isDuplicate(r) {
+		d.Outcome = store.Duplicate
+		m.count(r, store.Duplicate)
+		return
 	}
+	decided := m.decide(r, route)
+	d.Outcome = decided.outcome
+	if d.Outcome == store.Dropped {
+		d.RetryAfter = store.Micros(decided.refusal.retryAt - m.now)
+	}
+	if !d.Outcome.Drops() && (d.Outcome != store.Delayed || !isPromotion) {
+		m.batch.rememberID(r)
+	}
+	m.batch.report(d, r, route, decided.refusal)
+	m.count(r, decided.outcome)
 }
 
 // decide decides one request that is no duplicate.
-func (t *telling) Decide(r *store.Request, way store.Route) verdict {
-	v := t.before(r)
-	if t.Mode == store.ModeForce && v.folded && v.outcome.Drops() || t.Mode == store.ModeForce && v.outcome == store.Delayed {
-		v = verdict{}
+func (m *messageBatch) decide(r *store.Request, route store.Route) messageDecision {
+	d := m.attach(r)
+	if m.batch.isForced() {
+		d = d.forced()
 	}
 	key := r.Event.Bundle + " " + r.Category
-	first := t.leads[key]
-	if first == nil {
-		first = t.resume(key, r)
+	head := m.heads[key]
+	if head == nil {
+		head = m.resume(key, r)
 	}
-	delaying := t.h.Overflow == store.OverflowDelay && t.Mode != store.ModePromote && t.Mode != store.ModeForce && len(t.box.Delayed) > 0
 	switch {
-	case v.folded && v.outcome == store.Delayed:
-		v.outcome, v.number = t.delay(r)
-	case v.folded:
-	case first != nil:
-		v = t.join(first, r)
-	case delaying:
-		v.outcome, v.number = t.delay(r)
+	case d.attached && d.outcome == store.Delayed:
+		d.outcome, d.number = m.delay(r)
+	case d.attached:
+	case head != nil:
+		d = m.join(head, r)
+	case m.waitsBehindOthers():
+		d.outcome, d.number = m.delay(r)
 	default:
-		v = t.ask(r, way, v)
+		d = m.askLevels(r, route, d)
 	}
-	if r.Event.Bundle != "" && first == nil && !v.folded {
-		t.leads[key] = t.newLead(key, v, r)
+	if r.Event.Bundle != "" && head == nil && !d.attached {
+		m.heads[key] = m.newHead(key, d, r)
 	}
-	if v.outcome.Drops() {
-		t.drop(r, v)
+	if d.outcome.Drops() {
+		m.noteDrop(r, d)
 	}
-	return v
+	return d
 }
 
-// ask asks the levels, and does what the handling says where they refuse.
-func (t *telling) ask(r *store.Request, way store.Route, v verdict) verdict {
-	refused, shadow, retryAt, never := t.refusal(r, way)
-	v.refused, v.shadow, v.retryAt, v.window = refused, shadow, retryAt, t.window
+// askLevels asks the levels, and applies the overflow policy where they refuse.
+func (m *messageBatch) askLevels(r *store.Request, route store.Route, d messageDecision) messageDecision {
+	d.refusal = m.batch.ask(r, route)
+	d.outcome = d.refusal.outcome()
 	switch {
-	case refused == 0:
-		v.outcome, v.number = store.Admitted, t.commit(r, way, shadow)
-		t.shown(v, r)
-	case never:
-		v.outcome = store.Never
-	case t.Mode == store.ModePromote:
-		v.outcome = store.Delayed
-		if t.overdue(r) {
-			v.outcome = store.Full
-		}
-	case t.h.Overflow == store.OverflowDelay:
-		v.outcome, v.number = t.delay(r)
-	case t.h.Overflow == store.OverflowMerge && t.byCategory(way, refused):
-		v.outcome = t.hold(r)
-	default:
-		v.outcome = store.Dropped
+	case d.outcome == store.Admitted:
+		d.number = m.batch.commit(r, route, d.refusal.shadow)
+		m.rememberAdmitted(d, r)
+	case d.outcome == store.Dropped:
+		d.outcome, d.number = m.overflow(r, route, d.refusal)
 	}
-	return v
+	return d
 }
 
-// byCategory tells whether the category's level is among those that refused.
-func (*telling) byCategory(way store.Route, refused int64) bool {
-	for i, place := range way.Levels {
-		if place == way.Own && refused&(1<<i) != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// finish says how many events a bundle has beyond those that it lists, and forgets old messages.
-func (t *telling) finish() {
-	t.posted.Prune(t.now - t.h.RememberFor().Microseconds())
-	for _, first := range t.leads {
-		t.count(first)
+// finish forgets old messages, and completes the entries of bundles.
+func (m *messageBatch) finish() {
+	m.posted.prune(m.now - m.policy.RememberFor().Microseconds())
+	for _, head := range m.heads {
+		m.appendUnlisted(head)
 	}
 }
 
-// delay lets a request wait for a slot.
-func (t *telling) delay(r *store.Request) (store.Outcome, int64) {
-	waiting := 0
-	for i := range t.box.Delayed {
-		waiting += len(t.box.Delayed[i].Payload) + entryBytes
-	}
-	if int64(len(t.box.Delayed)) >= t.h.MaxDelayed || waiting >= MaxDelayedBytes {
-		return store.Full, 0
-	}
-	t.box.Seq++
-	t.box.Delayed = append(t.box.Delayed, Entry{
-		Number: t.box.Seq, At: t.now, Kind: string(store.KindMessage), Payload: r.Payload(), Category: r.Category,
-	})
-	return store.Delayed, t.box.Seq
-}
-
-// waiting is the place of a request in the queue of what is delayed, or -1.
-func (t *telling) waiting(r *store.Request) int {
-	for i, entry := range t.box.Delayed {
-		if entry.Number == r.Delayed && entry.Category == r.Category && bytes.Equal(entry.Payload, r.Payload()) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (t *telling) overdue(r *store.Request) bool {
-	i := t.waiting(r)
-	return i >= 0 && t.now-t.box.Delayed[i].At > t.h.MaxDelay.Microseconds()
-}
-
-func (t *telling) leave(r *store.Request) {
-	if i := t.waiting(r); i >= 0 {
-		t.box.Delayed = append(t.box.Delayed[:i], t.box.Delayed[i+1:]...)
-	}
-	if isBundle(r) {
-		t.posted.Forget(r.Delayed)
-	}
-}
-
-// countTold counts what became of a request with a handling.
-func (t *telling) countTold(r *store.Request, o store.Outcome) {
-	ledger := Value[Counts](t.tx, t.scope.Keys().Ledger())
-	if t.Mode == store.ModePromote {
-		if o == store.Delayed || o == store.Duplicate {
-			return
-		}
-		ledger.Add("delayed", -1)
-		t.leave(r)
-	} else {
-		ledger.Add("received", 1)
-	}
-	o = o.CountedAs()
-	ledger.Add(o.String(), 1)
-	if o == store.Admitted || o == store.Dropped {
-		countInSeries(t.tx, t.scope, r.Category, o, 1)
-	}
+// keep remembers a message.
+func (m *messageBatch) keep(number int64, message *store.PostedMessage) {
+	m.posted.keep(number, message, m.now)
 }

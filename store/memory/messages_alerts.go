@@ -2,197 +2,138 @@ package memory
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"strconv"
 
 	"slackrelay/store"
 )
 
-// What a message tells of is followed until all of it is over, as in lua/admit.lua.
-const (
-	maxBundled = 10       // events of a bundle that a message lists; the others are counted
-	maxBundle  = 64 << 10 // bytes of those that it lists
-	maxMembers = 2000     // that are followed beyond those
-	maxBefore  = 16       // messages that told of the same alerts before, and are told when they are over
-)
+// maxEarlier is how many earlier messages of the same alerts a message lists. They are changed too when these are over.
+const maxEarlier = 16
 
-// toldState is what a message says of an alert.
-type toldState int
+// alertState is what a message reports of an alert.
+type alertState int
 
 const (
-	toldNothing toldState = iota
-	toldFiring
-	toldOver
+	alertUnknown alertState = iota // the message does not report it
+	alertFiring
+	alertOver
 )
 
-func toldOf(record *store.PostedMessage, fingerprint string) toldState {
-	state := func(at int64) toldState {
-		if at > 0 {
-			return toldOver
-		}
-		return toldFiring
-	}
-	for _, event := range record.Events {
+// stateIn returns the state of an alert in a message. A message is followed until all of its alerts are over.
+func stateIn(message *store.PostedMessage, fingerprint string) alertState {
+	for _, event := range message.Events {
 		if event.Fingerprint == fingerprint {
-			return state(event.Resolved)
+			return stateSince(event.Resolved)
 		}
 	}
-	if at, known := record.Members[fingerprint]; known {
-		return state(at)
+	if overAt, ok := message.Members[fingerprint]; ok {
+		return stateSince(overAt)
 	}
-	return toldNothing
+	return alertUnknown
 }
 
-// mark has a record say that an alert is over, or that it fires again: at = 0.
-func mark(record *store.PostedMessage, fingerprint string, at int64) {
-	for i := range record.Events {
-		if record.Events[i].Fingerprint == fingerprint {
-			record.Events[i].Resolved = at
+func stateSince(overAt int64) alertState {
+	if overAt > 0 {
+		return alertOver
+	}
+	return alertFiring
+}
+
+// markAlert notes in a message when an alert was over; 0 = it fires again.
+func markAlert(message *store.PostedMessage, fingerprint string, overAt int64) {
+	for i := range message.Events {
+		if message.Events[i].Fingerprint == fingerprint {
+			message.Events[i].Resolved = overAt
 		}
 	}
-	if _, known := record.Members[fingerprint]; known {
-		record.Members[fingerprint] = at / 1_000_000
+	if _, ok := message.Members[fingerprint]; ok {
+		message.Members[fingerprint] = overAt / 1_000_000
 	}
 }
 
-// fires tells whether anything that a message follows is not over.
-func fires(record *store.PostedMessage) bool {
-	for _, event := range record.Events {
+// isAnyFiring reports whether any alert of a message is not over.
+func isAnyFiring(message *store.PostedMessage) bool {
+	for _, event := range message.Events {
 		if event.Fingerprint != "" && event.Resolved == 0 {
 			return true
 		}
 	}
-	for _, at := range record.Members {
-		if at == 0 {
+	for _, overAt := range message.Members {
+		if overAt == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func eventCount(record *store.PostedMessage) int {
-	return len(record.Events) + len(record.Members) + int(record.Over) + int(record.More)
+// countAlerts is how many events a message reports.
+func countAlerts(message *store.PostedMessage) int {
+	return len(message.Events) + len(message.Members) + int(message.Over) + int(message.More)
 }
 
+// isBundle reports whether a request is a bundle that waited for a slot.
 func isBundle(r *store.Request) bool { return bytes.ContainsRune(r.Payload(), '\n') }
 
-// canEdit: what was told without its text, while the engine was away, cannot be said anew.
-func (t *telling) canEdit(record *store.PostedMessage) bool {
-	return t.h.Resolves == store.ResolvesEdit && !locationUnknown(record) && len(record.Events) > 0 && record.Events[0].Payload != ""
+// isUnreachable reports whether a message is in Slack, and nobody knows where: it can be neither edited nor replied to.
+func isUnreachable(message *store.PostedMessage) bool { return message.Shown && message.TS == "" }
+
+// canEdit reports whether a message can be edited. The text of what was posted while the store was away is not known.
+func (m *messageBatch) canEdit(message *store.PostedMessage) bool {
+	return m.policy.Resolves == store.ResolvesEdit && !isUnreachable(message) &&
+		len(message.Events) > 0 && message.Events[0].Payload != ""
 }
 
-// again is what becomes of a firing: it is counted on the message that tells of it. What was over and fires again is, too,
-// while anything else there fires; else it is news.
-func (t *telling) again(n int64, record *store.PostedMessage, r *store.Request) verdict {
-	if record == nil || !t.h.Repeats || locationUnknown(record) || t.Mode == store.ModePromote && isBundle(r) {
-		return verdict{}
-	}
-	at := t.later(record)
-	if toldOf(record, r.Event.Fingerprint) == toldOver {
-		if !fires(record) {
-			return verdict{}
-		}
-		mark(record, r.Event.Fingerprint, 0)
-		at = t.now
-	}
-	record.Repeats++
-	record.Last = t.now
-	t.edit(n, record, at)
-	return verdict{outcome: store.Merged, folded: true}
-}
-
-// follow has a message stand for an alert. One that told of it before, and does not know that it is over, is kept in mind.
-func (t *telling) follow(n int64, record *store.PostedMessage, fingerprint string) {
-	old, older := t.posted.Find("f:" + fingerprint)
-	name := strconv.FormatInt(old, 10)
-	if older != nil && old != n && toldOf(older, fingerprint) == toldFiring && !slices.Contains(record.Before, name) {
-		record.Before = append(record.Before, name)
-		if len(record.Before) > maxBefore {
-			record.Before = slices.Delete(record.Before, 0, 1)
+// follow lets a message stand for an alert. An earlier message that reports it as firing is listed in the new one.
+func (m *messageBatch) follow(number int64, message *store.PostedMessage, fingerprint string) {
+	last, earlier := m.posted.find("f:" + fingerprint)
+	name := strconv.FormatInt(last, 10)
+	isFiring := earlier != nil && last != number && stateIn(earlier, fingerprint) == alertFiring
+	if isFiring && !slices.Contains(message.Before, name) {
+		message.Before = append(message.Before, name)
+		if len(message.Before) > maxEarlier {
+			message.Before = slices.Delete(message.Before, 0, 1)
 		}
 	}
-	t.point("f:"+fingerprint, n)
+	m.posted.point("f:"+fingerprint, number)
 }
 
-// over has all messages that told of an alert say that it is over, but for the last one where its place is taken. Where they
-// can be edited the name stays, so that what fires again is found.
-func (t *telling) over(n int64, record *store.PostedMessage, fingerprint string, takenOver bool) {
-	ways, met := []string{strconv.FormatInt(n, 10)}, map[string]bool{}
-	if takenOver {
-		ways = slices.Clone(record.Before)
-	}
-	for at := 0; at < len(ways) && at < 2*maxBefore; at++ {
-		way, _ := strconv.ParseInt(ways[at], 10, 64)
-		found := t.posted.Record(way)
-		if found == nil || met[ways[at]] {
+// endAlert notes that an alert is over in a message, and in all earlier ones that report it.
+func (m *messageBatch) endAlert(number int64, message *store.PostedMessage, fingerprint string) {
+	m.endAlertIn([]string{strconv.FormatInt(number, 10)}, message, fingerprint)
+}
+
+// endEarlierAlerts notes that an alert is over in the messages before this one, whose place is taken.
+func (m *messageBatch) endEarlierAlerts(message *store.PostedMessage, fingerprint string) {
+	m.endAlertIn(slices.Clone(message.Before), message, fingerprint)
+}
+
+// endAlertIn notes that an alert is over in messages by their numbers, and in those before them. Where the last message
+// can be edited, the name of the alert stays, so that the alert is found when it fires again.
+func (m *messageBatch) endAlertIn(numbers []string, last *store.PostedMessage, fingerprint string) {
+	visited := map[string]bool{}
+	for i := 0; i < len(numbers) && i < 2*maxEarlier; i++ {
+		number, _ := strconv.ParseInt(numbers[i], 10, 64)
+		message := m.posted.message(number)
+		if message == nil || visited[numbers[i]] {
 			continue
 		}
-		met[ways[at]] = true
-		if toldOf(found, fingerprint) == toldFiring {
-			mark(found, fingerprint, t.now)
-			if t.canEdit(found) {
-				t.edit(way, found, t.now)
-			} else {
-				t.touch(way, found)
-			}
+		visited[numbers[i]] = true
+		if stateIn(message, fingerprint) == alertFiring {
+			markAlert(message, fingerprint, m.now)
+			m.editOrKeep(number, message)
 		}
-		ways = append(ways, found.Before...)
+		numbers = append(numbers, message.Before...)
 	}
-	if !t.canEdit(record) {
-		delete(t.posted.Newest, "f:"+fingerprint)
+	if !m.canEdit(last) {
+		delete(m.posted.newest, "f:"+fingerprint)
 	}
 }
 
-func (t *telling) newRecord(r *store.Request) *store.PostedMessage {
-	event := store.PostedEvent{Payload: string(r.Payload())}
-	if r.Event.Status != store.Resolved {
-		event.Fingerprint = r.Event.Fingerprint
-	}
-	return &store.PostedMessage{Category: r.Category, At: t.now, Events: []store.PostedEvent{event}}
-}
-
-// add has a record tell of one more, the count-th, and tells whether the message lists it.
-func add(record *store.PostedMessage, r *store.Request, count int) (listed bool) {
-	tell, size := r.Event.Status != store.Resolved && r.Event.Fingerprint != "", len(r.Payload())
-	for _, event := range record.Events {
-		size += len(event.Payload)
-	}
-	switch {
-	case len(record.Events) < maxBundled && size < maxBundle:
-		event := store.PostedEvent{Payload: string(r.Payload())}
-		if tell {
-			event.Fingerprint = r.Event.Fingerprint
-		}
-		record.Events = append(record.Events, event)
-		return true
-	case tell && count <= maxBundled+maxMembers:
-		if record.Members == nil {
-			record.Members = map[string]int64{}
-		}
-		record.Members[r.Event.Fingerprint] = 0
-	case r.Event.Status == store.Resolved:
-		record.Over++
-	default:
-		record.More++
-	}
-	return false
-}
-
-// adopt has a message that waited for a slot stand for what was told of it meanwhile.
-func (t *telling) adopt(n, waited int64, record *store.PostedMessage) {
-	t.posted.Forget(waited)
-	record.At = t.now
-	t.touch(n, record)
-	for _, event := range record.Events {
-		if event.Fingerprint != "" {
-			t.follow(n, record, event.Fingerprint)
-		}
-	}
-	for _, fingerprint := range slices.Sorted(maps.Keys(record.Members)) {
-		t.follow(n, record, fingerprint)
-	}
-	if record.Bundle != "" {
-		t.point("b:"+record.Bundle, n)
+func (m *messageBatch) editOrKeep(number int64, message *store.PostedMessage) {
+	if m.canEdit(message) {
+		m.edit(number, message, m.now)
+	} else {
+		m.keep(number, message)
 	}
 }

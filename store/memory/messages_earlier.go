@@ -1,145 +1,72 @@
 package memory
 
-import (
-	"strconv"
+import "slackrelay/store"
 
-	"slackrelay/store"
-)
-
-// before is what becomes of a request because of what was posted before.
-func (t *telling) before(r *store.Request) verdict {
-	e, name := r.Event, "f:"+r.Event.Fingerprint
-	if e.Answers != "" {
-		n, record := t.posted.Find("f:" + e.Answers)
-		if record == nil {
-			n = 0
+// countRepeat counts a firing on the message that reports it. What was over and fires again is counted, too, while
+// anything else in that message fires; else it is new.
+func (m *messageBatch) countRepeat(number int64, message *store.PostedMessage, r *store.Request) messageDecision {
+	if message == nil || !m.policy.Repeats || isUnreachable(message) || m.batch.isPromotion() && isBundle(r) {
+		return messageDecision{}
+	}
+	at := m.nextEdit(message)
+	if stateIn(message, r.Event.Fingerprint) == alertOver {
+		if !isAnyFiring(message) {
+			return messageDecision{}
 		}
-		return verdict{thread: n}
+		markAlert(message, r.Event.Fingerprint, 0)
+		at = m.now
 	}
-	if e.Fingerprint == "" || e.Status == "" {
-		return verdict{}
-	}
-	n, record := t.posted.Find(name)
-	if e.Status == store.Firing {
-		return t.again(n, record, r)
-	}
-	nothing := record == nil || e.Status == store.Resolved && toldOf(record, e.Fingerprint) == toldOver
-	switch {
-	case nothing && t.h.Overflow == store.OverflowDelay && t.Mode != store.ModePromote && len(t.box.Delayed) > 0:
-		return verdict{outcome: store.Delayed, folded: true}
-	case nothing:
-		return verdict{outcome: store.Suppressed, folded: true}
-	case e.Status == store.Update && locationUnknown(record):
-		return verdict{}
-	case e.Status == store.Update:
-		t.replace(n, record, r)
-		return verdict{outcome: store.Merged, folded: true}
-	case eventCount(record) == 1 && t.waits(n):
-		t.over(n, record, e.Fingerprint, true)
-		entry, _ := t.box.Find(n)
-		entry.At, entry.Payload, entry.Attempts, entry.Faults, entry.Name = t.now, r.Payload(), 0, 0, ""
-		t.posted.Forget(n)
-		Value[Counts](t.tx, t.scope.Keys().Ledger()).Add("superseded", 1)
-		return verdict{outcome: store.Admitted, folded: true}
-	case !t.canEdit(record):
-		return verdict{thread: n}
-	}
-	t.over(n, record, e.Fingerprint, false)
-	return verdict{outcome: store.Merged, folded: true}
+	message.Repeats++
+	message.Last = m.now
+	m.edit(number, message, at)
+	return attachedAs(store.Merged)
 }
 
-// replace says a message anew in other words: where it waits, or by an edit.
-func (t *telling) replace(number int64, record *store.PostedMessage, r *store.Request) {
-	for i := range record.Events {
-		if record.Events[i].Fingerprint == r.Event.Fingerprint {
-			record.Events[i].Payload = string(r.Payload())
+// update replaces the text that a message has for an alert: where it waits, or by an edit.
+func (m *messageBatch) update(number int64, message *store.PostedMessage, r *store.Request) messageDecision {
+	if isUnreachable(message) {
+		return messageDecision{}
+	}
+	for i := range message.Events {
+		if message.Events[i].Fingerprint == r.Event.Fingerprint {
+			message.Events[i].Payload = string(r.Payload())
 		}
 	}
-	if !t.waits(number) {
-		t.edit(number, record, t.now)
-		return
+	if m.isWaiting(number) {
+		waiting, _ := m.queue.find(number)
+		waiting.at = m.now
+		waiting.payload = r.Payload()
+		m.keep(number, message)
+	} else {
+		m.edit(number, message, m.now)
 	}
-	entry, _ := t.box.Find(number)
-	entry.At, entry.Payload = t.now, r.Payload()
-	t.touch(number, record)
+	return attachedAs(store.Merged)
 }
 
-// heard notes an admission, so that the digest knows which categories got something through.
-func (t *telling) heard(r *store.Request) {
-	if t.h.Digest {
-		noteHeard(t.tx, t.scope, r.Category)
-	}
-}
-
-func noteHeard(tx *Tx, scope store.Channel, category string) {
-	Value[Told](tx, scope.Keys().Told()).Admit(category, tx.Now, tx.Now-2*store.SeriesFor.Microseconds())
-}
-
-// shown is for a message that is to be told of later.
-func (t *telling) shown(v verdict, r *store.Request) {
-	t.heard(r)
-	resolves := r.Event.Status == store.Resolved
-	if v.thread > 0 && resolves {
-		t.over(v.thread, t.posted.Record(v.thread), r.Event.Fingerprint, false)
-	}
-	if entry, _ := t.box.Find(v.number); entry != nil && v.thread > 0 && (!resolves || t.h.Resolves == store.ResolvesReply) {
-		entry.Thread = v.thread
-	}
-	waited := t.posted.Record(r.Delayed)
+// resolve decides a resolve of an alert that a message reports as firing. It takes the place of a message that still
+// waits, edits one that was posted, or replies to it.
+func (m *messageBatch) resolve(number int64, message *store.PostedMessage, r *store.Request) messageDecision {
 	switch {
-	case r.Delayed > 0 && isBundle(r) && waited != nil:
-		t.adopt(v.number, r.Delayed, waited)
-	case resolves || r.Event.Fingerprint == "" && t.h.Overflow != store.OverflowMerge:
-		return
+	case countAlerts(message) == 1 && m.isWaiting(number):
+		m.supersede(number, message, r)
+		return attachedAs(store.Admitted)
+	case !m.canEdit(message):
+		return messageDecision{thread: number}
 	default:
-		record := t.newRecord(r)
-		t.touch(v.number, record)
-		if r.Event.Fingerprint != "" {
-			t.follow(v.number, record, r.Event.Fingerprint)
-		}
-	}
-	if t.h.Overflow == store.OverflowMerge {
-		t.point("c:"+r.Category, v.number)
+		m.endAlert(number, message, r.Event.Fingerprint)
+		return attachedAs(store.Merged)
 	}
 }
 
-func (t *telling) touch(number int64, record *store.PostedMessage) {
-	t.posted.Touch(number, record, t.now)
-}
-
-func (t *telling) point(name string, number int64) { t.posted.Newest[name] = number }
-
-// edit has a message said anew, at a time; an edit that nobody began to send will do.
-func (t *telling) edit(number int64, record *store.PostedMessage, at int64) {
-	t.touch(number, record)
-	if last, _ := t.box.Find(record.Edit); last != nil && last.Sent == 0 {
-		if record.Due > at {
-			record.Due = at
-			t.box.Postpone(record.Edit, at)
-		}
-		return
-	}
-	record.Edit, record.Due = t.box.Put(t.now, at, "edit", strconv.AppendInt(nil, number, 10)), at
-}
-
-func (t *telling) later(record *store.PostedMessage) int64 {
-	return max(t.now, record.Due+t.h.EditInterval().Microseconds())
-}
-
-// waits tells whether a message is in the outbox and nobody began to send it.
-func (t *telling) waits(number int64) bool {
-	entry, extra := t.box.Find(number)
-	return entry != nil && !extra && entry.Sent == 0
-}
-
-// hold counts a request on the last message of its category.
-func (t *telling) hold(r *store.Request) store.Outcome {
-	n, record := t.posted.Find("c:" + r.Category)
-	if record == nil || locationUnknown(record) {
-		return store.Dropped
-	}
-	record.Held++
-	record.HeldAt, record.HeldTitle = t.now, r.Event.Title
-	t.edit(n, record, t.later(record))
-	return store.Merged
+// supersede puts a resolve in the place of its firing, and for its slot.
+func (m *messageBatch) supersede(number int64, message *store.PostedMessage, r *store.Request) {
+	m.endEarlierAlerts(message, r.Event.Fingerprint)
+	waiting, _ := m.queue.find(number)
+	waiting.at = m.now
+	waiting.payload = r.Payload()
+	waiting.attempts = 0
+	waiting.faults = 0
+	waiting.name = ""
+	m.posted.forget(number)
+	lookOrCreate[counts](m.batch.tx, m.batch.keys.Ledger()).add("superseded", 1)
 }

@@ -9,140 +9,193 @@ import (
 	"slackrelay/store"
 )
 
-// lead is the first request of a bundle, which the others join.
-type lead struct {
-	verdict
-	category    string
-	number      int64 // of its entry; 0 = none
-	count, over int
-	record      *store.PostedMessage
-	kept, fresh bool // its record was kept, and begun anew since
-	sent        bool // its message is not in the outbox any more: what joins it is said by an edit
+const (
+	maxListed      = 10       // events of a bundle that a message lists
+	maxListedBytes = 64 << 10 // of the events that a message lists
+	maxMembers     = 2000     // alerts that a message follows beyond those that it lists
+)
+
+// bundleHead is the first request of a bundle. The others join its message, or share its outcome.
+type bundleHead struct {
+	decision messageDecision
+	category string
+	number   int64 // of its entry; 0 = none
+	count    int   // events of the bundle
+	over     int   // those of them that the message only counts, and that are over
+	message  *store.PostedMessage
+	wasKept  bool // the message was remembered when the head was made
+	renewed  bool // the head got another message since
+	isSent   bool // its message is not in the outbox any more: what joins it is an edit
 }
 
-// newLead notes the first request of a bundle.
-func (t *telling) newLead(key string, v verdict, r *store.Request) *lead {
-	first := &lead{verdict: v, category: r.Category, number: v.number, count: 1}
-	if v.number == 0 {
-		return first
+// continuesInCalls reports whether further calls may add to a bundle.
+func continuesInCalls(bundle string) bool { return strings.HasPrefix(bundle, "@") }
+
+// newHead notes the first request of a bundle. key names the bundle and the category.
+func (m *messageBatch) newHead(key string, d messageDecision, r *store.Request) *bundleHead {
+	head := &bundleHead{decision: d, category: r.Category, number: d.number, count: 1}
+	if d.number == 0 {
+		return head
 	}
-	if first.record = t.posted.Record(v.number); first.record == nil {
-		first.record = t.newRecord(r)
-	} else {
-		first.kept = true
+	head.message = m.posted.message(d.number)
+	head.wasKept = head.message != nil
+	if !head.wasKept {
+		head.message = m.newMessage(r)
 	}
-	if strings.HasPrefix(key, "@") {
-		first.record.Bundle = key
-		t.touch(v.number, first.record)
-		t.point("b:"+key, v.number)
+	if continuesInCalls(key) {
+		head.message.Bundle = key
+		m.keep(d.number, head.message)
+		m.posted.point("b:"+key, d.number)
 	}
-	return first
+	return head
 }
 
-// unlisted is how a message says how many events it does not list, and how many of them are over.
+// unlisted matches the end of an entry that counts the events beyond those that it lists.
 var unlisted = regexp.MustCompile(`\n\+[\d ]+$`)
 
-// resume finds the message of a bundle that goes on from an earlier call.
-func (t *telling) resume(key string, r *store.Request) *lead {
-	if !strings.HasPrefix(key, "@") {
+// resume finds the message of a bundle that continues an earlier call, or returns nil.
+func (m *messageBatch) resume(key string, r *store.Request) *bundleHead {
+	if !continuesInCalls(key) {
 		return nil
 	}
-	n, record := t.posted.Find("b:" + key)
-	if record == nil {
+	number, message := m.posted.find("b:" + key)
+	if message == nil {
 		return nil
 	}
-	first := &lead{verdict: verdict{outcome: store.Admitted}, category: r.Category, number: n, count: eventCount(record), over: int(record.Over), record: record, kept: true}
-	if t.isDelayed(n) {
-		first.outcome = store.Delayed
+	head := &bundleHead{
+		decision: messageDecision{outcome: store.Admitted}, category: r.Category, number: number,
+		count: countAlerts(message), over: int(message.Over), message: message, wasKept: true,
 	}
-	first.sent = first.outcome != store.Delayed && !t.waits(n)
-	if entry := t.entryOf(n); entry != nil && !first.sent {
-		entry.Payload = unlisted.ReplaceAll(entry.Payload, nil)
-	}
-	t.leads[key] = first
-	return first
-}
-
-func (t *telling) isDelayed(n int64) bool {
-	return slices.ContainsFunc(t.box.Delayed, func(e Entry) bool { return e.Number == n })
-}
-
-// entryOf is what waits for Slack or for a slot under a number.
-func (t *telling) entryOf(n int64) *Entry {
-	for i := range t.box.Delayed {
-		if t.box.Delayed[i].Number == n {
-			return &t.box.Delayed[i]
-		}
-	}
-	entry, _ := t.box.Find(n)
-	return entry
-}
-
-// join folds a request into the message of its bundle, or lets it share its fate.
-func (t *telling) join(first *lead, r *store.Request) verdict {
-	v := first.verdict
-	v.number, v.thread = 0, 0
-	if first.number == 0 {
-		if v.outcome == store.Merged {
-			v.outcome = t.hold(r)
-		}
-		return v
-	}
-	v.outcome = store.Merged
-	tell, entry := r.Event.Status != store.Resolved && r.Event.Fingerprint != "", t.entryOf(first.number)
-	if first.kept && !first.fresh && t.posted.Record(first.number) == nil { // a resolve took its place
-		first.fresh = true
-		first.record = &store.PostedMessage{
-			Category: first.category, At: t.now, Events: []store.PostedEvent{{Payload: string(entry.Payload)}}, Bundle: first.record.Bundle,
-		}
-	}
-	if tell && toldOf(first.record, r.Event.Fingerprint) != toldNothing {
-		mark(first.record, r.Event.Fingerprint, 0)
+	if m.queue.findDelayed(number) != nil {
+		head.decision.outcome = store.Delayed
 	} else {
-		first.count++
-		listed := add(first.record, r, first.count)
-		switch {
-		case !listed && r.Event.Status == store.Resolved:
-			first.over++
-		case listed && !first.sent:
-			entry.Payload = append(append(slices.Clip(entry.Payload), '\n'), r.Payload()...)
-		}
+		head.isSent = !m.isWaiting(number)
 	}
-	t.tellOf(first, r, tell)
-	return v
+	if waiting := m.entryOf(number); waiting != nil && !head.isSent {
+		waiting.payload = unlisted.ReplaceAll(waiting.payload, nil)
+	}
+	m.heads[key] = head
+	return head
 }
 
-// tellOf writes down what the message of a bundle tells of since a request joined it.
-func (t *telling) tellOf(first *lead, r *store.Request, tell bool) {
-	n, record := first.number, first.record
-	kept := t.posted.Record(n) != nil
-	if tell || kept || record.Events[0].Fingerprint != "" {
-		t.touch(n, record)
-		if record.Bundle != "" {
-			t.point("b:"+record.Bundle, n)
-		}
+// entryOf returns what waits for Slack or for a slot under a number, or nil.
+func (m *messageBatch) entryOf(number int64) *entry {
+	if waiting := m.queue.findDelayed(number); waiting != nil {
+		return waiting
 	}
-	if tell && first.outcome != store.Delayed {
-		t.follow(n, record, r.Event.Fingerprint)
-	}
-	if r.Event.Status == store.Resolved && r.Event.Fingerprint != "" {
-		if resolved, told := t.posted.Find("f:" + r.Event.Fingerprint); told != nil {
-			t.over(resolved, told, r.Event.Fingerprint, false)
-		}
-	}
-	if first.sent {
-		t.edit(n, record, t.now)
-	}
+	found, _ := m.queue.find(number)
+	return found
 }
 
-// count says in the entry of a bundle how many events it does not list, and how many of them are over.
-func (t *telling) count(first *lead) {
-	entry := t.entryOf(first.number)
-	if entry == nil || first.sent || first.record == nil || first.count <= len(first.record.Events) {
+// join attaches a request to the message of its bundle. Where the head has no message, the request shares its outcome.
+func (m *messageBatch) join(head *bundleHead, r *store.Request) messageDecision {
+	d := head.decision
+	d.number = 0
+	d.thread = 0
+	if head.number == 0 {
+		if d.outcome == store.Merged {
+			d.outcome = m.countOnLast(r)
+		}
+		return d
+	}
+	d.outcome = store.Merged
+	m.renew(head)
+	if isFollowed(r) && stateIn(head.message, r.Event.Fingerprint) != alertUnknown {
+		markAlert(head.message, r.Event.Fingerprint, 0)
+	} else {
+		m.addToHead(head, r)
+	}
+	m.keepJoined(head, r)
+	return d
+}
+
+// isFollowed reports whether a request fires an alert that can be recognized later.
+func isFollowed(r *store.Request) bool {
+	return r.Event.Status != store.Resolved && r.Event.Fingerprint != ""
+}
+
+// renew gives a head another message where a resolve took the place of its own.
+func (m *messageBatch) renew(head *bundleHead) {
+	if !head.wasKept || head.renewed || m.posted.message(head.number) != nil {
 		return
 	}
-	entry.Payload = fmt.Appendf(slices.Clip(entry.Payload), "\n+%d", first.count-len(first.record.Events))
-	if first.over > 0 {
-		entry.Payload = fmt.Appendf(entry.Payload, " %d", first.over)
+	head.renewed = true
+	head.message = &store.PostedMessage{
+		Category: head.category, At: m.now, Bundle: head.message.Bundle,
+		Events: []store.PostedEvent{{Payload: string(m.entryOf(head.number).payload)}},
+	}
+}
+
+// addToHead adds a request to the message of its bundle.
+func (m *messageBatch) addToHead(head *bundleHead, r *store.Request) {
+	head.count++
+	isListed := addEvent(head.message, r, head.count)
+	switch {
+	case !isListed && r.Event.Status == store.Resolved:
+		head.over++
+	case isListed && !head.isSent:
+		waiting := m.entryOf(head.number)
+		waiting.payload = append(append(slices.Clip(waiting.payload), '\n'), r.Payload()...)
+	}
+}
+
+// addEvent has a message report one more event, the count-th, and returns whether it lists the event.
+func addEvent(message *store.PostedMessage, r *store.Request, count int) (isListed bool) {
+	bytes := len(r.Payload())
+	for _, event := range message.Events {
+		bytes += len(event.Payload)
+	}
+	switch {
+	case len(message.Events) < maxListed && bytes < maxListedBytes:
+		event := store.PostedEvent{Payload: string(r.Payload())}
+		if isFollowed(r) {
+			event.Fingerprint = r.Event.Fingerprint
+		}
+		message.Events = append(message.Events, event)
+		return true
+	case isFollowed(r) && count <= maxListed+maxMembers:
+		if message.Members == nil {
+			message.Members = map[string]int64{}
+		}
+		message.Members[r.Event.Fingerprint] = 0
+	case r.Event.Status == store.Resolved:
+		message.Over++
+	default:
+		message.More++
+	}
+	return false
+}
+
+// keepJoined remembers the message of a bundle since a request joined it.
+func (m *messageBatch) keepJoined(head *bundleHead, r *store.Request) {
+	number, message, fingerprint := head.number, head.message, r.Event.Fingerprint
+	if isFollowed(r) || m.posted.message(number) != nil || message.Events[0].Fingerprint != "" {
+		m.keep(number, message)
+		if message.Bundle != "" {
+			m.posted.point("b:"+message.Bundle, number)
+		}
+	}
+	if isFollowed(r) && head.decision.outcome != store.Delayed {
+		m.follow(number, message, fingerprint)
+	}
+	if r.Event.Status == store.Resolved && fingerprint != "" {
+		if resolved, reported := m.posted.find("f:" + fingerprint); reported != nil {
+			m.endAlert(resolved, reported, fingerprint)
+		}
+	}
+	if head.isSent {
+		m.edit(number, message, m.now)
+	}
+}
+
+// appendUnlisted adds to the entry of a bundle how many events it does not list, and how many of them are over.
+func (m *messageBatch) appendUnlisted(head *bundleHead) {
+	waiting := m.entryOf(head.number)
+	if waiting == nil || head.isSent || head.message == nil || head.count <= len(head.message.Events) {
+		return
+	}
+	waiting.payload = fmt.Appendf(slices.Clip(waiting.payload), "\n+%d", head.count-len(head.message.Events))
+	if head.over > 0 {
+		waiting.payload = fmt.Appendf(waiting.payload, " %d", head.over)
 	}
 }

@@ -8,76 +8,82 @@ import (
 	"slackrelay/store"
 )
 
-// Posted are the records of what was admitted, by number, and the numbers that fingerprints ("f:...") and
-// categories ("c:...") stand for.
-type Posted struct {
-	Records map[int64]*store.PostedMessage
-	Newest  map[string]int64
-	touched map[int64]int64
+// posted are the messages that are remembered, by number. A name stands for the newest message of a fingerprint ("f:"),
+// a category ("c:") or a bundle ("b:").
+type posted struct {
+	messages map[int64]*store.PostedMessage
+	newest   map[string]int64
+	changed  map[int64]int64 // when each message was last kept
 }
 
-// Touch keeps a record.
-func (p *Posted) Touch(number int64, record *store.PostedMessage, now int64) {
-	if p.Records == nil {
-		p.Records, p.Newest, p.touched = map[int64]*store.PostedMessage{}, map[string]int64{}, map[int64]int64{}
+// keep remembers a message.
+func (p *posted) keep(number int64, message *store.PostedMessage, now int64) {
+	if p.messages == nil {
+		p.messages = map[int64]*store.PostedMessage{}
+		p.newest = map[string]int64{}
+		p.changed = map[int64]int64{}
 	}
-	p.Records[number], p.touched[number] = record, now
+	p.messages[number] = message
+	p.changed[number] = now
 }
 
-// maxPostedBytes is how long the records may be together, as the scripts have it.
+// maxPostedBytes bounds the size of all messages together, as in the scripts.
 const maxPostedBytes = 32 << 20
 
-// Prune forgets what was not touched since a time, and the oldest where the records are too long together.
-func (p *Posted) Prune(until int64) {
+// prune forgets the messages that were last kept until a time, and the oldest ones above maxPostedBytes.
+func (p *posted) prune(until int64) {
 	bytes := 0
-	for old, at := range p.touched {
+	for number, at := range p.changed {
 		if at <= until {
-			p.Forget(old)
+			p.forget(number)
 		} else {
-			bytes += recordSize(p.Records[old])
+			bytes += messageSize(p.messages[number])
 		}
 	}
 	if bytes <= maxPostedBytes {
 		return
 	}
-	oldest := slices.SortedFunc(maps.Keys(p.touched), func(a, b int64) int {
-		return cmp.Or(cmp.Compare(p.touched[a], p.touched[b]), cmp.Compare(a, b))
+	oldest := slices.SortedFunc(maps.Keys(p.changed), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(p.changed[a], p.changed[b]), cmp.Compare(a, b))
 	})
 	for _, number := range oldest {
 		if bytes <= maxPostedBytes {
 			return
 		}
-		bytes -= recordSize(p.Records[number])
-		p.Forget(number)
+		bytes -= messageSize(p.messages[number])
+		p.forget(number)
 	}
 }
 
-// sizeOf is about how long a record is.
-func recordSize(r *store.PostedMessage) int {
-	size := RecordBytes
-	for i := range r.Events {
-		size += len(r.Events[i].Payload)
+// messageSize is about how many bytes Redis would keep.
+func messageSize(m *store.PostedMessage) int {
+	size := recordOverhead
+	for i := range m.Events {
+		size += len(m.Events[i].Payload)
 	}
 	return size
 }
 
-// Forget forgets a record, and what stands for it.
-func (p *Posted) Forget(number int64) {
-	delete(p.Records, number)
-	delete(p.touched, number)
-	maps.DeleteFunc(p.Newest, func(_ string, n int64) bool { return n == number })
+// forget removes a message and its names.
+func (p *posted) forget(number int64) {
+	delete(p.messages, number)
+	delete(p.changed, number)
+	maps.DeleteFunc(p.newest, func(_ string, n int64) bool { return n == number })
 }
 
-// Find is the record that a fingerprint or a category stands for, and its number; nil where there is none.
-func (p *Posted) Find(name string) (int64, *store.PostedMessage) {
-	number := p.Newest[name]
-	return number, p.Records[number]
+// find returns the number and the message that a name stands for. The message is nil where the name is unknown.
+func (p *posted) find(name string) (int64, *store.PostedMessage) {
+	number := p.newest[name]
+	return number, p.messages[number]
 }
 
-// Record is the record of a number, or nil. It works on nil.
-func (p *Posted) Record(number int64) *store.PostedMessage {
+// point lets a name stand for a message that was kept.
+func (p *posted) point(name string, number int64) { p.newest[name] = number }
+
+// message returns the message of a number, or nil. It works on nil.
+func (p *posted) message(number int64) *store.PostedMessage {
 	if p == nil {
 		return nil
 	}
-	return p.Records[number]
+	return p.messages[number]
 }

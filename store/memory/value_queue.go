@@ -2,8 +2,6 @@ package memory
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,183 +9,147 @@ import (
 	"slackrelay/store"
 )
 
-// The values that the limiter and the outbox both touch.
-
-// Counts are the totals of a ledger, or of an hour, by name. See lua/admit.lua for the names.
-type Counts struct{ counts map[string]int64 }
-
-// Add raises one count.
-func (c *Counts) Add(name string, by int64) {
-	if c.counts == nil {
-		c.counts = map[string]int64{}
-	}
-	c.counts[name] += by
+// queue is the outbox of a channel, with what waits for a slot.
+type queue struct {
+	seq      int64             // the number of the newest entry ever
+	messages []entry           // oldest first
+	extras   []entry           // spend no slot; by when they are due
+	delayed  []entry           // wait for a slot, oldest first
+	results  map[int64]settled // of messages that left, by number; see Options.KeepResults
 }
 
-// Has tells whether a count was ever touched.
-func (c *Counts) Has(name string) bool {
-	_, ok := c.counts[name]
-	return ok
+// entry is one thing that waits. Times are microseconds of store time.
+type entry struct {
+	number   int64
+	at       int64 // when it was admitted
+	kind     string
+	payload  []byte
+	attempts int64
+	faults   int64
+	due      int64  // of extras
+	category string // of delayed entries
+	thread   int64  // the number of the message that it replies to; 0 = none
+	sent     int64  // the first attempt that may have been posted; 0 = none was
+	tried    int64  // the last such attempt
+	looked   int64  // how often it was looked up since
+	again    bool   // it was not found, and is to be sent once more
+	name     string // what it was posted as; "" = its own number and admission
+	claim    entryClaim
 }
 
-// Len is the number of names.
-func (c *Counts) Len() int { return len(c.counts) }
-
-// All returns a copy of the counts. It works on nil.
-func (c *Counts) All() map[string]int64 {
-	all := map[string]int64{}
-	if c == nil {
-		return all
-	}
-	maps.Copy(all, c.counts)
-	return all
+// forgetAttempts notes that no attempt was posted.
+func (e *entry) forgetAttempts() {
+	e.sent = 0
+	e.tried = 0
+	e.looked = 0
+	e.claim = entryClaim{}
 }
 
-// Outbox is what waits for Slack in one channel.
-type Queue struct {
-	Seq     int64           // the number of the newest entry ever
-	Entries []Entry         // messages, oldest first
-	Extras  []Entry         // what spends no slot, by when it is due
-	Delayed []Entry         // what waits for a slot, oldest first
-	Ended   map[int64]Ended // messages that left, where that is asked for
+// isUnsent reports whether nobody began to send the entry. It works on nil, which was sent or discarded.
+func (e *entry) isUnsent() bool { return e != nil && e.sent == 0 }
+
+// entryClaim is the claim that began the last attempt, so that a claim without a reply can be undone.
+type entryClaim struct {
+	call  int64 // its number
+	kind  claimKind
+	owner string
 }
 
-// Entry is one thing that waits. Times are microseconds of store time.
-type Entry struct {
-	Number   int64
-	At       int64 // when it was admitted
-	Kind     string
-	Payload  []byte
-	Attempts int64
-	Faults   int64
-	Due      int64  // of extras
-	Category string // of what is delayed
-	Thread   int64  // the number of the message that it answers
-	// Sent is when it was first tried, while it is not known that it did not arrive; Tried the last time; Looked
-	// how often it was looked up since; Again says that it is to be sent once more.
-	Sent, Tried, Looked int64
-	Again               bool
-	Name                string // what it was posted as; "" = its own number and admission
-	Claim               Claim  // the claim that the last attempt is of alone
-}
+// claimKind is what a claim marked an entry with. The values are those of the scripts.
+type claimKind string
 
-// Claim is a claim of a sender, by its number, and what it took: "first", an entry that was never tried before, or
-// "again", one that was to be sent once more; "" = none.
-type Claim struct {
-	Call  int64
-	What  string
-	Owner string
-}
+const (
+	claimNone  claimKind = ""
+	claimFirst claimKind = "first" // it was never tried before
+	claimAgain claimKind = "again" // it was to be sent once more
+)
 
-// Head is the oldest message, or nil. It works on nil.
-func (o *Queue) Head() *Entry {
-	if o == nil || len(o.Entries) == 0 {
+// head returns the oldest message, or nil. It works on nil.
+func (q *queue) head() *entry {
+	if q == nil || len(q.messages) == 0 {
 		return nil
 	}
-	return &o.Entries[0]
+	return &q.messages[0]
 }
 
-// Due is the extra that has been due for longest, or nil. It works on nil.
-func (o *Queue) Due(now int64) *Entry {
-	if o == nil || len(o.Extras) == 0 || o.Extras[0].Due > now {
+// dueExtra returns the extra that has been due for longest, or nil. It works on nil.
+func (q *queue) dueExtra(now int64) *entry {
+	if q == nil || len(q.extras) == 0 || q.extras[0].due > now {
 		return nil
 	}
-	return &o.Extras[0]
+	return &q.extras[0]
 }
 
-// Find is the entry of that number, and whether it is an extra; nil = there is none. It works on nil.
-func (o *Queue) Find(number int64) (entry *Entry, extra bool) {
-	if o == nil {
+// find returns the entry of a number, and whether it is an extra; or nil. It works on nil. Delayed entries are not found.
+func (q *queue) find(number int64) (found *entry, isExtra bool) {
+	if q == nil {
 		return nil, false
 	}
-	for i := range o.Entries {
-		if o.Entries[i].Number == number {
-			return &o.Entries[i], false
-		}
+	if found = findIn(q.messages, number); found != nil {
+		return found, false
 	}
-	for i := range o.Extras {
-		if o.Extras[i].Number == number {
-			return &o.Extras[i], true
-		}
-	}
-	return nil, false
+	found = findIn(q.extras, number)
+	return found, found != nil
 }
 
-// Remove takes the entry of that number out. It works on nil.
-func (o *Queue) Remove(number int64) {
-	if o == nil {
+func (q *queue) findDelayed(number int64) *entry { return findIn(q.delayed, number) }
+
+func findIn(entries []entry, number int64) *entry {
+	for i := range entries {
+		if entries[i].number == number {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+// remove deletes the entry of a number. It works on nil.
+func (q *queue) remove(number int64) {
+	if q == nil {
 		return
 	}
-	is := func(e Entry) bool { return e.Number == number }
-	o.Entries, o.Extras = slices.DeleteFunc(o.Entries, is), slices.DeleteFunc(o.Extras, is)
+	matches := func(e entry) bool { return e.number == number }
+	q.messages = slices.DeleteFunc(q.messages, matches)
+	q.extras = slices.DeleteFunc(q.extras, matches)
 }
 
-// Put puts an extra in, due at a time, and returns its number.
-func (o *Queue) Put(now, due int64, kind string, payload []byte) int64 {
-	o.Seq++
-	o.Extras = append(o.Extras, Entry{Number: o.Seq, At: now, Due: due, Kind: kind, Payload: payload})
-	o.sort()
-	return o.Seq
+// addExtra adds an extra that is due at a time, and returns its number.
+func (q *queue) addExtra(now, due int64, kind string, payload []byte) int64 {
+	q.seq++
+	q.extras = append(q.extras, entry{number: q.seq, at: now, due: due, kind: kind, payload: payload})
+	q.sortExtras()
+	return q.seq
 }
 
-// Postpone makes an extra due later.
-func (o *Queue) Postpone(number, due int64) {
-	if entry, extra := o.Find(number); extra {
-		entry.Due = due
-		o.sort()
+// postpone changes when an extra is due.
+func (q *queue) postpone(number, due int64) {
+	if found, isExtra := q.find(number); isExtra {
+		found.due = due
+		q.sortExtras()
 	}
 }
 
-func (o *Queue) sort() {
-	slices.SortFunc(o.Extras, func(a, b Entry) int { // of the same microsecond, as Redis sorts members
-		return cmp.Or(cmp.Compare(a.Due, b.Due), strings.Compare(strconv.FormatInt(a.Number, 10), strconv.FormatInt(b.Number, 10)))
+// sortExtras orders extras of the same microsecond as Redis orders members of the same score: as text.
+func (q *queue) sortExtras() {
+	slices.SortFunc(q.extras, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.due, b.due), strings.Compare(strconv.FormatInt(a.number, 10), strconv.FormatInt(b.number, 10)))
 	})
 }
 
-// Ended is what became of a message, its age not reckoned yet.
-type Ended struct {
-	At   int64 // when it was admitted
-	Past store.OutageResult
+// settled is the result of a message that left the outbox. Its age is set when the result is collected.
+type settled struct {
+	at     int64 // when it was admitted
+	result store.OutageResult
 }
 
-// maxEnded bounds how many ends are remembered; what ends after that counts as delivered.
-const maxEnded = 50_000
+// maxResults bounds how many results are kept; later messages count as delivered.
+const maxResults = 50_000
 
-// End remembers what became of a message.
-func (o *Queue) End(e *Entry, past store.OutageResult) {
-	if o.Ended == nil {
-		o.Ended = map[int64]Ended{}
+func (q *queue) keepResult(e *entry, result store.OutageResult) {
+	if q.results == nil {
+		q.results = map[int64]settled{}
 	}
-	if len(o.Ended) < maxEnded {
-		o.Ended[e.Number] = Ended{At: e.At, Past: past}
+	if len(q.results) < maxResults {
+		q.results[e.number] = settled{at: e.at, result: result}
 	}
-}
-
-// DeadLetters are the entries that were buried, oldest first.
-type DeadLetters struct {
-	next int64
-	All  []store.DeadLetter
-}
-
-// Bury keeps a dead letter: the newest so many, and of these at most MaxDeadBytes.
-func (d *DeadLetters) Bury(letter store.DeadLetter, keep int64) {
-	d.next++
-	letter.ID = fmt.Sprintf("%d-%d", letter.At.UnixMilli(), d.next)
-	d.All = append(d.All, letter)
-	kept, bytes := len(d.All), 0
-	for ; kept > 0 && len(d.All)-kept < int(keep); kept-- {
-		if bytes += len(d.All[kept-1].Payload) + RecordBytes; bytes > MaxDeadBytes {
-			break
-		}
-	}
-	d.All = slices.Delete(d.All, 0, kept)
-}
-
-// Pause says until when a channel sends nothing, in microseconds of store time, and why; and until when it edits
-// nothing, and until when it waits for a look at what may have been posted.
-type Pause struct {
-	Until    int64
-	Reason   string
-	Edits    int64
-	Settling int64
 }
