@@ -37,6 +37,9 @@ func (m *messageBatch) admit(d *store.Decision, r *store.Request, route store.Ro
 		return
 	}
 	decided := m.decide(r, route)
+	if decided.outcome.Drops() {
+		m.noteDrop(r, decided)
+	}
 	d.Outcome = decided.outcome
 	if d.Outcome == store.Dropped {
 		d.RetryAfter = store.Micros(decided.refusal.retryAt - m.now)
@@ -54,14 +57,16 @@ func (m *messageBatch) decide(r *store.Request, route store.Route) messageDecisi
 	if m.batch.isForced() {
 		d = d.forced()
 	}
+	if d.attached && d.outcome == store.Delayed {
+		d.outcome, d.number = m.delay(r)
+		return d
+	}
 	key := r.Event.Bundle + " " + r.Category
 	head := m.heads[key]
 	if head == nil {
 		head = m.resume(key, r)
 	}
 	switch {
-	case d.attached && d.outcome == store.Delayed:
-		d.outcome, d.number = m.delay(r)
 	case d.attached:
 	case head != nil:
 		d = m.join(head, r)
@@ -72,9 +77,6 @@ func (m *messageBatch) decide(r *store.Request, route store.Route) messageDecisi
 	}
 	if r.Event.Bundle != "" && head == nil && !d.attached {
 		m.heads[key] = m.newHead(key, d, r)
-	}
-	if d.outcome.Drops() {
-		m.noteDrop(r, d)
 	}
 	return d
 }
