@@ -58,28 +58,28 @@ func (c *claimant) claim() store.Claim {
 	if c.isDigestDue() {
 		return blockedAs(store.DigestDue, 0)
 	}
-	held := lookOrCreate[lease](c.tx, c.keys.Lease())
+	current := lookOrCreate[lease](c.tx, c.keys.Lease())
 	outbox := Look[queue](c.tx, c.keys.Outbox())
 	head := outbox.head()
 	extra := outbox.dueExtra(c.tx.now)
 	if head == nil && extra == nil {
-		held.release(c.opts.Owner)
+		current.release(c.opts.Owner)
 		return blockedAs(store.Empty, 0)
 	}
-	if held.stopped {
+	if current.stopped {
 		return store.Claim{State: store.Leased, Wait: stoppedWait}
 	}
-	isOvertaken := held.owner == c.opts.Owner && held.call > c.call.Number // by a later claim: nobody waits for this reply
-	if isOvertaken || held.isHeldByOther(c.opts.Owner, c.tx.now) {
-		return blockedAs(store.Leased, max(0, held.until-c.tx.now))
+	isOvertaken := current.owner == c.opts.Owner && current.call > c.call.Number // by a later claim: nobody waits for this reply
+	if isOvertaken || current.isHeldByOther(c.opts.Owner, c.tx.now) {
+		return blockedAs(store.Leased, max(0, current.until-c.tx.now))
 	}
 	paused := lookOrEmpty[pause](c.tx, c.keys.Pause())
 	if paused.until > c.tx.now {
-		held.release(c.opts.Owner)
+		current.release(c.opts.Owner)
 		return blockedAs(store.Paused, paused.until-c.tx.now)
 	}
 	c.editsUntil = paused.editsUntil
-	return c.claimNext(held, head, extra)
+	return c.claimNext(current, head, extra)
 }
 
 // isDigestDue reports whether [Store.Digest] has something to do.
@@ -92,7 +92,7 @@ func (c *claimant) isDigestDue() bool {
 }
 
 // claimNext claims the oldest message or the extra that has been due for longest, whichever comes first.
-func (c *claimant) claimNext(held *lease, head, extra *entry) store.Claim {
+func (c *claimant) claimNext(current *lease, head, extra *entry) store.Claim {
 	c.paceEvery = c.terms.Pace.Every.Microseconds() * c.opts.paceDivisor()
 	c.paceEmptyAt = max(c.tx.now, lookOrCreate[bucket](c.tx, c.keys.Pace()).emptyAt)
 	chosen, blocked := choose(c.candidates(head, extra))
@@ -111,7 +111,7 @@ func (c *claimant) claimNext(held *lease, head, extra *entry) store.Claim {
 		}
 		return blockedAs(store.PostReady, 0)
 	}
-	c.mark(held, chosen)
+	c.markClaimed(current, chosen)
 	return c.claimed(chosen)
 }
 

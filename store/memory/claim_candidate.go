@@ -59,12 +59,12 @@ func choose(order []*candidate) (chosen, blocked *candidate) {
 func (c *claimant) candidate(e *entry, isMessage bool) *candidate {
 	c.forgetLostClaim(e)
 	one := &candidate{entry: e, state: store.Claimed, isEdit: strings.HasSuffix(e.kind, store.KindEdit)}
-	one.isUnknown = e.sent > 0 && !e.again && !one.isEdit
+	one.isUnknown = e.sent > 0 && !e.resend && !one.isEdit
 	switch {
 	case e.sent == 0:
 		one.kind = claimFirst
-	case e.again:
-		one.kind = claimAgain
+	case e.resend:
+		one.kind = claimResend
 	}
 	lookupDelay := c.terms.Settle.Microseconds()
 	switch {
@@ -90,6 +90,6 @@ func (c *claimant) forgetLostClaim(e *entry) {
 		e.forgetAttempts()
 		return
 	}
-	e.again = true
+	e.resend = true
 	e.claim = entryClaim{}
 }

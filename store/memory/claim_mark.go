@@ -2,8 +2,8 @@ package memory
 
 import "slackrelay/store"
 
-// mark notes a claim in the entry, the lease and the pace.
-func (c *claimant) mark(held *lease, chosen *candidate) {
+// markClaimed notes a claim in the entry, the lease and the pace.
+func (c *claimant) markClaimed(current *lease, chosen *candidate) {
 	e := chosen.entry
 	if chosen.isSend() {
 		if !chosen.isEdit {
@@ -13,7 +13,7 @@ func (c *claimant) mark(held *lease, chosen *candidate) {
 			e.sent = c.tx.now
 		}
 		e.tried = c.tx.now
-		e.again = false
+		e.resend = false
 		e.looked = 0
 	}
 	e.claim = entryClaim{}
@@ -21,8 +21,8 @@ func (c *claimant) mark(held *lease, chosen *candidate) {
 		e.claim = entryClaim{call: c.call.Number, kind: chosen.kind, owner: c.opts.Owner}
 	}
 	e.attempts++
-	held.owner = c.opts.Owner
-	held.until = c.tx.now + c.opts.Lease.Microseconds()
-	held.call = c.call.Number
-	held.inFlight = e.number
+	current.owner = c.opts.Owner
+	current.until = c.tx.now + c.opts.Lease.Microseconds()
+	current.call = c.call.Number
+	current.inFlight = e.number
 }

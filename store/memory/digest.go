@@ -36,7 +36,7 @@ type dueDigest struct {
 }
 
 // isEnough reports whether there are enough events for a digest.
-func (d dueDigest) isEnough() bool { return d.state.noted >= d.terms.Minimum }
+func (d dueDigest) isEnough() bool { return d.state.events >= d.terms.Minimum }
 
 // isOver reports whether the interval of the open digest is over.
 func (d dueDigest) isOver() bool {

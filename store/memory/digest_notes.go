@@ -18,7 +18,7 @@ const (
 type digestState struct {
 	since  int64 // the first event that no digest reports yet; 0 = there is none
 	last   int64 // the last one
-	noted  int64 // how many there are
+	events int64 // how many there are
 	counts map[string]int64
 
 	open   int64 // when the open digest was posted; 0 = none is open
@@ -45,7 +45,7 @@ func (d *digestState) note(now int64, digestCounts map[string]int64) {
 	for _, name := range slices.Sorted(maps.Keys(digestCounts)) {
 		n, isTitle := digestCounts[name], strings.HasPrefix(name, "t:")
 		if !isTitle {
-			d.noted += n
+			d.events += n
 			d.last = now
 			if d.since == 0 {
 				d.since = now

@@ -25,7 +25,7 @@ func (d dueDigest) update(tx *Tx, channel store.Channel) error {
 	body := d.body(Look[categoryTimes](tx, keys.Told()))
 	d.state.since = 0
 	d.state.last = 0
-	d.state.noted = 0
+	d.state.events = 0
 	d.state.counts = nil
 	d.state.moved = tx.now
 	if d.state.open == 0 {

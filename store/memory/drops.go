@@ -8,7 +8,7 @@ import (
 	"slackrelay/store"
 )
 
-// recordDrop adds to the record of drops, of which a channel keeps so many.
+// recordDrop adds a drop to the log of a channel, which keeps at most this many.
 func recordDrop(tx *Tx, keys lua.Keys, drop store.Drop, at time.Time, keep int64) {
 	lookOrCreate[dropLog](tx, keys.Drops()).add(at, keep, map[string]string{
 		"event":    string(drop.Payload),

@@ -8,16 +8,16 @@ import (
 )
 
 // withLease runs f unless another sender holds the lease. What this sender claimed is not in flight any more.
-func (s *Store) withLease(verb string, channel store.Channel, f func(tx *Tx, held *lease) error) error {
+func (s *Store) withLease(verb string, channel store.Channel, f func(tx *Tx, current *lease) error) error {
 	var err error
 	s.data.Do(func(tx *Tx) {
-		held := lookOrCreate[lease](tx, channel.Keys().Lease())
-		if held.isHeldByOther(s.opts.Owner, tx.now) {
+		current := lookOrCreate[lease](tx, channel.Keys().Lease())
+		if current.isHeldByOther(s.opts.Owner, tx.now) {
 			err = store.ErrLeaseLost
 			return
 		}
-		held.inFlight = 0
-		err = f(tx, held)
+		current.inFlight = 0
+		err = f(tx, current)
 	})
 	if err != nil {
 		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, err)

@@ -85,11 +85,10 @@ func (m *messageBatch) decide(r *store.Request, route store.Route) messageDecisi
 func (m *messageBatch) askLevels(r *store.Request, route store.Route, d messageDecision) messageDecision {
 	d.refusal = m.batch.ask(r, route)
 	d.outcome = d.refusal.outcome()
-	switch {
-	case d.outcome == store.Admitted:
+	if d.outcome == store.Admitted {
 		d.number = m.batch.commit(r, route, d.refusal.shadow)
 		m.rememberAdmitted(d, r)
-	case d.outcome == store.Dropped:
+	} else if d.outcome == store.Dropped {
 		d.outcome, d.number = m.overflow(r, route, d.refusal)
 	}
 	return d

@@ -13,9 +13,9 @@ func (s *Store) Renew(_ context.Context, channel store.Channel) (time.Time, erro
 	before := time.Now()
 	isLost := false
 	s.data.Do(func(tx *Tx) {
-		held := lookOrCreate[lease](tx, channel.Keys().Lease())
-		if isLost = held.owner != s.opts.Owner; !isLost {
-			held.until = tx.now + s.opts.Lease.Microseconds()
+		current := lookOrCreate[lease](tx, channel.Keys().Lease())
+		if isLost = current.owner != s.opts.Owner; !isLost {
+			current.until = tx.now + s.opts.Lease.Microseconds()
 		}
 	})
 	if isLost {

@@ -26,7 +26,7 @@ func (b *batch) restoreWaiting(number, at int64, r *store.Request) {
 	past := r.OutageResult()
 	waiting := entry{
 		number: number, at: at, kind: string(r.Enqueue.Kind), payload: r.Enqueue.Payload,
-		attempts: past.Attempts, faults: past.Faults, looked: past.Looked, again: past.Again, name: past.Name,
+		attempts: past.Attempts, faults: past.Faults, looked: past.Looked, resend: past.Again, name: past.Name,
 	}
 	if past.Sent > 0 {
 		waiting.sent = b.tx.now - past.Sent

@@ -8,7 +8,7 @@ import (
 
 // Retry implements [store.Outbox]. It is the twin of lua/retry.lua.
 func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.Entry, plan store.RetryPlan) error {
-	return s.withLease("retry", channel, func(tx *Tx, held *lease) error {
+	return s.withLease("retry", channel, func(tx *Tx, current *lease) error {
 		tried, isExtra := findClaimed(tx, channel, claimed)
 		switch {
 		case tried == nil:
@@ -16,7 +16,7 @@ func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.En
 		case !tried.isLatestClaim(claimed):
 			return store.ErrLeaseLost
 		}
-		held.release(s.opts.Owner)
+		current.release(s.opts.Owner)
 		if plan.Fault {
 			tried.faults++
 		}
@@ -46,7 +46,7 @@ func (e *entry) setSendState(state store.SendState, now int64) {
 	case store.Looked:
 		e.looked++
 	case store.Again:
-		e.again = true
+		e.resend = true
 	case store.Unknown:
 		if e.sent == 0 {
 			e.sent = e.at

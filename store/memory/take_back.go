@@ -35,9 +35,9 @@ func (s *Store) TakeBack(ctx context.Context, channel store.Channel) (map[int64]
 func (s *Store) takeBack(channel store.Channel) (results map[int64]store.OutageResult, done bool) {
 	keys := channel.Keys()
 	s.data.Do(func(tx *Tx) {
-		held := lookOrCreate[lease](tx, keys.Lease())
-		held.stopped = true
-		if held.inFlight != 0 && held.until > tx.now {
+		current := lookOrCreate[lease](tx, keys.Lease())
+		current.stopped = true
+		if current.inFlight != 0 && current.until > tx.now {
 			return
 		}
 		done = true
@@ -67,7 +67,7 @@ func (q *queue) takeBack(now int64) map[int64]store.OutageResult {
 // outageResult is what is known of a message that waits.
 func (e *entry) outageResult(now int64) store.OutageResult {
 	result := store.OutageResult{
-		Age: now - e.at, Attempts: e.attempts, Faults: e.faults, Looked: e.looked, Again: e.again,
+		Age: now - e.at, Attempts: e.attempts, Faults: e.faults, Looked: e.looked, Again: e.resend,
 	}
 	if e.sent > 0 {
 		named := store.Entry{Number: e.number, At: e.at, Name: e.name}

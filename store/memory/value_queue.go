@@ -32,7 +32,7 @@ type entry struct {
 	sent     int64  // the first attempt that may have been posted; 0 = none was
 	tried    int64  // the last such attempt
 	looked   int64  // how often it was looked up since
-	again    bool   // it was not found, and is to be sent once more
+	resend   bool   // it was not found, and is to be sent once more
 	name     string // what it was posted as; "" = its own number and admission
 	claim    entryClaim
 }
@@ -59,9 +59,9 @@ type entryClaim struct {
 type claimKind string
 
 const (
-	claimNone  claimKind = ""
-	claimFirst claimKind = "first" // it was never tried before
-	claimAgain claimKind = "again" // it was to be sent once more
+	claimNone   claimKind = ""
+	claimFirst  claimKind = "first" // it was never tried before
+	claimResend claimKind = "again" // it was to be sent once more
 )
 
 // head returns the oldest message, or nil. It works on nil.
