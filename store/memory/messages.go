@@ -88,7 +88,9 @@ func (m *messageBatch) askLevels(r *store.Request, route store.Route, d messageD
 	if d.outcome == store.Admitted {
 		d.number = m.batch.commit(r, route, d.refusal.shadow)
 		m.rememberAdmitted(d, r)
-	} else if d.outcome == store.Dropped {
+		return d
+	}
+	if d.outcome == store.Dropped {
 		d.outcome, d.number = m.overflow(r, route, d.refusal)
 	}
 	return d
