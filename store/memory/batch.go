@@ -58,13 +58,13 @@ func stateOf(tx *Tx, level *ratelimit.Level) ratelimit.State { return level.Stat
 // run decides the requests in order. Each sees the ones before it.
 func (b *batch) run(requests []store.Request) store.Answer {
 	for i := range requests {
-		route := b.plan.Routes[b.plan.RouteOf[i]-1]
+		path := b.plan.Routes[b.plan.RouteOf[i]-1]
 		d := &b.answer.Decisions[i]
 		d.DecidedBy = b.decidedBy
 		if b.messages != nil && b.plan.Mode != store.ModeRestore {
-			b.messages.admit(d, &requests[i], route)
+			b.messages.admit(d, &requests[i], path)
 		} else {
-			b.answer.Numbers[i] = b.admit(d, &requests[i], route)
+			b.answer.Numbers[i] = b.admit(d, &requests[i], path)
 		}
 	}
 	if b.messages != nil {
@@ -77,11 +77,11 @@ func (b *batch) run(requests []store.Request) store.Answer {
 }
 
 // admit decides and counts one request by the levels alone. It returns the number of its entry where it was admitted.
-func (b *batch) admit(d *store.Decision, r *store.Request, route store.Route) (number int64) {
+func (b *batch) admit(d *store.Decision, r *store.Request, path store.Route) (number int64) {
 	if b.isDuplicate(r) {
 		d.Outcome = store.Duplicate
 	} else {
-		number = b.decide(d, r, route)
+		number = b.decide(d, r, path)
 	}
 	if !b.isPeek() {
 		b.count(r, d.Outcome)
@@ -93,8 +93,8 @@ func (b *batch) isDuplicate(r *store.Request) bool { return b.admitted.has(r.ID,
 
 func (b *batch) rememberID(r *store.Request) { b.admitted.add(r.ID, b.tx.now, b.tx.now-b.dedupe) }
 
-func (b *batch) decide(d *store.Decision, r *store.Request, route store.Route) (number int64) {
-	refusal := b.ask(r, route)
+func (b *batch) decide(d *store.Decision, r *store.Request, path store.Route) (number int64) {
+	refusal := b.ask(r, path)
 	if b.plan.Mode == store.ModeRestore || b.plan.Mode == store.ModeOpen { // whatever the limits say
 		refusal.levels = 0
 		refusal.shadow = 0
@@ -104,20 +104,20 @@ func (b *batch) decide(d *store.Decision, r *store.Request, route store.Route) (
 	case d.Outcome == store.Dropped:
 		d.RetryAfter = store.Micros(refusal.retryAt - b.tx.now)
 	case d.Outcome == store.Admitted && !b.isPeek():
-		number = b.commit(r, route, refusal.shadow)
+		number = b.commit(r, path, refusal.shadow)
 		if b.plan.Mode == store.ModeRestore {
 			b.writeDown(number, r)
 		}
 		b.rememberID(r)
 	}
-	b.report(d, r, route, refusal)
+	b.report(d, r, path, refusal)
 	return number
 }
 
 // report completes a decision with what the levels answered.
-func (b *batch) report(d *store.Decision, r *store.Request, route store.Route, refusal refusal) {
+func (b *batch) report(d *store.Decision, r *store.Request, path store.Route, refusal refusal) {
 	d.RefusedBy(r, refusal.levels, refusal.shadow, refusal.window)
-	d.Remaining = r.Remaining(func(level int) []int64 { return b.used(route.Levels[level] - 1) })
+	d.Remaining = r.Remaining(func(level int) []int64 { return b.used(path.Levels[level] - 1) })
 }
 
 // used returns the units used of each window of a level, by its index in the plan.

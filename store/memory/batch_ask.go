@@ -26,16 +26,16 @@ func (r refusal) outcome() store.Outcome {
 }
 
 // ask asks all levels of a request.
-func (b *batch) ask(r *store.Request, route store.Route) refusal {
+func (b *batch) ask(r *store.Request, path store.Route) refusal {
 	answer := refusal{retryAt: b.tx.now}
 	if b.isForced() {
 		return answer
 	}
 	reserved := reservedSlots{ordinary: r.Headroom, firstNotice: r.Headroom, firstNoticeAt: b.tx.now}
 	if b.fairness != nil {
-		reserved = b.fairness.reserved(route)
+		reserved = b.fairness.reserved(path)
 	}
-	for i, place := range route.Levels {
+	for i, place := range path.Levels {
 		index := place - 1
 		fit := b.askLevel(index, r, reserved)
 		switch {

@@ -9,13 +9,13 @@ import (
 
 // commit spends the units of an admitted request, enqueues its message, and returns the number of its entry. Shadow
 // levels that would have refused spend nothing.
-func (b *batch) commit(r *store.Request, route store.Route, shadow int64) (number int64) {
+func (b *batch) commit(r *store.Request, path store.Route, shadow int64) (number int64) {
 	outbox := lookOrCreate[queue](b.tx, b.keys.Outbox())
 	outbox.seq++
 	if b.isForced() {
 		lookOrCreate[counts](b.tx, b.keys.Ledger()).add("forced", 1)
 	} else if b.spendsUnits(r) {
-		b.spend(r, route, shadow, outbox.seq)
+		b.spend(r, path, shadow, outbox.seq)
 	}
 	if r.Enqueue != nil && b.plan.Mode != store.ModeRestore {
 		outbox.messages = append(outbox.messages, entry{
@@ -23,13 +23,13 @@ func (b *batch) commit(r *store.Request, route store.Route, shadow int64) (numbe
 		})
 	}
 	if b.fairness != nil && !b.isForced() {
-		b.fairness.noteAdmission(route.Category)
+		b.fairness.noteAdmission(path.Category)
 	}
 	return outbox.seq
 }
 
-func (b *batch) spend(r *store.Request, route store.Route, shadow, number int64) {
-	for i, place := range route.Levels {
+func (b *batch) spend(r *store.Request, path store.Route, shadow, number int64) {
+	for i, place := range path.Levels {
 		if shadow&(1<<i) == 0 {
 			b.charge(place-1, r, number)
 		}

@@ -54,21 +54,21 @@ func (f *fairness) inChannelWindow(place int) int64 {
 	return log.CountAfter(f.batch.tx.now - f.per)
 }
 
-// reserved returns what a request of a route must leave free.
-func (f *fairness) reserved(route store.Route) reservedSlots {
-	least := max(route.Headroom, f.reservedByOthers(route.Category))
+// reserved returns what a request of a path must leave free.
+func (f *fairness) reserved(path store.Route) reservedSlots {
+	least := max(path.Headroom, f.reservedByOthers(path.Category))
 	slots := reservedSlots{ordinary: least, firstNotice: least, firstNoticeAt: f.batch.tx.now}
 	first := f.batch.plan.Fairness.FirstNotice
 	switch {
 	case first.Auto:
-		f.learn(route.Category)
-		if at, ok := f.lastAdmission(route.Category); ok {
+		f.learn(path.Category)
+		if at, ok := f.lastAdmission(path.Category); ok {
 			silent := f.knownCount - f.heardCount + max(0, first.Floor-f.knownCount)
 			slots.ordinary = max(least, silent)
 			slots.firstNoticeAt = at + f.per
 		}
-	case first.Slots > 0 && f.inChannelWindow(route.Own) >= first.PerCategory:
-		log, _ := f.batch.states[route.Own-1].(*ratelimit.LogState)
+	case first.Slots > 0 && f.inChannelWindow(path.Own) >= first.PerCategory:
+		log, _ := f.batch.states[path.Own-1].(*ratelimit.LogState)
 		slots.ordinary = max(least, first.Slots)
 		slots.firstNoticeAt = log.Newest(first.PerCategory-1) + f.per
 	}

@@ -29,14 +29,14 @@ func newMessageBatch(b *batch) *messageBatch {
 }
 
 // admit decides and counts one request.
-func (m *messageBatch) admit(d *store.Decision, r *store.Request, route store.Route) {
+func (m *messageBatch) admit(d *store.Decision, r *store.Request, path store.Route) {
 	isPromotion := m.batch.isPromotion()
 	if isPromotion && m.waitingAt(r) < 0 || !isPromotion && m.batch.isDuplicate(r) {
 		d.Outcome = store.Duplicate
 		m.count(r, store.Duplicate)
 		return
 	}
-	decided := m.decide(r, route)
+	decided := m.decide(r, path)
 	if decided.outcome.Drops() {
 		m.noteDrop(r, decided)
 	}
@@ -47,12 +47,12 @@ func (m *messageBatch) admit(d *store.Decision, r *store.Request, route store.Ro
 	if !d.Outcome.Drops() && (d.Outcome != store.Delayed || !isPromotion) {
 		m.batch.rememberID(r)
 	}
-	m.batch.report(d, r, route, decided.refusal)
+	m.batch.report(d, r, path, decided.refusal)
 	m.count(r, decided.outcome)
 }
 
 // decide decides one request that is no duplicate.
-func (m *messageBatch) decide(r *store.Request, route store.Route) messageDecision {
+func (m *messageBatch) decide(r *store.Request, path store.Route) messageDecision {
 	d := m.attach(r)
 	if m.batch.isForced() {
 		d = d.forced()
@@ -73,7 +73,7 @@ func (m *messageBatch) decide(r *store.Request, route store.Route) messageDecisi
 	case m.waitsBehindOthers():
 		d.outcome, d.number = m.delay(r)
 	default:
-		d = m.askLevels(r, route, d)
+		d = m.askLevels(r, path, d)
 	}
 	if r.Event.Bundle != "" && head == nil && !d.attached {
 		m.heads[key] = m.newHead(key, d, r)
@@ -82,16 +82,16 @@ func (m *messageBatch) decide(r *store.Request, route store.Route) messageDecisi
 }
 
 // askLevels asks the levels, and applies the overflow policy where they refuse.
-func (m *messageBatch) askLevels(r *store.Request, route store.Route, d messageDecision) messageDecision {
-	d.refusal = m.batch.ask(r, route)
+func (m *messageBatch) askLevels(r *store.Request, path store.Route, d messageDecision) messageDecision {
+	d.refusal = m.batch.ask(r, path)
 	d.outcome = d.refusal.outcome()
 	if d.outcome == store.Admitted {
-		d.number = m.batch.commit(r, route, d.refusal.shadow)
+		d.number = m.batch.commit(r, path, d.refusal.shadow)
 		m.rememberAdmitted(d, r)
 		return d
 	}
 	if d.outcome == store.Dropped {
-		d.outcome, d.number = m.overflow(r, route, d.refusal)
+		d.outcome, d.number = m.overflow(r, path, d.refusal)
 	}
 	return d
 }

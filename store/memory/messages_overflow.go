@@ -4,7 +4,7 @@ import "slackrelay/store"
 
 // overflow decides a request that levels refuse: delayed, merged or dropped. It returns the number of its entry where it
 // waits.
-func (m *messageBatch) overflow(r *store.Request, route store.Route, refusal refusal) (outcome store.Outcome, number int64) {
+func (m *messageBatch) overflow(r *store.Request, path store.Route, refusal refusal) (outcome store.Outcome, number int64) {
 	switch {
 	case m.batch.isPromotion() && m.hasWaitedTooLong(r):
 		return store.Full, 0
@@ -12,7 +12,7 @@ func (m *messageBatch) overflow(r *store.Request, route store.Route, refusal ref
 		return store.Delayed, 0
 	case m.policy.Overflow == store.OverflowDelay:
 		return m.delay(r)
-	case m.policy.Overflow == store.OverflowMerge && isRefusedByCategory(route, refusal):
+	case m.policy.Overflow == store.OverflowMerge && isRefusedByCategory(path, refusal):
 		return m.countOnLast(r), 0
 	default:
 		return store.Dropped, 0
@@ -20,9 +20,9 @@ func (m *messageBatch) overflow(r *store.Request, route store.Route, refusal ref
 }
 
 // isRefusedByCategory reports whether the category's level is among those that refuse.
-func isRefusedByCategory(route store.Route, refusal refusal) bool {
-	for i, place := range route.Levels {
-		if place == route.Own && refusal.levels&(1<<i) != 0 {
+func isRefusedByCategory(path store.Route, refusal refusal) bool {
+	for i, place := range path.Levels {
+		if place == path.Own && refusal.levels&(1<<i) != 0 {
 			return true
 		}
 	}
