@@ -3,41 +3,41 @@ package memory
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"slackrelay/lua"
 	"slackrelay/store"
 )
 
-// Claim implements [Outbox].
-func (m *Store) Claim(ctx context.Context, channel store.Channel, terms store.Terms, look bool) (store.Claim, error) {
+// Claim implements [store.Outbox]. It is the twin of lua/claim.lua.
+func (s *Store) Claim(ctx context.Context, channel store.Channel, terms store.Terms, look bool) (store.Claim, error) {
 	if err := terms.Check(); err != nil {
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	before, this := time.Now(), m.calls.Begin(channel)
+	before := time.Now()
+	call := s.calls.Begin(channel)
 	var claim store.Claim
-	m.data.Do(func(tx *Tx) {
-		c := claiming{tx: tx, opts: m.opts, keys: channel.Keys(), terms: terms, look: look, call: this}
+	s.data.Do(func(tx *Tx) {
+		c := claimant{tx: tx, opts: s.opts, keys: channel.Keys(), terms: terms, look: look, call: call}
 		claim = c.claim()
 	})
-	if err := ctx.Err(); err != nil { // its caller is gone, as that of a call over a network may be
-		m.calls.Lose(channel, this.Number)
+	if err := ctx.Err(); err != nil { // the caller is gone, as that of a call over a network may be
+		s.calls.Lose(channel, call.Number)
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	claim.Wait = m.data.Wall(claim.Wait)
+	claim.Wait = s.data.wall(claim.Wait)
 	if claim.State == store.Claimed || claim.State == store.Stale {
 		claim.Entry.Backlog = terms.Backlog
-		claim.Until = before.Add(m.data.Wall(m.opts.Lease))
+		claim.Until = before.Add(s.data.wall(s.opts.Lease))
 	}
 	return claim, nil
 }
 
-// claiming is one claim, step by step as in lua/claim.lua.
-type claiming struct {
+// claimant is one claim of a sender.
+type claimant struct {
 	tx    *Tx
 	opts  Options
 	keys  lua.Keys
@@ -45,164 +45,86 @@ type claiming struct {
 	look  bool
 	call  store.Call
 
-	every   int64 // the pace, microseconds
-	emptyAt int64 // when its bucket is empty
-	edits   int64 // until when nothing is edited
+	paceEvery   int64 // microseconds
+	paceEmptyAt int64 // when the bucket of the pace is empty
+	editsUntil  int64 // until then nothing is edited
 }
 
-// candidate is an entry with what it may do now, and how long it may not.
-type candidate struct {
-	entry *Entry
-	state store.State
-	wait  int64
-	edit  bool
-	doubt bool
-	what  string // as a claim of it is remembered
+func blockedAs(state store.State, wait int64) store.Claim {
+	return store.Claim{State: state, Wait: store.Micros(wait)}
 }
 
-func (c *claiming) claim() store.Claim {
-	if c.digestDue() {
-		return store.Claim{State: store.DigestDue}
+func (c *claimant) claim() store.Claim {
+	if c.isDigestDue() {
+		return blockedAs(store.DigestDue, 0)
 	}
-	held := Value[lease](c.tx, c.keys.Lease())
-	box := Look[Queue](c.tx, c.keys.Outbox())
-	head, due := box.Head(), box.Due(c.tx.Now)
-	switch {
-	case head == nil && due == nil:
-		held.giveUp(c.opts.Owner)
-		return store.Claim{State: store.Empty}
-	case held.stopped:
-		return store.Claim{State: store.Leased, Wait: stoppedFor}
-	case held.owner == c.opts.Owner && held.call > c.call.Number: // it was on its way for long; nobody waits for its answer
-		return store.Claim{State: store.Leased, Wait: store.Micros(max(0, held.until-c.tx.Now))}
-	case held.owner != "" && held.owner != c.opts.Owner && held.until > c.tx.Now:
-		return store.Claim{State: store.Leased, Wait: store.Micros(held.until - c.tx.Now)}
+	current := lookOrCreate[lease](c.tx, c.keys.Lease())
+	outbox := Look[queue](c.tx, c.keys.Outbox())
+	head := outbox.head()
+	extra := outbox.dueExtra(c.tx.now)
+	if head == nil && extra == nil {
+		current.release(c.opts.Owner)
+		return blockedAs(store.Empty, 0)
 	}
-	if pause := Look[Pause](c.tx, c.keys.Pause()); pause != nil {
-		c.edits = pause.Edits
-		if pause.Until > c.tx.Now {
-			held.giveUp(c.opts.Owner)
-			return store.Claim{State: store.Paused, Wait: store.Micros(pause.Until - c.tx.Now)}
-		}
+	if current.stopped {
+		return store.Claim{State: store.Leased, Wait: stoppedWait}
 	}
-	return c.take(held, head, due)
+	isOvertaken := current.owner == c.opts.Owner && current.call > c.call.Number // by a later claim: nobody waits for this reply
+	if isOvertaken || current.isHeldByOther(c.opts.Owner, c.tx.now) {
+		return blockedAs(store.Leased, max(0, current.until-c.tx.now))
+	}
+	paused := lookOrEmpty[pause](c.tx, c.keys.Pause())
+	if paused.until > c.tx.now {
+		current.release(c.opts.Owner)
+		return blockedAs(store.Paused, paused.until-c.tx.now)
+	}
+	c.editsUntil = paused.editsUntil
+	return c.claimNext(current, head, extra)
 }
 
-func (c *claiming) take(held *lease, head, due *Entry) store.Claim {
-	bucket := Value[pacing](c.tx, c.keys.Pace())
-	c.every, c.emptyAt = c.terms.Pace.Every.Microseconds()*c.opts.paceDivisor(), max(c.tx.Now, bucket.emptyAt)
-	chosen, blocked := c.choose(head, due)
+// isDigestDue reports whether [Store.Digest] has something to do.
+func (c *claimant) isDigestDue() bool {
+	state := Look[digestState](c.tx, c.keys.Digest())
+	if c.terms.Digest.Interval == 0 || state == nil {
+		return false
+	}
+	return dueDigest{state: state, terms: c.terms.Digest, now: c.tx.now}.isDue()
+}
+
+// claimNext claims the oldest message or the extra that has been due for longest, whichever comes first.
+func (c *claimant) claimNext(current *lease, head, extra *entry) store.Claim {
+	c.paceEvery = c.terms.Pace.Every.Microseconds() * c.opts.paceDivisor()
+	c.paceEmptyAt = max(c.tx.now, lookOrCreate[bucket](c.tx, c.keys.Pace()).emptyAt)
+	chosen, blocked := choose(c.candidates(head, extra))
 	if chosen == nil {
 		if blocked.state == store.AwaitingLookup {
-			Value[Pause](c.tx, c.keys.Pause()).Settling = c.tx.Now + blocked.wait
+			lookOrCreate[pause](c.tx, c.keys.Pause()).lookupUntil = c.tx.now + blocked.wait
 		}
-		return store.Claim{State: blocked.state, Wait: store.Micros(blocked.wait)}
+		return blockedAs(blocked.state, blocked.wait)
 	}
-	if pause := Look[Pause](c.tx, c.keys.Pause()); pause != nil {
-		pause.Settling = 0
+	if paused := Look[pause](c.tx, c.keys.Pause()); paused != nil {
+		paused.lookupUntil = 0
 	}
-	entry := chosen.entry
-	if chosen.state == store.Claimed && !chosen.doubt {
-		switch {
-		case c.look && chosen.edit:
-			return store.Claim{State: store.EditReady}
-		case c.look:
-			return store.Claim{State: store.PostReady}
-		case !chosen.edit:
-			bucket.emptyAt = c.emptyAt + c.every
+	if c.look && chosen.isSend() {
+		if chosen.isEdit {
+			return blockedAs(store.EditReady, 0)
 		}
-		if entry.Sent == 0 {
-			entry.Sent = c.tx.Now
-		}
-		entry.Tried, entry.Again, entry.Looked = c.tx.Now, false, 0
+		return blockedAs(store.PostReady, 0)
 	}
-	entry.Claim = Claim{}
-	if chosen.state == store.Claimed && chosen.what != "" {
-		entry.Claim = Claim{Call: c.call.Number, What: chosen.what, Owner: c.opts.Owner}
-	}
-	held.owner, held.until, held.call, held.inHand = c.opts.Owner, c.tx.Now+c.opts.Lease.Microseconds(), c.call.Number, entry.Number
-	entry.Attempts++
+	c.markClaimed(current, chosen)
+	return c.claimed(chosen)
+}
+
+// claimed describes the entry of a claim.
+func (c *claimant) claimed(chosen *candidate) store.Claim {
+	e := chosen.entry
 	claimed := store.Entry{
-		Number: entry.Number, Kind: entry.Kind, Payload: entry.Payload, Attempts: entry.Attempts - 1, Faults: entry.Faults,
-		Age: store.Micros(c.tx.Now - entry.At), At: entry.At, Thread: entry.Thread, Name: entry.Name,
+		Number: e.number, Kind: e.kind, Payload: e.payload, Attempts: e.attempts - 1, Faults: e.faults,
+		Age: store.Micros(c.tx.now - e.at), At: e.at, Thread: e.thread, Name: e.name,
 	}
-	if chosen.doubt {
-		claimed.Doubt, claimed.Looked = time.UnixMicro(entry.Sent), entry.Looked
+	if chosen.isUnknown {
+		claimed.Doubt = time.UnixMicro(e.sent)
+		claimed.Looked = e.looked
 	}
 	return store.Claim{State: chosen.state, Entry: claimed}
-}
-
-// choose finds what is next among the oldest message and the extra that has been due for longest; else what is
-// blocked for the shortest time.
-func (c *claiming) choose(head, due *Entry) (chosen, blocked *candidate) {
-	var order []*candidate
-	if head != nil {
-		order = append(order, c.candidate(head, true))
-	}
-	if due != nil {
-		order = append(order, c.candidate(due, false))
-	}
-	if len(order) == 2 && due.Due < head.At {
-		order[0], order[1] = order[1], order[0]
-	}
-	for _, one := range order {
-		switch {
-		case one.state == store.Claimed || one.state == store.Stale:
-			if chosen == nil {
-				chosen = one
-			}
-		case blocked == nil || one.wait < blocked.wait:
-			blocked = one
-		}
-	}
-	return chosen, blocked
-}
-
-// What a claim took, as lua/claim.lua says it.
-const (
-	claimFirst = "first"
-	claimAgain = "again"
-)
-
-// revoke takes back what a claim noted of which its owner got no answer: it never sent what it took.
-func (c *claiming) revoke(e *Entry) {
-	if e.Claim.What == "" || e.Claim.Owner != c.opts.Owner || !c.call.Lost(e.Claim.Call) {
-		return
-	}
-	if e.Claim.What == claimFirst {
-		e.Sent, e.Tried, e.Looked = 0, 0, 0
-	} else {
-		e.Again = true
-	}
-	e.Claim = Claim{}
-}
-
-func (c *claiming) candidate(e *Entry, message bool) *candidate {
-	c.revoke(e)
-	one := &candidate{entry: e, state: store.Claimed, edit: strings.HasSuffix(e.Kind, store.KindEdit)}
-	one.doubt = e.Sent > 0 && !e.Again && !one.edit
-	switch {
-	case e.Sent == 0:
-		one.what = claimFirst
-	case e.Again:
-		one.what = claimAgain
-	}
-	blockedFor := func(wait int64, state store.State) {
-		if one.wait = wait; wait > 0 {
-			one.state = state
-		}
-	}
-	switch {
-	case one.edit:
-		blockedFor(c.edits-c.tx.Now, store.Paused)
-	case one.doubt:
-		if settle := c.terms.Settle.Microseconds(); settle > 0 {
-			blockedFor(e.Tried+settle*(1+2*e.Looked)-c.tx.Now, store.AwaitingLookup)
-		}
-	case message && c.terms.TTL > 0 && c.tx.Now-e.At > c.terms.TTL.Microseconds():
-		one.state = store.Stale
-	default:
-		blockedFor(c.emptyAt-(c.terms.Pace.Burst-1)*c.every-c.tx.Now, store.Paced)
-	}
-	return one
 }

@@ -6,12 +6,12 @@ import (
 	"slackrelay/store"
 )
 
-// Mute implements [Limiter].
-func (m *Store) CountMuted(_ context.Context, scope store.Channel, n int64) error {
-	m.data.Do(func(tx *Tx) {
-		ledger := Value[Counts](tx, scope.Keys().Ledger())
-		ledger.Add("received", n)
-		ledger.Add("muted", n)
+// CountMuted implements [store.Limiter]. It is the twin of lua/count_muted.lua.
+func (s *Store) CountMuted(_ context.Context, channel store.Channel, n int64) error {
+	s.data.Do(func(tx *Tx) {
+		ledger := lookOrCreate[counts](tx, channel.Keys().Ledger())
+		ledger.add("received", n)
+		ledger.add("muted", n)
 	})
 	return nil
 }

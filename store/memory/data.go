@@ -1,8 +1,3 @@
-// Package memstore is the in-memory stand-in for Redis: one lock, one clock, and values by key.
-//
-// The in-memory twins of the limiter and of the outbox share one Store, so that admission and settling
-// are as atomic there as they are inside a Redis script. It is the engine when no Redis is configured.
-// It is not durable: what it holds ends with the process.
 package memory
 
 import (
@@ -13,32 +8,38 @@ import (
 // sweepEvery is how often, in store time, expired values are removed.
 const sweepEvery = int64(time.Minute / time.Microsecond)
 
-// Options say which time a Store lives in.
+// DataOptions configure the clock of [Data]. The zero value is the wall clock:
+//
+//	memory.NewData(memory.DataOptions{Now: func() time.Time { return start.Add(elapsed) }})
 type DataOptions struct {
-	// Now is the clock. Default time.Now.
+	// Now is the clock. Default [time.Now].
 	Now func() time.Time
-	// Speed makes store time pass faster than Now, counted from the Store's creation; a demonstration
-	// plays half an hour in seconds that way. Default 1.
+	// Speed makes store time pass faster than Now, counted from the creation of the Data: a demonstration plays half an
+	// hour in seconds that way. Default 1.
 	Speed float64
 }
 
-// Store holds values by key. The zero value is not usable; see [New].
+// Data is the stand-in for the database of Redis: one lock, one clock, and values by the same keys. Any number of
+// stores may share it. The zero value is not usable; see [NewData].
 type Data struct {
 	now   func() time.Time
 	start time.Time
 	speed float64
 
 	mu      sync.Mutex
-	values  map[string]*value
+	values  map[string]*item
 	sweepAt int64
 }
 
-type value struct {
-	v         any
+// item is the value of a key, a pointer, and when it expires.
+type item struct {
+	value     any
 	expiresAt int64 // microseconds; 0 = never
 }
 
-// New makes an empty Store.
+func (i *item) expired(now int64) bool { return i.expiresAt != 0 && i.expiresAt <= now }
+
+// NewData makes an empty Data.
 func NewData(opts DataOptions) *Data {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -46,94 +47,92 @@ func NewData(opts DataOptions) *Data {
 	if opts.Speed == 0 {
 		opts.Speed = 1
 	}
-	return &Data{now: opts.Now, start: opts.Now(), speed: opts.Speed, values: map[string]*value{}}
+	return &Data{now: opts.Now, start: opts.Now(), speed: opts.Speed, values: map[string]*item{}}
 }
 
-// Wall converts a duration of store time into one of the clock on the wall.
-func (s *Data) Wall(d time.Duration) time.Duration {
-	return time.Duration(float64(d) / s.speed)
+// wall converts a duration of store time into wall time.
+func (d *Data) wall(storeTime time.Duration) time.Duration {
+	return time.Duration(float64(storeTime) / d.speed)
 }
 
-// Do runs f as one atomic step: nobody else reads or writes the Store meanwhile. The Tx ends with f.
-func (s *Data) Do(f func(tx *Tx)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	elapsed := s.now().Sub(s.start)
-	now := s.start.Add(time.Duration(float64(elapsed) * s.speed))
-	tx := &Tx{store: s, Time: now, Now: now.UnixMicro()}
-	s.sweep(tx.Now)
+// Do runs f as one atomic step, as Redis runs a script: nobody else reads or writes meanwhile. The Tx is valid until f
+// returns.
+func (d *Data) Do(f func(tx *Tx)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	elapsed := d.now().Sub(d.start)
+	now := d.start.Add(time.Duration(float64(elapsed) * d.speed))
+	tx := &Tx{data: d, time: now, now: now.UnixMicro()}
+	d.sweep(tx.now)
 	f(tx)
 }
 
-func (s *Data) sweep(now int64) {
-	if now < s.sweepAt {
+func (d *Data) sweep(now int64) {
+	if now < d.sweepAt {
 		return
 	}
-	s.sweepAt = now + sweepEvery
-	for key, v := range s.values {
-		if v.expired(now) {
-			delete(s.values, key)
+	d.sweepAt = now + sweepEvery
+	for key, i := range d.values {
+		if i.expired(now) {
+			delete(d.values, key)
 		}
 	}
 }
 
-func (v *value) expired(now int64) bool { return v.expiresAt != 0 && v.expiresAt <= now }
-
-// Tx is one atomic step on a Store.
+// Tx is one atomic step on [Data]. The clock is read once for the whole step.
 type Tx struct {
-	store *Data
-	// Time is store time, read once for the whole step; Now is the same in microseconds since 1970.
-	Time time.Time
-	Now  int64
+	data *Data
+	time time.Time
+	now  int64 // the same time in microseconds since 1970
 }
 
-// Expire makes the value of key vanish after the given store time.
-func (tx *Tx) Expire(key string, after time.Duration) {
-	if v, ok := tx.store.values[key]; ok {
-		v.expiresAt = tx.Now + after.Microseconds()
+// expire lets the value of key expire after a duration of store time.
+func (tx *Tx) expire(key string, after time.Duration) {
+	if i, ok := tx.data.values[key]; ok {
+		i.expiresAt = tx.now + after.Microseconds()
 	}
 }
 
-// Put keeps v, a pointer, as the value of key; it has no end until Expire gives it one.
-func (tx *Tx) Put(key string, v any) { tx.store.values[key] = &value{v: v} }
+// put keeps value, a pointer, under key. It never expires, unless expire is called after it.
+func (tx *Tx) put(key string, value any) { tx.data.values[key] = &item{value: value} }
 
-// Replace keeps v, a pointer, as the value of key with the end that it has; where there is none, nothing is kept.
-func (tx *Tx) Replace(key string, v any) {
-	if old, ok := tx.store.values[key]; ok {
-		old.v = v
+// replace keeps value, a pointer, under key, with the expiry that the key has. Where the key is absent, it stays absent.
+func (tx *Tx) replace(key string, value any) {
+	if i, ok := tx.data.values[key]; ok {
+		i.value = value
 	}
 }
 
-// Delete removes the value of key.
-func (tx *Tx) Delete(key string) { delete(tx.store.values, key) }
+// remove deletes the value of key.
+func (tx *Tx) remove(key string) { delete(tx.data.values, key) }
 
-// look returns the value of key, or nil where there is none.
-func (tx *Tx) look(key string) any {
-	v, ok := tx.store.values[key]
-	if !ok || v.expired(tx.Now) {
+// get returns the value of key, or nil.
+func (tx *Tx) get(key string) any {
+	i, ok := tx.data.values[key]
+	if !ok || i.expired(tx.now) {
 		return nil
 	}
-	return v.v
+	return i.value
 }
 
 // Look returns the value of key, or nil where there is none.
 func Look[T any](tx *Tx, key string) *T {
-	t, _ := tx.look(key).(*T) // a key has one type, given by its name
+	t, _ := tx.get(key).(*T) // the name of a key gives it its one type
 	return t
 }
 
-// Value returns the value of key and makes an empty one where there is none.
-func Value[T any](tx *Tx, key string) *T {
+// lookOrCreate returns the value of key. Where there is none, it keeps an empty one.
+func lookOrCreate[T any](tx *Tx, key string) *T {
 	if t := Look[T](tx, key); t != nil {
 		return t
 	}
 	t := new(T)
-	tx.store.values[key] = &value{v: t}
+	tx.put(key, t)
 	return t
 }
 
-// LookOrNew returns the value of key, or an empty one that is not kept: see [Tx.Put].
-func LookOrNew[T any](tx *Tx, key string) *T {
+// lookOrEmpty returns the value of key, or an empty one that is not kept.
+func lookOrEmpty[T any](tx *Tx, key string) *T {
 	if t := Look[T](tx, key); t != nil {
 		return t
 	}

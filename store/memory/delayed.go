@@ -6,16 +6,19 @@ import (
 	"slackrelay/store"
 )
 
-// Delayed implements [Outbox].
-func (m *Store) Delayed(_ context.Context, channel store.Channel) ([]store.Waiting, error) {
+// Delayed implements [store.Outbox]. It is the twin of lua/delayed.lua.
+func (s *Store) Delayed(_ context.Context, channel store.Channel) ([]store.Waiting, error) {
 	var all []store.Waiting
-	m.data.Do(func(tx *Tx) {
-		seen, bytes := map[string]bool{}, 0
-		for _, entry := range LookOrNew[Queue](tx, channel.Keys().Outbox()).Delayed {
-			if !seen[entry.Category] && len(all) < store.MaxDelayed && bytes < store.MaxDelayedBytes {
-				seen[entry.Category], bytes = true, bytes+len(entry.Payload)
-				all = append(all, store.Waiting{Number: entry.Number, Payload: entry.Payload})
+	s.data.Do(func(tx *Tx) {
+		listed := map[string]bool{} // by category
+		bytes := 0
+		for _, e := range lookOrEmpty[queue](tx, channel.Keys().Outbox()).delayed {
+			if listed[e.category] || len(all) >= store.MaxDelayed || bytes >= store.MaxDelayedBytes {
+				continue
 			}
+			listed[e.category] = true
+			bytes += len(e.payload)
+			all = append(all, store.Waiting{Number: e.number, Payload: e.payload})
 		}
 	})
 	return all, nil

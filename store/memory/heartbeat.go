@@ -6,7 +6,8 @@ import (
 	"slackrelay/store"
 )
 
-// heartbeat implements [engine]: this process is alone, and its data ends with it.
+// Heartbeat implements [store.Engine]. Unlike lua/heartbeat.lua, it knows of no other replica: this process is alone, and
+// its data is lost with it.
 func (*Store) Heartbeat(context.Context, store.Heartbeat) (store.HeartbeatReply, error) {
 	return store.HeartbeatReply{Alive: 1, Epoch: "memory"}, nil
 }

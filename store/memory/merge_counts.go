@@ -3,43 +3,48 @@ package memory
 import (
 	"context"
 
+	"slackrelay/lua"
 	"slackrelay/store"
 )
 
-// folds remember the last fold of each replica.
-type folds struct{ last map[string]int64 }
-
-// newFold notes a fold, and tells whether it is new.
-func newFold(tx *Tx, scope store.Channel, f store.MergeID) bool {
-	known := Value[folds](tx, scope.Keys().Folds())
-	if known.last[f.Replica] >= f.Sequence {
-		return false
-	}
-	if known.last == nil {
-		known.last = map[string]int64{}
-	}
-	known.last[f.Replica] = f.Sequence
-	tx.Expire(scope.Keys().Folds(), store.SeriesFor)
-	return true
-}
-
-// fold implements [engine].
-func (m *Store) MergeCounts(_ context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
-	m.data.Do(func(tx *Tx) {
-		if !newFold(tx, scope, f) {
+// MergeCounts implements [store.Engine]. It is the twin of lua/merge_counts.lua.
+func (s *Store) MergeCounts(_ context.Context, channel store.Channel, id store.MergeID, local store.LocalCounts) error {
+	s.data.Do(func(tx *Tx) {
+		keys := channel.Keys()
+		if !noteMerge(tx, keys, id) {
 			return
 		}
-		ledger := Value[Counts](tx, scope.Keys().Ledger())
-		for name, n := range drops.Totals {
-			ledger.Add(name, n)
+		ledger := lookOrCreate[counts](tx, keys.Ledger())
+		for name, n := range local.Totals {
+			ledger.add(name, n)
 		}
-		keepDrops(tx, scope, drops, tx.Time)
-		for category, n := range drops.Categories {
-			countInSeries(tx, scope, category, store.Dropped, n)
-			if drops.Learn {
-				Value[categories](tx, scope.Keys().Known()).set(category, tx.Now)
+		for _, drop := range local.Kept {
+			recordDrop(tx, keys, drop, tx.time, max(1, local.Keep))
+		}
+		noteForDigest(tx, keys, local.Noted)
+		for category, n := range local.Categories {
+			countInSeries(tx, keys, category, store.Dropped, n)
+			if local.Learn {
+				lookOrCreate[categoryTimes](tx, keys.Known()).set(category, tx.now)
 			}
 		}
 	})
 	return nil
+}
+
+// lastMerges are the sequences of the last merge of each replica.
+type lastMerges struct{ sequence map[string]int64 }
+
+// noteMerge remembers a merge, and reports whether it is new.
+func noteMerge(tx *Tx, keys lua.Keys, id store.MergeID) bool {
+	last := lookOrCreate[lastMerges](tx, keys.Folds())
+	if last.sequence[id.Replica] >= id.Sequence {
+		return false
+	}
+	if last.sequence == nil {
+		last.sequence = map[string]int64{}
+	}
+	last.sequence[id.Replica] = id.Sequence
+	tx.expire(keys.Folds(), store.SeriesFor)
+	return true
 }

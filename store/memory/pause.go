@@ -7,14 +7,14 @@ import (
 	"slackrelay/store"
 )
 
-// Hold implements [Outbox].
-func (m *Store) Pause(_ context.Context, channel store.Channel, wait time.Duration, reason string) error {
-	m.data.Do(func(tx *Tx) {
-		pause := Value[Pause](tx, channel.Keys().Pause())
-		*pause = Pause{}
+// Pause implements [store.Outbox]. It is the twin of lua/pause.lua.
+func (s *Store) Pause(_ context.Context, channel store.Channel, wait time.Duration, reason string) error {
+	s.data.Do(func(tx *Tx) {
+		paused := lookOrCreate[pause](tx, channel.Keys().Pause())
+		*paused = pause{}
 		if wait > 0 {
-			until := tx.Now + wait.Microseconds()
-			*pause = Pause{Until: until, Reason: reason, Edits: until}
+			until := tx.now + wait.Microseconds()
+			*paused = pause{until: until, reason: reason, editsUntil: until}
 		}
 	})
 	return nil

@@ -7,14 +7,14 @@ import (
 	"slackrelay/store"
 )
 
-// Record implements [Outbox].
-func (m *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
+// PostedMessage implements [store.Outbox]. It is the twin of lua/posted_message.lua.
+func (s *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
 	var found *store.PostedMessage
-	m.data.Do(func(tx *Tx) {
-		if record := Look[Posted](tx, channel.Keys().Posted()).Record(number); record != nil {
-			kept := *record
-			kept.Events = slices.Clone(record.Events)
-			found = &kept
+	s.data.Do(func(tx *Tx) {
+		if message := Look[posted](tx, channel.Keys().Posted()).message(number); message != nil {
+			clone := *message
+			clone.Events = slices.Clone(message.Events)
+			found = &clone
 		}
 	})
 	return found, nil

@@ -8,29 +8,37 @@ import (
 	"slackrelay/store"
 )
 
-// Refund implements [Limiter]. It follows lua/refund.lua.
-func (m *Store) Refund(_ context.Context, scope store.Channel, request store.Request) error {
+// Refund implements [store.Limiter]. It is the twin of lua/refund.lua.
+func (s *Store) Refund(_ context.Context, channel store.Channel, request store.Request) error {
 	if err := store.Check([]store.Request{request}); err != nil {
 		return err
 	}
-	m.data.Do(func(tx *Tx) {
-		refunds := Value[seenIDs](tx, scope.Keys().Refunds())
+	s.data.Do(func(tx *Tx) {
+		keys := channel.Keys()
+		refunds := lookOrCreate[idTimes](tx, keys.Refunds())
 		if refunds.has(request.ID, math.MinInt64) {
 			return
 		}
-		at := Value[seenIDs](tx, scope.Keys().Seen()).when(request.ID)
-		given := false
+		admittedAt := lookOrCreate[idTimes](tx, keys.Seen()).when(request.ID)
+		isRefunded := false
 		for i := range request.Levels {
-			level := &request.Levels[i]
-			s := stateOf(tx, level)
-			if s.Refund(tx.Now, level, at, ratelimit.Charge{ID: request.ID, Units: request.Units()}) {
-				tx.Replace(level.Key, s.Value())
-				given = true
+			if refundLevel(tx, &request.Levels[i], admittedAt, &request) {
+				isRefunded = true
 			}
 		}
-		if given {
-			refunds.add(request.ID, tx.Now, tx.Now-m.dedupe())
+		if isRefunded {
+			refunds.add(request.ID, tx.now, tx.now-s.dedupe())
 		}
 	})
 	return nil
+}
+
+// refundLevel gives back the units of a request at one level, and reports whether there were any.
+func refundLevel(tx *Tx, level *ratelimit.Level, admittedAt int64, r *store.Request) bool {
+	state := stateOf(tx, level)
+	if !state.Refund(tx.now, level, admittedAt, ratelimit.Charge{ID: r.ID, Units: r.Units()}) {
+		return false
+	}
+	tx.replace(level.Key, state.Value())
+	return true
 }

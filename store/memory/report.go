@@ -6,24 +6,24 @@ import (
 	"slackrelay/store"
 )
 
-// Report implements [Limiter].
-func (m *Store) Report(_ context.Context, scope store.Channel) (store.Report, error) {
+// Report implements [store.Limiter]. It is the twin of lua/report.lua.
+func (s *Store) Report(_ context.Context, channel store.Channel) (store.Report, error) {
 	var report store.Report
-	names := scope.Keys()
-	m.data.Do(func(tx *Tx) {
-		box := Look[Queue](tx, names.Outbox())
-		var pending int64
-		if head := box.Head(); head != nil {
-			pending = int64(len(box.Entries))
-			report.Oldest = store.Micros(tx.Now - head.At)
+	s.data.Do(func(tx *Tx) {
+		keys := channel.Keys()
+		outbox := lookOrEmpty[queue](tx, keys.Outbox())
+		if head := outbox.head(); head != nil {
+			report.Oldest = store.Micros(tx.now - head.at)
 		}
-		report.Ledger = store.LedgerOf(Look[Counts](tx, names.Ledger()).All(), pending)
-		pause := LookOrNew[Pause](tx, names.Pause())
+		report.Ledger = store.LedgerOf(Look[counts](tx, keys.Ledger()).all(), int64(len(outbox.messages)))
+		paused := lookOrEmpty[pause](tx, keys.Pause())
 		switch {
-		case pause.Until > tx.Now:
-			report.PausedFor, report.PauseReason = store.Micros(pause.Until-tx.Now), pause.Reason
-		case pause.Settling > tx.Now:
-			report.PausedFor, report.PauseReason = store.Micros(pause.Settling-tx.Now), store.ReasonAwaitingLookup
+		case paused.until > tx.now:
+			report.PausedFor = store.Micros(paused.until - tx.now)
+			report.PauseReason = paused.reason
+		case paused.lookupUntil > tx.now:
+			report.PausedFor = store.Micros(paused.lookupUntil - tx.now)
+			report.PauseReason = store.ReasonAwaitingLookup
 		}
 	})
 	return report, nil

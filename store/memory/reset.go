@@ -6,11 +6,11 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// Reset implements [Limiter].
-func (m *Store) Reset(_ context.Context, levels ...ratelimit.Level) error {
-	m.data.Do(func(tx *Tx) {
+// Reset implements [store.Limiter]. It is the twin of lua/reset.lua.
+func (s *Store) Reset(_ context.Context, levels ...ratelimit.Level) error {
+	s.data.Do(func(tx *Tx) {
 		for _, level := range levels {
-			tx.Delete(level.Key)
+			tx.remove(level.Key)
 		}
 	})
 	return nil

@@ -6,44 +6,51 @@ import (
 	"slackrelay/store"
 )
 
-// Retry implements [Outbox].
-func (m *Store) Retry(_ context.Context, channel store.Channel, named store.Entry, p store.RetryPlan) error {
-	return m.fenced("retry", channel, func(tx *Tx, held *lease) error {
-		entry, extra := find(tx, channel, named)
+// Retry implements [store.Outbox]. It is the twin of lua/retry.lua.
+func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.Entry, plan store.RetryPlan) error {
+	return s.withLease("retry", channel, func(tx *Tx, current *lease) error {
+		tried, isExtra := findClaimed(tx, channel, claimed)
 		switch {
-		case entry == nil:
+		case tried == nil:
 			return nil
-		case entry.Attempts > named.Attempts+1:
+		case !tried.isLatestClaim(claimed):
 			return store.ErrLeaseLost
 		}
-		held.giveUp(m.opts.Owner)
-		if p.Fault {
-			entry.Faults++
+		current.release(s.opts.Owner)
+		if plan.Fault {
+			tried.faults++
 		}
-		switch store.SendState(p.StateOrDefault()) {
-		case store.NotPosted:
-			entry.Sent, entry.Tried, entry.Looked, entry.Claim = 0, 0, 0, Claim{}
-		case store.Looked:
-			entry.Looked++
-		case store.Again:
-			entry.Again = true
-		case store.Unknown:
-			if entry.Sent == 0 {
-				entry.Sent, entry.Tried = entry.At, tx.Now
-			}
-		}
-		until := tx.Now + p.Wait.Microseconds()
-		if extra && p.Who == store.EntryWaits {
-			Look[Queue](tx, channel.Keys().Outbox()).Postpone(named.Number, until)
+		tried.setSendState(store.SendState(plan.StateOrDefault()), tx.now)
+		until := tx.now + plan.Wait.Microseconds()
+		if isExtra && plan.Who == store.EntryWaits {
+			Look[queue](tx, channel.Keys().Outbox()).postpone(claimed.Number, until)
 			return nil
 		}
-		pause := Value[Pause](tx, channel.Keys().Pause())
+		paused := lookOrCreate[pause](tx, channel.Keys().Pause())
 		switch {
-		case p.Who == store.EditsWait:
-			pause.Edits = max(pause.Edits, until)
-		case until > max(tx.Now, pause.Until):
-			pause.Until, pause.Reason = until, p.Reason
+		case plan.Who == store.EditsWait:
+			paused.editsUntil = max(paused.editsUntil, until)
+		case until > max(tx.now, paused.until):
+			paused.until = until
+			paused.reason = plan.Reason
 		}
 		return nil
 	})
+}
+
+// setSendState notes whether the last attempt was posted.
+func (e *entry) setSendState(state store.SendState, now int64) {
+	switch state {
+	case store.NotPosted:
+		e.forgetAttempts()
+	case store.Looked:
+		e.looked++
+	case store.Again:
+		e.resend = true
+	case store.Unknown:
+		if e.sent == 0 {
+			e.sent = e.at
+			e.tried = now
+		}
+	}
 }

@@ -1,3 +1,15 @@
+// Package memory is the store of a single process: the same state machine as the scripts of package lua, without Redis.
+//
+// It has four uses. It is the default store of a relay that has no Redis configured, and of programs that embed the
+// limiter. It decides within a replica while Redis is away ([Store.Seed], [Store.Forget], [Store.TakeBack]). It is the
+// engine of "relay simulate", whose clock it takes from [DataOptions]. And it is a second opinion: property tests run
+// the same calls against it and against Redis, and expect the same answers.
+//
+// Each script has its twin in the Go file of the same name, which decides in the same order. What several scripts share
+// is in files named after the parts of the scripts: "messages_groups.go" is the twin of the part "messages/groups". The
+// values of the keys are in the files "value_*.go".
+//
+// Nothing is durable: what is pending is lost when the process ends.
 package memory
 
 import (
@@ -12,12 +24,12 @@ import (
 //	s := memory.New(data, memory.Options{Options: store.Options{Owner: "relay-1"}})
 type Options struct {
 	store.Options
-	// DecidedBy is what decisions say of who made them. Default [store.ByMemory].
+	// DecidedBy is what decisions give as their origin. Default [store.ByMemory].
 	DecidedBy store.DecidedBy
-	// KeepResults keeps what happened to each message until [Store.TakeBack] asks for it.
+	// KeepResults keeps the result of each message until [Store.TakeBack] collects it. Default: results are not kept.
 	KeepResults bool
-	// PaceDivisor is how many senders each keep to the pace and the budgets by themselves, so that this one uses its
-	// share of them. Default 1.
+	// PaceDivisor returns how many senders share the pace and the budgets without a common store, so that this one uses
+	// its share of them. Values below 1 count as 1. Default 1.
 	PaceDivisor func() int64
 }
 
@@ -28,9 +40,8 @@ func (o Options) paceDivisor() int64 {
 	return max(1, o.PaceDivisor())
 }
 
-// Store is the twin of the one on Redis for a single process. It decides exactly as the scripts do, step by step, and
-// is not durable: what is pending ends with the process. Stores on the same [Data] are senders that share a channel.
-// The waits that it answers are in wall time.
+// Store implements [store.Store] within a process. Stores on the same [Data] are senders that share its channels. The
+// waits that it returns are in wall time.
 type Store struct {
 	data  *Data
 	opts  Options
@@ -48,13 +59,11 @@ func New(data *Data, opts Options) *Store {
 	return &Store{data: data, opts: opts}
 }
 
-// Durable is false.
+// Durable returns false: an admission ends with the process.
 func (*Store) Durable() bool { return false }
 
 // Ping always succeeds.
 func (*Store) Ping(context.Context) error { return nil }
 
-// pacing is when the bucket of a pace or a budget is empty again.
-type pacing struct{ emptyAt int64 }
-
-func (m *Store) dedupe() int64 { return m.opts.Dedupe.Microseconds() }
+// dedupe is how long an admitted id is remembered, in microseconds.
+func (s *Store) dedupe() int64 { return s.opts.Dedupe.Microseconds() }

@@ -9,75 +9,83 @@ import (
 	"slackrelay/store"
 )
 
-// How long claims and TakeBack wait before they look again.
 const (
-	stoppedFor = 50 * time.Millisecond
-	inHandFor  = 5 * time.Millisecond
+	stoppedWait  = 50 * time.Millisecond // of claims after [Store.TakeBack]
+	inFlightPoll = 5 * time.Millisecond  // of TakeBack, while a message is in flight
 )
 
-// messageKind is the kind of what the limiter admits.
-const messageKind = "message"
-
-// end remembers what became of a message, for TakeBack.
-func (m *Store) end(tx *Tx, channel store.Channel, entry *Entry, past store.OutageResult) {
-	if m.opts.KeepResults && entry.Kind == messageKind {
-		Value[Queue](tx, channel.Keys().Outbox()).End(entry, past)
-	}
-}
-
-// TakeBack stops claims from a channel, waits until what was claimed is settled, and removes its messages, dead letters
-// included. It returns what became of each since the last time, by its number; see [Options.Returned]. Resume lets
-// claims go on.
-func (m *Store) TakeBack(ctx context.Context, channel store.Channel) (map[int64]store.OutageResult, error) {
+// TakeBack stops claims from a channel, waits until what was claimed is settled, and removes the channel's messages, dead
+// letters included. It returns the result of each message since the last TakeBack, by its number. Those that left the
+// outbox are only known with [Options.KeepResults]. [Store.Resume] allows claims again, also after an error, which is that
+// of ctx.
+func (s *Store) TakeBack(ctx context.Context, channel store.Channel) (map[int64]store.OutageResult, error) {
 	for {
-		pasts, done := m.takeBack(channel)
+		results, done := s.takeBack(channel)
 		if done {
-			return pasts, nil
+			return results, nil
 		}
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for what is being sent from channel %s: %w", channel.Name, ctx.Err())
-		case <-time.After(inHandFor):
+		case <-time.After(inFlightPoll):
 		}
 	}
 }
 
-func (m *Store) takeBack(channel store.Channel) (pasts map[int64]store.OutageResult, done bool) {
-	k := channel.Keys()
-	m.data.Do(func(tx *Tx) {
-		held := Value[lease](tx, k.Lease())
-		held.stopped = true
-		if held.inHand != 0 && held.until > tx.Now {
+func (s *Store) takeBack(channel store.Channel) (results map[int64]store.OutageResult, done bool) {
+	keys := channel.Keys()
+	s.data.Do(func(tx *Tx) {
+		current := lookOrCreate[lease](tx, keys.Lease())
+		current.stopped = true
+		if current.inFlight != 0 && current.until > tx.now {
 			return
 		}
-		done, pasts = true, map[int64]store.OutageResult{}
-		box := LookOrNew[Queue](tx, k.Outbox())
-		for number, ended := range box.Ended {
-			past := ended.Past
-			past.Age = tx.Now - ended.At
-			pasts[number] = past
-		}
-		for i := range box.Entries {
-			pasts[box.Entries[i].Number] = waitingPast(&box.Entries[i], tx.Now)
-		}
-		box.Ended, box.Entries = nil, nil
-		dead := LookOrNew[DeadLetters](tx, k.Dead())
-		dead.All = slices.DeleteFunc(dead.All, func(letter store.DeadLetter) bool { return pasts[letter.Number].Result == store.Failed })
+		done = true
+		results = lookOrEmpty[queue](tx, keys.Outbox()).takeBack(tx.now)
+		dead := lookOrEmpty[deadLetters](tx, keys.Dead())
+		dead.all = slices.DeleteFunc(dead.all, func(l store.DeadLetter) bool { return results[l.Number].Result == store.Failed })
 	})
-	return pasts, done
+	return results, done
 }
 
-// waitingPast is what is known of a message that waits.
-func waitingPast(e *Entry, now int64) store.OutageResult {
-	past := store.OutageResult{Age: now - e.At, Attempts: e.Attempts, Faults: e.Faults, Looked: e.Looked, Again: e.Again}
-	if e.Sent > 0 {
-		named := store.Entry{Number: e.Number, At: e.At, Name: e.Name}
-		past.Sent, past.Tried, past.Name = max(1, now-e.Sent), max(1, now-e.Tried), named.PostedAs()
+// takeBack removes the messages and the results of those that left.
+func (q *queue) takeBack(now int64) map[int64]store.OutageResult {
+	results := map[int64]store.OutageResult{}
+	for number, left := range q.results {
+		result := left.result
+		result.Age = now - left.at
+		results[number] = result
 	}
-	return past
+	for i := range q.messages {
+		results[q.messages[i].number] = q.messages[i].outageResult(now)
+	}
+	q.results = nil
+	q.messages = nil
+	return results
 }
 
-// Resume lets claims from a channel go on after TakeBack.
-func (m *Store) Resume(channel store.Channel) {
-	m.data.Do(func(tx *Tx) { Value[lease](tx, channel.Keys().Lease()).stopped = false })
+// outageResult is what is known of a message that waits.
+func (e *entry) outageResult(now int64) store.OutageResult {
+	result := store.OutageResult{
+		Age: now - e.at, Attempts: e.attempts, Faults: e.faults, Looked: e.looked, Again: e.resend,
+	}
+	if e.sent > 0 {
+		named := store.Entry{Number: e.number, At: e.at, Name: e.name}
+		result.Sent = max(1, now-e.sent)
+		result.Tried = max(1, now-e.tried)
+		result.Name = named.PostedAs()
+	}
+	return result
+}
+
+// Resume allows claims from a channel again after [Store.TakeBack].
+func (s *Store) Resume(channel store.Channel) {
+	s.data.Do(func(tx *Tx) { lookOrCreate[lease](tx, channel.Keys().Lease()).stopped = false })
+}
+
+// keepResult keeps the result of a message for [Store.TakeBack].
+func (s *Store) keepResult(tx *Tx, channel store.Channel, e *entry, result store.OutageResult) {
+	if s.opts.KeepResults && e.kind == string(store.KindMessage) {
+		lookOrCreate[queue](tx, channel.Keys().Outbox()).keepResult(e, result)
+	}
 }

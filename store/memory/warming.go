@@ -8,35 +8,44 @@ import (
 	"slackrelay/store"
 )
 
-// lookBack is how long the levels of a channel look back, by name, and since when.
-type lookBack struct{ levels map[string]lengthened }
-
-type lengthened struct{ longest, since int64 }
-
-// Warming implements [Limiter].
-func (m *Store) Warming(_ context.Context, scope store.Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error) {
-	warming := make([]time.Duration, len(tiers))
-	m.data.Do(func(tx *Tx) {
-		known := Value[lookBack](tx, scope.Keys().Windows())
-		if known.levels == nil {
-			known.levels = map[string]lengthened{}
-		}
-		for i, tier := range tiers {
-			now := lengthened{longest: ratelimit.Longest(tier.Windows).Microseconds()}
-			if before, ok := known.levels[tier.Name]; ok {
-				now.since = before.since
-				if now.longest > before.longest {
-					now.since = tx.Now
-				}
-			}
-			if now.since+now.longest <= tx.Now {
-				now.since = 0
-			}
-			if now.since > 0 {
-				warming[i] = store.Micros(now.since + now.longest - tx.Now)
-			}
-			known.levels[tier.Name] = now
+// Warming implements [store.Limiter]. It is the twin of lua/warming.lua.
+func (s *Store) Warming(_ context.Context, channel store.Channel, specs []ratelimit.LevelSpec) ([]time.Duration, error) {
+	warming := make([]time.Duration, len(specs))
+	s.data.Do(func(tx *Tx) {
+		known := lookOrCreate[longestWindows](tx, channel.Keys().Windows())
+		for i, spec := range specs {
+			warming[i] = known.update(tx.now, spec.Name, ratelimit.Longest(spec.Windows).Microseconds())
 		}
 	})
 	return warming, nil
+}
+
+// longestWindows are the longest windows of a channel's levels, by the names of the levels.
+type longestWindows struct{ byLevel map[string]longestWindow }
+
+type longestWindow struct {
+	per   int64 // microseconds
+	since int64 // when it was lengthened; 0 = it counts in full
+}
+
+// update notes the longest window of a level, and returns for how long it still counts too little.
+func (w *longestWindows) update(now int64, level string, per int64) time.Duration {
+	if w.byLevel == nil {
+		w.byLevel = map[string]longestWindow{}
+	}
+	longest := longestWindow{per: per}
+	if before, ok := w.byLevel[level]; ok {
+		longest.since = before.since
+		if per > before.per {
+			longest.since = now
+		}
+	}
+	if longest.since+per <= now {
+		longest.since = 0
+	}
+	w.byLevel[level] = longest
+	if longest.since == 0 {
+		return 0
+	}
+	return store.Micros(longest.since + per - now)
 }

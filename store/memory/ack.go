@@ -1,0 +1,21 @@
+package memory
+
+import (
+	"context"
+
+	"slackrelay/store"
+)
+
+// Ack implements [store.Outbox]. It is the twin of lua/ack.lua.
+func (s *Store) Ack(_ context.Context, channel store.Channel, claimed store.Entry, receipt store.Receipt) error {
+	return s.settle(channel, claimed, store.Delivered, func(tx *Tx, delivered *entry) {
+		s.keepResult(tx, channel, delivered, store.OutageResult{
+			Result: store.Delivered, Channel: receipt.Channel, TS: receipt.TS,
+		})
+		if message := Look[posted](tx, channel.Keys().Posted()).message(claimed.Number); message != nil {
+			message.TS = receipt.TS
+			message.Channel = receipt.Channel
+			message.Shown = true
+		}
+	})
+}

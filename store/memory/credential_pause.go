@@ -1,0 +1,18 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"slackrelay/lua"
+)
+
+// PauseCredential implements [store.Budget]. It is the twin of lua/credential_pause.lua.
+func (s *Store) PauseCredential(_ context.Context, workspace, reason string, wait time.Duration) error {
+	s.data.Do(func(tx *Tx) {
+		paused := lookOrCreate[credentialPause](tx, lua.WorkspaceOf(workspace).Pause())
+		paused.until = tx.now + wait.Microseconds()
+		paused.reason = reason
+	})
+	return nil
+}

@@ -1,0 +1,24 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"slackrelay/lua"
+	"slackrelay/store"
+)
+
+// CredentialPaused implements [store.Budget]. It is the twin of lua/credential_paused.lua.
+func (s *Store) CredentialPaused(_ context.Context, workspace string) (wait time.Duration, reason string, err error) {
+	s.data.Do(func(tx *Tx) { wait, reason = pausedFor(tx, lua.WorkspaceOf(workspace)) })
+	return s.data.wall(wait), reason, nil
+}
+
+// pausedFor returns for how long a credential is paused, and why; 0 = it is not.
+func pausedFor(tx *Tx, keys lua.Workspace) (wait time.Duration, reason string) {
+	paused := Look[credentialPause](tx, keys.Pause())
+	if paused == nil || paused.until <= tx.now {
+		return 0, ""
+	}
+	return store.Micros(paused.until - tx.now), paused.reason
+}

@@ -1,0 +1,21 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"slackrelay/store"
+)
+
+// Discard implements [store.Outbox]. It is the twin of lua/discard.lua.
+func (s *Store) Discard(_ context.Context, channel store.Channel, claimed store.Entry) error {
+	isMessage := false
+	s.data.Do(func(tx *Tx) {
+		found, isExtra := findClaimed(tx, channel, claimed)
+		isMessage = found != nil && !isExtra
+	})
+	if isMessage {
+		return fmt.Errorf("settle gone in channel %s: only an extra can be discarded, and entry %d is a message", channel.Name, claimed.Number)
+	}
+	return s.settle(channel, claimed, "gone", func(*Tx, *entry) {})
+}

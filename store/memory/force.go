@@ -1,0 +1,16 @@
+package memory
+
+import "slackrelay/store"
+
+// isForced reports whether the batch is the twin of lua/force.lua: its requests are posted whatever the limits say, and
+// spend no units.
+func (b *batch) isForced() bool { return b.plan.Mode == store.ModeForce }
+
+// forced returns what is left of a decision by an earlier message when the request is forced: it is never dropped, and
+// never waits for a slot.
+func (d messageDecision) forced() messageDecision {
+	if d.attached && (d.outcome.Drops() || d.outcome == store.Delayed) {
+		return messageDecision{}
+	}
+	return d
+}

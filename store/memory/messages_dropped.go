@@ -1,0 +1,37 @@
+package memory
+
+import "slackrelay/store"
+
+// noteDrop records a dropped request, and counts it for the digest. A resolve of what was never posted is no loss that a
+// digest would report.
+func (m *messageBatch) noteDrop(r *store.Request, d messageDecision) {
+	tx, keys := m.batch.tx, m.batch.keys
+	if m.policy.Drops > 0 {
+		recordDrop(tx, keys, m.dropOf(r, d), tx.time, m.policy.Drops)
+	}
+	if m.policy.Digest && d.outcome != store.Suppressed {
+		digestCounts := map[string]int64{}
+		r.AddDigestCounts(digestCounts, 1)
+		noteForDigest(tx, keys, digestCounts)
+	}
+}
+
+// dropOf describes why a request was dropped: by its outcome, or by the first level that refused it.
+func (m *messageBatch) dropOf(r *store.Request, d messageDecision) store.Drop {
+	drop := store.Drop{Payload: r.Payload(), Category: r.Category, Level: d.outcome.String(), Used: -1, Limit: -1}
+	if d.outcome != store.Dropped {
+		return drop
+	}
+	for i := range r.Levels {
+		if d.refusal.levels&(1<<i) == 0 {
+			continue
+		}
+		level, window := r.Levels[i], d.refusal.window
+		drop.Level = level.Name
+		drop.Limit = level.Windows[window].Limit
+		drop.Used = m.batch.used(m.batch.plan.PlaceOf(level) - 1)[window]
+		drop.Retry = store.Micros(d.refusal.retryAt - m.now)
+		break
+	}
+	return drop
+}
