@@ -15,7 +15,7 @@ func (s *Store) Ack(_ context.Context, channel store.Channel, claimed store.Entr
 		if message := Look[posted](tx, channel.Keys().Posted()).message(claimed.Number); message != nil {
 			message.TS = receipt.TS
 			message.Channel = receipt.Channel
-			message.Shown = true
+			message.InSlack = true
 		}
 	})
 }

@@ -32,7 +32,7 @@ func (s *Store) newBatch(tx *Tx, mode store.Mode, channel store.Channel, request
 	if b.plan.Fairness != nil {
 		b.fairness = newFairness(b)
 	}
-	if b.plan.Handling != nil {
+	if b.plan.Policy != nil {
 		b.messages = newMessageBatch(b)
 	}
 	return b
@@ -58,7 +58,7 @@ func stateOf(tx *Tx, level *ratelimit.Level) ratelimit.State { return level.Stat
 // run decides the requests in order. Each sees the ones before it.
 func (b *batch) run(requests []store.Request) store.Answer {
 	for i := range requests {
-		path := b.plan.Routes[b.plan.RouteOf[i]-1]
+		path := b.plan.Paths[b.plan.PathOf[i]-1]
 		d := &b.answer.Decisions[i]
 		d.DecidedBy = b.decidedBy
 		if b.messages != nil && b.plan.Mode != store.ModeRestore {
@@ -77,7 +77,7 @@ func (b *batch) run(requests []store.Request) store.Answer {
 }
 
 // admit decides and counts one request by the levels alone. It returns the number of its entry where it was admitted.
-func (b *batch) admit(d *store.Decision, r *store.Request, path store.Route) (number int64) {
+func (b *batch) admit(d *store.Decision, r *store.Request, path store.Path) (number int64) {
 	if b.isDuplicate(r) {
 		d.Outcome = store.Duplicate
 	} else {
@@ -93,7 +93,7 @@ func (b *batch) isDuplicate(r *store.Request) bool { return b.admitted.has(r.ID,
 
 func (b *batch) rememberID(r *store.Request) { b.admitted.add(r.ID, b.tx.now, b.tx.now-b.dedupe) }
 
-func (b *batch) decide(d *store.Decision, r *store.Request, path store.Route) (number int64) {
+func (b *batch) decide(d *store.Decision, r *store.Request, path store.Path) (number int64) {
 	refusal := b.ask(r, path)
 	if b.plan.Mode == store.ModeRestore || b.plan.Mode == store.ModeOpen { // whatever the limits say
 		refusal.levels = 0
@@ -102,7 +102,7 @@ func (b *batch) decide(d *store.Decision, r *store.Request, path store.Route) (n
 	d.Outcome = refusal.outcome()
 	switch {
 	case d.Outcome == store.Dropped:
-		d.RetryAfter = store.Micros(refusal.retryAt - b.tx.now)
+		d.RetryAfter = store.Microseconds(refusal.retryAt - b.tx.now)
 	case d.Outcome == store.Admitted && !b.isPeek():
 		number = b.commit(r, path, refusal.shadow)
 		if b.plan.Mode == store.ModeRestore {
@@ -115,8 +115,8 @@ func (b *batch) decide(d *store.Decision, r *store.Request, path store.Route) (n
 }
 
 // report completes a decision with what the levels answered.
-func (b *batch) report(d *store.Decision, r *store.Request, path store.Route, refusal refusal) {
-	d.RefusedBy(r, refusal.levels, refusal.shadow, refusal.window)
+func (b *batch) report(d *store.Decision, r *store.Request, path store.Path, refusal refusal) {
+	d.SetRefused(r, refusal.levels, refusal.shadow, refusal.window)
 	d.Remaining = r.Remaining(func(level int) []int64 { return b.used(path.Levels[level] - 1) })
 }
 

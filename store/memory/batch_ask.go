@@ -26,7 +26,7 @@ func (r refusal) outcome() store.Outcome {
 }
 
 // ask asks all levels of a request.
-func (b *batch) ask(r *store.Request, path store.Route) refusal {
+func (b *batch) ask(r *store.Request, path store.Path) refusal {
 	answer := refusal{retryAt: b.tx.now}
 	if b.isForced() {
 		return answer
@@ -133,18 +133,18 @@ func (b *batch) fitsAt(index, w int, units, reserved int64) int64 {
 
 // close notes that one unit cannot fit a level until a time.
 func (b *batch) close(level *ratelimit.Level, window int, until int64) {
-	closed := store.ClosedLevel{Level: level, Until: store.Micros(until - b.tx.now), Window: window}
+	closed := store.ClosedLevel{Level: level, For: store.Microseconds(until - b.tx.now), Window: window}
 	for i := range b.answer.Closed {
 		known := &b.answer.Closed[i]
 		if known.Level != level {
 			continue
 		}
-		if closed.Until > known.Until {
+		if closed.For > known.For {
 			*known = closed
 		}
 		return
 	}
-	if closed.Until > 0 {
+	if closed.For > 0 {
 		b.answer.Closed = append(b.answer.Closed, closed)
 	}
 }

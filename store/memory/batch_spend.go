@@ -9,7 +9,7 @@ import (
 
 // commit spends the units of an admitted request, enqueues its message, and returns the number of its entry. Shadow
 // levels that would have refused spend nothing.
-func (b *batch) commit(r *store.Request, path store.Route, shadow int64) (number int64) {
+func (b *batch) commit(r *store.Request, path store.Path, shadow int64) (number int64) {
 	outbox := lookOrCreate[queue](b.tx, b.keys.Outbox())
 	outbox.seq++
 	if b.isForced() {
@@ -28,7 +28,7 @@ func (b *batch) commit(r *store.Request, path store.Route, shadow int64) (number
 	return outbox.seq
 }
 
-func (b *batch) spend(r *store.Request, path store.Route, shadow, number int64) {
+func (b *batch) spend(r *store.Request, path store.Path, shadow, number int64) {
 	for i, place := range path.Levels {
 		if shadow&(1<<i) == 0 {
 			b.charge(place-1, r, number)

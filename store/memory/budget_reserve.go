@@ -27,7 +27,7 @@ func (b *bucket) reserve(now, perMinute int64) (wait time.Duration) {
 	each := (60_000_000 + perMinute - 1) / perMinute // microseconds
 	emptyAt := max(now, b.emptyAt)
 	if allowedAt := emptyAt - (max(1, perMinute/2)-1)*each; allowedAt > now {
-		return store.Micros(allowedAt - now)
+		return store.Microseconds(allowedAt - now)
 	}
 	b.emptyAt = emptyAt + each
 	return 0

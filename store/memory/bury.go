@@ -12,17 +12,17 @@ func (s *Store) Bury(_ context.Context, channel store.Channel, claimed store.Ent
 	return s.settle(channel, claimed, store.Failed, func(tx *Tx, buried *entry) {
 		s.keepResult(tx, channel, buried, store.OutageResult{
 			Result: store.Failed, Reason: death.Reason, Answer: death.Answer, Attempts: buried.attempts,
-			Shown: death.Shown, Keep: s.opts.DeadLetters,
+			MaybePosted: death.MaybePosted, KeepDeadLetters: s.opts.DeadLetters,
 		})
 		lookOrCreate[deadLetters](tx, channel.Keys().Dead()).add(store.DeadLetter{
 			At: tx.time, Number: buried.number, Kind: buried.kind, Payload: buried.payload,
 			Reason: death.Reason, Answer: death.Answer, Attempts: buried.attempts,
 		}, s.opts.DeadLetters)
-		if death.Copy != nil {
-			outbox := lookOrCreate[queue](tx, death.Copy.Keys().Outbox())
+		if death.CopyTo != nil {
+			outbox := lookOrCreate[queue](tx, death.CopyTo.Keys().Outbox())
 			outbox.addExtra(tx.now, tx.now, store.KindCopy, buried.payload)
 		}
-		forgetBuried(tx, channel.Keys(), buried.number, death.Shown)
+		forgetBuried(tx, channel.Keys(), buried.number, death.MaybePosted)
 	})
 }
 
@@ -36,6 +36,6 @@ func forgetBuried(tx *Tx, keys lua.Keys, number int64, mayBeShown bool) {
 	if message := messages.message(number); message != nil {
 		message.TS = ""
 		message.Channel = ""
-		message.Shown = true
+		message.InSlack = true
 	}
 }

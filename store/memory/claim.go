@@ -43,15 +43,15 @@ type claimant struct {
 	keys  lua.Keys
 	terms store.Terms
 	look  bool
-	call  store.Call
+	call  store.ClaimCall
 
 	paceEvery   int64 // microseconds
 	paceEmptyAt int64 // when the bucket of the pace is empty
 	editsUntil  int64 // until then nothing is edited
 }
 
-func blockedAs(state store.State, wait int64) store.Claim {
-	return store.Claim{State: state, Wait: store.Micros(wait)}
+func blockedAs(state store.ClaimState, wait int64) store.Claim {
+	return store.Claim{State: state, Wait: store.Microseconds(wait)}
 }
 
 func (c *claimant) claim() store.Claim {
@@ -120,11 +120,11 @@ func (c *claimant) claimed(chosen *candidate) store.Claim {
 	e := chosen.entry
 	claimed := store.Entry{
 		Number: e.number, Kind: e.kind, Payload: e.payload, Attempts: e.attempts - 1, Faults: e.faults,
-		Age: store.Micros(c.tx.now - e.at), At: e.at, Thread: e.thread, Name: e.name,
+		Age: store.Microseconds(c.tx.now - e.at), AdmittedAt: e.at, Thread: e.thread, Name: e.name,
 	}
 	if chosen.isUnknown {
-		claimed.Doubt = time.UnixMicro(e.sent)
-		claimed.Looked = e.looked
+		claimed.UnknownSince = time.UnixMicro(e.sent)
+		claimed.Lookups = e.looked
 	}
 	return store.Claim{State: chosen.state, Entry: claimed}
 }

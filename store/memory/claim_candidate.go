@@ -9,7 +9,7 @@ import (
 // candidate is an entry with its state, and how long the state lasts.
 type candidate struct {
 	entry     *entry
-	state     store.State
+	state     store.ClaimState
 	wait      int64
 	isEdit    bool
 	isUnknown bool // it may have been posted: it is to be looked up
@@ -20,7 +20,7 @@ type candidate struct {
 func (c *candidate) isSend() bool { return c.state == store.Claimed && !c.isUnknown }
 
 // block sets the state that lasts for a wait, if there is one.
-func (c *candidate) block(state store.State, wait int64) {
+func (c *candidate) block(state store.ClaimState, wait int64) {
 	c.wait = wait
 	if wait > 0 {
 		c.state = state
@@ -66,7 +66,7 @@ func (c *claimant) candidate(e *entry, isMessage bool) *candidate {
 	case e.resend:
 		one.kind = claimResend
 	}
-	lookupDelay := c.terms.Settle.Microseconds()
+	lookupDelay := c.terms.LookupDelay.Microseconds()
 	switch {
 	case one.isEdit:
 		one.block(store.Paused, c.editsUntil-c.tx.now)

@@ -24,7 +24,7 @@ func countInHour(tx *Tx, keys lua.Keys, category string, outcome store.Outcome, 
 		}
 		series.add(category+":admitted", 0)
 		series.add(category+":dropped", 0)
-		tx.expire(key, store.SeriesFor)
+		tx.expire(key, store.SeriesTTL)
 	}
 	series.add(category+":"+outcome.String(), n)
 }
@@ -34,11 +34,11 @@ func countInMinute(tx *Tx, keys lua.Keys, category string, outcome store.Outcome
 	minutes := lookOrCreate[counts](tx, key)
 	field := store.MinuteField(tx.time, outcome.String(), category)
 	if !minutes.has(field) {
-		if minutes.size() >= store.MaxMinutes {
+		if minutes.size() >= store.MaxMinuteFields {
 			field = store.MinuteField(tx.time, outcome.String(), otherCategory)
 		}
 		if minutes.size() == 0 {
-			tx.expire(key, store.SeriesFor)
+			tx.expire(key, store.SeriesTTL)
 		}
 	}
 	minutes.add(field, n)

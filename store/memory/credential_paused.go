@@ -20,5 +20,5 @@ func pausedFor(tx *Tx, keys lua.Workspace) (wait time.Duration, reason string) {
 	if paused == nil || paused.until <= tx.now {
 		return 0, ""
 	}
-	return store.Micros(paused.until - tx.now), paused.reason
+	return store.Microseconds(paused.until - tx.now), paused.reason
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Delayed implements [store.Outbox]. It is the twin of lua/delayed.lua.
-func (s *Store) Delayed(_ context.Context, channel store.Channel) ([]store.Waiting, error) {
-	var all []store.Waiting
+func (s *Store) Delayed(_ context.Context, channel store.Channel) ([]store.DelayedMessage, error) {
+	var all []store.DelayedMessage
 	s.data.Do(func(tx *Tx) {
 		listed := map[string]bool{} // by category
 		bytes := 0
@@ -18,7 +18,7 @@ func (s *Store) Delayed(_ context.Context, channel store.Channel) ([]store.Waiti
 			}
 			listed[e.category] = true
 			bytes += len(e.payload)
-			all = append(all, store.Waiting{Number: e.number, Payload: e.payload})
+			all = append(all, store.DelayedMessage{Number: e.number, Payload: e.payload})
 		}
 	})
 	return all, nil

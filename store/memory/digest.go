@@ -44,11 +44,11 @@ func (d dueDigest) isOver() bool {
 }
 
 // isLast reports whether nothing will be added to the digest after this update.
-func (d dueDigest) isLast() bool { return d.terms.Every == 0 || d.isOver() }
+func (d dueDigest) isLast() bool { return d.terms.EditEvery == 0 || d.isOver() }
 
 // isDue reports whether there is something to do. An open digest is edited, and closed at its end.
 func (d dueDigest) isDue() bool {
-	every := d.terms.Every.Microseconds()
+	every := d.terms.EditEvery.Microseconds()
 	switch {
 	case d.state.open > 0:
 		return d.isOver() || d.state.since > 0 && d.now >= d.state.moved+every

@@ -51,7 +51,7 @@ func (d dueDigest) addPost(tx *Tx, keys lua.Keys, body store.Digest) error {
 	d.state.post = outbox.seq + 1
 	d.state.edit = 0
 	body.Post = d.state.post
-	if d.terms.Every > 0 {
+	if d.terms.EditEvery > 0 {
 		lookOrCreate[posted](tx, keys.Posted()).keep(d.state.post, &store.PostedMessage{At: tx.now}, tx.now)
 	}
 	return addDigest(outbox, tx.now, store.KindDigest, body)

@@ -16,6 +16,6 @@ func recordDrop(tx *Tx, keys lua.Keys, drop store.Drop, at time.Time, keep int64
 		"level":    drop.Level,
 		"used":     strconv.FormatInt(drop.Used, 10),
 		"limit":    strconv.FormatInt(drop.Limit, 10),
-		"retry_us": strconv.FormatInt(drop.Retry.Microseconds(), 10),
+		"retry_us": strconv.FormatInt(drop.RetryAfter.Microseconds(), 10),
 	})
 }

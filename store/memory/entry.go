@@ -29,7 +29,7 @@ func (s *Store) withLease(verb string, channel store.Channel, f func(tx *Tx, cur
 // identify it: a store that lost its newest data gives numbers again.
 func findClaimed(tx *Tx, channel store.Channel, claimed store.Entry) (found *entry, isExtra bool) {
 	found, isExtra = Look[queue](tx, channel.Keys().Outbox()).find(claimed.Number)
-	if found == nil || found.at != claimed.At {
+	if found == nil || found.at != claimed.AdmittedAt {
 		return nil, false
 	}
 	return found, isExtra

@@ -34,7 +34,7 @@ func newFairness(b *batch) *fairness {
 		batch: b, per: b.plan.Levels[0].Windows[0].Per.Microseconds(),
 		attempted: map[string]bool{}, admitted: map[string]bool{},
 	}
-	if b.plan.Learning() {
+	if b.plan.LearnsCategories() {
 		f.known = lookOrEmpty[categoryTimes](b.tx, b.keys.Known())
 		f.heard = lookOrEmpty[categoryTimes](b.tx, b.keys.Heard())
 		f.knownCount = f.known.countAfter(b.tx.now - f.knownFor())
@@ -55,7 +55,7 @@ func (f *fairness) inChannelWindow(place int) int64 {
 }
 
 // reserved returns what a request of a path must leave free.
-func (f *fairness) reserved(path store.Route) reservedSlots {
+func (f *fairness) reserved(path store.Path) reservedSlots {
 	least := max(path.Headroom, f.reservedByOthers(path.Category))
 	slots := reservedSlots{ordinary: least, firstNotice: least, firstNoticeAt: f.batch.tx.now}
 	first := f.batch.plan.Fairness.FirstNotice
@@ -67,8 +67,8 @@ func (f *fairness) reserved(path store.Route) reservedSlots {
 			slots.ordinary = max(least, silent)
 			slots.firstNoticeAt = at + f.per
 		}
-	case first.Slots > 0 && f.inChannelWindow(path.Own) >= first.PerCategory:
-		log, _ := f.batch.states[path.Own-1].(*ratelimit.LogState)
+	case first.Slots > 0 && f.inChannelWindow(path.CategoryLevel) >= first.PerCategory:
+		log, _ := f.batch.states[path.CategoryLevel-1].(*ratelimit.LogState)
 		slots.ordinary = max(least, first.Slots)
 		slots.firstNoticeAt = log.Newest(first.PerCategory-1) + f.per
 	}
@@ -79,7 +79,7 @@ func (f *fairness) reserved(path store.Route) reservedSlots {
 func (f *fairness) reservedByOthers(category string) (units int64) {
 	for _, reserve := range f.batch.plan.Fairness.Reserves {
 		if reserve.Category != category {
-			units += max(0, reserve.Slots-f.inChannelWindow(f.batch.plan.PlaceOf(reserve.Level)))
+			units += max(0, reserve.Slots-f.inChannelWindow(f.batch.plan.LevelNumber(reserve.Level)))
 		}
 	}
 	return units
@@ -106,7 +106,7 @@ func (f *fairness) lastAdmission(category string) (at int64, ok bool) {
 }
 
 func (f *fairness) noteAdmission(category string) {
-	if !f.batch.plan.Learning() {
+	if !f.batch.plan.LearnsCategories() {
 		return
 	}
 	if _, ok := f.lastAdmission(category); !ok {
@@ -118,7 +118,7 @@ func (f *fairness) noteAdmission(category string) {
 // store writes what was learned. Above the bound, the categories whose last attempt is oldest are forgotten.
 func (f *fairness) store() {
 	tx, keys := f.batch.tx, f.batch.keys
-	if !f.batch.plan.Learning() {
+	if !f.batch.plan.LearnsCategories() {
 		return
 	}
 	known := lookOrCreate[categoryTimes](tx, keys.Known())
@@ -135,6 +135,6 @@ func (f *fairness) store() {
 		delete(known.at, category)
 		delete(heard.at, category)
 	}
-	tx.expire(keys.Known(), store.Micros(f.knownFor())+time.Minute)
-	tx.expire(keys.Heard(), store.Micros(f.per)+time.Minute)
+	tx.expire(keys.Known(), store.Microseconds(f.knownFor())+time.Minute)
+	tx.expire(keys.Heard(), store.Microseconds(f.per)+time.Minute)
 }

@@ -18,13 +18,13 @@ func (s *Store) MergeCounts(_ context.Context, channel store.Channel, id store.M
 		for name, n := range local.Totals {
 			ledger.add(name, n)
 		}
-		for _, drop := range local.Kept {
-			recordDrop(tx, keys, drop, tx.time, max(1, local.Keep))
+		for _, drop := range local.Drops {
+			recordDrop(tx, keys, drop, tx.time, max(1, local.KeepDrops))
 		}
-		noteForDigest(tx, keys, local.Noted)
+		noteForDigest(tx, keys, local.DigestCounts)
 		for category, n := range local.Categories {
 			countInSeries(tx, keys, category, store.Dropped, n)
-			if local.Learn {
+			if local.LearnCategories {
 				lookOrCreate[categoryTimes](tx, keys.Known()).set(category, tx.now)
 			}
 		}
@@ -45,6 +45,6 @@ func noteMerge(tx *Tx, keys lua.Keys, id store.MergeID) bool {
 		last.sequence = map[string]int64{}
 	}
 	last.sequence[id.Replica] = id.Sequence
-	tx.expire(keys.Folds(), store.SeriesFor)
+	tx.expire(keys.Folds(), store.SeriesTTL)
 	return true
 }

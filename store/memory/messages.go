@@ -23,13 +23,13 @@ type messageDecision struct {
 
 func newMessageBatch(b *batch) *messageBatch {
 	return &messageBatch{
-		batch: b, now: b.tx.now, policy: b.plan.Handling, heads: map[string]*bundleHead{},
+		batch: b, now: b.tx.now, policy: b.plan.Policy, heads: map[string]*bundleHead{},
 		queue: lookOrCreate[queue](b.tx, b.keys.Outbox()), posted: lookOrCreate[posted](b.tx, b.keys.Posted()),
 	}
 }
 
 // admit decides and counts one request.
-func (m *messageBatch) admit(d *store.Decision, r *store.Request, path store.Route) {
+func (m *messageBatch) admit(d *store.Decision, r *store.Request, path store.Path) {
 	isPromotion := m.batch.isPromotion()
 	if isPromotion && m.waitingAt(r) < 0 || !isPromotion && m.batch.isDuplicate(r) {
 		d.Outcome = store.Duplicate
@@ -42,7 +42,7 @@ func (m *messageBatch) admit(d *store.Decision, r *store.Request, path store.Rou
 	}
 	d.Outcome = decided.outcome
 	if d.Outcome == store.Dropped {
-		d.RetryAfter = store.Micros(decided.refusal.retryAt - m.now)
+		d.RetryAfter = store.Microseconds(decided.refusal.retryAt - m.now)
 	}
 	if !d.Outcome.Drops() && (d.Outcome != store.Delayed || !isPromotion) {
 		m.batch.rememberID(r)
@@ -52,7 +52,7 @@ func (m *messageBatch) admit(d *store.Decision, r *store.Request, path store.Rou
 }
 
 // decide decides one request that is no duplicate.
-func (m *messageBatch) decide(r *store.Request, path store.Route) messageDecision {
+func (m *messageBatch) decide(r *store.Request, path store.Path) messageDecision {
 	d := m.attach(r)
 	if m.batch.isForced() {
 		d = d.forced()
@@ -82,7 +82,7 @@ func (m *messageBatch) decide(r *store.Request, path store.Route) messageDecisio
 }
 
 // askLevels asks the levels, and applies the overflow policy where they refuse.
-func (m *messageBatch) askLevels(r *store.Request, path store.Route, d messageDecision) messageDecision {
+func (m *messageBatch) askLevels(r *store.Request, path store.Path, d messageDecision) messageDecision {
 	d.refusal = m.batch.ask(r, path)
 	d.outcome = d.refusal.outcome()
 	if d.outcome == store.Admitted {

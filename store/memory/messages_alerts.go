@@ -69,14 +69,14 @@ func isAnyFiring(message *store.PostedMessage) bool {
 
 // countAlerts is how many events a message reports.
 func countAlerts(message *store.PostedMessage) int {
-	return len(message.Events) + len(message.Members) + int(message.Over) + int(message.More)
+	return len(message.Events) + len(message.Members) + int(message.UntrackedResolved) + int(message.Untracked)
 }
 
 // isBundle reports whether a request is a bundle that waited for a slot.
 func isBundle(r *store.Request) bool { return bytes.ContainsRune(r.Payload(), '\n') }
 
 // isUnreachable reports whether a message is in Slack, and nobody knows where: it can be neither edited nor replied to.
-func isUnreachable(message *store.PostedMessage) bool { return message.Shown && message.TS == "" }
+func isUnreachable(message *store.PostedMessage) bool { return message.InSlack && message.TS == "" }
 
 // canEdit reports whether a message can be edited. The text of what was posted while the store was away is not known.
 func (m *messageBatch) canEdit(message *store.PostedMessage) bool {
@@ -89,10 +89,10 @@ func (m *messageBatch) follow(number int64, message *store.PostedMessage, finger
 	last, earlier := m.posted.find("f:" + fingerprint)
 	name := strconv.FormatInt(last, 10)
 	isFiring := earlier != nil && last != number && stateIn(earlier, fingerprint) == alertFiring
-	if isFiring && !slices.Contains(message.Before, name) {
-		message.Before = append(message.Before, name)
-		if len(message.Before) > maxEarlier {
-			message.Before = slices.Delete(message.Before, 0, 1)
+	if isFiring && !slices.Contains(message.Earlier, name) {
+		message.Earlier = append(message.Earlier, name)
+		if len(message.Earlier) > maxEarlier {
+			message.Earlier = slices.Delete(message.Earlier, 0, 1)
 		}
 	}
 	m.posted.point("f:"+fingerprint, number)
@@ -105,7 +105,7 @@ func (m *messageBatch) endAlert(number int64, message *store.PostedMessage, fing
 
 // endEarlierAlerts notes that an alert is over in the messages before this one, whose place is taken.
 func (m *messageBatch) endEarlierAlerts(message *store.PostedMessage, fingerprint string) {
-	m.endAlertIn(slices.Clone(message.Before), message, fingerprint)
+	m.endAlertIn(slices.Clone(message.Earlier), message, fingerprint)
 }
 
 // endAlertIn notes that an alert is over in messages by their numbers, and in those before them. Where the last message
@@ -123,7 +123,7 @@ func (m *messageBatch) endAlertIn(numbers []string, last *store.PostedMessage, f
 			markAlert(message, fingerprint, m.now)
 			m.editOrKeep(number, message)
 		}
-		numbers = append(numbers, message.Before...)
+		numbers = append(numbers, message.Earlier...)
 	}
 	if !m.canEdit(last) {
 		delete(m.posted.newest, "f:"+fingerprint)

@@ -6,8 +6,8 @@ import "slackrelay/store"
 // Delayed stands for a resolve or an update whose firing may wait for a slot: it waits too.
 func (m *messageBatch) attach(r *store.Request) messageDecision {
 	e := r.Event
-	if e.Answers != "" {
-		return messageDecision{thread: m.numberOf("f:" + e.Answers)}
+	if e.ReplyTo != "" {
+		return messageDecision{thread: m.numberOf("f:" + e.ReplyTo)}
 	}
 	if e.Fingerprint == "" || e.Status == "" {
 		return messageDecision{}

@@ -25,7 +25,7 @@ func (m *messageBatch) rememberDelivered(number, at int64, r *store.Request) {
 		event.Payload = string(r.Payload())
 	}
 	message := &store.PostedMessage{
-		Category: r.Category, At: at, Events: []store.PostedEvent{event}, Shown: true, TS: past.TS, Channel: past.Channel,
+		Category: r.Category, At: at, Events: []store.PostedEvent{event}, InSlack: true, TS: past.TS, Channel: past.Channel,
 	}
 	m.keep(number, message)
 	if fingerprint != "" {

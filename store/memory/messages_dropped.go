@@ -6,8 +6,8 @@ import "slackrelay/store"
 // digest would report.
 func (m *messageBatch) noteDrop(r *store.Request, d messageDecision) {
 	tx, keys := m.batch.tx, m.batch.keys
-	if m.policy.Drops > 0 {
-		recordDrop(tx, keys, m.dropOf(r, d), tx.time, m.policy.Drops)
+	if m.policy.KeepDrops > 0 {
+		recordDrop(tx, keys, m.dropOf(r, d), tx.time, m.policy.KeepDrops)
 	}
 	if m.policy.Digest && d.outcome != store.Suppressed {
 		digestCounts := map[string]int64{}
@@ -29,8 +29,8 @@ func (m *messageBatch) dropOf(r *store.Request, d messageDecision) store.Drop {
 		level, window := r.Levels[i], d.refusal.window
 		drop.Level = level.Name
 		drop.Limit = level.Windows[window].Limit
-		drop.Used = m.batch.used(m.batch.plan.PlaceOf(level) - 1)[window]
-		drop.Retry = store.Micros(d.refusal.retryAt - m.now)
+		drop.Used = m.batch.used(m.batch.plan.LevelNumber(level) - 1)[window]
+		drop.RetryAfter = store.Microseconds(d.refusal.retryAt - m.now)
 		break
 	}
 	return drop

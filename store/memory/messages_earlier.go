@@ -17,7 +17,7 @@ func (m *messageBatch) countRepeat(number int64, message *store.PostedMessage, r
 		at = m.now
 	}
 	message.Repeats++
-	message.Last = m.now
+	message.LastRepeat = m.now
 	m.edit(number, message, at)
 	return attachedAs(store.Merged)
 }

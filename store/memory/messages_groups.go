@@ -64,7 +64,7 @@ func (m *messageBatch) resume(key string, r *store.Request) *bundleHead {
 	}
 	head := &bundleHead{
 		decision: messageDecision{outcome: store.Admitted}, category: r.Category, number: number,
-		count: countAlerts(message), over: int(message.Over), message: message, wasKept: true,
+		count: countAlerts(message), over: int(message.UntrackedResolved), message: message, wasKept: true,
 	}
 	if m.queue.findDelayed(number) != nil {
 		head.decision.outcome = store.Delayed
@@ -159,9 +159,9 @@ func addEvent(message *store.PostedMessage, r *store.Request, count int) (isList
 		}
 		message.Members[r.Event.Fingerprint] = 0
 	case r.Event.Status == store.Resolved:
-		message.Over++
+		message.UntrackedResolved++
 	default:
-		message.More++
+		message.Untracked++
 	}
 	return false
 }

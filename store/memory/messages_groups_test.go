@@ -22,8 +22,8 @@ func TestAResolveThatWaitsDoesNotContinueABundle(t *testing.T) {
 	}
 	request := func(id, bundle string, status store.Status, fingerprint string) store.Request {
 		return store.Request{
-			ID: id, Category: "errors", Handling: policy,
-			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})},
+			ID: id, Category: "errors", Policy: policy,
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})},
 			Event:   store.Event{Status: status, Fingerprint: fingerprint, Bundle: bundle, Title: id},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}

@@ -4,7 +4,7 @@ import "slackrelay/store"
 
 // overflow decides a request that levels refuse: delayed, merged or dropped. It returns the number of its entry where it
 // waits.
-func (m *messageBatch) overflow(r *store.Request, path store.Route, refusal refusal) (outcome store.Outcome, number int64) {
+func (m *messageBatch) overflow(r *store.Request, path store.Path, refusal refusal) (outcome store.Outcome, number int64) {
 	switch {
 	case m.batch.isPromotion() && m.hasWaitedTooLong(r):
 		return store.Full, 0
@@ -20,9 +20,9 @@ func (m *messageBatch) overflow(r *store.Request, path store.Route, refusal refu
 }
 
 // isRefusedByCategory reports whether the category's level is among those that refuse.
-func isRefusedByCategory(path store.Route, refusal refusal) bool {
+func isRefusedByCategory(path store.Path, refusal refusal) bool {
 	for i, place := range path.Levels {
-		if place == path.Own && refusal.levels&(1<<i) != 0 {
+		if place == path.CategoryLevel && refusal.levels&(1<<i) != 0 {
 			return true
 		}
 	}
@@ -35,9 +35,9 @@ func (m *messageBatch) countOnLast(r *store.Request) store.Outcome {
 	if message == nil || isUnreachable(message) {
 		return store.Dropped
 	}
-	message.Held++
-	message.HeldAt = m.now
-	message.HeldTitle = r.Event.Title
+	message.Merged++
+	message.MergedAt = m.now
+	message.MergedTitle = r.Event.Title
 	m.edit(number, message, m.nextEdit(message))
 	return store.Merged
 }

@@ -32,7 +32,7 @@ func (s *Store) Drops(_ context.Context, channel store.Channel, before string, l
 			if records[i].id >= until {
 				continue
 			}
-			drop := store.DropOf(records[i].fields)
+			drop := store.ParseDrop(records[i].fields)
 			drop.ID = recordID(records[i].at, records[i].id)
 			drop.At = records[i].at
 			page = append(page, drop)

@@ -33,5 +33,5 @@ func (b *batch) resultOf(r *store.Request) string {
 
 // spendsUnits reports whether a request spends its units. A restored message that certainly never appeared spends none.
 func (b *batch) spendsUnits(r *store.Request) bool {
-	return b.plan.Mode != store.ModeRestore || r.OutageResult().Spent()
+	return b.plan.Mode != store.ModeRestore || r.OutageResult().KeepsSlot()
 }

@@ -26,13 +26,13 @@ func (b *batch) restoreWaiting(number, at int64, r *store.Request) {
 	past := r.OutageResult()
 	waiting := entry{
 		number: number, at: at, kind: string(r.Enqueue.Kind), payload: r.Enqueue.Payload,
-		attempts: past.Attempts, faults: past.Faults, looked: past.Looked, resend: past.Again, name: past.Name,
+		attempts: past.Attempts, faults: past.Faults, looked: past.Lookups, resend: past.SendAgain, name: past.Name,
 	}
-	if past.Sent > 0 {
-		waiting.sent = b.tx.now - past.Sent
+	if past.FirstAttempt > 0 {
+		waiting.sent = b.tx.now - past.FirstAttempt
 	}
-	if past.Tried > 0 {
-		waiting.tried = b.tx.now - past.Tried
+	if past.LastAttempt > 0 {
+		waiting.tried = b.tx.now - past.LastAttempt
 	}
 	outbox := lookOrCreate[queue](b.tx, b.keys.Outbox())
 	outbox.messages = append(outbox.messages, waiting)
@@ -54,5 +54,5 @@ func (b *batch) restoreFailed(number int64, r *store.Request) {
 		letter.Kind = string(r.Enqueue.Kind)
 		letter.Payload = r.Enqueue.Payload
 	}
-	lookOrCreate[deadLetters](b.tx, b.keys.Dead()).add(letter, max(1, past.Keep))
+	lookOrCreate[deadLetters](b.tx, b.keys.Dead()).add(letter, max(1, past.KeepDeadLetters))
 }

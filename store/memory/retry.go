@@ -22,13 +22,13 @@ func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.En
 		}
 		tried.setSendState(store.SendState(plan.StateOrDefault()), tx.now)
 		until := tx.now + plan.Wait.Microseconds()
-		if isExtra && plan.Who == store.EntryWaits {
+		if isExtra && plan.Waits == store.EntryWaits {
 			Look[queue](tx, channel.Keys().Outbox()).postpone(claimed.Number, until)
 			return nil
 		}
 		paused := lookOrCreate[pause](tx, channel.Keys().Pause())
 		switch {
-		case plan.Who == store.EditsWait:
+		case plan.Waits == store.EditsWait:
 			paused.editsUntil = max(paused.editsUntil, until)
 		case until > max(tx.now, paused.until):
 			paused.until = until
@@ -43,11 +43,11 @@ func (e *entry) setSendState(state store.SendState, now int64) {
 	switch state {
 	case store.NotPosted:
 		e.forgetAttempts()
-	case store.Looked:
+	case store.NotFound:
 		e.looked++
-	case store.Again:
+	case store.SendAgain:
 		e.resend = true
-	case store.Unknown:
+	case store.MaybePosted:
 		if e.sent == 0 {
 			e.sent = e.at
 			e.tried = now

@@ -28,5 +28,5 @@ func (s *Store) Categories(_ context.Context, channel store.Channel) ([]store.Ca
 			}
 		}
 	})
-	return store.CategoriesOf(sums), nil
+	return store.ParseCategories(sums), nil
 }

@@ -67,12 +67,12 @@ func (q *queue) takeBack(now int64) map[int64]store.OutageResult {
 // outageResult is what is known of a message that waits.
 func (e *entry) outageResult(now int64) store.OutageResult {
 	result := store.OutageResult{
-		Age: now - e.at, Attempts: e.attempts, Faults: e.faults, Looked: e.looked, Again: e.resend,
+		Age: now - e.at, Attempts: e.attempts, Faults: e.faults, Lookups: e.looked, SendAgain: e.resend,
 	}
 	if e.sent > 0 {
-		named := store.Entry{Number: e.number, At: e.at, Name: e.name}
-		result.Sent = max(1, now-e.sent)
-		result.Tried = max(1, now-e.tried)
+		named := store.Entry{Number: e.number, AdmittedAt: e.at, Name: e.name}
+		result.FirstAttempt = max(1, now-e.sent)
+		result.LastAttempt = max(1, now-e.tried)
 		result.Name = named.PostedAs()
 	}
 	return result

@@ -47,5 +47,5 @@ func (w *longestWindows) update(now int64, level string, per int64) time.Duratio
 	if longest.since == 0 {
 		return 0
 	}
-	return store.Micros(longest.since + per - now)
+	return store.Microseconds(longest.since + per - now)
 }

@@ -17,7 +17,7 @@ import (
 func TestRecordOfDropsIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
+		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10_000}
 		l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 		b.AdmitOne(t, l.Told(h, "admitted", "c", "", ""))
 		for i := range 30 {
