@@ -24,7 +24,7 @@ channels:
 	channels := cfg.PipelineChannels(func(ch configs.Channel) notifier.Sender { return cfg.Sender(ch, preview) })
 	a, b := channels[0], channels[1]
 	require.Equal(t, []any{store.OverflowMerge, store.ResolvesEdit, true, true}, []any{a.Handling.Overflow, a.Handling.Resolves, a.Handling.Repeats, a.Bundle})
-	require.Equal(t, "10m0s 30s 1", a.Digest.Interval.String()+" "+a.Digest.Every.String()+" 1")
+	require.Equal(t, "10m0s 30s 1", a.Digest.Interval.String()+" "+a.Digest.EditEvery.String()+" 1")
 	require.Equal(t, "<!subteam^S0ONCALL>", a.Renderer.Mentions[events.Critical])
 	require.NotNil(t, a.Renderer.Template)
 	require.NotNil(t, a.Fallback)

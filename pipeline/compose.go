@@ -115,7 +115,7 @@ func (d *delivery) composeMessage(ctx context.Context, entry store.Entry) (job, 
 		if err != nil {
 			return job{}, err
 		}
-		if record != nil && record.At <= entry.At { // a younger one has the number again, of a Redis that went back
+		if record != nil && record.At <= entry.AdmittedAt { // a younger one has the number again, of a Redis that went back
 			j.message.Thread = record.TS
 		}
 	}
@@ -141,9 +141,9 @@ func (d *delivery) posted(ctx context.Context, number int64) (*store.PostedMessa
 	switch {
 	case err != nil:
 		return nil, job{}, err
-	case record == nil, record.Shown && record.TS == "":
+	case record == nil, record.InSlack && record.TS == "":
 		return nil, job{nothing: true}, nil
-	case !record.Shown:
+	case !record.InSlack:
 		return nil, job{later: editLater}, nil
 	default:
 		return record, job{edit: &notifier.Receipt{Channel: record.Channel, TS: record.TS}}, nil

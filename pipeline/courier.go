@@ -168,7 +168,7 @@ func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
 		d.workspace = shared.Workspace()
 	}
 	if _, ok := ch.Sender.(notifier.Editor); !ok {
-		d.terms.Digest.Every = 0
+		d.terms.Digest.EditEvery = 0
 	}
 	return d
 }
@@ -223,9 +223,9 @@ func (d *delivery) claimNext(ctx context.Context, woken bool) (store.Claim, erro
 func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	d.terms.Settle = 0
+	d.terms.LookupDelay = 0
 	if d.canLook() {
-		d.terms.Settle = d.opts.Settle
+		d.terms.LookupDelay = d.opts.Settle
 	}
 	claim, err := d.opts.Outbox.Claim(ctx, d.channel.scope(), d.terms, look)
 	switch {

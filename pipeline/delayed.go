@@ -74,14 +74,14 @@ func (in *Intake) promote(ctx context.Context, ch *intakeChannel) (moved bool, e
 }
 
 // again asks for what waits, by its first event.
-func (ch *intakeChannel) again(waiting store.Waiting) (store.Request, events.Event, error) {
+func (ch *intakeChannel) again(waiting store.DelayedMessage) (store.Request, events.Event, error) {
 	all, _, err := decodeEvents(waiting.Payload)
 	if err != nil {
 		return store.Request{}, events.Event{}, err
 	}
 	e := all[0]
 	request := ch.request(&e)
-	request.ID, request.Delayed, request.Handling, request.Event = dedupeID(e), waiting.Number, ch.Handling, ch.about(&e, "", fingerprint)
+	request.ID, request.Delayed, request.Policy, request.Event = dedupeID(e), waiting.Number, ch.Handling, ch.about(&e, "", fingerprint)
 	request.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: waiting.Payload}
 	return request, e, nil
 }

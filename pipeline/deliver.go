@@ -20,7 +20,7 @@ func (d *delivery) deliver(ctx context.Context, claim store.Claim) {
 	var unreachable outboxError
 	switch {
 	case errors.As(err, &unreachable):
-		d.retry(ctx, entry, store.RetryPlan{Wait: d.poll(), Who: store.EntryWaits, Reason: "redis", Fate: fateOf(entry)}, unreachable.Error())
+		d.retry(ctx, entry, store.RetryPlan{Wait: d.poll(), Waits: store.EntryWaits, Reason: "redis", State: fateOf(entry)}, unreachable.Error())
 		return
 	case err != nil:
 		d.fail(ctx, entry, j, undecodable(err))
@@ -29,10 +29,10 @@ func (d *delivery) deliver(ctx context.Context, claim store.Claim) {
 		d.drop(ctx, entry, "there is nothing to say any more")
 		return
 	case j.later > 0:
-		d.retry(ctx, entry, store.RetryPlan{Wait: j.later, Who: store.EntryWaits, Reason: "not posted yet"}, "")
+		d.retry(ctx, entry, store.RetryPlan{Wait: j.later, Waits: store.EntryWaits, Reason: "not posted yet"}, "")
 		return
 	}
-	if !entry.Doubt.IsZero() && !d.decideDoubt(ctx, &claim, j) {
+	if !entry.UnknownSince.IsZero() && !d.decideDoubt(ctx, &claim, j) {
 		return
 	}
 	if !d.mayCall(ctx, entry, j) {
@@ -58,7 +58,7 @@ func (d *delivery) mayCall(ctx context.Context, entry store.Entry, j job) bool {
 	}
 	wait := d.take(ctx, method)
 	if wait > 0 {
-		d.retry(ctx, entry, store.RetryPlan{Wait: wait, Who: who, Reason: d.refusal}, "")
+		d.retry(ctx, entry, store.RetryPlan{Wait: wait, Waits: who, Reason: d.refusal}, "")
 		return false
 	}
 	d.spend(method)
@@ -136,11 +136,11 @@ func (d *delivery) decideDoubt(ctx context.Context, claim *store.Claim, j job) b
 			d.ack(ctx, claim.Entry, j, at)
 			return false
 		case lookedNotFound:
-			fate := store.Looked
-			if claim.Entry.Looked > 0 {
-				fate = store.Again
+			fate := store.NotFound
+			if claim.Entry.Lookups > 0 {
+				fate = store.SendAgain
 			}
-			d.retry(ctx, claim.Entry, store.RetryPlan{Fate: fate, Who: store.EntryWaits}, "")
+			d.retry(ctx, claim.Entry, store.RetryPlan{State: fate, Waits: store.EntryWaits}, "")
 			return false
 		case lookedInVain:
 		}

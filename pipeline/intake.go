@@ -125,7 +125,7 @@ func (in *Intake) requests(ch *intakeChannel, all []events.Event) []store.Reques
 	for i := range all {
 		e := &all[i]
 		requests[i] = ch.request(e)
-		requests[i].Handling, requests[i].Event = ch.Handling, ch.about(e, bundle, anyName)
+		requests[i].Policy, requests[i].Event = ch.Handling, ch.about(e, bundle, anyName)
 		requests[i].Complete = func(r *store.Request) error {
 			payload, err := json.Marshal(e)
 			if err != nil {
@@ -157,7 +157,7 @@ func (c Channel) about(e *events.Event, bundle string, named func(e *events.Even
 	}
 	about.Fingerprint = named(e, e.Fingerprint)
 	if _, edits := c.Sender.(notifier.Editor); edits && e.Slack != nil {
-		about.Answers = named(e, ownTS(e, e.Slack.Thread))
+		about.ReplyTo = named(e, ownTS(e, e.Slack.Thread))
 		if e.Slack.TS != "" {
 			about.Fingerprint, about.Status = named(e, ownTS(e, e.Slack.TS)), ""
 		}

@@ -11,10 +11,10 @@ import (
 
 // fateOf is what is known of an entry that was claimed and not tried.
 func fateOf(entry store.Entry) store.SendState {
-	if entry.Doubt.IsZero() {
+	if entry.UnknownSince.IsZero() {
 		return store.NotPosted
 	}
-	return store.Unknown
+	return store.MaybePosted
 }
 
 // looked is the outcome of looking for a message.
@@ -55,10 +55,10 @@ var refusedEverywhere = map[notifier.Reason]bool{
 // lookUp looks for a message in Slack, page by page.
 func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j job) (at notifier.Receipt, seen looked) {
 	finder, _ := d.channel.Sender.(notifier.Finder)
-	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.Doubt, Thread: j.message.Thread}
+	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.UnknownSince, Thread: j.message.Thread}
 	for {
 		if wait := d.take(ctx, store.MethodHistory); wait > 0 {
-			d.retry(ctx, claim.Entry, store.RetryPlan{Wait: wait, Who: store.ChannelWaits, Reason: d.refusal, Fate: store.Unknown}, "")
+			d.retry(ctx, claim.Entry, store.RetryPlan{Wait: wait, Waits: store.ChannelWaits, Reason: d.refusal, State: store.MaybePosted}, "")
 			return at, lookedLater
 		}
 		d.spend(store.MethodHistory)
@@ -107,5 +107,5 @@ func (d *delivery) notLooked(ctx context.Context, entry store.Entry, err error) 
 	if failure.Action == notifier.StopToken {
 		d.stopToken(ctx, failure)
 	}
-	d.retry(ctx, entry, store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fate: store.Unknown}, failure.Answer)
+	d.retry(ctx, entry, store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), State: store.MaybePosted}, failure.Answer)
 }

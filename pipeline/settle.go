@@ -47,13 +47,13 @@ func (d *delivery) failed(ctx context.Context, entry store.Entry, j job, sendErr
 		if failure.Action == notifier.StopToken {
 			d.stopToken(ctx, failure)
 		}
-		d.wait(ctx, entry, failure, store.RetryPlan{Who: who})
+		d.wait(ctx, entry, failure, store.RetryPlan{Waits: who})
 	case failure.Action == notifier.StopToken:
 		d.stopToken(ctx, failure)
 		d.wait(ctx, entry, failure, store.RetryPlan{})
 	case failure.Doubt && (d.canLook() || d.givesUpUnknown(j)):
 		d.settled(ctx, resultUnknown)
-		d.retry(ctx, entry, store.RetryPlan{Reason: string(failure.Reason), Fault: failure.OwnFault, Fate: store.Unknown, Who: store.EntryWaits}, failure.Answer)
+		d.retry(ctx, entry, store.RetryPlan{Reason: string(failure.Reason), Fault: failure.OwnFault, State: store.MaybePosted, Waits: store.EntryWaits}, failure.Answer)
 	case failure.Doubt:
 		d.settled(ctx, resultResent)
 		d.wait(ctx, entry, failure, store.RetryPlan{})
@@ -91,10 +91,10 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j job, receipt no
 
 // bury moves an entry to the dead letters. A slot whose message certainly never appeared is given back.
 func (d *delivery) bury(ctx context.Context, entry store.Entry, j job, failure *notifier.Error) {
-	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, Shown: failure.Doubt}
+	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, MaybePosted: failure.Doubt}
 	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.Doubt {
 		fallback := d.channel.fallback().scope()
-		death.Copy = &fallback
+		death.CopyTo = &fallback
 	}
 	err := d.write(ctx, func(ctx context.Context) error {
 		return d.opts.Outbox.Bury(ctx, d.channel.scope(), entry, death)
@@ -107,8 +107,8 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j job, failure *
 	}
 	d.settled(ctx, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
-	if death.Copy != nil {
-		d.Wake(death.Copy.Name)
+	if death.CopyTo != nil {
+		d.Wake(death.CopyTo.Name)
 	}
 	if !failure.Doubt {
 		d.refund(ctx, entry, j.events)
@@ -193,7 +193,7 @@ func (d *delivery) retry(ctx context.Context, entry store.Entry, p store.RetryPl
 	switch {
 	case err != nil:
 		log.ErrorContext(ctx, "message not posted, and that could not be written down; it is tried again", "error", err)
-	case p.Fate == store.Unknown:
+	case p.State == store.MaybePosted:
 		log.WarnContext(ctx, "nobody knows whether a message was posted; it is looked up, or decided by its severity")
 	case answer != "":
 		log.WarnContext(ctx, "message not posted; it is tried again")

@@ -11,8 +11,8 @@ import (
 
 // toldOf is what a message says by now, the events that it lists, and whether any that it tells of was followed to its end.
 func toldOf(record *store.PostedMessage) (told notifier.Told, over []events.Event, err error) {
-	told = notifier.Told{More: record.More, Unfollowed: record.More, Over: record.Over, Repeats: record.Repeats, Held: record.Held, HeldTitle: record.HeldTitle}
-	told.Last, told.HeldAt = time.UnixMicro(record.Last), time.UnixMicro(record.HeldAt)
+	told = notifier.Told{More: record.Untracked, Unfollowed: record.Untracked, Over: record.UntrackedResolved, Repeats: record.Repeats, Held: record.Merged, HeldTitle: record.MergedTitle}
+	told.Last, told.HeldAt = time.UnixMicro(record.LastRepeat), time.UnixMicro(record.MergedAt)
 	for _, kept := range record.Events {
 		line, _, err := decodeEvents([]byte(kept.Payload))
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"slackrelay/store"
 )
 
-var lookable = store.Terms{Pace: store.Pace{Burst: 1}, Settle: 10 * time.Second}
+var lookable = store.Terms{Pace: store.Pace{Burst: 1}, LookupDelay: 10 * time.Second}
 
 // An attempt of which nobody knows whether it arrived: looked up after settle, again after twice that, then sent.
 func TestTheWayOfADoubt(t *testing.T) {
@@ -22,26 +22,26 @@ func TestTheWayOfADoubt(t *testing.T) {
 	onEvery(t, func(t *testing.T, b bundle) {
 		b.fill(t, 2)
 		first := claim(t, b.a, lookable).Entry
-		require.True(t, first.Doubt.IsZero())
-		require.NoError(t, b.a.Retry(t.Context(), channel, first, store.RetryPlan{Fate: store.Unknown}))
+		require.True(t, first.UnknownSince.IsZero())
+		require.NoError(t, b.a.Retry(t.Context(), channel, first, store.RetryPlan{State: store.MaybePosted}))
 		settling := claim(t, b.b, lookable)
 		require.Equal(t, []any{store.AwaitingLookup, 10 * time.Second}, []any{settling.State, settling.Wait}, "and nothing overtakes it")
 		report := b.report(t)
 		require.Equal(t, []any{10 * time.Second, store.ReasonAwaitingLookup}, []any{report.PausedFor, report.PauseReason}, "and it is seen")
 		b.advance(10 * time.Second)
 		again := claim(t, b.b, lookable).Entry
-		require.Equal(t, []any{first.Number, int64(0), start}, []any{again.Number, again.Looked, again.Doubt})
+		require.Equal(t, []any{first.Number, int64(0), start}, []any{again.Number, again.Lookups, again.UnknownSince})
 		require.Zero(t, b.report(t).PausedFor)
-		require.NoError(t, b.b.Retry(t.Context(), channel, again, store.RetryPlan{Fate: store.Looked}))
+		require.NoError(t, b.b.Retry(t.Context(), channel, again, store.RetryPlan{State: store.NotFound}))
 		require.Equal(t, 20*time.Second, claim(t, b.b, lookable).Wait)
 		b.advance(20 * time.Second)
 		again = claim(t, b.a, lookable).Entry
-		require.Equal(t, []any{int64(1), start}, []any{again.Looked, again.Doubt})
-		require.NoError(t, b.a.Retry(t.Context(), channel, again, store.RetryPlan{Fate: store.Again}))
+		require.Equal(t, []any{int64(1), start}, []any{again.Lookups, again.UnknownSince})
+		require.NoError(t, b.a.Retry(t.Context(), channel, again, store.RetryPlan{State: store.SendAgain}))
 		again = claim(t, b.a, lookable).Entry
-		require.True(t, again.Doubt.IsZero(), "it is sent again")
+		require.True(t, again.UnknownSince.IsZero(), "it is sent again")
 		b.advance(time.Minute)
-		require.Equal(t, start, claim(t, b.b, lookable).Entry.Doubt, "from the first attempt on")
+		require.Equal(t, start, claim(t, b.b, lookable).Entry.UnknownSince, "from the first attempt on")
 	})
 }
 
@@ -53,9 +53,9 @@ func TestWhatAKilledSenderLeaves(t *testing.T) {
 		claim(t, b.a, lookable)
 		b.advance(10 * time.Second)
 		left := claim(t, b.b, lookable).Entry
-		require.False(t, left.Doubt.IsZero())
-		require.NoError(t, b.b.Retry(t.Context(), channel, left, store.RetryPlan{Fate: store.NotPosted}))
-		require.True(t, claim(t, b.b, lookable).Entry.Doubt.IsZero())
+		require.False(t, left.UnknownSince.IsZero())
+		require.NoError(t, b.b.Retry(t.Context(), channel, left, store.RetryPlan{State: store.NotPosted}))
+		require.True(t, claim(t, b.b, lookable).Entry.UnknownSince.IsZero())
 	})
 }
 
@@ -72,7 +72,7 @@ func TestStaleMessagesSpendNoPace(t *testing.T) {
 		}
 		require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Expired: 3}, b.report(t).Ledger)
 		b.advance(time.Second)
-		require.Equal(t, store.DigestDue, claim(t, b.a, store.Terms{Pace: terms.Pace, Digest: store.DigestTerms{Interval: time.Hour, Every: time.Second, Minimum: 3}}).State)
+		require.Equal(t, store.DigestDue, claim(t, b.a, store.Terms{Pace: terms.Pace, Digest: store.DigestTerms{Interval: time.Hour, EditEvery: time.Second, Minimum: 3}}).State)
 	})
 }
 
@@ -84,8 +84,8 @@ func TestAResolveIsNotExpiredWithItsFiring(t *testing.T) {
 		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 		admit := func(status store.Status) {
 			_, err := b.limiter.Admit(t.Context(), scope, []store.Request{{
-				ID: string(status), Handling: h, Event: store.Event{Status: status, Fingerprint: "f"}, Category: "c",
-				Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
+				ID: string(status), Policy: h, Event: store.Event{Status: status, Fingerprint: "f"}, Category: "c",
+				Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
 				Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(status)},
 			}})
 			require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestEditsWaitAlone(t *testing.T) {
 		b.fill(t, 1)
 		edit := claim(t, b.a, paced).Entry
 		require.Equal(t, store.KindEdit, edit.Kind)
-		require.NoError(t, b.a.Retry(t.Context(), channel, edit, store.RetryPlan{Who: store.EditsWait, Wait: time.Hour}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, edit, store.RetryPlan{Waits: store.EditsWait, Wait: time.Hour}))
 		message := claim(t, b.a, paced).Entry
 		require.Equal(t, "1 of 1", string(message.Payload))
 		require.NoError(t, b.a.Ack(t.Context(), channel, message, store.Receipt{}))
@@ -143,7 +143,7 @@ func TestPutOnce(t *testing.T) {
 func TestALookClaimsNothing(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
-		look := func() store.State {
+		look := func() store.ClaimState {
 			c, err := b.a.Claim(t.Context(), channel, unpaced, true)
 			require.NoError(t, err)
 			return c.State
@@ -166,8 +166,8 @@ func (b bundle) drop(t *testing.T, category string, n int) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
 	for i := range n {
 		_, err := b.limiter.Admit(t.Context(), scope, []store.Request{{
-			ID: category + string(rune('a'+i)), Category: category, Handling: h, Event: store.Event{Severity: "error", Title: category},
-			Levels:  []ratelimit.Level{store.Inner(scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
+			ID: category + string(rune('a'+i)), Category: category, Policy: h, Event: store.Event{Severity: "error", Title: category},
+			Levels:  []ratelimit.Level{store.NewLevel(scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		}})
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ func digestOf(t *testing.T, e store.Entry) store.Digest {
 func TestADigestThatGrows(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b bundle) {
-		terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{Interval: 10 * time.Minute, Every: 30 * time.Second, Minimum: 1}}
+		terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{Interval: 10 * time.Minute, EditEvery: 30 * time.Second, Minimum: 1}}
 		ask := func() {
 			for _, o := range []store.Outbox{b.a, b.b, b.a} {
 				require.NoError(t, o.Digest(t.Context(), channel, terms.Digest))
@@ -268,7 +268,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 		b.fill(t, 3)
 		fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
 		for range 3 {
-			death := store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback}
+			death := store.DeadReason{Reason: "is_archived", Answer: "no", CopyTo: &fallback}
 			require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), death))
 			b.advance(time.Second)
 		}
@@ -347,8 +347,8 @@ func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.
 			category = "c"
 		}
 		requests[i] = store.Request{
-			ID: fmt.Sprint(bundle, "large", i, h.Overflow), Category: category, Handling: h, Event: store.Event{Severity: "error", Bundle: bundle, Status: store.Firing, Fingerprint: fmt.Sprint("f", i)},
-			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
+			ID: fmt.Sprint(bundle, "large", i, h.Overflow), Category: category, Policy: h, Event: store.Event{Severity: "error", Bundle: bundle, Status: store.Firing, Fingerprint: fmt.Sprint("f", i)},
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: bytes.Repeat([]byte{byte('a' + i%26)}, large)},
 		}
 	}

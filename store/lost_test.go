@@ -60,7 +60,7 @@ func TestAClaimWithoutAnAnswer(t *testing.T) {
 					lose(t, b.a)
 				}
 				c := claim(t, b.a, lookable)
-				require.Equal(t, []any{store.Claimed, true}, []any{c.State, c.Entry.Doubt.IsZero()}, "at once")
+				require.Equal(t, []any{store.Claimed, true}, []any{c.State, c.Entry.UnknownSince.IsZero()}, "at once")
 				require.NoError(t, b.a.Ack(t.Context(), channel, c.Entry, store.Receipt{}))
 				require.Equal(t, store.Empty, claim(t, b.a, lookable).State)
 			})
@@ -89,10 +89,10 @@ func TestAClaimOfAnotherWithoutAnAnswer(t *testing.T) {
 		require.Equal(t, store.Leased, claim(t, b.b, lookable).State)
 		b.advance(10 * time.Second)
 		left := claim(t, b.b, lookable)
-		require.Equal(t, []any{store.Claimed, start}, []any{left.State, left.Entry.Doubt})
-		require.NoError(t, b.b.Retry(t.Context(), channel, left.Entry, store.RetryPlan{Fate: store.Unknown}))
+		require.Equal(t, []any{store.Claimed, start}, []any{left.State, left.Entry.UnknownSince})
+		require.NoError(t, b.b.Retry(t.Context(), channel, left.Entry, store.RetryPlan{State: store.MaybePosted}))
 		again := claim(t, b.a, lookable)
-		require.Equal(t, []any{store.Claimed, start}, []any{again.State, again.Entry.Doubt}, "the other may have sent it since")
+		require.Equal(t, []any{store.Claimed, start}, []any{again.State, again.Entry.UnknownSince}, "the other may have sent it since")
 	})
 }
 
@@ -105,22 +105,22 @@ func TestAnEarlierDoubtStays(t *testing.T) {
 		tried := claim(t, b.a, lookable).Entry
 		lose(t, b.a)
 		require.Equal(t, store.AwaitingLookup, claim(t, b.a, lookable).State)
-		require.NoError(t, b.a.Retry(t.Context(), channel, tried, store.RetryPlan{Fate: store.Unknown}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, tried, store.RetryPlan{State: store.MaybePosted}))
 		b.advance(10 * time.Second)
 		lose(t, b.a)
 		again := claim(t, b.a, lookable).Entry
-		require.Equal(t, start, again.Doubt)
+		require.Equal(t, start, again.UnknownSince)
 		for range 2 {
-			require.NoError(t, b.a.Retry(t.Context(), channel, again, store.RetryPlan{Fate: store.Looked}))
+			require.NoError(t, b.a.Retry(t.Context(), channel, again, store.RetryPlan{State: store.NotFound}))
 			b.advance(time.Minute)
 			again = claim(t, b.a, lookable).Entry
 		}
-		require.NoError(t, b.a.Retry(t.Context(), channel, again, store.RetryPlan{Fate: store.Again}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, again, store.RetryPlan{State: store.SendAgain}))
 		lose(t, b.a)
 		last := claim(t, b.a, lookable)
-		require.Equal(t, []any{store.Claimed, true}, []any{last.State, last.Entry.Doubt.IsZero()}, "it is still to be sent once more")
-		require.NoError(t, b.a.Retry(t.Context(), channel, last.Entry, store.RetryPlan{Fate: store.Unknown}))
+		require.Equal(t, []any{store.Claimed, true}, []any{last.State, last.Entry.UnknownSince.IsZero()}, "it is still to be sent once more")
+		require.NoError(t, b.a.Retry(t.Context(), channel, last.Entry, store.RetryPlan{State: store.MaybePosted}))
 		b.advance(time.Minute)
-		require.Equal(t, start, claim(t, b.a, lookable).Entry.Doubt, "from the first attempt on")
+		require.Equal(t, start, claim(t, b.a, lookable).Entry.UnknownSince, "from the first attempt on")
 	})
 }

@@ -108,7 +108,7 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	require.NoError(t, b.a.Digest(t.Context(), channel, store.DigestTerms{Interval: time.Microsecond, Minimum: 1}))
 	require.NoError(t, b.a.Append(t.Context(), channel, "1", store.KindNotice, []byte("{}")))
 	copied := store.Channel{Group: "alerts", Name: "alerts~fallback"}
-	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), store.DeadReason{Reason: "x", Copy: &copied}))
+	require.NoError(t, b.a.Bury(t.Context(), channel, claimed(t, b.a), store.DeadReason{Reason: "x", CopyTo: &copied}))
 	_, err = b.a.Delayed(t.Context(), channel)
 	require.NoError(t, err)
 	_, err = b.a.PostedMessage(t.Context(), channel, 1)
@@ -126,8 +126,8 @@ func TestEveryScriptStaysInOneSlot(t *testing.T) {
 	_, err = b.limiter.Drops(t.Context(), scope, "", 1)
 	require.NoError(t, err)
 	_, err = store.UsageOf(t.Context(), b.limiter, scope, []ratelimit.Level{
-		store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
-		store.Inner(scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
+		store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
+		store.NewLevel(scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
 	})
 	require.NoError(t, err)
 }

@@ -160,7 +160,7 @@ func (b bundle) reused(t *testing.T, extra bool) (old store.Entry, where store.C
 			return claim(t, b.a, terms).Entry
 		}
 		_, err := b.limiter.Admit(t.Context(), scope, []store.Request{{
-			ID: id, Category: "c", Levels: []ratelimit.Level{level}, Handling: &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
+			ID: id, Category: "c", Levels: []ratelimit.Level{level}, Policy: &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
 			Event:   store.Event{Status: store.Firing, Fingerprint: "f", Severity: "error", Title: id},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}})
@@ -175,8 +175,8 @@ func (b bundle) reused(t *testing.T, extra bool) (old store.Entry, where store.C
 	b.advance(time.Second)
 	fresh := add("new")
 	require.Equal(t, []any{old.Number, "old", "new"}, []any{fresh.Number, string(old.Payload), string(fresh.Payload)})
-	require.NotEqual(t, old.At, fresh.At)
-	require.NoError(t, b.a.Retry(t.Context(), where, fresh, store.RetryPlan{Fate: store.Unknown}))
+	require.NotEqual(t, old.AdmittedAt, fresh.AdmittedAt)
+	require.NoError(t, b.a.Retry(t.Context(), where, fresh, store.RetryPlan{State: store.MaybePosted}))
 	return old, where
 }
 
@@ -192,16 +192,16 @@ func settlements(t *testing.T, where store.Channel) map[string]func(o store.Outb
 			return o.Ack(t.Context(), where, entry, store.Receipt{Channel: "C1", TS: "1.000001"})
 		},
 		"bury": func(o store.Outbox, entry store.Entry) error {
-			return o.Bury(t.Context(), where, entry, store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback})
+			return o.Bury(t.Context(), where, entry, store.DeadReason{Reason: "is_archived", Answer: "no", CopyTo: &fallback})
 		},
 		"expire": func(o store.Outbox, entry store.Entry) error {
 			return o.Expire(t.Context(), where, entry, map[string]int64{"x:c:error": 1, "t:old": 1})
 		},
 		"drop":              func(o store.Outbox, entry store.Entry) error { return o.Discard(t.Context(), where, entry) },
 		"retry, not posted": retry(store.RetryPlan{Wait: time.Hour, Reason: "rate_limited", Fault: true}),
-		"retry, looked up":  retry(store.RetryPlan{Fate: store.Looked, Who: store.EntryWaits}),
-		"retry, once more":  retry(store.RetryPlan{Fate: store.Again, Who: store.EditsWait, Wait: time.Hour}),
-		"retry, unknown":    retry(store.RetryPlan{Fate: store.Unknown, Who: store.EntryWaits, Wait: time.Hour}),
+		"retry, looked up":  retry(store.RetryPlan{State: store.NotFound, Waits: store.EntryWaits}),
+		"retry, once more":  retry(store.RetryPlan{State: store.SendAgain, Waits: store.EditsWait, Wait: time.Hour}),
+		"retry, unknown":    retry(store.RetryPlan{State: store.MaybePosted, Waits: store.EntryWaits, Wait: time.Hour}),
 	}
 }
 
@@ -219,7 +219,7 @@ func TestANumberThatWasGivenAgain(t *testing.T) {
 					require.NoError(t, settlements(t, where)[how](b.a, old), "it is gone")
 					require.Equal(t, before, b.data.all(t), "and nothing was changed")
 					require.Equal(t, store.AwaitingLookup, claim(t, b.b, lookable).State)
-					b.advance(lookable.Settle)
+					b.advance(lookable.LookupDelay)
 					fresh := claim(t, b.b, lookable).Entry
 					require.Equal(t, []any{"new", int64(1), int64(0)}, []any{string(fresh.Payload), fresh.Attempts, fresh.Faults})
 					require.NoError(t, b.b.Ack(t.Context(), where, fresh, store.Receipt{}))
@@ -241,7 +241,7 @@ func TestAClaimThatAnotherFollowed(t *testing.T) {
 				late := claim(t, b.a, lookable).Entry
 				b.advance(10 * time.Second)
 				followed := claim(t, b.b, lookable).Entry
-				require.NoError(t, b.b.Retry(t.Context(), channel, followed, store.RetryPlan{Fate: store.Unknown}))
+				require.NoError(t, b.b.Retry(t.Context(), channel, followed, store.RetryPlan{State: store.MaybePosted}))
 				before := b.data.all(t)
 				err := settlements(t, channel)[how](b.a, late)
 				if how == "ack" {
@@ -266,10 +266,10 @@ func TestADoubtThatWasForgotten(t *testing.T) {
 		b.advance(time.Second)
 		tried := claim(t, b.a, lookable).Entry
 		restore()
-		require.NoError(t, b.a.Retry(t.Context(), channel, tried, store.RetryPlan{Fate: store.Unknown}))
+		require.NoError(t, b.a.Retry(t.Context(), channel, tried, store.RetryPlan{State: store.MaybePosted}))
 		require.Equal(t, store.AwaitingLookup, claim(t, b.b, lookable).State)
-		b.advance(lookable.Settle)
-		require.Equal(t, time.UnixMicro(tried.At), claim(t, b.b, lookable).Entry.Doubt)
+		b.advance(lookable.LookupDelay)
+		require.Equal(t, time.UnixMicro(tried.AdmittedAt), claim(t, b.b, lookable).Entry.UnknownSince)
 	})
 }
 
@@ -280,14 +280,14 @@ func TestADelayedNumberThatWasGivenAgain(t *testing.T) {
 		h := &store.MessagePolicy{Overflow: "delay", Resolves: "post", MaxDelayed: 3, MaxDelay: time.Hour}
 		ask := func(id string, delayed int64) store.Outcome {
 			d, err := b.limiter.Admit(t.Context(), scope, []store.Request{{
-				ID: id, Category: "c", Handling: h, Delayed: delayed, Event: store.Event{Severity: "error", Title: id},
-				Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
+				ID: id, Category: "c", Policy: h, Delayed: delayed, Event: store.Event{Severity: "error", Title: id},
+				Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
 				Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 			}})
 			require.NoError(t, err)
 			return d[0].Outcome
 		}
-		listed := func() store.Waiting {
+		listed := func() store.DelayedMessage {
 			all, err := b.a.Delayed(t.Context(), channel)
 			require.NoError(t, err)
 			require.Len(t, all, 1)

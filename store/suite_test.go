@@ -85,7 +85,7 @@ func (b bundle) fill(t *testing.T, n int) {
 	for i := range n {
 		requests = append(requests, store.Request{
 			ID:      fmt.Sprint(i),
-			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: fmt.Appendf(nil, "%d of %d", i+1, n)},
 		})
 	}
@@ -203,7 +203,7 @@ func TestAnEmptyOutboxGivesUpTheLease(t *testing.T) {
 		require.NoError(t, b.a.Ack(t.Context(), channel, claimed(t, b.a), store.Receipt{}))
 		require.Equal(t, store.Empty, claim(t, b.a, unpaced).State)
 		_, err := b.limiter.Admit(t.Context(), scope, []store.Request{{
-			ID: "next", Levels: []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
+			ID: "next", Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("next")},
 		}})
 		require.NoError(t, err)

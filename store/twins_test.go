@@ -73,16 +73,16 @@ func TestTheTwinsAgree(t *testing.T) {
 // draw decides how the channel is set up.
 func (h *history) draw() {
 	h.handling = &store.MessagePolicy{
-		Overflow:   rapid.SampledFrom([]store.Overflow{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
+		Overflow:   rapid.SampledFrom([]store.OverflowPolicy{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
 		MaxDelayed: 3, MaxDelay: 90 * time.Second,
-		Resolves: rapid.SampledFrom([]store.Resolves{"post", "reply", "edit"}).Draw(h.t, "resolves"),
-		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: true, Drops: 5, PostedFor: 5 * time.Minute,
+		Resolves: rapid.SampledFrom([]store.ResolvesPolicy{"post", "reply", "edit"}).Draw(h.t, "resolves"),
+		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: true, KeepDrops: 5, PostedFor: 5 * time.Minute,
 	}
 	h.terms = store.Terms{
 		Pace: store.Pace{Every: time.Duration(rapid.IntRange(0, 2).Draw(h.t, "pace")) * time.Second, Burst: 2}, TTL: 2 * time.Minute,
-		Settle: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
+		LookupDelay: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
 		Digest: store.DigestTerms{
-			Interval: time.Minute, Every: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 10 * time.Second,
+			Interval: time.Minute, EditEvery: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 10 * time.Second,
 			Minimum: int64(rapid.IntRange(1, 2).Draw(h.t, "minimum")),
 		},
 	}
@@ -99,10 +99,10 @@ func same[T any](h *history, what string, ask func(w world) (T, error)) T {
 
 func (h *history) request(category string) store.Request {
 	return store.Request{
-		Category: category, Handling: h.handling,
+		Category: category, Policy: h.handling,
 		Levels: []ratelimit.Level{
-			store.Outer("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
-			store.Inner(scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
+			store.NewChannelLevel("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
+			store.NewLevel(scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
 		},
 	}
 }
@@ -157,9 +157,9 @@ func (h *history) decide(what string, requests []store.Request) {
 
 func (h *history) promote(t *rapid.T) {
 	h.t = t
-	waiting := same(h, "delayed", func(w world) ([]store.Waiting, error) {
+	waiting := same(h, "delayed", func(w world) ([]store.DelayedMessage, error) {
 		all, err := w.senders[0].Delayed(t.Context(), channel)
-		return append([]store.Waiting{}, all...), err
+		return append([]store.DelayedMessage{}, all...), err
 	})
 	var requests []store.Request
 	for _, one := range waiting {
@@ -200,8 +200,8 @@ func (h *history) claim(t *rapid.T) {
 	if claim.State == store.Claimed || claim.State == store.Stale { // which that of a lost claim is not
 		h.claimed[sender] = claim.Entry
 	}
-	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.Doubt.IsZero() {
-		name := [2]int64{claim.Entry.Number, claim.Entry.At}
+	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.UnknownSince.IsZero() {
+		name := [2]int64{claim.Entry.Number, claim.Entry.AdmittedAt}
 		require.False(t, h.sent[name], "%v may have been posted", name)
 		h.sent[name] = true
 	}
@@ -227,9 +227,9 @@ func (h *history) settle(t *rapid.T) {
 			return o.Ack(t.Context(), channel, entry, store.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
 		}
 	case "bury":
-		death := store.DeadReason{Reason: "is_archived", Answer: "no", Shown: rapid.Bool().Draw(t, "shown")}
+		death := store.DeadReason{Reason: "is_archived", Answer: "no", MaybePosted: rapid.Bool().Draw(t, "shown")}
 		if rapid.Bool().Draw(t, "copy") {
-			death.Copy = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
+			death.CopyTo = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
 		}
 		settle = func(o store.Outbox) error { return o.Bury(t.Context(), channel, entry, death) }
 	case "expire":
@@ -240,10 +240,10 @@ func (h *history) settle(t *rapid.T) {
 		settle = func(o store.Outbox) error { return o.Discard(t.Context(), channel, entry) }
 	case "retry":
 		p := store.RetryPlan{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
-		p.Who = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
-		p.Fate = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.Unknown, store.Looked, store.Again}).Draw(t, "fate")
+		p.Waits = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
+		p.State = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.MaybePosted, store.NotFound, store.SendAgain}).Draw(t, "fate")
 		settle = func(o store.Outbox) error { return o.Retry(t.Context(), channel, entry, p) }
-		unsent = p.Fate != store.Unknown && p.Fate != store.Looked
+		unsent = p.State != store.MaybePosted && p.State != store.NotFound
 	case "renew":
 		h.claimed[sender] = entry
 		settle = func(o store.Outbox) error { _, err := o.Renew(t.Context(), channel); return err }
@@ -258,7 +258,7 @@ func (h *history) settle(t *rapid.T) {
 		return "", err
 	})
 	if unsent && err == nil {
-		delete(h.sent, [2]int64{n, entry.At})
+		delete(h.sent, [2]int64{n, entry.AdmittedAt})
 	}
 	if gone {
 		require.Equal(t, before, h.redis.data.all(h.tb), "settling what is gone changes nothing")
@@ -269,7 +269,7 @@ func (h *history) settle(t *rapid.T) {
 func (h *history) waits(entry store.Entry) bool {
 	client := h.redis.data.(redisData).client
 	text := client.HGet(h.t.Context(), "relay:{alerts}:entries:alerts", fmt.Sprint(entry.Number)).Val()
-	return strings.HasPrefix(text, fmt.Sprint(entry.At, " "))
+	return strings.HasPrefix(text, fmt.Sprint(entry.AdmittedAt, " "))
 }
 
 // goBack lets both stores be what they were a few steps ago, while the senders still hold what they claimed since.

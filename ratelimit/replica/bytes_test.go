@@ -24,7 +24,7 @@ import (
 func TestTheRecordOfDropsIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
+		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10_000}
 		l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 		b.AdmitOne(t, l.Told(h, "admitted", "c", "", ""))
 		for i := range 30 {
@@ -139,7 +139,7 @@ func TestFoldsAreBoundedInBytes(t *testing.T) {
 	client := redistest.Start(t).Client()
 	line := &sized{Scripter: client, script: lua.Fold, fails: 12}
 	limiter := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{FoldEvery: time.Hour})
-	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, "1", "a"), l.Large(h, "2", "a")})
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestTheJournalOfAnOutageIsBounded(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 16<<20/storetest.LargeEvent, kept, 16<<20/storetest.LargeEvent/20)
-	decisions, err := s.Admit(t.Context(), other, []store.Request{{ID: "other", Levels: []ratelimit.Level{store.Outer("other", storetest.PerMinute(1))}, Category: "c"}})
+	decisions, err := s.Admit(t.Context(), other, []store.Request{{ID: "other", Levels: []ratelimit.Level{store.NewChannelLevel("other", storetest.PerMinute(1))}, Category: "c"}})
 	require.NoError(t, err)
 	require.Equal(t, storetest.Admitted, decisions[0].Outcome)
 	line.Away.Store(false)

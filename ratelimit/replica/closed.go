@@ -155,7 +155,7 @@ func (c *closedCache) look(r *store.Request, now time.Time) (d store.Decision, d
 		d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
 		if e.request == nil {
 			request := *r
-			request.Enqueue, request.Complete, request.Handling = nil, nil, nil
+			request.Enqueue, request.Complete, request.Policy = nil, nil, nil
 			e.request = &request
 		}
 		due = due || !now.Before(e.refresh)
@@ -197,14 +197,14 @@ func (ch *channel) learnClosed(a store.Answer, requests []store.Request, before 
 	}
 	for i, d := range a.Decisions {
 		if r := &requests[i]; d.Outcome == store.Dropped && restricted(r) && r.Units() == 1 && d.Level == ratelimit.LevelChannel {
-			way := store.ClosedLevel{Level: &r.Levels[0], Until: d.RetryAfter, Window: slices.Index(r.Levels[0].Windows, d.Window)}
+			way := store.ClosedLevel{Level: &r.Levels[0], For: d.RetryAfter, Window: slices.Index(r.Levels[0].Windows, d.Window)}
 			ch.closed.put(wayKey(r), before, way, true, ch.stretch(ch.opts.MaxStale))
 		}
 	}
 }
 
 func (c *closedCache) put(key closedKey, before time.Time, of store.ClosedLevel, sure bool, stale time.Duration) {
-	closed := of.Until
+	closed := of.For
 	believed := closed - closed/clockDrift - clockMargin
 	if !sure {
 		believed = min(believed, unsureFor)
@@ -267,7 +267,7 @@ func (c *closedCache) hits() ([]store.Request, []closedKey) {
 
 // mustAsk tells whether only the shared state can say what becomes of a request: it may spend no slot.
 func mustAsk(r *store.Request) bool {
-	h := r.Handling
+	h := r.Policy
 	if h == nil {
 		return r.Forced
 	}

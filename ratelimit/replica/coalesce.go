@@ -92,7 +92,7 @@ func (c *coalescer) Take() (callers []*caller, requests []store.Request) {
 
 // together tells whether requests may share a call.
 func batchable(r *store.Request, other *store.Request) bool {
-	return r.Fairness.Equal(other.Fairness) && r.Handling == other.Handling && (r.Delayed > 0) == (other.Delayed > 0) && r.Forced == other.Forced
+	return r.Fairness.Equal(other.Fairness) && r.Policy == other.Policy && (r.Delayed > 0) == (other.Delayed > 0) && r.Forced == other.Forced
 }
 
 // decideAll asks Redis, or decides as the channel's policy says while Redis is away.

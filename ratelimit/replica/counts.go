@@ -92,7 +92,7 @@ func (c *counts) add(r *store.Request, o store.Outcome, n int64) {
 		category = store.OtherCategory
 	}
 	c.categories[category] += n
-	if r.Handling == nil || !r.Handling.Digest {
+	if r.Policy == nil || !r.Policy.Digest {
 		return
 	}
 	r.AddDigestCounts(c.noted, n)
@@ -147,7 +147,7 @@ func (ch *channel) MergeCounts(ctx context.Context) error {
 // arrives some time. What it counts stays.
 func (p *parcel) shrink(err error) {
 	if !errors.Is(err, store.ErrNotSent) {
-		p.drops.Kept = p.drops.Kept[(len(p.drops.Kept)+1)/2:]
+		p.drops.Drops = p.drops.Drops[(len(p.drops.Drops)+1)/2:]
 	}
 }
 
@@ -172,8 +172,8 @@ func (c *counts) next(replica string) *parcel {
 		c.parcel = &parcel{restore: c.returning[:n:n]}
 		c.returning = c.returning[n:]
 	case len(c.totals) > 0:
-		c.parcel = &parcel{drops: store.LocalCounts{Totals: c.totals, Categories: c.categories, Learn: c.learn, Noted: c.noted}}
-		c.parcel.drops.Kept, c.parcel.drops.Keep = c.record.Take()
+		c.parcel = &parcel{drops: store.LocalCounts{Totals: c.totals, Categories: c.categories, LearnCategories: c.learn, DigestCounts: c.noted}}
+		c.parcel.drops.Drops, c.parcel.drops.KeepDrops = c.record.Take()
 		c.totals, c.categories, c.noted, c.learn = nil, nil, nil, false
 	default:
 		return nil

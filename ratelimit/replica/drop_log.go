@@ -32,11 +32,11 @@ type kept struct {
 
 // keep notes a drop.
 func (r *record) keep(request *store.Request, d *store.Decision) {
-	h := request.Handling
-	if h == nil || h.Drops == 0 {
+	h := request.Policy
+	if h == nil || h.KeepDrops == 0 {
 		return
 	}
-	r.keeps = h.Drops
+	r.keeps = h.KeepDrops
 	one := kept{order: r.next, request: *request, drop: dropOfDecision(d, request)}
 	r.next++
 	if r.told == nil {
@@ -55,7 +55,7 @@ func (r *record) keep(request *store.Request, d *store.Decision) {
 
 // drop is what is recorded of a refusal.
 func dropOfDecision(d *store.Decision, r *store.Request) store.Drop {
-	drop := store.Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, Retry: max(0, d.RetryAfter)}
+	drop := store.Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, RetryAfter: max(0, d.RetryAfter)}
 	if d.Outcome != store.Dropped {
 		drop.Level = d.Outcome.String()
 	}

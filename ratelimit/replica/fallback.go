@@ -111,7 +111,7 @@ func (ch *channel) shares(requests []store.Request) []store.Request {
 	shared := make([]store.Request, len(requests))
 	for i, r := range requests {
 		shared[i] = r
-		shared[i].Fairness, shared[i].Headroom, shared[i].Handling = nil, r.Headroom/o.share, nil
+		shared[i].Fairness, shared[i].Headroom, shared[i].Policy = nil, r.Headroom/o.share, nil
 		shared[i].Levels = make([]ratelimit.Level, len(r.Levels))
 		for l, level := range r.Levels {
 			share := level

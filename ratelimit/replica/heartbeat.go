@@ -59,7 +59,7 @@ func (s *Limiter) Run(ctx context.Context) {
 func (s *Limiter) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 	defer cancel()
-	heard, err := s.peers.beat(ctx, s.engine, store.Heartbeat{Replica: s.opts.Replica, Keep: 3 * s.opts.Heartbeat})
+	heard, err := s.peers.beat(ctx, s.engine, store.Heartbeat{Replica: s.opts.Replica, TTL: 3 * s.opts.Heartbeat})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Limiter) beat(ctx context.Context) error {
 
 // farewell says that this process ends, so that the others need not wait for it to be forgotten.
 func (s *Limiter) farewell(ctx context.Context) {
-	if _, err := s.engine.Heartbeat(ctx, store.Heartbeat{Replica: s.opts.Replica, Keep: 3 * s.opts.Heartbeat, Ended: true}); err != nil {
+	if _, err := s.engine.Heartbeat(ctx, store.Heartbeat{Replica: s.opts.Replica, TTL: 3 * s.opts.Heartbeat, Ended: true}); err != nil {
 		s.opts.Logger.DebugContext(ctx, "the other replicas notice a little later that this one ended", "error", err)
 	}
 }

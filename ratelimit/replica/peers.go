@@ -76,7 +76,7 @@ func (p *peers) beat(ctx context.Context, e store.Engine, b store.Heartbeat) (st
 			return store.HeartbeatReply{}, err
 		}
 		p.hear(said, heard)
-		if !heard.Missing {
+		if !heard.TextMissing {
 			return heard, nil
 		}
 	}
@@ -98,7 +98,7 @@ func (p *peers) say(b store.Heartbeat) store.Heartbeat {
 func (p *peers) hear(said store.Heartbeat, heard store.HeartbeatReply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if heard.Missing {
+	if heard.TextMissing {
 		p.stored = ""
 		return
 	}

@@ -236,7 +236,7 @@ func TestWhatReplicasTellEachOther(t *testing.T) {
 	old, replaced := r.start("old", longer), r.start("new", shorter)
 	old.SetLevels([]ratelimit.Level{store.LevelOf(asked, storetest.Scope, ""), store.LevelOf(shadow, storetest.Scope, ""), store.LevelOf(backlog, storetest.Scope, "")})
 	require.NoError(t, replica.Beat(t.Context(), old))
-	replaced.SetLevels([]ratelimit.Level{own(asked), own(shadow), own(backlog), store.Inner(storetest.Scope, "other", "a", shorter.Windows...)})
+	replaced.SetLevels([]ratelimit.Level{own(asked), own(shadow), own(backlog), store.NewLevel(storetest.Scope, "other", "a", shorter.Windows...)})
 	require.NoError(t, replica.Beat(t.Context(), replaced))
 	windows := func(level ratelimit.Level) int {
 		usage, err := store.UsageOf(t.Context(), replaced, storetest.Scope, []ratelimit.Level{level})
@@ -244,7 +244,7 @@ func TestWhatReplicasTellEachOther(t *testing.T) {
 		return len(usage)
 	}
 	require.Equal(t, 2, windows(own(asked)))
-	for _, level := range []ratelimit.Level{own(shadow), own(backlog), store.Inner(storetest.Scope, "other", "a", shorter.Windows...)} {
+	for _, level := range []ratelimit.Level{own(shadow), own(backlog), store.NewLevel(storetest.Scope, "other", "a", shorter.Windows...)} {
 		require.Equal(t, 1, windows(level), level.Name)
 	}
 }

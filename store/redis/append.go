@@ -11,5 +11,5 @@ import (
 func (r *Store) Append(ctx context.Context, channel store.Channel, id, kind string, payload []byte) error {
 	k := channel.Keys()
 	keys := []string{k.Extras(), k.Entries(), k.Noted()}
-	return r.fenced(ctx, "put", lua.Put, channel, keys, id, kind, payload, store.PutFor.Microseconds())
+	return r.fenced(ctx, "put", lua.Put, channel, keys, id, kind, payload, store.AppendDedupe.Microseconds())
 }

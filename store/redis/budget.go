@@ -22,7 +22,7 @@ func (r *Store) budget(ctx context.Context, workspace, method string, perMinute,
 	}
 	wait, _ := reply[0].(int64)
 	reason, _ := reply[1].(string)
-	return store.Micros(wait), reason, nil
+	return store.Microseconds(wait), reason, nil
 }
 
 // Paused implements [Budget].

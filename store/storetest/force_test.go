@@ -40,7 +40,7 @@ func TestForced(t *testing.T) {
 					request := func(id string, forced bool) store.Request {
 						tier := ratelimit.LevelSpec{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{storetest.PerMinute(2)}}
 						return store.Request{
-							ID: id, Category: "c", Levels: []ratelimit.Level{store.ChannelLevel(tier, name)}, Handling: h, Forced: forced,
+							ID: id, Category: "c", Levels: []ratelimit.Level{store.ChannelLevel(tier, name)}, Policy: h, Forced: forced,
 							Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 						}
 					}

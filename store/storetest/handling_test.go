@@ -19,11 +19,11 @@ var narrow = storetest.Limits{Channel: storetest.PerMinute(4), Category: storete
 
 func TestResolves(t *testing.T) {
 	t.Parallel()
-	for _, resolves := range []store.Resolves{"post", "reply", "edit"} {
+	for _, resolves := range []store.ResolvesPolicy{"post", "reply", "edit"} {
 		t.Run(string(resolves), func(t *testing.T) {
 			t.Parallel()
 			storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-				h := &store.MessagePolicy{Overflow: "drop", Resolves: resolves, Drops: 10}
+				h := &store.MessagePolicy{Overflow: "drop", Resolves: resolves, KeepDrops: 10}
 				require.Equal(t, []store.Outcome{storetest.Admitted, storetest.Admitted, storetest.Suppressed}, storetest.OutcomesOf(b.MustAdmit(t,
 					narrow.Told(h, "1", "c", store.Firing, "f"),
 					narrow.Told(h, "2", "c", store.Resolved, "f"), // takes its place
@@ -47,7 +47,7 @@ func TestResolves(t *testing.T) {
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10}
+		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10}
 		require.Equal(t, []store.Outcome{storetest.Admitted, storetest.Merged, storetest.Suppressed}, storetest.OutcomesOf(b.MustAdmit(t,
 			narrow.Told(h, "1", "c", "", "f"),
 			narrow.Told(h, "2", "c", store.Update, "f"),
@@ -64,9 +64,9 @@ func TestAnswersSpendSlots(t *testing.T) {
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 		answer := narrow.Told(h, "2", "c", "", "g")
-		answer.Event.Answers = "f"
+		answer.Event.ReplyTo = "f"
 		lost := narrow.Told(h, "3", "c", "", "h")
-		lost.Event.Answers = "never heard of"
+		lost.Event.ReplyTo = "never heard of"
 		require.Equal(t, []store.Outcome{storetest.Admitted, storetest.Admitted, storetest.Dropped}, storetest.OutcomesOf(b.MustAdmit(t, narrow.Told(h, "1", "c", "", "f"), answer, lost)))
 		require.Equal(t, storetest.Merged, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Update, "g")).Outcome, "an answer can be updated too")
 	})
@@ -141,7 +141,7 @@ func TestDelayIsBoundedInNumberAndAge(t *testing.T) {
 func TestWhatIsDelayedTooLongIsDropped(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: 10 * time.Second, Resolves: "post", Drops: 5}
+		h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: 10 * time.Second, Resolves: "post", KeepDrops: 5}
 		closed := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 		r := closed.Told(h, "1", "c", "", "")
 		b.AdmitOne(t, r)
@@ -176,7 +176,7 @@ func TestTheRecordOfAStorm(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	limiter := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{})
-	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true, Drops: 10_000}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true, KeepDrops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	request := func(id, category string) store.Request {
 		r := l.Told(h, id, category, "", "")
@@ -241,11 +241,11 @@ func TestRequestsWhoseHandlingMakesNoSense(t *testing.T) {
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		good := store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 		for says, change := range map[string]func(r *store.Request){
-			`overflow "burn" is unknown`:                 func(r *store.Request) { r.Handling.Overflow = "burn" },
-			`resolves "shout" is unknown`:                func(r *store.Request) { r.Handling.Resolves = "shout" },
-			"overflow delay needs a number and a time":   func(r *store.Request) { r.Handling.Overflow = "delay" },
+			`overflow "burn" is unknown`:                 func(r *store.Request) { r.Policy.Overflow = "burn" },
+			`resolves "shout" is unknown`:                func(r *store.Request) { r.Policy.Resolves = "shout" },
+			"overflow delay needs a number and a time":   func(r *store.Request) { r.Policy.Overflow = "delay" },
 			"fingerprint has 65 bytes, want at most 64":  func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
-			"it asks again for what is delayed, without": func(r *store.Request) { r.Handling, r.Delayed = nil, 1 },
+			"it asks again for what is delayed, without": func(r *store.Request) { r.Policy, r.Delayed = nil, 1 },
 		} {
 			h := good
 			r := narrow.Told(&h, "1", "c", "", "")

@@ -95,7 +95,7 @@ func (e *Returning) Ledger(t tester) store.Ledger {
 }
 
 func (e *Returning) Claim(t tester, settle time.Duration) store.Claim {
-	claim, err := e.Box.Claim(t.Context(), Queue, store.Terms{Pace: store.Pace{Burst: 1}, Settle: settle}, false)
+	claim, err := e.Box.Claim(t.Context(), Queue, store.Terms{Pace: store.Pace{Burst: 1}, LookupDelay: settle}, false)
 	require.NoError(t, err)
 	claim.Until = time.Time{}
 	return claim

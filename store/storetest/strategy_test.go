@@ -102,9 +102,9 @@ func TestResetEmptiesALevel(t *testing.T) {
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		l := storetest.Limits{Channel: storetest.PerMinute(10), Category: storetest.PerMinute(1)}
 		require.Equal(t, "+-", storetest.Outcomes(b.MustAdmit(t, l.Request("1", "a"), l.Request("2", "a"))))
-		require.NoError(t, b.Reset(t.Context(), store.Inner(storetest.Scope, "category", "a", l.Category)))
+		require.NoError(t, b.Reset(t.Context(), store.NewLevel(storetest.Scope, "category", "a", l.Category)))
 		require.Equal(t, "+", storetest.Outcomes(b.MustAdmit(t, l.Request("3", "a"))))
-		require.Equal(t, int64(2), b.Used(t, store.Outer(storetest.Scope.Group, l.Channel)), "the other level is left alone")
+		require.Equal(t, int64(2), b.Used(t, store.NewChannelLevel(storetest.Scope.Group, l.Channel)), "the other level is left alone")
 	})
 }
 
@@ -113,7 +113,7 @@ func TestAShadowLevelReportsAndNeverRefuses(t *testing.T) {
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		shadow := ratelimit.LevelSpec{Name: "sender", Shadow: true, Windows: []ratelimit.Window{storetest.PerMinute(1)}}
 		request := func(id string) store.Request {
-			return store.Request{ID: id, Levels: []ratelimit.Level{store.Outer(storetest.Scope.Group, storetest.PerMinute(2)), store.LevelOf(shadow, storetest.Scope, "ci")}}
+			return store.Request{ID: id, Levels: []ratelimit.Level{store.NewChannelLevel(storetest.Scope.Group, storetest.PerMinute(2)), store.LevelOf(shadow, storetest.Scope, "ci")}}
 		}
 		d := b.MustAdmit(t, request("1"), request("2"), request("3"))
 		require.Equal(t, "++-", storetest.Outcomes(d))

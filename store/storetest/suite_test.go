@@ -53,10 +53,10 @@ func TestARefusalSpendsNothing(t *testing.T) {
 			l.Request("1", "a"), l.Request("2", "a"), l.Request("3", "a"), l.Request("4", "a"), l.Request("5", "a"))))
 		require.Equal(t, "+--", storetest.Outcomes(b.MustAdmit(t, l.Request("6", "b"), l.Request("7", "b"), l.Request("8", "c"))))
 		usage, err := store.UsageOf(t.Context(), b, storetest.Scope, []ratelimit.Level{
-			store.Outer(storetest.Scope.Group, l.Channel),
-			store.Inner(storetest.Scope, "category", "a", l.Category),
-			store.Inner(storetest.Scope, "category", "b", l.Category),
-			store.Inner(storetest.Scope, "category", "c", l.Category),
+			store.NewChannelLevel(storetest.Scope.Group, l.Channel),
+			store.NewLevel(storetest.Scope, "category", "a", l.Category),
+			store.NewLevel(storetest.Scope, "category", "b", l.Category),
+			store.NewLevel(storetest.Scope, "category", "c", l.Category),
 		})
 		require.NoError(t, err)
 		used := []int64{usage[0].Used, usage[1].Used, usage[2].Used, usage[3].Used}
@@ -102,7 +102,7 @@ func TestRetryAfterIsExact(t *testing.T) {
 func TestTwoWindowsBothMustPass(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		level := store.Inner(storetest.Scope, "sender", "ci",
+		level := store.NewLevel(storetest.Scope, "sender", "ci",
 			ratelimit.Window{Limit: 2, Per: 5 * time.Second}, ratelimit.Window{Limit: 3, Per: 5 * time.Minute})
 		request := func(id string) store.Request {
 			return store.Request{ID: id, Levels: []ratelimit.Level{level}}
@@ -231,12 +231,12 @@ func TestTheAgeOfTheOldest(t *testing.T) {
 func TestChannelsOfAGroupShareTheOuterBudget(t *testing.T) {
 	t.Parallel()
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		outer := store.Outer("team", storetest.PerMinute(3))
+		outer := store.NewChannelLevel("team", storetest.PerMinute(3))
 		var got string
 		for i := range 4 {
 			s := store.Channel{Group: "team", Name: fmt.Sprint("ch-", i%2)}
 			d, err := b.Admit(t.Context(), s, []store.Request{{
-				ID: fmt.Sprint(i), Levels: []ratelimit.Level{outer, store.Inner(s, "category", "a", storetest.PerMinute(9))},
+				ID: fmt.Sprint(i), Levels: []ratelimit.Level{outer, store.NewLevel(s, "category", "a", storetest.PerMinute(9))},
 			}})
 			require.NoError(t, err)
 			got += storetest.Outcomes(d)
@@ -262,10 +262,12 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 		"no levels":         with(func(r *store.Request) { r.Levels = nil }),
 		"no windows":        with(func(r *store.Request) { r.Levels = []ratelimit.Level{{Name: "x", Key: "k"}} }),
 		"empty window": with(func(r *store.Request) {
-			r.Levels = []ratelimit.Level{store.Outer("g", ratelimit.Window{Limit: 1})}
+			r.Levels = []ratelimit.Level{store.NewChannelLevel("g", ratelimit.Window{Limit: 1})}
 		}),
-		"negative limit": with(func(r *store.Request) { r.Levels = []ratelimit.Level{store.Outer("g", storetest.PerMinute(-1))} }),
-		"unknown kind":   with(func(r *store.Request) { r.Enqueue = &store.Enqueue{Kind: "letter"} }),
+		"negative limit": with(func(r *store.Request) {
+			r.Levels = []ratelimit.Level{store.NewChannelLevel("g", storetest.PerMinute(-1))}
+		}),
+		"unknown kind": with(func(r *store.Request) { r.Enqueue = &store.Enqueue{Kind: "letter"} }),
 	}
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		for name, requests := range cases {

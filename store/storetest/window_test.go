@@ -18,9 +18,9 @@ var burstAndLong = []ratelimit.Window{{Limit: 3, Per: time.Second}, {Limit: 5, P
 
 func burstRequest(id string) store.Request {
 	return store.Request{
-		ID: id, Category: "a", Levels: []ratelimit.Level{store.Outer(storetest.Scope.Group, burstAndLong...)},
-		Enqueue:  &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
-		Handling: &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, Drops: 10},
+		ID: id, Category: "a", Levels: []ratelimit.Level{store.NewChannelLevel(storetest.Scope.Group, burstAndLong...)},
+		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
+		Policy:  &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, KeepDrops: 10},
 	}
 }
 
@@ -44,7 +44,7 @@ func TestTheWindowThatRefusesIsNamed(t *testing.T) {
 		drops, err := b.Drops(t.Context(), storetest.Scope, "", 1)
 		require.NoError(t, err)
 		require.Equal(t, []int64{5, 5}, []int64{drops[0].Used, drops[0].Limit}, "the record names it too")
-		require.Equal(t, d.RetryAfter, drops[0].Retry)
+		require.Equal(t, d.RetryAfter, drops[0].RetryAfter)
 
 		two := burstRequest("7")
 		two.N = 4
@@ -91,12 +91,12 @@ func TestAScopeWithoutAGroupHasItsOwn(t *testing.T) {
 		for _, channel := range []string{"x", "y"} {
 			s := store.Channel{Name: channel}
 			request := store.Request{ID: "same", Levels: []ratelimit.Level{
-				store.Outer(channel, storetest.PerMinute(1)), store.Inner(s, "category", "a", storetest.PerMinute(1)),
+				store.NewChannelLevel(channel, storetest.PerMinute(1)), store.NewLevel(s, "category", "a", storetest.PerMinute(1)),
 			}}
 			d, err := b.Admit(t.Context(), s, []store.Request{request})
 			require.NoError(t, err)
 			require.Equal(t, store.Admitted, d[0].Outcome)
-			request.Levels[0] = store.Outer("", storetest.PerMinute(1))
+			request.Levels[0] = store.NewChannelLevel("", storetest.PerMinute(1))
 			_, err = b.Admit(t.Context(), s, []store.Request{request})
 			require.ErrorIs(t, err, store.ErrRequest)
 			require.ErrorContains(t, err, `level "channel" has no limit group`)
