@@ -4,18 +4,23 @@ import (
 	"sync"
 )
 
-// calls numbers the claims of a sender in each channel, and remembers those that brought it no answer: what such a
-// claim took was certainly never sent, and the next claim says so. See lua/claim.lua.
+// ClaimCalls numbers a sender's claims in each channel, and remembers those that returned an error. Such a claim may have
+// taken effect in the store, but its sender certainly sent nothing; the next claim reports it, so that the entry is not
+// looked up in Slack. The zero value is ready to use, and safe for concurrent use. See lua/claim.lua.
 type ClaimCalls struct {
 	mu       sync.Mutex
 	channels map[string]ClaimCall // the last one, by the key of the lease
 }
 
-// call is one claim, and which before it brought no answer: those from lostFrom to lostTo, 0 = none. Only the last
-// ones in a row are remembered. What an older one took counts as sent.
-type ClaimCall struct{ Number, LostFrom, LostTo int64 }
+// ClaimCall is one claim, and the claims before it that returned an error. Only the last ones in a row are remembered; an
+// entry that an older one claimed counts as sent.
+type ClaimCall struct {
+	Number   int64 // from 1
+	LostFrom int64 // the first claim that returned an error; 0 = none
+	LostTo   int64 // the last
+}
 
-// begin numbers a claim.
+// Begin returns the next claim of a channel.
 func (c *ClaimCalls) Begin(channel Channel) ClaimCall {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +34,7 @@ func (c *ClaimCalls) Begin(channel Channel) ClaimCall {
 	return next
 }
 
-// lose notes that a claim brought no answer, and that its caller is told so.
+// Lose remembers that a claim returned an error.
 func (c *ClaimCalls) Lose(channel Channel, number int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,5 +47,5 @@ func (c *ClaimCalls) Lose(channel Channel, number int64) {
 	c.channels[key] = last
 }
 
-// lost tells whether a claim before this one brought no answer.
+// Lost reports whether an earlier claim, by its number, returned an error.
 func (c ClaimCall) Lost(number int64) bool { return c.LostFrom <= number && number <= c.LostTo }

@@ -4,28 +4,24 @@ import (
 	"time"
 )
 
-// MaxDelayed is how many categories of what is delayed are asked for at once.
-const MaxDelayed = 64
+// DefaultDedupe is how long an admitted id is remembered by default: less than the usual repeat interval of alerts.
+const DefaultDedupe = time.Hour
 
-// maxDelayedBytes is after how many bytes of them no more are asked for.
-const MaxDelayedBytes = 256 << 10
-
-// putFor is how long the id of a [Outbox.Put] is remembered.
-const AppendDedupe = 24 * time.Hour
-
-// Options are what a store on Redis and one in memory have in common.
+// Options are what both stores have in common. The zero value is valid for one sender:
+//
+//	options := store.Options{Owner: "relay-1", Lease: 10 * time.Second}
 type Options struct {
 	// Dedupe is how long an admitted id is remembered. Default [DefaultDedupe].
 	Dedupe time.Duration
-	// Owner names this sender; it must be unique to the engine: the numbers of its claims begin with it.
+	// Owner names this sender in leases. It must be unique to one process, because the numbers of its claims begin with it.
 	Owner string
-	// Lease is how long a claim holds the channel. Default 10 s.
+	// Lease is how long a claim reserves the channel for this sender. Default 10 s.
 	Lease time.Duration
-	// DeadLetters is how many a channel keeps. Default 1,000; the oldest go first.
+	// DeadLetters is how many dead letters a channel keeps; the oldest are deleted first. Default 1,000.
 	DeadLetters int64
 }
 
-// WithDefaults fills in what is not set.
+// WithDefaults returns the options with defaults in place of zero values.
 func (o Options) WithDefaults() Options {
 	if o.Dedupe == 0 {
 		o.Dedupe = DefaultDedupe

@@ -7,9 +7,9 @@ import (
 	"slackrelay/store"
 )
 
-// Put implements [Outbox].
+// Append implements [store.Queue].
 func (r *Store) Append(ctx context.Context, channel store.Channel, id, kind string, payload []byte) error {
 	k := channel.Keys()
 	keys := []string{k.Extras(), k.Entries(), k.Noted()}
-	return r.fenced(ctx, "put", lua.Put, channel, keys, id, kind, payload, store.AppendDedupe.Microseconds())
+	return r.runFenced(ctx, "append", lua.Put, channel, keys, id, kind, payload, store.AppendDedupe.Microseconds())
 }

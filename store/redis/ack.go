@@ -1,0 +1,16 @@
+package redis
+
+import (
+	"context"
+
+	"slackrelay/store"
+)
+
+// Ack implements [store.Queue].
+func (r *Store) Ack(ctx context.Context, channel store.Channel, entry store.Entry, receipt store.Receipt) error {
+	return r.finish(ctx, channel, entry, finish{
+		verb:    "ack",
+		result:  "delivered",
+		options: finishOptions{Channel: receipt.Channel, TS: receipt.TS},
+	})
+}

@@ -1,0 +1,12 @@
+package redis
+
+import (
+	"context"
+
+	"slackrelay/store"
+)
+
+// Discard implements [store.Queue].
+func (r *Store) Discard(ctx context.Context, channel store.Channel, entry store.Entry) error {
+	return r.finish(ctx, channel, entry, finish{verb: "discard", result: "gone"})
+}
