@@ -70,7 +70,7 @@ func (r *Request) check() error {
 
 func (r *Request) checkLevels() error {
 	if err := ratelimit.CheckLevels(r.Levels); err != nil {
-		return err //nolint:wrapcheck // Check names the request
+		return err
 	}
 	for i := range r.Levels {
 		if !lua.Grouped(r.Levels[i].Key) {

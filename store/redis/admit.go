@@ -10,7 +10,7 @@ import (
 
 // Admit implements [store.Admissions].
 func (r *Store) Admit(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := r.Decide(ctx, store.ModeAdmit, channel, requests)
+	answer, err := r.checkAndDecide(ctx, store.ModeAdmit, channel, requests)
 	return answer.Decisions, err
 }
 
@@ -18,8 +18,14 @@ func (r *Store) Admit(ctx context.Context, channel store.Channel, requests []sto
 func (r *Store) Decide(
 	ctx context.Context, mode store.Mode, channel store.Channel, requests []store.Request,
 ) (store.Answer, error) {
+	return r.checkAndDecide(ctx, mode, channel, requests)
+}
+
+func (r *Store) checkAndDecide(
+	ctx context.Context, mode store.Mode, channel store.Channel, requests []store.Request,
+) (store.Answer, error) {
 	if err := store.Check(requests); err != nil {
-		return store.Answer{}, err //nolint:wrapcheck // names the request
+		return store.Answer{}, err
 	}
 	return r.decide(ctx, decideCall{plan: store.NewPlan(mode, requests), channel: channel, requests: requests})
 }

@@ -39,7 +39,7 @@ func (r *Store) claim(
 		terms.Digest.Interval.Microseconds(), terms.Digest.EditEvery.Microseconds(), terms.Digest.Minimum,
 		look, call.Number, call.LostFrom, call.LostTo).Slice()
 	if err != nil {
-		return store.Claim{}, lua.WrongType(ctx, r.scripter, keys, err) //nolint:wrapcheck // Claim names the channel
+		return store.Claim{}, lua.WrongType(ctx, r.scripter, keys, err)
 	}
 	return decodeClaim(reply)
 }

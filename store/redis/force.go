@@ -8,6 +8,6 @@ import (
 
 // Force implements [store.Admissions].
 func (r *Store) Force(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := r.Decide(ctx, store.ModeForce, channel, requests)
+	answer, err := r.checkAndDecide(ctx, store.ModeForce, channel, requests)
 	return answer.Decisions, err
 }

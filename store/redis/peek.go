@@ -8,6 +8,6 @@ import (
 
 // Peek implements [store.Admissions].
 func (r *Store) Peek(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := r.Decide(ctx, store.ModePeek, channel, requests)
+	answer, err := r.checkAndDecide(ctx, store.ModePeek, channel, requests)
 	return answer.Decisions, err
 }

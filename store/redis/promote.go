@@ -8,6 +8,6 @@ import (
 
 // Promote implements [store.Admissions].
 func (r *Store) Promote(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := r.Decide(ctx, store.ModePromote, channel, requests)
+	answer, err := r.checkAndDecide(ctx, store.ModePromote, channel, requests)
 	return answer.Decisions, err
 }

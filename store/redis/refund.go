@@ -11,7 +11,7 @@ import (
 // Refund implements [store.Admissions].
 func (r *Store) Refund(ctx context.Context, channel store.Channel, request store.Request) error {
 	if err := store.Check([]store.Request{request}); err != nil {
-		return err //nolint:wrapcheck // names the request
+		return err
 	}
 	keys := []string{channel.Keys().Seen(), channel.Keys().Refunds()}
 	args := []any{request.ID, request.Units(), r.opts.Dedupe.Microseconds()}

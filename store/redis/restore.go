@@ -10,7 +10,7 @@ import (
 // Restore implements [store.Replication].
 func (r *Store) Restore(ctx context.Context, channel store.Channel, requests []store.Request, id store.MergeID) error {
 	if err := store.Check(requests); err != nil {
-		return err //nolint:wrapcheck // names the request
+		return err
 	}
 	plan := store.NewPlan(store.ModeRestore, requests)
 	_, err := r.decide(ctx, decideCall{plan: plan, channel: channel, requests: requests, id: id})

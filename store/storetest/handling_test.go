@@ -245,7 +245,7 @@ func TestRequestsWhoseHandlingMakesNoSense(t *testing.T) {
 			`resolves "shout" is unknown`:                func(r *store.Request) { r.Policy.Resolves = "shout" },
 			"overflow delay needs a number and a time":   func(r *store.Request) { r.Policy.Overflow = "delay" },
 			"fingerprint has 65 bytes, want at most 64":  func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
-			"it asks again for what is delayed, without": func(r *store.Request) { r.Policy, r.Delayed = nil, 1 },
+			"asks again for a delayed event needs a policy": func(r *store.Request) { r.Policy, r.Delayed = nil, 1 },
 		} {
 			h := good
 			r := narrow.Told(&h, "1", "c", "", "")
