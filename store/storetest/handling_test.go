@@ -241,10 +241,10 @@ func TestRequestsWhoseHandlingMakesNoSense(t *testing.T) {
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
 		good := store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 		for says, change := range map[string]func(r *store.Request){
-			`overflow "burn" is unknown`:                 func(r *store.Request) { r.Policy.Overflow = "burn" },
-			`resolves "shout" is unknown`:                func(r *store.Request) { r.Policy.Resolves = "shout" },
-			"overflow delay needs a number and a time":   func(r *store.Request) { r.Policy.Overflow = "delay" },
-			"fingerprint has 65 bytes, want at most 64":  func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
+			`overflow "burn" is unknown`:                    func(r *store.Request) { r.Policy.Overflow = "burn" },
+			`resolves "shout" is unknown`:                   func(r *store.Request) { r.Policy.Resolves = "shout" },
+			"overflow delay needs a number and a time":      func(r *store.Request) { r.Policy.Overflow = "delay" },
+			"fingerprint has 65 bytes, want at most 64":     func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
 			"asks again for a delayed event needs a policy": func(r *store.Request) { r.Policy, r.Delayed = nil, 1 },
 		} {
 			h := good
