@@ -12,8 +12,8 @@ import (
 	"slackrelay/store/memory"
 )
 
-// Three events of one category ask for a slot at both levels, in one call. NewRedis is used in the same way,
-// and shares its limits with every other process.
+// Three events of one category ask for a slot at both levels, in one call. The store of package store/redis is used in the
+// same way, and shares its limits with every other process.
 func Example() {
 	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
@@ -49,7 +49,8 @@ func ExampleLevelOf() {
 	client := ratelimit.LevelSpec{
 		Name: "client", Windows: []ratelimit.Window{{Limit: 3, Per: 5 * time.Second}, {Limit: 10, Per: 5 * time.Minute}},
 	}
-	request := store.Request{ID: "call-1", Levels: []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")}}
+	levels := []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")}
+	request := store.Request{ID: "call-1", Levels: levels}
 	decisions, err := limiter.Admit(context.Background(), scope, []store.Request{request})
 	if err != nil {
 		fmt.Println(err)
