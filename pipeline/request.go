@@ -92,7 +92,7 @@ func (a *admission) Admission() (store.Admission, error) {
 		return store.Admission{}, fmt.Errorf("encode event %s: %w", a.event.ID, err)
 	}
 	made := store.Admission{ID: dedupeID(a.event), Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: payload}}
-	made.Fingerprint, made.Answers = a.builder.fingerprints(a.event)
+	made.Fingerprint, made.ReplyTo = a.builder.fingerprints(a.event)
 	return made, nil
 }
 

@@ -1,19 +1,14 @@
 package store
 
 import (
-	"time"
-
 	"slackrelay/lua"
 )
 
-// Channel names a channel, whose ledger, ids, outbox and keys a call is about.
+// Channel names a channel: the one whose ledger, ids, queue and keys a call reads or writes.
 type Channel struct {
-	Group string // the limit group, which shares one hash tag; "" = the channel's own name
+	Group string // the limit group, whose channels share one hash tag; "" = the channel's own name
 	Name  string
 }
 
-// Keys names the keys of the channel.
+// Keys returns the names of the channel's keys.
 func (c Channel) Keys() lua.Keys { return lua.KeysOf(c.Group, c.Name) }
-
-// Micros is a duration of so many microseconds.
-func Microseconds(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

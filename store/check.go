@@ -1,23 +1,19 @@
 package store
 
 import (
+	"errors"
 	"fmt"
-	"time"
 
 	"slackrelay/lua"
 	"slackrelay/ratelimit"
 )
 
-// DefaultDedupe is how long an admitted id is remembered: below every common repeat interval.
-const DefaultDedupe = time.Hour
-
 const maxIDLength = 40 // leaves room for the entry number in members of at most 64 bytes
 
-// maxLevels is how many levels a request may have: their refusals are told as bits of an exact number.
+// maxLevels bounds the levels of a request: a script returns those that refused as bits of a number that is exact.
 const maxLevels = 32
 
-// check finds the request that makes no sense before anything is sent, and names the fault. It completes them
-// first.
+// Check completes the requests of one call, and returns an [ErrRequest] that names the first one that is not valid.
 func Check(requests []Request) error {
 	if err := Complete(requests); err != nil {
 		return err
@@ -29,33 +25,50 @@ func Check(requests []Request) error {
 		if err := requests[i].check(); err != nil {
 			return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
 		}
-		if !requests[i].Fairness.Equal(requests[0].Fairness) {
-			return fmt.Errorf("%w: request %d: fairness differs from that of request 0", ErrRequest, i)
-		}
-		if requests[i].Policy != requests[0].Policy || (requests[i].Delayed > 0) != (requests[0].Delayed > 0) ||
-			requests[i].Forced != requests[0].Forced {
-			return fmt.Errorf("%w: request %d: handling differs from that of request 0", ErrRequest, i)
+		if err := requests[i].checkSameAs(&requests[0]); err != nil {
+			return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
 		}
 	}
 	return nil
 }
 
+// checkSameAs returns an error if the request may not share a call with the first one.
+func (r *Request) checkSameAs(first *Request) error {
+	if !r.Fairness.Equal(first.Fairness) {
+		return errors.New("fairness differs from that of request 0")
+	}
+	if r.Policy != first.Policy || (r.Delayed > 0) != (first.Delayed > 0) || r.Forced != first.Forced {
+		return errors.New("policy differs from that of request 0")
+	}
+	return nil
+}
+
 func (r *Request) check() error {
-	if r.ID == "" || len(r.ID) > maxIDLength {
+	switch {
+	case r.ID == "" || len(r.ID) > maxIDLength:
 		return fmt.Errorf("id has %d bytes, want 1 to %d", len(r.ID), maxIDLength)
-	}
-	if r.Forced && r.Delayed > 0 {
-		return fmt.Errorf("a request that asks again for a delayed event cannot be forced")
-	}
-	if r.N < 0 {
+	case r.Forced && r.Delayed > 0:
+		return errors.New("a request that asks again for a delayed event cannot be forced")
+	case r.N < 0:
 		return fmt.Errorf("%d units asked for, want 1 or more", r.N)
-	}
-	if len(r.Levels) == 0 || len(r.Levels) > maxLevels {
+	case len(r.Levels) == 0 || len(r.Levels) > maxLevels:
 		return fmt.Errorf("%d levels, want 1 to %d", len(r.Levels), maxLevels)
-	}
-	if r.Enqueue != nil && r.Enqueue.Kind != KindMessage {
+	case r.Enqueue != nil && r.Enqueue.Kind != KindMessage:
 		return fmt.Errorf("kind %q of the outbox entry is unknown", r.Enqueue.Kind)
 	}
+	if err := r.checkLevels(); err != nil {
+		return err
+	}
+	if err := r.checkPolicy(); err != nil {
+		return err
+	}
+	if err := r.checkHeadroom(); err != nil {
+		return err
+	}
+	return r.checkFairness()
+}
+
+func (r *Request) checkLevels() error {
 	if err := ratelimit.CheckLevels(r.Levels); err != nil {
 		return err
 	}
@@ -64,38 +77,38 @@ func (r *Request) check() error {
 			return fmt.Errorf("level %q has no limit group; set the group, or the channel", r.Levels[i].Name)
 		}
 	}
-	if err := r.checkPolicy(); err != nil {
-		return err
-	}
-	return checkFairness(*r)
+	return nil
 }
 
-// check finds what fairness cannot be applied to.
-func checkFairness(r Request) error {
+func (r *Request) checkHeadroom() error {
 	if r.Headroom < 0 {
 		return fmt.Errorf("headroom of %d, want 0 or more", r.Headroom)
 	}
 	if r.Headroom > 0 && r.Levels[0].Strategy.EffectiveKind() != ratelimit.SlidingLog {
-		return fmt.Errorf("headroom needs a sliding log at the first level")
+		return errors.New("headroom needs a sliding log at the first level")
 	}
+	return nil
+}
+
+// checkFairness returns an error if the request's fairness cannot be applied to its levels.
+func (r *Request) checkFairness() error {
 	if !r.Fairness.Enabled() {
 		return nil
 	}
-	f := r.Fairness
 	if r.Levels[0].Name != ratelimit.LevelChannel || r.Levels[0].Strategy.EffectiveKind() != ratelimit.SlidingLog {
-		return fmt.Errorf("fairness needs the channel's level first, as a sliding log")
+		return errors.New("fairness needs the channel's level first, as a sliding log")
 	}
-	own := categoryPlace(r)
-	if own < 0 || r.Levels[own].Strategy.EffectiveKind() != ratelimit.SlidingLog {
-		return fmt.Errorf("fairness needs a category's level, as a sliding log")
+	category := r.categoryLevel()
+	if category < 0 || r.Levels[category].Strategy.EffectiveKind() != ratelimit.SlidingLog {
+		return errors.New("fairness needs a category's level, as a sliding log")
 	}
-	if len(f.Reserves) > ratelimit.MaxReserves {
-		return fmt.Errorf("%d reserves, want at most %d", len(f.Reserves), ratelimit.MaxReserves)
+	if n := len(r.Fairness.Reserves); n > ratelimit.MaxReserves {
+		return fmt.Errorf("%d reserves, want at most %d", n, ratelimit.MaxReserves)
 	}
-	if f.FirstNotice.Slots < 0 || f.FirstNotice.Floor < 0 || f.FirstNotice.Slots > 0 && f.FirstNotice.PerCategory < 1 {
-		return fmt.Errorf("first notices need slots and a floor of 0 or more, and 1 or more per category")
+	if first := r.Fairness.FirstNotice; first.Slots < 0 || first.Floor < 0 || first.Slots > 0 && first.PerCategory < 1 {
+		return errors.New("first notices need slots and a floor of 0 or more, and 1 or more per category")
 	}
-	for _, reserve := range f.Reserves {
+	for _, reserve := range r.Fairness.Reserves {
 		if reserve.Slots < 0 || reserve.Level.Strategy.EffectiveKind() != ratelimit.SlidingLog {
 			return fmt.Errorf("the reserve of %q needs 0 slots or more, and a sliding log", reserve.Category)
 		}
@@ -103,10 +116,10 @@ func checkFairness(r Request) error {
 	return nil
 }
 
-// category is the place of the category's level among the request's levels, or -1.
-func categoryPlace(r Request) int {
-	for i, level := range r.Levels {
-		if level.Name == ratelimit.LevelCategory {
+// categoryLevel returns the index of the category level among the request's levels; -1 = there is none.
+func (r *Request) categoryLevel() int {
+	for i := range r.Levels {
+		if r.Levels[i].Name == ratelimit.LevelCategory {
 			return i
 		}
 	}

@@ -4,24 +4,24 @@ import (
 	"time"
 )
 
-// DeadLetter is an entry that was buried.
+// DeadLetter is an entry that was buried: it can never be delivered, or nobody knows whether it was.
 type DeadLetter struct {
-	ID       string // rising
-	At       time.Time
-	Number   int64
-	Kind     string
-	Payload  []byte
-	Reason   string
-	Answer   string
-	Attempts int64
+	ID       string    // rises with time
+	At       time.Time // when it was buried
+	Number   int64     // of the entry
+	Kind     string    // of the entry
+	Payload  []byte    // of the entry
+	Reason   string    // one of the notifier's reasons
+	Answer   string    // Slack's last answer
+	Attempts int64     // how often the entry was claimed
 }
 
-// Death says why an entry was buried.
+// DeadReason is why an entry is buried.
 type DeadReason struct {
 	Reason string // one of the notifier's reasons
-	Answer string // the last thing Slack said
-	// Copy is the outbox that gets a copy; nil = none does. It is of the same limit group.
+	Answer string // Slack's last answer
+	// CopyTo is the channel whose queue gets a copy, of the same limit group; nil = none does.
 	CopyTo *Channel
-	// Shown says that the message may have appeared all the same.
+	// MaybePosted means that it is unknown whether the message is in Slack.
 	MaybePosted bool
 }

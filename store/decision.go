@@ -10,15 +10,15 @@ import (
 type Decision struct {
 	Outcome    Outcome
 	Level      string           // the level that refused, the outermost where several did
-	Window     ratelimit.Window // of that level, the one that refuses longest
+	Window     ratelimit.Window // the window of that level that refuses longest
 	Refused    []string         // all levels that refused, outermost first
 	Shadow     []string         // shadow levels that would have refused
-	RetryAfter time.Duration    // earliest time it could fit if nobody else commits; negative for Never
-	// Remaining is per level and window, after a commit, or as it stands on a refusal; empty where nobody looked: for a
-	// duplicate, and for what the closed-until cache refused.
+	RetryAfter time.Duration    // the earliest time it could fit if nothing else is admitted; negative for Never
+	// Remaining is how full each window of each level is: after the request if it was admitted, else at the refusal. It is
+	// empty where no level was read: for a duplicate, and for a refusal by the cache of closed levels.
 	Remaining []Remaining
 	DecidedBy DecidedBy
-	// Durable is false where what was decided ends with this process.
+	// Durable reports whether the decision survives the end of this process.
 	Durable bool
 }
 
@@ -26,38 +26,40 @@ type Decision struct {
 type Remaining struct {
 	Level  string
 	Window ratelimit.Window
-	Used   int64 // units; above the limit where that was lowered
-	Free   int64 // how many more would fit now, holds for fairness not taken into account
+	Used   int64 // units; above the limit where the limit was lowered
+	Free   int64 // how many more units would fit now; slots that fairness reserves count as free
 }
 
-// remaining lists the windows of a request's levels, given the units used of each level.
+// Remaining lists the windows of a request's levels. used returns the units used in each window of a level; a negative
+// number means that the window was not read.
 func (r *Request) Remaining(used func(level int) []int64) []Remaining {
 	all := make([]Remaining, 0, len(r.Levels))
 	for i := range r.Levels {
 		for w, n := range used(i) {
-			if n < 0 { // nobody looked
+			if n < 0 {
 				continue
 			}
 			window := r.Levels[i].Windows[w]
-			all = append(all, Remaining{
-				Level: r.Levels[i].Name, Window: window, Used: n, Free: max(0, r.Levels[i].Capacity(window)-n),
-			})
+			free := max(0, r.Levels[i].Capacity(window)-n)
+			all = append(all, Remaining{Level: r.Levels[i].Name, Window: window, Used: n, Free: free})
 		}
 	}
 	return all
 }
 
-// refusedBy names the levels whose bits are set, and the window of the first.
+// SetRefused fills in the levels of the request that refused, as a script returns them: by bits, of its shadow levels too,
+// and the index of the window that refuses longest.
 func (d *Decision) SetRefused(request *Request, refused, shadow int64, window int) {
 	for i := range request.Levels {
-		switch name := request.Levels[i].Name; {
+		level := &request.Levels[i]
+		switch {
 		case refused&(1<<i) != 0:
-			if windows := request.Levels[i].Windows; len(d.Refused) == 0 && window < len(windows) {
-				d.Window = windows[window]
+			if len(d.Refused) == 0 && window < len(level.Windows) {
+				d.Window = level.Windows[window]
 			}
-			d.Refused = append(d.Refused, name)
+			d.Refused = append(d.Refused, level.Name)
 		case shadow&(1<<i) != 0:
-			d.Shadow = append(d.Shadow, name)
+			d.Shadow = append(d.Shadow, level.Name)
 		}
 	}
 	if len(d.Refused) > 0 {
@@ -67,3 +69,14 @@ func (d *Decision) SetRefused(request *Request, refused, shadow int64, window in
 		d.RetryAfter = -1
 	}
 }
+
+// DecidedBy is what made a decision.
+type DecidedBy string
+
+// What makes decisions.
+const (
+	ByRedis       DecidedBy = "redis"
+	ByMemory      DecidedBy = "memory"
+	ByClosedCache DecidedBy = "closed_cache" // this replica, which knew that a level is closed
+	ByFallback    DecidedBy = "fallback"     // this replica alone, while Redis is unavailable
+)

@@ -5,37 +5,49 @@ import (
 	"time"
 )
 
-// The kinds of extras.
+// Kind is what an entry of a queue is.
+type Kind string
+
+// KindMessage is an event to be posted. It spends units, and counts as pending while it is queued.
+const KindMessage Kind = "message"
+
+// The kinds of extras, which spend no units.
 const (
-	KindEdit       = "edit"        // of a message: its payload is the message's number
-	KindDigest     = "digest"      // what was dropped
-	KindDigestEdit = "digest-edit" // a digest that grew
-	KindNotice     = "notice"      // something that the operators must know
+	KindEdit       = "edit"        // of a message; the payload is the message's number
+	KindDigest     = "digest"      // of what was dropped or expired; the payload is a [Digest]
+	KindDigestEdit = "digest-edit" // of a digest that is posted; the payload is a [Digest]
+	KindNotice     = "notice"      // to the operators
 	KindCopy       = "copy"        // of a message that its own destination refused
 )
 
-// Entry is one thing that waits.
+// Enqueue is what an admission appends to the queue.
+type Enqueue struct {
+	Kind    Kind
+	Payload []byte
+}
+
+// Entry is one entry of a queue, as a claim returns it. Number and AdmittedAt together name it.
 type Entry struct {
-	Number     int64         // its place in the order of the channel
-	Kind       string        // "message", or the kind of an extra
-	Payload    []byte        // what was enqueued
+	Number     int64         // rises in the order of admission within the channel
+	Kind       string        // "message", or the kind of an extra; "" = the entry was not written by the relay
+	Payload    []byte        // as it was queued
 	Attempts   int64         // how often it was claimed before
-	Faults     int64         // how many of those failed through what may be its own fault
+	Faults     int64         // how many of those failed and may have been the entry's own fault
 	Age        time.Duration // since its admission
-	AdmittedAt int64         // when it was admitted, microseconds of Redis's clock; with Number, it names the entry for ever
-	// Doubt is since when, by Redis's clock, it is not known whether it was posted; zero = it was not. Looked is
-	// how often it was looked up since the last attempt.
+	AdmittedAt int64         // microseconds of the store's clock; 0 = the entry was not written by the relay
+	// UnknownSince is since when, by the store's clock, it is unknown whether the entry was posted; zero = it was not.
 	UnknownSince time.Time
-	Lookups      int64
-	Thread       int64 // the number of the message that it answers; 0 = none
-	// Name is what it was posted as, "<number>@<admitted at>", by a replica that could not reach Redis; "" = its own
-	// number and admission.
+	// Lookups is how often Slack was searched for it since the last attempt.
+	Lookups int64
+	// Thread is the number of the message that it replies to; 0 = none.
+	Thread int64
+	// Name is the name it was posted with by a replica that could not reach Redis; see [Entry.PostedAs]. "" = the default.
 	Name string
-	// Backlog is the level that the entry leaves with the outbox, from the [Terms] of its claim; "" = none.
+	// Backlog is the level that the entry leaves with the queue, from the [Terms] of its claim; "" = none.
 	Backlog string
 }
 
-// PostedAs is what the entry is called in the metadata of its message.
+// PostedAs returns the name of the entry in the metadata of its Slack message: "<number>@<admitted at>".
 func (e *Entry) PostedAs() string {
 	if e.Name != "" {
 		return e.Name
@@ -43,14 +55,24 @@ func (e *Entry) PostedAs() string {
 	return fmt.Sprintf("%d@%d", e.Number, e.AdmittedAt)
 }
 
-// Kind says what an entry of the outbox is.
-type Kind string
+// Receipt is where a message is in Slack. It is empty where Slack does not return that, as for incoming webhooks.
+type Receipt struct {
+	Channel string // Slack's id of the channel
+	TS      string // Slack's id of the message in the channel
+}
 
-// KindMessage is an event to be posted. It spends a slot and is counted as pending.
-const KindMessage Kind = "message"
-
-// Enqueue is what an admission appends to the outbox. The payload is opaque to the limiter.
-type Enqueue struct {
-	Kind    Kind
+// DelayedMessage is a message that waits for a slot.
+type DelayedMessage struct {
+	Number  int64 // for [Request.Delayed]
 	Payload []byte
 }
+
+// Bounds of the queue that both stores keep.
+const (
+	// MaxDelayed is of how many categories [Store.Delayed] lists a message at once.
+	MaxDelayed = 64
+	// MaxDelayedBytes is the size of payloads after which [Store.Delayed] lists no more.
+	MaxDelayedBytes = 256 << 10
+	// AppendDedupe is how long [Store.Append] remembers an id.
+	AppendDedupe = 24 * time.Hour
+)

@@ -8,24 +8,27 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// ErrUnavailable wraps every transport error: it is unknown whether the call was committed.
+// ErrUnavailable wraps every error of the transport to the store: it is unknown whether the call took effect.
 var ErrUnavailable = errors.New("limiter unavailable")
 
-// errNotSent marks an [ErrUnavailable] of a call that certainly was not carried out.
+// ErrNotSent marks an [ErrUnavailable] of a call that certainly did not take effect.
 var ErrNotSent = errors.New("not carried out")
 
-// ErrRequest wraps every request that makes no sense; nothing was written.
+// ErrRequest wraps the error of every request that is not valid; nothing was written.
 var ErrRequest = errors.New("bad limiter request")
 
-// LimitedError is a refusal, as [Wait] and [Do] report it. It is apart from any error of the service that the
-// limit protects.
+// ErrLeaseLost is returned when another sender has the lease, or claimed the entry since: nothing was written, and that
+// sender may send the entry too.
+var ErrLeaseLost = errors.New("another sender holds the lease")
+
+// LimitedError is a refusal as [Wait] and [Do] return it. No error of the service that the limit protects is one.
 type LimitedError struct {
 	Level      string           // the level that refused, the outermost where several did
 	Window     ratelimit.Window // its window that is full
-	RetryAfter time.Duration    // until it could fit; negative where it never can
+	RetryAfter time.Duration    // until the request could fit; negative = it never can
 }
 
-// Error implements error.
+// Error returns the level, its limit and how long to wait.
 func (e *LimitedError) Error() string {
 	if e.RetryAfter < 0 {
 		return fmt.Sprintf("limited by %s: it can never fit into %d per %s", e.Level, e.Window.Limit, e.Window.Per)

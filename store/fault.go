@@ -4,11 +4,11 @@ import (
 	"slackrelay/lua"
 )
 
-// Fault is why Redis did not serve a call, for everybody who looks; "" = another reason.
+// Fault is why Redis did not serve a call, as a label of metrics and logs; "" = for another reason.
 type Fault = lua.Fault
 
-// FaultOf says why a call failed that answered err.
+// FaultOf returns the fault behind an error of a call.
 func FaultOf(err error) Fault { return lua.FaultOf(err) }
 
-// Describe says for operators why a call failed that answered err, and what to do about it; "" where Redis has no part in it.
+// Describe returns, for operators, why a call failed with err and what to do about it; "" = Redis is not the cause.
 func Describe(err error) string { return lua.Describe(err) }

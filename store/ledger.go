@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Ledger holds the totals of a channel. Each is counted where it happens, in the same step as what it
-// counts, and Pending is counted from the outbox itself: no term is derived from the others.
+// Ledger holds the totals of a channel. Each is counted in the same atomic step as what it counts, and Pending is the
+// length of the queue: no total is derived from the others.
 type Ledger struct {
 	Received   int64 `json:"received"`
 	Admitted   int64 `json:"admitted"`
@@ -19,16 +19,16 @@ type Ledger struct {
 	Expired    int64 `json:"expired"`
 	Superseded int64 `json:"superseded"`
 	Pending    int64 `json:"pending"`
-	Forced     int64 `json:"forced"` // of those admitted: posted past the limits by an operator
+	Forced     int64 `json:"forced"` // of Admitted: those that an operator forced past the limits
 }
 
-// total is one count of a ledger, under the name that the stores keep it by.
+// total is one count of a ledger, and its name in the stores.
 type total struct {
 	name  string
 	value *int64
 }
 
-// intake returns what received events end as: received is their sum.
+// intake returns the outcomes of received events: Received is their sum.
 func (l *Ledger) intake() []total {
 	return []total{
 		{"admitted", &l.Admitted},
@@ -40,7 +40,7 @@ func (l *Ledger) intake() []total {
 	}
 }
 
-// delivery returns what admitted events end as: admitted is the sum of these and Pending.
+// delivery returns how admitted events ended: Admitted is the sum of these and Pending.
 func (l *Ledger) delivery() []total {
 	return []total{
 		{"delivered", &l.Delivered},
@@ -50,12 +50,13 @@ func (l *Ledger) delivery() []total {
 	}
 }
 
-// Imbalance is by how much the two identities are off, added up; 0 in a healthy ledger:
+// Imbalance returns by how much the two identities of a ledger are off, added up; 0 in a healthy one:
 //
 //	received = admitted + dropped + duplicate + muted + merged + delayed
 //	admitted = delivered + failed + expired + superseded + pending
 func (l Ledger) Imbalance() int64 {
-	intake, delivery := l.Received, l.Admitted-l.Pending
+	intake := l.Received
+	delivery := l.Admitted - l.Pending
 	for _, t := range l.intake() {
 		intake -= *t.value
 	}
@@ -65,7 +66,7 @@ func (l Ledger) Imbalance() int64 {
 	return max(intake, -intake) + max(delivery, -delivery)
 }
 
-// LedgerOf reads a ledger from the counts that a store keeps, and the number of messages in the outbox.
+// ParseLedger returns the ledger from the counts in a store, and the number of messages in the queue.
 func ParseLedger(counts map[string]int64, pending int64) Ledger {
 	l := Ledger{Received: counts["received"], Forced: counts["forced"], Pending: pending}
 	for _, t := range append(l.intake(), l.delivery()...) {
@@ -74,14 +75,14 @@ func ParseLedger(counts map[string]int64, pending int64) Ledger {
 	return l
 }
 
-// Report is the state of a channel, read in one instant.
+// Report is the state of a channel in one instant.
 type Report struct {
 	Ledger      Ledger
-	Oldest      time.Duration // age of the oldest message in the outbox; 0 when there is none
-	PausedFor   time.Duration // 0 when the channel is not paused
+	Oldest      time.Duration // age of the oldest message in the queue; 0 = it is empty
+	PausedFor   time.Duration // 0 = the channel is not paused
 	PauseReason string        // [ReasonAwaitingLookup], or why its sender or an operator paused it
 }
 
-// ReasonAwaitingLookup is the reason of a pause in which the next message may have been posted already, and it is too
-// early to look it up.
+// ReasonAwaitingLookup is the reason of a pause while the next message may have been posted, and it is too early to search
+// Slack for it.
 const ReasonAwaitingLookup = "settling"

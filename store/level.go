@@ -8,29 +8,30 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// Outer is the tier as the one level that all channels of a limit group share.
-func ChannelLevel(t ratelimit.LevelSpec, group string) ratelimit.Level {
-	return t.At(lua.KeysOf(group, "").OuterLimit(t.Strategy.Tag()))
+// ChannelLevel returns the level of a spec that all channels of a limit group share.
+func ChannelLevel(spec ratelimit.LevelSpec, group string) ratelimit.Level {
+	return spec.At(lua.KeysOf(group, "").OuterLimit(spec.Strategy.Tag()))
 }
 
-// maxValue is how long a level's value may be in its key; a label can be of any length.
+// maxValue is the longest value in a level's key, in bytes. A longer one is cut, and made unique by its hash.
 const maxValue = 128
 
-// Of is the tier as the level of one of its values (a category's name, a sender's) within a channel.
-func LevelOf(t ratelimit.LevelSpec, scope Channel, value string) ratelimit.Level {
+// LevelOf returns the level of a spec for one value within a channel: of a category's name or a sender's, for example.
+func LevelOf(spec ratelimit.LevelSpec, channel Channel, value string) ratelimit.Level {
 	if len(value) > maxValue {
 		sum := sha256.Sum256([]byte(value))
 		value = value[:maxValue/2] + "-" + hex.EncodeToString(sum[:8])
 	}
-	return t.At(scope.Keys().InnerLimit(t.Strategy.Tag(), t.Name, value))
+	return spec.At(channel.Keys().InnerLimit(spec.Strategy.Tag(), spec.Name, value))
 }
 
-// Outer is the level that all channels of a limit group share.
+// NewChannelLevel returns a channel level with the default strategy; see [ChannelLevel].
 func NewChannelLevel(group string, windows ...ratelimit.Window) ratelimit.Level {
 	return ChannelLevel(ratelimit.LevelSpec{Name: ratelimit.LevelChannel, Windows: windows}, group)
 }
 
-// Inner is the level of one value of name (name "category", value "errors") within a channel.
-func NewLevel(scope Channel, name, value string, windows ...ratelimit.Window) ratelimit.Level {
-	return LevelOf(ratelimit.LevelSpec{Name: name, Windows: windows}, scope, value)
+// NewLevel returns the level of one value of name ("errors" of "category", for example) with the default strategy; see
+// [LevelOf].
+func NewLevel(channel Channel, name, value string, windows ...ratelimit.Window) ratelimit.Level {
+	return LevelOf(ratelimit.LevelSpec{Name: name, Windows: windows}, channel, value)
 }

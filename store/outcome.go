@@ -69,14 +69,3 @@ func (o Outcome) String() string {
 	}
 	return outcomes[o].name
 }
-
-// DecidedBy is who made a decision.
-type DecidedBy string
-
-// Who decides.
-const (
-	ByRedis       DecidedBy = "redis"
-	ByMemory      DecidedBy = "memory"
-	ByClosedCache DecidedBy = "closed_cache" // this replica knew that a level is closed
-	ByFallback    DecidedBy = "fallback"     // this replica alone, while Redis is unavailable
-)

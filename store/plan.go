@@ -4,93 +4,95 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// mode is which script decides, and what becomes of its decisions.
+// Mode is which script decides requests, or its twin in memory.
 type Mode string
 
+// The modes.
 const (
 	ModeAdmit   Mode = "admit"
 	ModePeek    Mode = "peek"
 	ModeRestore Mode = "restore"
 	ModePromote Mode = "promote"
 	ModeForce   Mode = "force"
-	ModeOpen    Mode = "open" // admit whatever the limits say; of the engine Memory only
+	ModeOpen    Mode = "open" // admit whatever the limits are, and spend units; only the store in memory can
 )
 
-// fold identifies what a replica folds into the shared state, so that a repeat changes nothing.
-type MergeID struct {
-	Replica  string
-	Sequence int64
-}
-
-// plan is what the requests of a call have in common: each level once, and each category's way through them once,
-// where its requests go the same way.
+// Plan is what the requests of one call have in common, in the form that a script reads: each level once, and each
+// category's path through the levels once, where its requests share it.
 type Plan struct {
 	Mode     Mode
 	Levels   []ratelimit.Level
 	Paths    []Path
-	PathOf   []int // of each request
+	PathOf   []int // the number of each request's path, from 1
 	Fairness *ratelimit.Fairness
 	Policy   *MessagePolicy
 }
 
-// route is a category with its levels.
+// Path is a category with its levels.
 type Path struct {
 	Category      string
 	Headroom      int64
-	CategoryLevel int   // the place of the category's level, from 1; 0 = none
-	Levels        []int // places, from 1, outermost first
+	CategoryLevel int   // the number of the category level in the plan, from 1; 0 = none
+	Levels        []int // the numbers of the levels in the plan, from 1, outermost first
 }
 
-func NewPlan(m Mode, requests []Request) *Plan {
-	p := &Plan{Mode: m, PathOf: make([]int, len(requests))}
-	places := make(map[string]int, 2*len(requests))
-	place := func(level ratelimit.Level) int {
-		n, ok := places[level.Key]
+// NewPlan returns the plan of requests that [Check] found valid. With [ModeAdmit], requests whose Forced or Delayed is set
+// get the mode that decides them.
+func NewPlan(mode Mode, requests []Request) *Plan {
+	p := &Plan{Mode: modeOf(mode, &requests[0]), PathOf: make([]int, len(requests))}
+	numbers := make(map[string]int, 2*len(requests))
+	number := func(level ratelimit.Level) int {
+		n, ok := numbers[level.Key]
 		if !ok {
 			p.Levels = append(p.Levels, level)
 			n = len(p.Levels)
-			places[level.Key] = n
+			numbers[level.Key] = n
 		}
 		return n
 	}
-	made := make(map[string]int, len(requests)) // the request that made a category's last route
+	last := make(map[string]int, len(requests)) // the request that made a category's last path
 	for i := range requests {
 		r := &requests[i]
-		if before, ok := made[r.Category]; ok && requests[before].samePath(r) {
+		if before, ok := last[r.Category]; ok && requests[before].samePath(r) {
 			p.PathOf[i] = p.PathOf[before]
 			continue
 		}
-		p.Paths = append(p.Paths, r.path(place))
+		p.Paths = append(p.Paths, r.path(number))
 		p.PathOf[i] = len(p.Paths)
-		made[r.Category] = i
+		last[r.Category] = i
 	}
 	if f := requests[0].Fairness; f.Enabled() {
 		p.Fairness = f
 		for _, reserve := range f.Reserves {
-			place(reserve.Level)
+			number(reserve.Level)
 		}
 	}
-	if m == ModeAdmit || m == ModeRestore {
+	if p.Mode != ModePeek && p.Mode != ModeOpen {
 		p.Policy = requests[0].Policy
-	}
-	if m == ModeAdmit && requests[0].Delayed > 0 {
-		p.Mode = ModePromote
-	}
-	if m == ModeAdmit && requests[0].Forced {
-		p.Mode = ModeForce
 	}
 	return p
 }
 
-func (r *Request) path(place func(ratelimit.Level) int) Path {
-	way := Path{Category: r.Category, Headroom: r.Headroom, Levels: make([]int, len(r.Levels))}
+func modeOf(mode Mode, first *Request) Mode {
+	switch {
+	case mode == ModeAdmit && first.Forced:
+		return ModeForce
+	case mode == ModeAdmit && first.Delayed > 0:
+		return ModePromote
+	default:
+		return mode
+	}
+}
+
+func (r *Request) path(number func(ratelimit.Level) int) Path {
+	path := Path{Category: r.Category, Headroom: r.Headroom, Levels: make([]int, len(r.Levels))}
 	for i, level := range r.Levels {
-		way.Levels[i] = place(level)
+		path.Levels[i] = number(level)
 	}
-	if own := categoryPlace(*r); own >= 0 {
-		way.CategoryLevel = way.Levels[own]
+	if i := r.categoryLevel(); i >= 0 {
+		path.CategoryLevel = path.Levels[i]
 	}
-	return way
+	return path
 }
 
 func (r *Request) samePath(other *Request) bool {
@@ -105,6 +107,7 @@ func (r *Request) samePath(other *Request) bool {
 	return true
 }
 
+// LevelNumber returns the number of a level in the plan, from 1; 0 = the plan does not have it.
 func (p *Plan) LevelNumber(level ratelimit.Level) int {
 	for i := range p.Levels {
 		if p.Levels[i].Key == level.Key {
@@ -114,4 +117,5 @@ func (p *Plan) LevelNumber(level ratelimit.Level) int {
 	return 0
 }
 
+// LearnsCategories reports whether first notices learn the channel's categories.
 func (p *Plan) LearnsCategories() bool { return p.Fairness != nil && p.Fairness.FirstNotice.Auto }

@@ -5,124 +5,109 @@ import (
 	"time"
 )
 
-// otherCategory takes what exceeds the number of categories in one parcel.
-const OtherCategory = "other"
+// MessagePolicy is how a channel treats events beyond admitting or refusing them: repeats, resolves, and what does not
+// fit. All requests of a call have the same policy. A request without one is decided by its levels alone.
+//
+//	policy := &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesEdit, Digest: true}
+type MessagePolicy struct {
+	Overflow   OverflowPolicy
+	MaxDelayed int64         // how many messages may wait with OverflowDelay; 1 or more
+	MaxDelay   time.Duration // how long a message may wait with OverflowDelay; above 0
+	Resolves   ResolvesPolicy
+	Repeats    bool // a repeat of a firing is counted on its message
+	Digest     bool // drops are counted for the digest
+	// KeepDrops is how many drops the channel's log keeps; 0 = none.
+	KeepDrops int64
+	// PostedFor is how long a message is remembered, so that a resolve or a repeat finds it. Default [DefaultPostedFor].
+	PostedFor time.Duration
+	// EditEvery is the time between two edits of a count on the same message. Default 30 s.
+	EditEvery time.Duration
+}
 
-// Bounds of what one parcel tells a digest: titles must not crowd out counts.
-const (
-	maxDigestCounts = 1000
-	maxDigestTitles = 100
-)
-
-// Overflow says what becomes of what does not fit.
+// OverflowPolicy is what happens to an event that does not fit its limits.
 type OverflowPolicy string
 
 // The overflow policies.
 const (
 	OverflowDrop  OverflowPolicy = "drop"  // it is dropped
 	OverflowDelay OverflowPolicy = "delay" // it waits for a slot; see [Request.Delayed]
-	OverflowMerge OverflowPolicy = "merge" // what the category refuses is counted on the category's last message
+	OverflowMerge OverflowPolicy = "merge" // what the category level refuses is counted on the category's last message
 )
 
-// Resolves says what becomes of a resolve whose firing was told.
+// ResolvesPolicy is what happens to a resolve whose firing was posted.
 type ResolvesPolicy string
 
-// What becomes of resolves.
+// The policies for resolves.
 const (
 	ResolvesPost  ResolvesPolicy = "post"  // it is a message like any other
-	ResolvesReply ResolvesPolicy = "reply" // it answers the firing's message
-	ResolvesEdit  ResolvesPolicy = "edit"  // the firing's message is edited; no slot is spent
+	ResolvesReply ResolvesPolicy = "reply" // it replies to the firing's message
+	ResolvesEdit  ResolvesPolicy = "edit"  // the firing's message is edited; no units are spent
 )
 
-// Handling says what becomes of events beside being admitted or refused. It is the same for all requests of a
-// call. A request without one is handled by the limits alone.
-type MessagePolicy struct {
-	Overflow   OverflowPolicy
-	MaxDelayed int64         // how many may wait, for OverflowDelay
-	MaxDelay   time.Duration // and for how long
-	Resolves   ResolvesPolicy
-	Repeats    bool // a repeat of a firing is counted on its message
-	Digest     bool // what is dropped is noted for the digest
-	// Drops is how many drops the channel's record keeps; 0 = none.
-	KeepDrops int64
-	// PostedFor is how long a message is remembered, so that a resolve or a repeat finds it. Default 72 h.
-	PostedFor time.Duration
-	// EditEvery is the time between two edits of a count on the same message. Default 30 s.
-	EditEvery time.Duration
-}
-
-// DefaultPostedFor is how long a message is remembered.
+// DefaultPostedFor is how long a message is remembered by default.
 const DefaultPostedFor = 72 * time.Hour
 
 const defaultEditEvery = 30 * time.Second
 
-func (h *MessagePolicy) RememberFor() time.Duration {
-	if h.PostedFor == 0 {
+// RememberFor returns PostedFor, or its default.
+func (p *MessagePolicy) RememberFor() time.Duration {
+	if p.PostedFor == 0 {
 		return DefaultPostedFor
 	}
-	return h.PostedFor
+	return p.PostedFor
 }
 
-func (h *MessagePolicy) EditInterval() time.Duration {
-	if h.EditEvery == 0 {
+// EditInterval returns EditEvery, or its default.
+func (p *MessagePolicy) EditInterval() time.Duration {
+	if p.EditEvery == 0 {
 		return defaultEditEvery
 	}
-	return h.EditEvery
+	return p.EditEvery
 }
 
-// Status says whether an event begins something or ends it.
+// Status is whether an event begins an alert or ends it.
 type Status string
 
 // The statuses.
 const (
 	Firing   Status = "firing"
 	Resolved Status = "resolved"
-	Update   Status = "update" // it takes the place of what the message of its fingerprint says
+	Update   Status = "update" // it replaces the text of the message with its fingerprint
 )
 
-// Event is what handling needs to know of an event.
+// maxFingerprint is the longest fingerprint, in bytes.
+const maxFingerprint = 64
+
+// Event is what a [MessagePolicy] needs to know of an event.
 type Event struct {
-	Status      Status // "" = neither
-	Fingerprint string // the same for all events of one alert; "" = none. At most 64 bytes.
+	Status      Status // "" = the event neither begins nor ends an alert
+	Fingerprint string // the same for all events of one alert; at most 64 bytes; "" = none
 	// Fingerprinted says that the event has a fingerprint, where the request's Source makes it later.
 	Fingerprinted bool
 	ReplyTo       string // the fingerprint of the message that it replies to; "" = none
 	Bundle        string // requests of a call with the same bundle and category become one message; "" = none
-	Severity      string // for the digest
+	Severity      string // for the digest; "" = warning
 	Title         string // for the digest
 }
 
 func (r *Request) checkPolicy() error {
-	switch h := r.Policy; {
-	case len(r.Event.Fingerprint) > 64 || len(r.Event.ReplyTo) > 64:
-		return fmt.Errorf("fingerprint has %d bytes, want at most 64", max(len(r.Event.Fingerprint), len(r.Event.ReplyTo)))
-	case h == nil && r.Delayed > 0:
-		return fmt.Errorf("it asks again for what is delayed, without a handling")
-	case h == nil:
+	if longest := max(len(r.Event.Fingerprint), len(r.Event.ReplyTo)); longest > maxFingerprint {
+		return fmt.Errorf("fingerprint has %d bytes, want at most %d", longest, maxFingerprint)
+	}
+	if r.Policy == nil {
+		if r.Delayed > 0 {
+			return fmt.Errorf("a request that asks again for a delayed event needs a policy")
+		}
 		return nil
-	case h.Overflow != OverflowDrop && h.Overflow != OverflowDelay && h.Overflow != OverflowMerge:
-		return fmt.Errorf("overflow %q is unknown", h.Overflow)
-	case h.Resolves != ResolvesPost && h.Resolves != ResolvesReply && h.Resolves != ResolvesEdit:
-		return fmt.Errorf("resolves %q is unknown", h.Resolves)
-	case h.Overflow == OverflowDelay && (h.MaxDelayed < 1 || h.MaxDelay <= 0):
+	}
+	switch p := r.Policy; {
+	case p.Overflow != OverflowDrop && p.Overflow != OverflowDelay && p.Overflow != OverflowMerge:
+		return fmt.Errorf("overflow %q is unknown", p.Overflow)
+	case p.Resolves != ResolvesPost && p.Resolves != ResolvesReply && p.Resolves != ResolvesEdit:
+		return fmt.Errorf("resolves %q is unknown", p.Resolves)
+	case p.Overflow == OverflowDelay && (p.MaxDelayed < 1 || p.MaxDelay <= 0):
 		return fmt.Errorf("overflow delay needs a number and a time")
 	default:
 		return nil
-	}
-}
-
-// noteOf is what a digest says of a drop.
-func (r *Request) AddDigestCounts(noted map[string]int64, n int64) {
-	severity := r.Event.Severity
-	if severity == "" {
-		severity = "warning"
-	}
-	count, title := "d:"+r.Category+":"+severity, "t:"+r.Event.Title
-	if _, known := noted[count]; !known && len(noted) >= maxDigestCounts {
-		count = "d:" + OtherCategory + ":warning"
-	}
-	noted[count] += n
-	if _, known := noted[title]; known || len(noted) < maxDigestTitles {
-		noted[title] += n
 	}
 }

@@ -138,10 +138,10 @@ func TestRedisAway(t *testing.T) {
 	_, err := o.Claim(t.Context(), channel, unpaced, false)
 	require.ErrorContains(t, err, "claim from channel alerts")
 	for verb, err := range map[string]error{
-		"settle delivered": o.Ack(t.Context(), channel, store.Entry{Number: 1}, store.Receipt{}),
-		"retry":            o.Retry(t.Context(), channel, store.Entry{Number: 1}, store.RetryPlan{}),
-		"settle failed":    o.Bury(t.Context(), channel, store.Entry{Number: 1}, store.DeadReason{}),
-		"release":          o.Release(t.Context(), channel),
+		"ack":     o.Ack(t.Context(), channel, store.Entry{Number: 1}, store.Receipt{}),
+		"retry":   o.Retry(t.Context(), channel, store.Entry{Number: 1}, store.RetryPlan{}),
+		"bury":    o.Bury(t.Context(), channel, store.Entry{Number: 1}, store.DeadReason{}),
+		"release": o.Release(t.Context(), channel),
 	} {
 		require.ErrorContains(t, err, verb+" in channel alerts")
 		require.NotErrorIs(t, err, store.ErrLeaseLost)

@@ -1,76 +1,57 @@
 package store
 
 import (
-	"context"
 	"time"
 
 	"slackrelay/ratelimit"
 )
 
-// engine decides, and takes in what a replica decided by itself. It is what [Shared] puts its cache and its
-// fallback in front of.
-type Engine interface {
-	Limiter
-	Decide(ctx context.Context, m Mode, scope Channel, requests []Request) (Answer, error)
-	// restore takes in what was admitted while the engine was away, and what became of it, whatever the limits say now.
-	// A request without a past waits, or where it has no Enqueue, was delivered. A repeat of a fold changes nothing.
-	Restore(ctx context.Context, scope Channel, requests []Request, f MergeID) error
-	// fold counts what was dropped elsewhere. A repeat of a fold changes nothing.
-	MergeCounts(ctx context.Context, scope Channel, f MergeID, drops LocalCounts) error
-	// heartbeat says that a replica lives, or ended, and tells of those that do.
-	Heartbeat(ctx context.Context, beat Heartbeat) (HeartbeatReply, error)
-	// memory is how many bytes are used where a channel is kept, and how many may be; 0 = as many as there are.
-	Memory(ctx context.Context, scope Channel) (used, most int64, err error)
-}
-
-// beat is a sign of life.
+// Heartbeat announces that a replica is alive, or that it ended, and which windows its levels have.
 type Heartbeat struct {
-	Replica string
-	TTL     time.Duration // how long it counts
-	Ended   bool
-	Digest  string   // of the windows that it counts in; "" = it says nothing of them
-	Text    string   // these; "" = they were told before
-	Known   []string // the digests whose texts it has
+	Replica string        // unique to one process
+	TTL     time.Duration // how long the replica counts as alive
+	Ended   bool          // the replica ends: it counts as alive no more
+	Digest  string        // a hash of Text; "" = the replica announces no windows
+	Text    string        // the windows of its levels; "" = the store has it already
+	Known   []string      // the digests whose texts the replica has
 }
 
-// pulse is what the engine knows of the replicas.
+// HeartbeatReply is what the store knows of the replicas.
 type HeartbeatReply struct {
-	Alive       int64
-	Epoch       string            // changes only where the engine lost its data
-	TextMissing bool              // the text of the beat's digest is not there: nothing of it was noted
-	Others      map[string]string // the digests of the other replicas, and their texts; "" = that is known
+	Alive       int64             // how many replicas are alive
+	Epoch       string            // changes only when the store lost its data
+	TextMissing bool              // the store has no text for the heartbeat's digest, and did not store the digest
+	Others      map[string]string // digest = text of the other replicas' windows; "" = the replica has the text
 }
 
-// drops are counts that a replica made by itself.
+// MergeID identifies what a replica adds to the store, so that a repeat changes nothing.
+type MergeID struct {
+	Replica  string
+	Sequence int64 // rises with each call of the replica
+}
+
+// LocalCounts are events that a replica dropped by itself, without the store.
 type LocalCounts struct {
-	Totals          map[string]int64 // of the ledger
-	Categories      map[string]int64 // dropped, by category
-	LearnCategories bool             // the categories count as attempted (first notices, auto)
-	DigestCounts    map[string]int64 // for the digest, as in lua/merge_counts.lua
-	Drops           []Drop           // for the record, oldest first
-	KeepDrops       int64            // how many the channel's record keeps
+	Totals          map[string]int64 // by the JSON names of [Ledger]
+	Categories      map[string]int64 // dropped events by category
+	LearnCategories bool             // the categories count as attempted, for first notices with Auto
+	DigestCounts    map[string]int64 // for the next digest, keyed as [Digest.Counts] is
+	Drops           []Drop           // for the log of drops, oldest first
+	KeepDrops       int64            // how many drops the channel's log keeps
 }
 
-// answer is what an engine says to a batch.
+// Answer is what [Store.Decide] returns: the decisions, and what the store knows of the levels afterwards.
 type Answer struct {
-	Now       int64 // the engine's time, microseconds
-	Stepped   int64 // how far its clock went back, microseconds; 0 = it did not
+	Now       int64 // the store's time, microseconds
+	Stepped   int64 // by how much the store's clock went back since the last call, microseconds; 0 = it did not
 	Decisions []Decision
 	Closed    []ClosedLevel
-	Numbers   []int64 // of the outbox entries of what was admitted; of the engine Memory only
+	Numbers   []int64 // of the entries that were queued, by request; only the store in memory returns them
 }
 
-// closure says how long one unit certainly cannot fit a level.
+// ClosedLevel is a level that certainly cannot take one more unit for a time.
 type ClosedLevel struct {
 	Level  *ratelimit.Level
 	For    time.Duration // from now on
-	Window int           // of the level, from 0
-}
-
-// Store is the state machine of all channels: one method for each script of package lua. The one on Redis is shared by
-// all replicas; its twin in memory is for a single process.
-type Store interface {
-	Engine
-	Outbox
-	Budget
+	Window int           // the index of the level's window that is full
 }

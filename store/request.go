@@ -1,16 +1,3 @@
-// Package ratelimit is a hierarchical limiter that any number of processes share through Redis: all levels
-// of a request pass, or nothing is spent.
-//
-// With the default strategy, for every instant x, every level and every window of length W, the units
-// admitted in (x-W, x] never exceed the limit. Time is Redis's own. A refusal writes nothing to any level
-// and says exactly when the request could fit. An admission spends its slots, remembers its id, counts
-// itself in the ledger and appends its payload to the outbox in one atomic step, so that an event is in the
-// outbox if and only if it was paid for, or a person forced it past the limits, which [Ledger.Forced] counts
-// ([Request.Forced]). docs/strategies.md compares the other strategies.
-//
-// There are two engines behind [Limiter]: [Redis], and [Memory] for a single process without Redis, which is not
-// durable. (Package multi, for servers without scripting, decides by limits only.) [Shared] puts in front of Redis what a storm and an
-// outage need: a cache of what is closed, coalescing of concurrent calls, and a policy for when Redis is away.
 package store
 
 import (
@@ -19,53 +6,55 @@ import (
 	"slackrelay/ratelimit"
 )
 
-func (r *Request) Units() int64 { return max(r.N, 1) }
-
-// MaxBatch is the most requests in one call: a script that ran longer would make everybody else wait
-// (8 to 12 ms for a thousand).
+// MaxBatch is the maximum number of requests in one call. It bounds how long a script keeps other clients waiting: 8 to
+// 12 ms for a thousand requests.
 const MaxBatch = 128
 
-// Request asks for N units at every level.
+// Request asks for N units at each of its levels:
+//
+//	request := store.Request{ID: "alert-17", Levels: levels, Category: "disk"}
+//
+// Fairness, Policy, Forced, and whether Delayed is set are the same for all requests of a call.
 type Request struct {
-	ID       string            // at most 40 bytes; an id admitted within the dedupe time is a duplicate
-	N        int64             // units; 0 means 1
-	Levels   []ratelimit.Level // outermost first
+	ID       string            // 1 to 40 bytes; an id that was admitted within the dedupe time is a duplicate
+	N        int64             // units; 0 = 1
+	Levels   []ratelimit.Level // outermost first; 1 to 32
 	Category string            // counted under this name in the series
 	// Headroom is how many units of the first level's first window this request must leave free; see
-	// [Headroom]. 0 = it may use all.
+	// [ratelimit.Headroom]. 0 = none.
 	Headroom int64
-	Fairness *ratelimit.Fairness // nil = none; the same for all requests of a call
-	Policy   *MessagePolicy      // nil = none; the same for all requests of a call
-	Event    Event               // what the handling needs to know
-	// Delayed asks again for what waits for a slot, by its number; so do all requests of the call then. It is
-	// admitted, or still delayed, or dropped because it has waited too long; it is not received again.
+	Fairness *ratelimit.Fairness // nil = none
+	Policy   *MessagePolicy      // nil = none
+	Event    Event               // what the policy needs to know of the event
+	// Delayed is the number of a delayed message that is decided again: it is admitted, stays delayed, or is dropped
+	// because it waited too long. It is not received again. 0 = the request is new.
 	Delayed int64
-	// Forced is posted whatever the limits say, because somebody with the right to wants it; so are all requests of the
-	// call then. It takes no units: what the limits promise holds for all others, and [Ledger.Forced] counts it.
+	// Forced means that an operator wants the message posted whatever the limits are. It spends no units, so that the
+	// limits still apply to all other requests, and [Ledger.Forced] counts it.
 	Forced  bool
-	Enqueue *Enqueue
-	// Source makes ID, Enqueue and the fingerprints of Event when they are needed: a request that this process can refuse
-	// by itself never asks for them. nil = they are set.
+	Enqueue *Enqueue // what an admission appends to the queue; nil = nothing
+	// Source makes ID, Enqueue and the fingerprints of Event when they are needed: never for a request that is known to be
+	// refused. nil = they are set.
 	Source AdmissionSource
-	Result *AgedResult // of what is taken in after an outage; nil = there is none
+	Result *AgedResult // what happened to a request that is restored; nil = it waits or, without Enqueue, was delivered
 }
 
-// Admission is the part of a request that only the shared state needs. It is costly to make: the names are hashes, and
-// the payload is encoded.
+// Admission is the part of a request that only the store needs. It is costly to make: the names are hashes, and the
+// payload is encoded.
 type Admission struct {
 	ID          string // see [Request]
 	Enqueue     *Enqueue
 	Fingerprint string // see [Event]
-	Answers     string // see [Event]
+	ReplyTo     string // see [Event]
 }
 
-// AdmissionSource makes an Admission. It is called at most once for each copy of a request, and may be called after the call
-// that the request was made for: a drop that is recorded later needs its payload then.
+// AdmissionSource makes an [Admission]. It is called at most once for each copy of a request, and may be called after the
+// call that the request was made for: a drop that is recorded later needs its payload then.
 type AdmissionSource interface {
 	Admission() (Admission, error)
 }
 
-// complete fills in what the request's Source makes.
+// Complete sets what the request's Source makes, and ends the Source.
 func (r *Request) Complete() error {
 	if r.Source == nil {
 		return nil
@@ -78,20 +67,14 @@ func (r *Request) Complete() error {
 	r.ID = a.ID
 	r.Enqueue = a.Enqueue
 	r.Event.Fingerprint = a.Fingerprint
-	r.Event.ReplyTo = a.Answers
+	r.Event.ReplyTo = a.ReplyTo
 	return nil
 }
 
-// complete fills in what the sources of requests make.
-func Complete(requests []Request) error {
-	for i := range requests {
-		if err := requests[i].Complete(); err != nil {
-			return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
-		}
-	}
-	return nil
-}
+// Units returns how many units the request asks for, at least 1.
+func (r *Request) Units() int64 { return max(r.N, 1) }
 
+// Payload returns the payload to be queued; nil = none.
 func (r *Request) Payload() []byte {
 	if r.Enqueue == nil {
 		return nil
@@ -99,10 +82,20 @@ func (r *Request) Payload() []byte {
 	return r.Enqueue.Payload
 }
 
-// pastOf is what became of a request that is taken in; the zero value where that is not known.
+// OutageResult returns what happened to a request that is restored; the zero value where that is unknown.
 func (r *Request) OutageResult() OutageResult {
 	if r.Result == nil {
 		return OutageResult{}
 	}
 	return r.Result.OutageResult
+}
+
+// Complete completes requests. An error wraps [ErrRequest].
+func Complete(requests []Request) error {
+	for i := range requests {
+		if err := requests[i].Complete(); err != nil {
+			return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
+		}
+	}
+	return nil
 }

@@ -1,46 +1,41 @@
 package store
 
 import (
+	"cmp"
 	"time"
 )
 
-// Fate says whether a message that was tried appeared in Slack.
+// SendState is what is known of an attempt to post a message.
 type SendState string
 
-// The fates.
+// The states after an attempt.
 const (
-	NotPosted   SendState = "not-posted" // certainly not
-	MaybePosted SendState = "unknown"    // nobody knows
-	NotFound    SendState = "looked"     // it was looked up, and not found
+	NotPosted   SendState = "not-posted" // the message certainly is not in Slack
+	MaybePosted SendState = "unknown"    // nobody knows whether it is
+	NotFound    SendState = "looked"     // Slack was searched, and it was not found
 	SendAgain   SendState = "again"      // it was not found, and is to be sent once more
 )
 
-// Who waits after a failure.
+// What waits after a failed attempt.
 const (
 	ChannelWaits = "channel" // nothing is sent
 	EditsWait    = "edits"   // nothing is edited
-	EntryWaits   = "entry"   // this extra; a message makes its channel wait
+	EntryWaits   = "entry"   // only this extra; a message always makes its channel wait
 )
 
-// Pausing is what Retry does to the channel.
+// RetryPlan is what [Store.Retry] does with an entry and its channel. The zero value tries again at once.
+//
+//	plan := store.RetryPlan{Wait: 30 * time.Second, Reason: "rate_limited"}
 type RetryPlan struct {
-	Wait   time.Duration // 0 = not at all
-	Waits  string        // who waits; "" = the channel
-	Reason string        // why, for people and metrics
-	Fault  bool          // the entry itself may be at fault: count it
+	Wait   time.Duration // 0 = no wait
+	Waits  string        // what waits: ChannelWaits, EditsWait or EntryWaits; "" = ChannelWaits
+	Reason string        // why, for operators and metrics
+	Fault  bool          // the entry itself may be the cause: count it towards burying it
 	State  SendState     // "" = NotPosted
 }
 
-func (p RetryPlan) WaitsOrDefault() string {
-	if p.Waits == "" {
-		return ChannelWaits
-	}
-	return p.Waits
-}
+// WaitsOrDefault returns Waits, or its default.
+func (p RetryPlan) WaitsOrDefault() string { return cmp.Or(p.Waits, ChannelWaits) }
 
-func (p RetryPlan) StateOrDefault() string {
-	if p.State == "" {
-		return string(NotPosted)
-	}
-	return string(p.State)
-}
+// StateOrDefault returns State, or its default.
+func (p RetryPlan) StateOrDefault() string { return string(cmp.Or(p.State, NotPosted)) }

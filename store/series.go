@@ -8,10 +8,22 @@ import (
 	"time"
 )
 
-// seriesHours is how many hourly series make up the last day: the current hour and 24 before it.
-const SeriesHours = 25
+// Bounds of the series, as in lua/admit.lua.
+const (
+	// SeriesHours is how many hourly series make up the last day: that of the current hour, and 24 before it.
+	SeriesHours = 25
+	// SeriesTTL is how long the series of an hour is kept.
+	SeriesTTL = 25 * time.Hour
+	// MaxCategories is how many categories a series has before it counts the rest as [OtherCategory].
+	MaxCategories = 1000
+	// MaxMinuteFields is how many fields, of a minute and a category each, an hour has before it counts the rest as
+	// [OtherCategory].
+	MaxMinuteFields = 6000
+	// MaxLookback is how far [Store.Minutes] reads back.
+	MaxLookback = 24 * time.Hour
+)
 
-// categoriesOf reads the fields "<category>:admitted" and "<category>:dropped" of a series.
+// ParseCategories reads the fields "<category>:admitted" and "<category>:dropped" of a series, ordered by category.
 func ParseCategories(fields map[string]int64) []CategoryCounts {
 	byName := map[string]*CategoryCounts{}
 	for field, n := range fields {
@@ -38,38 +50,32 @@ func ParseCategories(fields map[string]int64) []CategoryCounts {
 	return all
 }
 
-// CategoryCounts are the counts of one category over the last 24 hours.
+// CategoryCounts are the events of one category in the last 24 hours.
 type CategoryCounts struct {
 	Category string
 	Admitted int64
 	Dropped  int64
 }
 
-// MinuteCount is how many events of a category were admitted and dropped within a minute.
+// MinuteCount is the events of one category in one minute.
 type MinuteCount struct {
 	At       time.Time // when the minute began
-	Category string    // "other" where there were too many
+	Category string    // [OtherCategory] for those beyond the bound
 	Admitted int64
 	Dropped  int64
 }
 
-const (
-	MaxCategories = 1000
-	SeriesTTL     = 25 * time.Hour
-)
+// HourReader returns the fields of one hour's counts of minutes.
+type HourReader func(hour time.Time) (map[string]int64, error)
 
-// MaxBack is how far the counts of minutes reach back.
-const MaxLookback = 24 * time.Hour
-
-// maxMinutes is how many minutes and categories an hour tells apart, as in lua/admit.lua.
-const MaxMinuteFields = 6000
-
-// readMinutes collects the counts of the minutes since a time ago, hour by hour, so that no call takes long.
-func ReadMinutes(now time.Time, back time.Duration, read func(hour time.Time) (map[string]int64, error)) (time.Time, []MinuteCount, error) {
+// ReadMinutes returns now in UTC, and the counts of the minutes since back ago, at most [MaxLookback]. It reads one hour at
+// a time, so that no call takes long.
+func ReadMinutes(now time.Time, back time.Duration, read HourReader) (time.Time, []MinuteCount, error) {
 	now = now.UTC()
 	since := now.Add(-min(back, MaxLookback)).Truncate(time.Minute)
 	var all []MinuteCount
-	for hour := since.Truncate(time.Hour); !hour.After(now.Add(time.Hour)); hour = hour.Add(time.Hour) { // a clock may be a little off
+	end := now.Add(time.Hour) // clocks differ a little
+	for hour := since.Truncate(time.Hour); !hour.After(end); hour = hour.Add(time.Hour) {
 		fields, err := read(hour)
 		if err != nil {
 			return now, nil, err
@@ -104,7 +110,7 @@ func minutesOf(fields map[string]int64, since time.Time) []MinuteCount {
 	return all
 }
 
-// joinMinutes adds up what is of the same minute and category; all is sorted.
+// joinMinutes adds up the counts of the same minute and category; all is sorted.
 func joinMinutes(all []MinuteCount) []MinuteCount {
 	joined := all[:0]
 	for _, one := range all {
@@ -118,7 +124,7 @@ func joinMinutes(all []MinuteCount) []MinuteCount {
 	return joined
 }
 
-// minuteField is where a minute is counted.
+// MinuteField returns the field that counts an outcome, "admitted" or "dropped", of a category in the minute of now.
 func MinuteField(now time.Time, outcome, category string) string {
 	return strconv.FormatInt(now.Unix()/60, 10) + ":" + outcome[:1] + ":" + category
 }

@@ -1,3 +1,38 @@
+// Package store is the state machine between a webhook and Slack: it decides events against the limits of their channel,
+// queues what it admits, hands the queue to one sender at a time, and counts all of it.
+//
+// [Store] has one method for each script of package lua. There are two implementations: package store/redis runs the
+// scripts, and shares the state among any number of processes; package store/memory is its twin for a single process, and
+// is not durable. Package store/storetest checks that both decide alike. The types here are what they have in common.
+//
+// # Limits
+//
+// A request passes all of its levels, or it spends nothing. With the default strategy, for every instant x, every level
+// and every window of length W, the units admitted in (x-W, x] never exceed the limit. Time is the store's own. A refusal
+// writes nothing to any level, and returns when the request could fit. docs/strategies.md compares the other strategies.
+//
+// An admission spends its units, remembers its id, counts itself in the [Ledger] and queues its payload in one atomic
+// step: an event is queued if and only if it was paid for, or an operator forced it past the limits, which
+// [Ledger.Forced] counts.
+//
+// # Queue
+//
+// Each channel has a queue, its outbox. Messages leave it in the order of their admission. Extras, which spend no units,
+// leave it when they are due: edits of posted messages, digests, notices and copies. [Store.Claim] takes a lease, so that
+// one sender at a time sends to a channel, and never blocks. An entry stays queued until its sender reports what happened
+// to it (Ack, Retry, Bury, Expire, Discard): when a sender dies, its lease ends, and the next sender claims the entry. A
+// report is refused once another sender has the lease. Pace and pauses follow the store's clock, so that they apply to
+// all replicas. Payloads are opaque to the store.
+//
+// A report names its entry by number and time of admission, because a Redis that was restored from an older copy uses
+// numbers again. An entry that is gone, or whose number is another entry's now, is left alone, which is not an error:
+// every report can be repeated.
+//
+// # Errors
+//
+// [ErrRequest] means that a request is invalid and nothing was written. [ErrUnavailable] means that it is unknown whether
+// the call took effect, unless [ErrNotSent] says that it did not. [ErrLeaseLost] means that another sender has the lease,
+// and nothing was written. A refusal by a limit is a [Decision], not an error.
 package store
 
 import (
@@ -7,36 +42,141 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// Limiter decides and counts. A refusal is never an error of Admit; [Wait] and [Do] make one of it.
-type Limiter interface {
-	// Admit decides up to MaxBatch requests in one round trip, in order: each sees the ones before it.
-	// An error that is ErrUnavailable means that it is unknown whether they were committed; a repeat
-	// with the same ids spends nothing twice. Any other error means that nothing was written.
-	Admit(ctx context.Context, scope Channel, requests []Request) ([]Decision, error)
-	// Peek decides each of up to MaxBatch requests by itself, and spends and counts nothing.
-	Peek(ctx context.Context, scope Channel, requests []Request) ([]Decision, error)
-	// Mute counts n events that were received and kept out on purpose.
-	CountMuted(ctx context.Context, scope Channel, n int64) error
-	// Refund gives back what a request spent, because it provably never reached its channel. Its id stays
-	// remembered. A repeat is harmless, and so is the refund of what was never admitted.
-	Refund(ctx context.Context, scope Channel, request Request) error
-	// Reset empties levels.
+// Store is the state machine of all channels. The methods that read or write one channel take it as their first argument
+// after the context.
+type Store interface {
+	Admissions
+	Counts
+	Queue
+	DeadLetters
+	Budget
+	Replication
+	Availability
+}
+
+// Admissions decides requests. Its methods take 1 to [MaxBatch] requests, decide them in order in one atomic step, and
+// return a decision for each.
+type Admissions interface {
+	// Admit decides requests, each in the light of those before it, and commits those that pass. When it returns
+	// [ErrUnavailable], repeat it with the same ids: nothing is spent twice. Requests whose Forced or Delayed is set are
+	// decided as by Force or Promote. Script: admit.lua.
+	Admit(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	// Peek decides each request by itself, and spends and counts nothing. Script: peek.lua.
+	Peek(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	// Promote decides requests for delayed messages again, by their numbers ([Request.Delayed]). Each is admitted, stays
+	// delayed, or is dropped because it waited too long. Script: promote.lua.
+	Promote(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	// Force admits requests past the limits, and spends no units ([Request.Forced]). Script: force.lua.
+	Force(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	// Refund gives back the units of a request that certainly never reached its channel. Its id stays remembered. A
+	// repeat, and the refund of a request that was never admitted, change nothing. Script: refund.lua.
+	Refund(ctx context.Context, channel Channel, request Request) error
+	// Reset empties levels: nothing that was admitted before counts any more. Script: reset.lua, once for each level.
 	Reset(ctx context.Context, levels ...ratelimit.Level) error
-	// Report reads the ledger and the state of a channel.
-	Report(ctx context.Context, scope Channel) (Report, error)
-	// Categories reads the counts of the last 24 hours, in the order of the names.
-	Categories(ctx context.Context, scope Channel) ([]CategoryCounts, error)
-	// Minutes reads how many events of each category were admitted and dropped in each minute since a time ago, at most
-	// [MaxBack], in the order of time and name; minutes without any are left out. It answers the store's time too.
-	Minutes(ctx context.Context, scope Channel, back time.Duration) (now time.Time, all []MinuteCount, err error)
-	// Drops reads the record of what was dropped, newest first: what is older than an id ("" = all), so many at
-	// most.
-	Drops(ctx context.Context, scope Channel, before string, most int) ([]Drop, error)
-	// Warming remembers how long the tiers of a channel look back, and tells for how long each still counts too
-	// little, because its longest window was lengthened; 0 = not at all.
-	Warming(ctx context.Context, scope Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error)
-	// Ping tells whether decisions can be made now.
+}
+
+// Counts reads and writes what a channel counts.
+type Counts interface {
+	// CountMuted counts n events that were received and muted. Script: count_muted.lua.
+	CountMuted(ctx context.Context, channel Channel, n int64) error
+	// Report reads the ledger and the state of a channel in one instant. Script: report.lua.
+	Report(ctx context.Context, channel Channel) (Report, error)
+	// Categories reads the counts of the last 24 hours, ordered by category. Script: series.lua.
+	Categories(ctx context.Context, channel Channel) ([]CategoryCounts, error)
+	// Minutes reads the counts of each minute and category since back ago, at most [MaxLookback], ordered by time and
+	// category; what is 0 is left out. now is the store's time. Script: series.lua, once for each hour.
+	Minutes(ctx context.Context, channel Channel, back time.Duration) (now time.Time, all []MinuteCount, err error)
+	// Drops reads the log of drops, newest first: up to most that are older than the id before ("" = all). Script:
+	// page.lua.
+	Drops(ctx context.Context, channel Channel, before string, most int) ([]Drop, error)
+	// Warming remembers how long the levels of a channel look back, and returns for how long each still counts too little
+	// because its longest window was lengthened; 0 = it does not. Script: warming.lua.
+	Warming(ctx context.Context, channel Channel, levels []ratelimit.LevelSpec) ([]time.Duration, error)
+}
+
+// Queue hands out the entries of a channel's outbox, and takes reports of what happened to them. The methods that take a
+// claimed [Entry] return [ErrLeaseLost] when another sender has the lease, or claimed the entry since.
+type Queue interface {
+	// Claim claims the next entry of the channel if this sender may send it now. It never blocks. With look, an entry
+	// that could be posted or edited is not claimed: the state is PostReady or EditReady. Script: claim.lua.
+	Claim(ctx context.Context, channel Channel, terms Terms, look bool) (Claim, error)
+	// Renew renews the lease, and returns when it ends by this process's monotonic clock. Script: renew.lua.
+	Renew(ctx context.Context, channel Channel) (until time.Time, err error)
+	// Release ends this sender's lease; without one it does nothing. Script: release.lua.
+	Release(ctx context.Context, channel Channel) error
+
+	// Ack removes an entry that reached Slack, and counts it as delivered. Script: ack.lua.
+	Ack(ctx context.Context, channel Channel, entry Entry, receipt Receipt) error
+	// Retry leaves an entry in its place, makes it or its channel wait as the plan says, and ends the lease. Script:
+	// retry.lua.
+	Retry(ctx context.Context, channel Channel, entry Entry, plan RetryPlan) error
+	// Bury moves an entry that can never reach Slack to the dead letters, and counts it as failed. Script: bury.lua.
+	Bury(ctx context.Context, channel Channel, entry Entry, reason DeadReason) error
+	// Expire removes a message that is too old, and counts it as expired, unless its resolve took its place since it was
+	// claimed. The next digest contains digestCounts, keyed as [Digest.Counts] is. Script: expire.lua.
+	Expire(ctx context.Context, channel Channel, entry Entry, digestCounts map[string]int64) error
+	// Discard removes an extra that has nothing left to report. Script: discard.lua.
+	Discard(ctx context.Context, channel Channel, entry Entry) error
+
+	// Append queues an extra, once: its id is remembered for [AppendDedupe]. Script: append.lua.
+	Append(ctx context.Context, channel Channel, id, kind string, payload []byte) error
+	// Digest queues a digest, or an edit of one, where it is due. Script: digest.lua.
+	Digest(ctx context.Context, channel Channel, terms DigestTerms) error
+	// Pause stops the channel's sending for a time; 0 resumes it, whatever it waited for. What is admitted meanwhile stays
+	// queued. Script: pause.lua.
+	Pause(ctx context.Context, channel Channel, wait time.Duration, reason string) error
+	// PostedMessage returns what is remembered of a message by its number; nil = nothing. Script: posted_message.lua.
+	PostedMessage(ctx context.Context, channel Channel, number int64) (*PostedMessage, error)
+	// Delayed lists the delayed messages that may be promoted next: the oldest of each category, of at most [MaxDelayed]
+	// categories. Script: delayed.lua.
+	Delayed(ctx context.Context, channel Channel) ([]DelayedMessage, error)
+}
+
+// DeadLetters reads and deletes what could never be delivered.
+type DeadLetters interface {
+	// DeadLetters lists dead letters, newest first: up to most that are older than the id before ("" = all). Script:
+	// page.lua.
+	DeadLetters(ctx context.Context, channel Channel, before string, most int) ([]DeadLetter, error)
+	// DeleteDead deletes dead letters, and returns how many there were. The ledger still counts them. Script: remove.lua.
+	DeleteDead(ctx context.Context, channel Channel, ids ...string) (int, error)
+}
+
+// Budget is what all channels with one Slack credential share. workspace is a hash of the credential.
+type Budget interface {
+	// ReserveCall reserves one call of a Slack method, of perMinute a minute and half of that at once. wait is 0 when it is
+	// reserved. Otherwise no call is allowed for that long; reason is "" when the budget is spent, else why the credential
+	// is paused. Script: budget_reserve.lua.
+	ReserveCall(ctx context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error)
+	// PauseCredential stops all calls with the credential for a time; 0 ends a pause. Script: credential_pause.lua.
+	PauseCredential(ctx context.Context, workspace, reason string, wait time.Duration) error
+	// CredentialPaused returns for how long the credential stays paused, and why; 0 = it is not paused. Script:
+	// credential_paused.lua.
+	CredentialPaused(ctx context.Context, workspace string) (wait time.Duration, reason string, err error)
+}
+
+// Replication is what package ratelimit/replica needs, which decides by itself while the store is unavailable.
+type Replication interface {
+	// Decide decides requests as Admit or Peek do, and returns what else the store knows of their levels. Scripts: that of
+	// the mode.
+	Decide(ctx context.Context, mode Mode, channel Channel, requests []Request) (Answer, error)
+	// Restore adds requests that were admitted elsewhere while the store was away, with what happened to each since
+	// ([Request.Result]), whatever the limits are now. A request without a result waits; one without Enqueue was
+	// delivered. A repeat with the same id changes nothing. Script: restore.lua.
+	Restore(ctx context.Context, channel Channel, requests []Request, id MergeID) error
+	// MergeCounts adds counts of events that were dropped elsewhere. A repeat with the same id changes nothing. Script:
+	// merge_counts.lua.
+	MergeCounts(ctx context.Context, channel Channel, id MergeID, counts LocalCounts) error
+	// Heartbeat announces a replica, or its end, and returns what is known of the others. Script: heartbeat.lua.
+	Heartbeat(ctx context.Context, beat Heartbeat) (HeartbeatReply, error)
+	// Memory returns how many bytes are used where a channel is stored, and how many may be; 0 = no bound. Script:
+	// memory.lua.
+	Memory(ctx context.Context, channel Channel) (used, most int64, err error)
+}
+
+// Availability reports whether a store can be used and relied on.
+type Availability interface {
+	// Ping returns an error unless decisions can be made now.
 	Ping(ctx context.Context) error
-	// Durable tells whether an admission survives the death of this process.
+	// Durable reports whether an admission survives the end of this process.
 	Durable() bool
 }

@@ -9,27 +9,27 @@ import (
 	"slackrelay/ratelimit"
 )
 
+// Peeker reads how full levels are.
+type Peeker interface {
+	Peek(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+}
+
+// Decider decides requests. A [Store] is one, and the limiters of packages ratelimit/replica and ratelimit/multi are.
+type Decider interface {
+	Peeker
+	Admit(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+}
+
 // Usage is how full one window of a level is.
 type Usage struct {
 	Level      string
 	Window     ratelimit.Window
-	Used       int64
+	Used       int64         // units
 	RetryAfter time.Duration // until one more unit fits the level; 0 = now, negative = never
 }
 
-// Decider is the part of a [Limiter] that decides: what [Wait] and [Do] need. The limiter of package multi is one too.
-type Decider interface {
-	Peeker
-	Admit(ctx context.Context, scope Channel, requests []Request) ([]Decision, error)
-}
-
-// Peeker decides requests without spending or counting anything; see [Limiter.Peek].
-type Peeker interface {
-	Peek(ctx context.Context, scope Channel, requests []Request) ([]Decision, error)
-}
-
-// UsageOf reads how full levels are, window by window, in calls of at most [MaxBatch]. It spends nothing.
-func UsageOf(ctx context.Context, l Peeker, scope Channel, levels []ratelimit.Level) ([]Usage, error) {
+// UsageOf returns how full levels are, by window, in calls of at most [MaxBatch] requests. It spends nothing.
+func UsageOf(ctx context.Context, peeker Peeker, channel Channel, levels []ratelimit.Level) ([]Usage, error) {
 	var all []Usage
 	for len(levels) > 0 {
 		n := min(len(levels), MaxBatch)
@@ -37,7 +37,7 @@ func UsageOf(ctx context.Context, l Peeker, scope Channel, levels []ratelimit.Le
 		for i, level := range levels[:n] {
 			requests[i] = Request{ID: "usage", Levels: []ratelimit.Level{level}}
 		}
-		decisions, err := l.Peek(ctx, scope, requests)
+		decisions, err := peeker.Peek(ctx, channel, requests)
 		if err != nil {
 			return nil, fmt.Errorf("read usage: %w", err)
 		}
@@ -60,23 +60,23 @@ func (d Decision) usage() []Usage {
 	return usage
 }
 
-// limited is the refusal as an error.
+// limited returns the refusal as an error.
 func (d Decision) limited() *LimitedError {
 	return &LimitedError{Level: d.Level, Window: d.Window, RetryAfter: d.RetryAfter}
 }
 
-// maxWait bounds one sleep of Wait, so that a reset or a raised limit is noticed.
+// maxWait bounds one sleep of Wait, so that it sees a reset or a raised limit.
 const maxWait = time.Minute
 
-// Wait blocks until the request is admitted, or was admitted before. It looks (see [Limiter.Peek]) until the
-// request would fit and asks only then. One that waits alone counts no drops; of several that look at the same moment
-// and ask for the same slot, those that come too late count one each. Sleeps are jittered, so that they do not come all
-// at once. It ends with the context's error, or with a [LimitedError] where the request can never fit.
-func Wait(ctx context.Context, l Decider, scope Channel, request Request) error {
+// Wait blocks until the request is admitted, or is a duplicate of one that was. It peeks until the request would fit, and
+// only then asks for admission: a single waiter counts no drops. When several peek at the same moment and ask for the same
+// slot, each that comes too late counts one drop. Sleeps are jittered, so that they do not end at the same moment. Wait
+// returns the context's error when that ends, and a [LimitedError] when the request can never fit.
+func Wait(ctx context.Context, limiter Decider, channel Channel, request Request) error {
 	for {
-		decisions, err := l.Peek(ctx, scope, []Request{request})
+		decisions, err := limiter.Peek(ctx, channel, []Request{request})
 		if err == nil && decisions[0].Outcome != Dropped && decisions[0].Outcome != Never {
-			decisions, err = l.Admit(ctx, scope, []Request{request})
+			decisions, err = limiter.Admit(ctx, channel, []Request{request})
 		}
 		if err != nil {
 			return fmt.Errorf("wait: %w", err)
@@ -85,7 +85,7 @@ func Wait(ctx context.Context, l Decider, scope Channel, request Request) error 
 		if !d.Outcome.Drops() {
 			return nil
 		}
-		if d.Outcome.Reason() != "" { // no level that opens by itself
+		if d.Outcome.Reason() != "" { // no level that opens with time
 			return d.limited()
 		}
 		if err := Sleep(ctx, jittered(d.RetryAfter)); err != nil {
@@ -94,10 +94,10 @@ func Wait(ctx context.Context, l Decider, scope Channel, request Request) error 
 	}
 }
 
-// Do runs f if and only if the request is admitted; otherwise it returns a [LimitedError]. A duplicate is not
-// run again, and is no error.
-func Do(ctx context.Context, l Decider, scope Channel, request Request, f func(ctx context.Context) error) error {
-	decisions, err := l.Admit(ctx, scope, []Request{request})
+// Do runs f if and only if the request is admitted; otherwise it returns a [LimitedError]. For a duplicate it returns nil,
+// and does not run f again.
+func Do(ctx context.Context, limiter Decider, channel Channel, request Request, f func(ctx context.Context) error) error {
+	decisions, err := limiter.Admit(ctx, channel, []Request{request})
 	if err != nil {
 		return fmt.Errorf("do: %w", err)
 	}
@@ -111,19 +111,8 @@ func Do(ctx context.Context, l Decider, scope Channel, request Request, f func(c
 	}
 }
 
-// jittered adds up to a tenth, and at least up to 10 ms.
+// jittered returns d, at most maxWait, plus a random time of up to a tenth of it, or up to 10 ms if that is longer.
 func jittered(d time.Duration) time.Duration {
 	d = min(d, maxWait)
 	return d + rand.N(max(d/10, 10*time.Millisecond)) //nolint:gosec // jitter is no secret
-}
-
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

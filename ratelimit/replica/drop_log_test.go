@@ -61,7 +61,7 @@ func uncompleted(r store.Request) store.Request {
 	r.Enqueue = nil
 	fingerprint, answers := r.Event.Fingerprint, r.Event.ReplyTo
 	r.Source = sourceFunc(func() (store.Admission, error) {
-		return store.Admission{ID: id, Enqueue: message, Fingerprint: fingerprint, Answers: answers}, nil
+		return store.Admission{ID: id, Enqueue: message, Fingerprint: fingerprint, ReplyTo: answers}, nil
 	})
 	return r
 }

@@ -6,17 +6,23 @@ import (
 	"slackrelay/store"
 )
 
-// Admit implements [store.Limiter]. It is the twin of lua/admit.lua.
+// Admit implements [store.Admissions]. It is the twin of lua/admit.lua.
 func (s *Store) Admit(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	if err := store.Check(requests); err != nil {
-		return nil, err
-	}
-	answer, err := s.Decide(ctx, store.ModeAdmit, channel, requests)
+	answer, err := s.checkAndDecide(ctx, store.ModeAdmit, channel, requests)
 	return answer.Decisions, err
 }
 
-// Decide decides requests that [store.Check] found to be valid. It is the twin of the script of its mode; mode open, which has none, admits whatever
-// the limits say.
+func (s *Store) checkAndDecide(
+	ctx context.Context, mode store.Mode, channel store.Channel, requests []store.Request,
+) (store.Answer, error) {
+	if err := store.Check(requests); err != nil {
+		return store.Answer{}, err
+	}
+	return s.Decide(ctx, mode, channel, requests)
+}
+
+// Decide implements [store.Replication]. The requests are those that [store.Check] found to be valid. It is the twin of
+// the script of its mode; mode open, which has none, admits whatever the limits are.
 func (s *Store) Decide(_ context.Context, mode store.Mode, channel store.Channel, requests []store.Request) (store.Answer, error) {
 	var answer store.Answer
 	s.data.Do(func(tx *Tx) { answer = s.newBatch(tx, mode, channel, requests).run(requests) })

@@ -1,6 +1,16 @@
 package memory
 
-import "slackrelay/store"
+import (
+	"context"
+
+	"slackrelay/store"
+)
+
+// Force implements [store.Admissions]. It is the twin of lua/force.lua.
+func (s *Store) Force(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
+	answer, err := s.checkAndDecide(ctx, store.ModeForce, channel, requests)
+	return answer.Decisions, err
+}
 
 // isForced reports whether the batch is the twin of lua/force.lua: its requests are posted whatever the limits say, and
 // spend no units.

@@ -8,10 +8,7 @@ import (
 
 // Peek implements [store.Limiter]. It is the twin of lua/peek.lua.
 func (s *Store) Peek(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	if err := store.Check(requests); err != nil {
-		return nil, err
-	}
-	answer, err := s.Decide(ctx, store.ModePeek, channel, requests)
+	answer, err := s.checkAndDecide(ctx, store.ModePeek, channel, requests)
 	return answer.Decisions, err
 }
 

@@ -2,10 +2,17 @@ package memory
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"slackrelay/store"
 )
+
+// Promote implements [store.Admissions]. It is the twin of lua/promote.lua.
+func (s *Store) Promote(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
+	answer, err := s.checkAndDecide(ctx, store.ModePromote, channel, requests)
+	return answer.Decisions, err
+}
 
 // isPromotion reports whether the batch is the twin of lua/promote.lua: its requests wait for a slot already.
 func (b *batch) isPromotion() bool { return b.plan.Mode == store.ModePromote }

@@ -1,91 +1,99 @@
 package redis
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"slackrelay/lua"
 	"slackrelay/store"
 )
 
-// Claim implements [Outbox].
-func (r *Store) Claim(ctx context.Context, channel store.Channel, t store.Terms, look bool) (store.Claim, error) {
-	if err := t.Check(); err != nil {
+// Claim implements [store.Queue].
+func (r *Store) Claim(ctx context.Context, channel store.Channel, terms store.Terms, look bool) (store.Claim, error) {
+	if err := terms.Check(); err != nil {
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	before, this := time.Now(), r.calls.Begin(channel)
-	claim, err := r.claim(ctx, channel, t, look, this)
+	before := time.Now()
+	call := r.calls.Begin(channel)
+	claim, err := r.claim(ctx, channel, terms, look, call)
 	if err != nil {
-		r.calls.Lose(channel, this.Number)
+		r.calls.Lose(channel, call.Number)
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
-	if claim.State == store.Claimed || claim.State == store.Stale {
-		claim.Entry.Backlog = t.Backlog
+	if claim.State.HasEntry() {
+		claim.Entry.Backlog = terms.Backlog
 		claim.Until = before.Add(r.opts.Lease)
 	}
 	return claim, nil
 }
 
-func (r *Store) claim(ctx context.Context, channel store.Channel, t store.Terms, look bool, this store.ClaimCall) (store.Claim, error) {
+func (r *Store) claim(
+	ctx context.Context, channel store.Channel, terms store.Terms, look bool, call store.ClaimCall,
+) (store.Claim, error) {
 	k := channel.Keys()
 	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
 	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
-		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.LookupDelay.Microseconds(),
-		t.Digest.Interval.Microseconds(), t.Digest.EditEvery.Microseconds(), t.Digest.Minimum, look,
-		this.Number, this.LostFrom, this.LostTo).Slice()
+		r.opts.Owner, r.opts.Lease.Microseconds(),
+		terms.Pace.Every.Microseconds(), terms.Pace.Burst, terms.TTL.Microseconds(), terms.LookupDelay.Microseconds(),
+		terms.Digest.Interval.Microseconds(), terms.Digest.EditEvery.Microseconds(), terms.Digest.Minimum,
+		look, call.Number, call.LostFrom, call.LostTo).Slice()
 	if err != nil {
 		return store.Claim{}, lua.WrongType(ctx, r.scripter, keys, err)
 	}
 	return decodeClaim(reply)
 }
 
-// decodeClaim reads the reply of lua/claim.lua.
+// decodeClaim reads the reply of lua/claim.lua: [state, wait], and with an entry 9 values more.
 func decodeClaim(reply []any) (store.Claim, error) {
-	const entryAt, nameAt, whole = 6, 10, 11
-	numbers, texts := make([]int64, len(reply)), make([]string, whole)
-	for i, value := range reply {
-		switch v := value.(type) {
-		case int64:
-			numbers[i] = v
-		case string:
-			if i < whole {
-				texts[i] = v
-			}
-		default:
-			return store.Claim{}, fmt.Errorf("reply holds %T at %d", value, i)
-		}
-	}
-	if len(reply) != 2 && len(reply) != whole {
+	if len(reply) < 2 {
 		return store.Claim{}, fmt.Errorf("reply of %d values", len(reply))
 	}
-	claim := store.Claim{State: store.ClaimState(numbers[0]), Wait: store.Microseconds(numbers[1])}
-	if taken := claim.State == store.Claimed || claim.State == store.Stale; claim.State < store.Empty || claim.State > store.AwaitingLookup || taken != (len(reply) == whole) {
+	head, err := integers(reply[:2])
+	if err != nil {
+		return store.Claim{}, err
+	}
+	claim := store.Claim{State: store.ClaimState(head[0]), Wait: store.Microseconds(head[1])}
+	if !claim.State.Valid() || claim.State.HasEntry() != (len(reply) > 2) {
 		return store.Claim{}, fmt.Errorf("reply of %d values in state %d", len(reply), claim.State)
 	}
-	if len(reply) == whole {
-		claim.Entry = store.Entry{
-			Number: numbers[2], Attempts: numbers[3], Faults: numbers[4], Age: store.Microseconds(numbers[5]),
-			Lookups: numbers[entryAt+2], Thread: numbers[entryAt+3], Name: texts[nameAt],
-		}
-		if sent := numbers[entryAt+1]; sent > 0 {
-			claim.Entry.UnknownSince = time.UnixMicro(sent)
-		}
-		claim.Entry.AdmittedAt, claim.Entry.Kind, claim.Entry.Payload = splitEntry([]byte(texts[entryAt]))
+	if claim.State.HasEntry() {
+		claim.Entry, err = decodeEntry(reply[2:])
 	}
-	return claim, nil
+	return claim, err
 }
 
-// splitEntry takes "<admitted at> <kind> <payload>" apart. What is not of that shape has no kind, and 0 as its time:
-// lua/src/parts/entry/claimed.lua reads it in the same way.
-func splitEntry(entry []byte) (at int64, kind string, payload []byte) {
-	admitted, rest, _ := bytes.Cut(entry, []byte(" "))
-	first, payload, ok := bytes.Cut(rest, []byte(" "))
-	at, err := strconv.ParseInt(string(admitted), 10, 64)
-	if written := len(admitted) <= 18 && at > 0 && string(admitted) == strconv.FormatInt(at, 10); !ok || err != nil || !written {
-		return 0, "", entry
+// decodeEntry reads [number, attempts, faults, age, entry, sent, looked, thread, name].
+func decodeEntry(reply []any) (store.Entry, error) {
+	const fields = 9
+	if len(reply) != fields {
+		return store.Entry{}, fmt.Errorf("reply with an entry of %d values, want %d", len(reply), fields)
 	}
-	return at, string(first), payload
+	counts, err := integers(reply[0:4])
+	if err != nil {
+		return store.Entry{}, err
+	}
+	state, err := integers(reply[5:8])
+	if err != nil {
+		return store.Entry{}, err
+	}
+	text, isText := reply[4].(string)
+	name, isName := reply[8].(string)
+	if !isText || !isName {
+		return store.Entry{}, fmt.Errorf("reply holds an entry of %T with a name of %T, want strings", reply[4], reply[8])
+	}
+	entry := store.Entry{
+		Number:   counts[0],
+		Attempts: counts[1],
+		Faults:   counts[2],
+		Age:      store.Microseconds(counts[3]),
+		Lookups:  state[1],
+		Thread:   state[2],
+		Name:     name,
+	}
+	if sent := state[0]; sent > 0 {
+		entry.UnknownSince = time.UnixMicro(sent)
+	}
+	entry.AdmittedAt, entry.Kind, entry.Payload = splitEntry([]byte(text))
+	return entry, nil
 }

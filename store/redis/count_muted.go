@@ -8,10 +8,10 @@ import (
 	"slackrelay/store"
 )
 
-// Mute implements [Limiter].
-func (r *Store) CountMuted(ctx context.Context, scope store.Channel, n int64) error {
-	if _, err := run(ctx, r.scripter, lua.CountMuted, []string{scope.Keys().Ledger()}, []any{n}); err != nil {
-		return fmt.Errorf("count what is muted in channel %s: %w", scope.Name, err)
+// CountMuted implements [store.Counts].
+func (r *Store) CountMuted(ctx context.Context, channel store.Channel, n int64) error {
+	if _, err := r.run(ctx, lua.CountMuted, []string{channel.Keys().Ledger()}, n); err != nil {
+		return fmt.Errorf("count muted events in channel %s: %w", channel.Name, err)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"slackrelay/store"
 )
 
-// Delayed implements [Outbox].
+// Delayed implements [store.Queue].
 func (r *Store) Delayed(ctx context.Context, channel store.Channel) ([]store.DelayedMessage, error) {
 	k := channel.Keys()
 	reply, err := lua.Delayed.Run(ctx, r.scripter, []string{k.Delayed(), k.Entries()}, store.MaxDelayed).Slice()
@@ -18,8 +18,8 @@ func (r *Store) Delayed(ctx context.Context, channel store.Channel) ([]store.Del
 	all := make([]store.DelayedMessage, 0, len(reply)/2)
 	for i := 0; i+1 < len(reply); i += 2 {
 		number, _ := reply[i].(int64)
-		text, _ := reply[i+1].(string)
-		_, _, payload := splitEntry([]byte(text))
+		entry, _ := reply[i+1].(string)
+		_, _, payload := splitEntry([]byte(entry))
 		all = append(all, store.DelayedMessage{Number: number, Payload: payload})
 	}
 	return all, nil

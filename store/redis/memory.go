@@ -8,15 +8,15 @@ import (
 	"slackrelay/store"
 )
 
-// memory implements [engine].
-func (r *Store) Memory(ctx context.Context, scope store.Channel) (used, most int64, err error) {
-	reply, err := run(ctx, r.scripter, lua.Memory, []string{scope.Keys().Ledger()}, nil)
+// Memory implements [store.Replication].
+func (r *Store) Memory(ctx context.Context, channel store.Channel) (used, most int64, err error) {
+	reply, err := r.run(ctx, lua.Memory, []string{channel.Keys().Ledger()})
 	if err != nil {
-		return 0, 0, fmt.Errorf("memory of channel %s: %w", scope.Name, err)
+		return 0, 0, fmt.Errorf("memory of channel %s: %w", channel.Name, err)
 	}
 	numbers, err := integers(reply)
 	if err != nil || len(numbers) != 2 {
-		return 0, 0, fmt.Errorf("memory of channel %s: %w: reply of %d values: %w", scope.Name, store.ErrUnavailable, len(reply), err)
+		return 0, 0, fmt.Errorf("memory of channel %s: %w: reply of %d values: %w", channel.Name, store.ErrUnavailable, len(reply), err)
 	}
 	return numbers[0], numbers[1], nil
 }

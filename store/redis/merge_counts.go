@@ -10,39 +10,50 @@ import (
 	"slackrelay/store"
 )
 
-// fold implements [engine].
-func (r *Store) MergeCounts(ctx context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
-	names := scope.Keys()
-	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds(), names.Drops(), names.Digest(), names.Minutes(r.redisTime())}
-	if drops.LearnCategories {
-		keys = append(keys, names.Known())
+// MergeCounts implements [store.Replication].
+func (r *Store) MergeCounts(ctx context.Context, channel store.Channel, id store.MergeID, counts store.LocalCounts) error {
+	k := channel.Keys()
+	hour := r.redisTime()
+	keys := []string{k.Ledger(), k.Series(hour), k.Folds(), k.Drops(), k.Digest(), k.Minutes(hour)}
+	if counts.LearnCategories {
+		keys = append(keys, k.Known())
 	}
-	counted, err := json.Marshal(countsText(drops))
+	encoded, err := json.Marshal(countsJSONOf(counts))
 	if err != nil {
-		return fmt.Errorf("fold into channel %s: %w: %w", scope.Name, store.ErrRequest, err)
+		return fmt.Errorf("merge counts into channel %s: %w: %w", channel.Name, store.ErrRequest, err)
 	}
-	if err := lua.MergeCounts.Run(ctx, r.scripter, keys, f.Replica, f.Sequence, counted).Err(); err != nil {
-		return fmt.Errorf("fold into channel %s: %w", scope.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
+	if err := lua.MergeCounts.Run(ctx, r.scripter, keys, id.Replica, id.Sequence, encoded).Err(); err != nil {
+		return fmt.Errorf("merge counts into channel %s: %w", channel.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }
 
-// foldJSON is what lua/merge_counts.lua takes.
-type foldJSON struct {
-	Totals     map[string]int64 `json:"totals,omitempty"`
-	Categories map[string]int64 `json:"categories,omitempty"`
-	Noted      map[string]int64 `json:"noted,omitempty"`
-	Drops      [][]string       `json:"drops,omitempty"`
-	Keep       int64            `json:"keep"`
+// countsJSON is the counts as lua/merge_counts.lua reads them.
+type countsJSON struct {
+	Totals       map[string]int64 `json:"totals,omitempty"`
+	Categories   map[string]int64 `json:"categories,omitempty"`
+	DigestCounts map[string]int64 `json:"noted,omitempty"`
+	Drops        [][]string       `json:"drops,omitempty"` // event, category, level, used, limit, retry in microseconds
+	KeepDrops    int64            `json:"keep"`
 }
 
-func countsText(d store.LocalCounts) foldJSON {
-	kept := make([][]string, len(d.Drops))
-	for i, k := range d.Drops {
-		kept[i] = []string{
-			string(k.Payload), k.Category, k.Level, strconv.FormatInt(k.Used, 10), strconv.FormatInt(k.Limit, 10),
-			strconv.FormatInt(k.RetryAfter.Microseconds(), 10),
+func countsJSONOf(counts store.LocalCounts) countsJSON {
+	drops := make([][]string, len(counts.Drops))
+	for i, drop := range counts.Drops {
+		drops[i] = []string{
+			string(drop.Payload),
+			drop.Category,
+			drop.Level,
+			strconv.FormatInt(drop.Used, 10),
+			strconv.FormatInt(drop.Limit, 10),
+			strconv.FormatInt(drop.RetryAfter.Microseconds(), 10),
 		}
 	}
-	return foldJSON{Totals: d.Totals, Categories: d.Categories, Noted: d.DigestCounts, Drops: kept, Keep: max(1, d.KeepDrops)}
+	return countsJSON{
+		Totals:       counts.Totals,
+		Categories:   counts.Categories,
+		DigestCounts: counts.DigestCounts,
+		Drops:        drops,
+		KeepDrops:    max(1, counts.KeepDrops),
+	}
 }

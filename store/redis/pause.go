@@ -8,7 +8,8 @@ import (
 	"slackrelay/store"
 )
 
-// Hold implements [Outbox].
+// Pause implements [store.Queue].
 func (r *Store) Pause(ctx context.Context, channel store.Channel, wait time.Duration, reason string) error {
-	return r.fenced(ctx, "hold", lua.Pause, channel, []string{channel.Keys().Pause()}, wait.Microseconds(), reason)
+	keys := []string{channel.Keys().Pause()}
+	return r.runFenced(ctx, "pause", lua.Pause, channel, keys, wait.Microseconds(), reason)
 }

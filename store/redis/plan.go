@@ -1,145 +1,182 @@
 package redis
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
+	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"slackrelay/lua"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
-// handlingJSON is the options of lua/admit.lua.
-type handlingJSON struct {
-	Overflow store.OverflowPolicy `json:"overflow"`
-	Most     int64                `json:"most"`
-	Age      int64                `json:"age"`
-	Resolves store.ResolvesPolicy `json:"resolves"`
-	Repeats  bool                 `json:"repeats"`
-	Digest   bool                 `json:"digest"`
-	Drops    int64                `json:"drops"`
-	Posted   int64                `json:"posted"`
-	Every    int64                `json:"every"`
-	Names    []string             `json:"names"`
+// decideCall is a call of a script that decides requests. The header of lua/admit.lua describes its keys and arguments.
+type decideCall struct {
+	plan     *store.Plan
+	channel  store.Channel
+	requests []store.Request
+	id       store.MergeID // of ModeRestore
 }
 
-// json is the handling as lua/admit.lua reads it, with the names of the plan's levels.
-func handlingText(h *store.MessagePolicy, levels []ratelimit.Level) []byte {
-	names := make([]string, len(levels))
-	for i := range levels {
-		names[i] = levels[i].Name
+// keys returns KEYS; hour is a time within the hour whose series counts the requests.
+func (c *decideCall) keys(hour time.Time) []string {
+	k := c.channel.Keys()
+	keys := make([]string, 0, 17+len(c.plan.Levels))
+	keys = append(keys, k.Seen(), k.Ledger(), k.Series(hour), k.Outbox(), k.Entries(), k.Minutes(hour))
+	for i := range c.plan.Levels {
+		keys = append(keys, c.plan.Levels[i].Key)
 	}
-	encoded, err := json.Marshal(handlingJSON{
-		Overflow: h.Overflow, Most: h.MaxDelayed, Age: h.MaxDelay.Microseconds(), Resolves: h.Resolves, Repeats: h.Repeats,
-		Digest: h.Digest, Drops: h.KeepDrops, Posted: h.RememberFor().Microseconds(), Every: h.EditInterval().Microseconds(), Names: names,
-	})
-	if err != nil { // strings and numbers
-		return []byte("{}")
+	if c.plan.LearnsCategories() {
+		keys = append(keys, k.Known(), k.Heard())
 	}
-	return encoded
+	if c.plan.Mode == store.ModeRestore {
+		keys = append(keys, k.Folds(), k.Dead())
+	}
+	if c.plan.Policy != nil {
+		keys = append(keys, k.Extras(), k.Posted(), k.Aged(), k.Drops(), k.Digest(), k.Told(), k.Delayed())
+	}
+	return keys
 }
 
-// script is the one that the mode calls.
-func scriptOf(m store.Mode) *redis.Script {
-	scripts := map[store.Mode]*redis.Script{
-		store.ModeAdmit: lua.Admit, store.ModePeek: lua.Peek, store.ModeRestore: lua.Restore, store.ModePromote: lua.Promote, store.ModeForce: lua.Force,
+// args returns ARGV: the plan, then the same number of arguments for each request.
+func (c *decideCall) args(dedupe time.Duration) []any {
+	args := make([]any, 0, 1+12*len(c.requests))
+	args = append(args, c.encodePlan(dedupe))
+	for i := range c.requests {
+		r := &c.requests[i]
+		args = append(args, r.ID, r.Units(), c.plan.PathOf[i], encodeEntry(r))
+		if c.plan.Policy != nil {
+			e := &r.Event
+			severity := cmp.Or(e.Severity, "warning")
+			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, severity, e.Title, r.Delayed, e.ReplyTo)
+		}
+		if c.plan.Mode == store.ModeRestore {
+			args = append(args, encodeResult(r))
+		}
 	}
-	return scripts[m]
+	return args
 }
 
-// json is the plan as lua/admit.lua reads it.
-func planText(p *store.Plan, dedupe int64, f store.MergeID) []byte {
-	b := append(make([]byte, 0, 256), `["`...)
+// encodeEntry returns what a request appends to the queue: "<kind> <payload>"; nil = nothing.
+func encodeEntry(r *store.Request) []byte {
+	if r.Enqueue == nil {
+		return nil
+	}
+	entry := make([]byte, 0, len(r.Enqueue.Kind)+1+len(r.Enqueue.Payload))
+	entry = append(entry, r.Enqueue.Kind...)
+	entry = append(entry, ' ')
+	return append(entry, r.Enqueue.Payload...)
+}
+
+// encodePlan returns the plan as a JSON array: mode, dedupe in microseconds, levels, paths, fairness, then with a policy
+// or when restoring also replica and sequence, and with a policy its options. It is written by hand because it is part of
+// every call.
+func (c *decideCall) encodePlan(dedupe time.Duration) []byte {
+	p := c.plan
+	b := make([]byte, 0, 256)
+	b = append(b, `["`...)
 	b = append(b, p.Mode...)
-	b = append(b, `",`...)
-	b = strconv.AppendInt(b, dedupe, 10)
+	b = append(b, '"')
+	b = appendNumber(b, dedupe.Microseconds())
 	b = append(b, ",["...)
-	for i, level := range p.Levels {
-		b = appendLevel(comma(b, i), level)
+	for i := range p.Levels {
+		b = appendLevel(appendComma(b, i), &p.Levels[i])
 	}
 	b = append(b, "],["...)
-	for i, way := range p.Paths {
-		b = appendRoute(comma(b, i), way)
+	for i := range p.Paths {
+		b = appendPath(appendComma(b, i), &p.Paths[i])
 	}
 	b = append(b, "],"...)
-	b = appendFairness(p, b)
+	b = appendFairness(b, p)
 	if p.Mode == store.ModeRestore || p.Policy != nil {
 		b = append(b, ',')
-		b = appendString(b, f.Replica)
-		b = append(b, ',')
-		b = strconv.AppendInt(b, f.Sequence, 10)
+		b = appendString(b, c.id.Replica)
+		b = appendNumber(b, c.id.Sequence)
 	}
 	if p.Policy != nil {
 		b = append(b, ',')
-		b = append(b, handlingText(p.Policy, p.Levels)...)
+		b = append(b, encodePolicy(p.Policy, p.Levels)...)
 	}
 	return append(b, ']')
 }
 
-func appendLevel(b []byte, level ratelimit.Level) []byte {
+// appendLevel appends [strategy, option, shadow, limit, per, ...]; per in microseconds.
+func appendLevel(b []byte, level *ratelimit.Level) []byte {
+	shadow := int64(0)
+	if level.Shadow {
+		shadow = 1
+	}
 	b = append(b, `["`...)
 	b = append(b, level.Strategy.Tag()...)
-	b = append(b, `",`...)
-	b = strconv.AppendInt(b, level.Option(), 10)
-	if level.Shadow {
-		b = append(b, ",1"...)
-	} else {
-		b = append(b, ",0"...)
-	}
+	b = append(b, '"')
+	b = appendNumber(b, level.Option())
+	b = appendNumber(b, shadow)
 	for _, w := range level.Windows {
-		b = strconv.AppendInt(append(b, ','), w.Limit, 10)
-		b = strconv.AppendInt(append(b, ','), w.Per.Microseconds(), 10)
+		b = appendNumber(b, w.Limit)
+		b = appendNumber(b, w.Per.Microseconds())
 	}
 	return append(b, ']')
 }
 
-func appendRoute(b []byte, way store.Path) []byte {
+// appendPath appends [category, headroom, number of the category level, number of a level, ...].
+func appendPath(b []byte, path *store.Path) []byte {
 	b = append(b, '[')
-	b = appendString(b, way.Category)
-	b = strconv.AppendInt(append(b, ','), way.Headroom, 10)
-	b = strconv.AppendInt(append(b, ','), int64(way.CategoryLevel), 10)
-	for _, place := range way.Levels {
-		b = strconv.AppendInt(append(b, ','), int64(place), 10)
+	b = appendString(b, path.Category)
+	b = appendNumber(b, path.Headroom)
+	b = appendNumber(b, int64(path.CategoryLevel))
+	for _, number := range path.Levels {
+		b = appendNumber(b, int64(number))
 	}
 	return append(b, ']')
 }
 
-func appendFairness(p *store.Plan, b []byte) []byte {
+// appendFairness appends an object with the fields that are set.
+func appendFairness(b []byte, p *store.Plan) []byte {
 	b = append(b, '{')
 	if p.Fairness == nil {
 		return append(b, '}')
 	}
-	n := 0
-	number := func(name string, value int64) {
-		b = append(appendString(comma(b, n), name), ':')
-		b = strconv.AppendInt(b, value, 10)
-		n++
+	fields := 0
+	appendField := func(name string) {
+		b = append(appendString(appendComma(b, fields), name), ':')
+		fields++
 	}
 	switch first := p.Fairness.FirstNotice; {
 	case first.Auto:
-		number("floor", first.Floor)
+		appendField("floor")
+		b = strconv.AppendInt(b, first.Floor, 10)
 	case first.Slots > 0:
-		number("slots", first.Slots)
-		number("per_category", first.PerCategory)
+		appendField("slots")
+		b = strconv.AppendInt(b, first.Slots, 10)
+		appendField("per_category")
+		b = strconv.AppendInt(b, first.PerCategory, 10)
 	}
 	if len(p.Fairness.Reserves) > 0 {
-		b = append(comma(b, n), `"reserves":[`...)
-		for i, reserve := range p.Fairness.Reserves {
-			b = append(comma(b, i), '[')
-			b = appendString(b, reserve.Category)
-			b = strconv.AppendInt(append(b, ','), reserve.Slots, 10)
-			b = strconv.AppendInt(append(b, ','), int64(p.LevelNumber(reserve.Level)), 10)
-			b = append(b, ']')
-		}
-		b = append(b, ']')
+		appendField("reserves")
+		b = appendReserves(b, p)
 	}
 	return append(b, '}')
 }
 
-func comma(b []byte, n int) []byte {
-	if n == 0 {
+// appendReserves appends [[category, slots, number of its level], ...].
+func appendReserves(b []byte, p *store.Plan) []byte {
+	b = append(b, '[')
+	for i, reserve := range p.Fairness.Reserves {
+		b = append(appendComma(b, i), '[')
+		b = appendString(b, reserve.Category)
+		b = appendNumber(b, reserve.Slots)
+		b = appendNumber(b, int64(p.LevelNumber(reserve.Level)))
+		b = append(b, ']')
+	}
+	return append(b, ']')
+}
+
+// appendNumber appends a number after another element of an array.
+func appendNumber(b []byte, n int64) []byte { return strconv.AppendInt(append(b, ','), n, 10) }
+
+// appendComma appends the comma before the element with an index.
+func appendComma(b []byte, index int) []byte {
+	if index == 0 {
 		return b
 	}
 	return append(b, ',')
@@ -147,8 +184,46 @@ func comma(b []byte, n int) []byte {
 
 func appendString(b []byte, s string) []byte {
 	quoted, err := json.Marshal(s)
-	if err != nil { // no string fails to be encoded
+	if err != nil { // strings always encode
 		return append(b, `""`...)
 	}
 	return append(b, quoted...)
+}
+
+// policyJSON is a message policy as the scripts read it. Durations are microseconds.
+type policyJSON struct {
+	Overflow   store.OverflowPolicy `json:"overflow"`
+	MaxDelayed int64                `json:"most"`
+	MaxDelay   int64                `json:"age"`
+	Resolves   store.ResolvesPolicy `json:"resolves"`
+	Repeats    bool                 `json:"repeats"`
+	Digest     bool                 `json:"digest"`
+	KeepDrops  int64                `json:"drops"`
+	PostedFor  int64                `json:"posted"`
+	EditEvery  int64                `json:"every"`
+	LevelNames []string             `json:"names"`
+}
+
+// encodePolicy returns a policy as JSON, with the names of the plan's levels.
+func encodePolicy(policy *store.MessagePolicy, levels []ratelimit.Level) []byte {
+	names := make([]string, len(levels))
+	for i := range levels {
+		names[i] = levels[i].Name
+	}
+	encoded, err := json.Marshal(policyJSON{
+		Overflow:   policy.Overflow,
+		MaxDelayed: policy.MaxDelayed,
+		MaxDelay:   policy.MaxDelay.Microseconds(),
+		Resolves:   policy.Resolves,
+		Repeats:    policy.Repeats,
+		Digest:     policy.Digest,
+		KeepDrops:  policy.KeepDrops,
+		PostedFor:  policy.RememberFor().Microseconds(),
+		EditEvery:  policy.EditInterval().Microseconds(),
+		LevelNames: names,
+	})
+	if err != nil { // strings and numbers always encode
+		return []byte("{}")
+	}
+	return encoded
 }

@@ -12,18 +12,18 @@ import (
 	"slackrelay/store"
 )
 
-// Record implements [Outbox].
+// PostedMessage implements [store.Queue].
 func (r *Store) PostedMessage(ctx context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
 	text, err := lua.ReadPostedMessage.Run(ctx, r.scripter, []string{channel.Keys().Posted()}, number).Text()
 	if errors.Is(err, redis.Nil) {
-		return nil, nil //nolint:nilnil // documented: nothing is kept and nothing is wrong
+		return nil, nil //nolint:nilnil // documented: nothing is remembered, which is not an error
 	}
 	if err != nil {
-		return nil, fmt.Errorf("record %d of channel %s: %w", number, channel.Name, err)
+		return nil, fmt.Errorf("message %d of channel %s: %w", number, channel.Name, err)
 	}
-	var record store.PostedMessage
-	if err := json.Unmarshal([]byte(text), &record); err != nil {
-		return nil, fmt.Errorf("record %d of channel %s: %w", number, channel.Name, err)
+	var message store.PostedMessage
+	if err := json.Unmarshal([]byte(text), &message); err != nil {
+		return nil, fmt.Errorf("message %d of channel %s: %w", number, channel.Name, err)
 	}
-	return &record, nil
+	return &message, nil
 }

@@ -12,47 +12,64 @@ import (
 	"slackrelay/lua"
 )
 
-// ErrUnsuitable is a Redis that cannot serve as the shared state.
+// ErrUnsuitable is returned for a Redis that cannot be the shared store.
 var ErrUnsuitable = errors.New("unsuitable Redis")
 
-// oldest is the oldest version of Redis that has all commands used.
-const oldestMajor, oldestMinor = 6, 2
+// The oldest version of Redis that has all commands used.
+const (
+	oldestMajor = 6
+	oldestMinor = 2
+)
 
-// Probe looks at a Redis before it is relied on. An ErrUnsuitable says what makes it unusable; the warnings say
-// what works and can lose something. Any other error means that it could not be reached.
+// Probe checks whether a Redis can be relied on. An [ErrUnsuitable] names what makes it unusable. The warnings name
+// settings with which it works, and can lose data. Any other error means that it could not be reached.
 func Probe(ctx context.Context, client redis.UniversalClient) (warnings []string, err error) {
 	text, err := client.Info(ctx).Result()
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
 	info := infoFields(text)
-	if !newEnough(info["redis_version"]) {
-		return nil, fmt.Errorf("%w: version %s, and %d.%d or later is needed", ErrUnsuitable, info["redis_version"], oldestMajor, oldestMinor)
+	if version := info["redis_version"]; !newEnough(version) {
+		return nil, fmt.Errorf("%w: version %s, and %d.%d or later is needed", ErrUnsuitable, version, oldestMajor, oldestMinor)
 	}
 	refused, err := lua.Probe.Run(ctx, client, lua.ProbeKeys()).StringSlice()
-	var answered redis.Error
+	if err := probeError(refused, err); err != nil {
+		return nil, err
+	}
+	return warningsOf(info), nil
+}
+
+// probeError returns why scripts cannot run, from the reply of lua/probe.lua: what it was refused, and its error.
+func probeError(refused []string, err error) error {
+	var replied redis.Error
 	switch {
 	case len(refused) > 0 && strings.HasPrefix(refused[0], "READONLY"):
-		return nil, fmt.Errorf("%w: it is a replica, which cannot be written to; name the master, or the Sentinels", ErrUnsuitable)
-	case errors.As(err, &answered) && lua.NotSent(err) && !strings.HasPrefix(err.Error(), "NOPERM"):
-		return nil, fmt.Errorf("probe: %w", err) // it is loading, or its cluster is down: later
-	case errors.As(err, &answered):
-		return nil, fmt.Errorf("%w: it runs no scripts for this user: %w", ErrUnsuitable, err)
+		return fmt.Errorf("%w: it is a replica, which cannot be written to; name the master, or the Sentinels", ErrUnsuitable)
+	case errors.As(err, &replied) && lua.NotSent(err) && !strings.HasPrefix(err.Error(), "NOPERM"):
+		return fmt.Errorf("probe: %w", err) // it is loading, or its cluster is down: a later probe may succeed
+	case errors.As(err, &replied):
+		return fmt.Errorf("%w: it runs no scripts for this user: %w", ErrUnsuitable, err)
 	case err != nil:
-		return nil, fmt.Errorf("probe: %w", err)
+		return fmt.Errorf("probe: %w", err)
 	case len(refused) > 0:
-		return nil, fmt.Errorf("%w: scripts may not do all they must: %s", ErrUnsuitable, strings.Join(refused, "; "))
+		return fmt.Errorf("%w: scripts may not do all they must: %s", ErrUnsuitable, strings.Join(refused, "; "))
+	default:
+		return nil
 	}
+}
+
+func warningsOf(info map[string]string) (warnings []string) {
 	if policy := info["maxmemory_policy"]; policy != "" && policy != "noeviction" {
 		warnings = append(warnings, "maxmemory-policy is "+policy+": an evicted key is a forgotten limit; set noeviction")
 	}
 	if info["aof_enabled"] == "0" && info["connected_slaves"] == "0" {
-		warnings = append(warnings, "there is neither an append-only file nor a replica: what is pending ends with that server; set appendonly yes")
+		warnings = append(warnings,
+			"there is neither an append-only file nor a replica: what is pending ends with that server; set appendonly yes")
 	}
-	return warnings, nil
+	return warnings
 }
 
-// infoFields reads the answer of INFO.
+// infoFields returns the fields of a reply to INFO.
 func infoFields(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -66,11 +83,11 @@ func infoFields(text string) map[string]string {
 func newEnough(version string) bool {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
-		return true // it calls itself something else; what it can do was tried
+		return true // another form of version: the probe script shows what it can do
 	}
-	major, err := strconv.Atoi(parts[0])
-	minor, err2 := strconv.Atoi(parts[1])
-	if err != nil || err2 != nil {
+	major, errMajor := strconv.Atoi(parts[0])
+	minor, errMinor := strconv.Atoi(parts[1])
+	if errMajor != nil || errMinor != nil {
 		return true
 	}
 	return major > oldestMajor || major == oldestMajor && minor >= oldestMinor

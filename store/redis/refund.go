@@ -8,12 +8,12 @@ import (
 	"slackrelay/store"
 )
 
-// Refund implements [Limiter].
-func (r *Store) Refund(ctx context.Context, scope store.Channel, request store.Request) error {
+// Refund implements [store.Admissions].
+func (r *Store) Refund(ctx context.Context, channel store.Channel, request store.Request) error {
 	if err := store.Check([]store.Request{request}); err != nil {
 		return err
 	}
-	keys := []string{scope.Keys().Seen(), scope.Keys().Refunds()}
+	keys := []string{channel.Keys().Seen(), channel.Keys().Refunds()}
 	args := []any{request.ID, request.Units(), r.opts.Dedupe.Microseconds()}
 	for _, level := range request.Levels {
 		keys = append(keys, level.Key)
@@ -23,7 +23,7 @@ func (r *Store) Refund(ctx context.Context, scope store.Channel, request store.R
 		}
 	}
 	if err := lua.Refund.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
-		return fmt.Errorf("refund in channel %s: %w", scope.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
+		return fmt.Errorf("refund in channel %s: %w", channel.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }

@@ -1,97 +1,150 @@
 package redis
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 
 	"slackrelay/store"
 )
 
-// eventFields is how many values lua/admit.lua answers for each event.
-const eventFields = 5
-
-// decodeAdmit reads the reply of lua/admit.lua.
-func decodeAdmit(p *store.Plan, requests []store.Request, reply []any) (store.Answer, error) {
+// decodeAnswer reads the reply of a script that decides requests: [now, stepped, events, levels].
+func decodeAnswer(p *store.Plan, requests []store.Request, reply []any) (store.Answer, error) {
 	if len(reply) != 4 {
 		return store.Answer{}, fmt.Errorf("reply of %d values", len(reply))
 	}
-	head, err := integers(reply[:2])
+	clock, err := integers(reply[:2])
 	if err != nil {
 		return store.Answer{}, err
 	}
-	a := store.Answer{Now: head[0], Stepped: head[1]}
+	answer := store.Answer{Now: clock[0], Stepped: clock[1]}
 	if p.Mode == store.ModeRestore {
-		return a, nil
+		return answer, nil
 	}
-	events, err := nested(reply[2], eventFields*len(requests))
+	events, err := decodeEvents(reply[2], len(requests))
 	if err != nil {
 		return store.Answer{}, err
 	}
-	windows := 0
-	for i := range p.Levels {
-		windows += 2 + len(p.Levels[i].Windows)
-	}
-	states, err := nested(reply[3], windows)
+	levels, err := decodeLevels(reply[3], p)
 	if err != nil {
 		return store.Answer{}, err
 	}
-	used := readClosures(&a, p, states)
-	if err := readDecisions(&a, p, requests, events, used); err != nil {
-		return store.Answer{}, err
-	}
-	return a, nil
-}
-
-// closures reads what is closed, and returns the units used of each level by window.
-func readClosures(a *store.Answer, p *store.Plan, states []int64) [][]int64 {
-	used, at := make([][]int64, len(p.Levels)), 0
-	for i := range p.Levels {
-		if states[at] > 0 {
-			a.Closed = append(a.Closed, store.ClosedLevel{Level: &p.Levels[i], For: store.Microseconds(states[at]), Window: int(states[at+1])})
+	for i := range levels {
+		if levels[i].closedFor > 0 {
+			answer.Closed = append(answer.Closed, store.ClosedLevel{
+				Level:  &p.Levels[i],
+				For:    store.Microseconds(levels[i].closedFor),
+				Window: levels[i].closedWindow,
+			})
 		}
-		n := len(p.Levels[i].Windows)
-		used[i] = states[at+2 : at+2+n]
-		at += 2 + n
 	}
-	return used
+	answer.Decisions = decisionsOf(p, requests, events, levels)
+	return answer, nil
 }
 
-// decode reads the decisions. The units used are those after the batch: going back through it tells how it
-// stood after each request.
-func readDecisions(a *store.Answer, p *store.Plan, requests []store.Request, events []int64, used [][]int64) error {
-	a.Decisions = make([]store.Decision, len(requests))
+// eventReply is what a script returns for a request.
+type eventReply struct {
+	outcome    store.Outcome
+	refused    int64 // bits of the levels that refused
+	shadow     int64 // bits of the shadow levels that would have refused
+	retryAfter int64 // microseconds
+	window     int   // the index of the window that refuses longest, of the first level that refused
+}
+
+// eventFields is the number of integers of an eventReply.
+const eventFields = 5
+
+func decodeEvents(value any, requests int) ([]eventReply, error) {
+	numbers, err := nested(value, eventFields*requests)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]eventReply, requests)
+	for i := range events {
+		n := numbers[eventFields*i:]
+		events[i] = eventReply{
+			outcome: store.Outcome(n[0]), refused: n[1], shadow: n[2], retryAfter: n[3], window: int(n[4]),
+		}
+		if outcome := events[i].outcome; !outcome.Valid() || outcome == store.Muted {
+			return nil, fmt.Errorf("reply holds the unknown outcome %d", outcome)
+		}
+	}
+	return events, nil
+}
+
+// levelReply is what a script returns for a level of the plan, as it is after all requests.
+type levelReply struct {
+	closedFor    int64   // how long one unit certainly cannot fit, microseconds; 0 = it may fit
+	closedWindow int     // the index of the window that is full for that long
+	used         []int64 // units used in each window
+}
+
+func decodeLevels(value any, p *store.Plan) ([]levelReply, error) {
+	want := 0
+	for i := range p.Levels {
+		want += 2 + len(p.Levels[i].Windows)
+	}
+	numbers, err := nested(value, want)
+	if err != nil {
+		return nil, err
+	}
+	levels := make([]levelReply, len(p.Levels))
+	for i := range levels {
+		end := 2 + len(p.Levels[i].Windows)
+		levels[i] = levelReply{closedFor: numbers[0], closedWindow: int(numbers[1]), used: numbers[2:end]}
+		numbers = numbers[end:]
+	}
+	return levels, nil
+}
+
+// decisionsOf returns the decisions. A script returns the units used after all requests, and each decision contains those
+// after its own request: from the last request to the first, the units that each spent are subtracted.
+func decisionsOf(p *store.Plan, requests []store.Request, events []eventReply, levels []levelReply) []store.Decision {
+	decisions := make([]store.Decision, len(requests))
 	for i := len(requests) - 1; i >= 0; i-- {
-		r, d := &requests[i], &a.Decisions[i]
-		event := events[eventFields*i:]
-		outcome, refused, shadow, retry, window := store.Outcome(event[0]), event[1], event[2], event[3], int(event[4])
-		if !outcome.Valid() || outcome == store.Muted {
-			return fmt.Errorf("reply holds the unknown outcome %d", outcome)
+		r := &requests[i]
+		event := events[i]
+		path := p.Paths[p.PathOf[i]-1]
+		decisions[i] = decisionOf(r, event)
+		if event.outcome != store.Duplicate { // no level was read for one
+			decisions[i].Remaining = r.Remaining(func(level int) []int64 { return levels[path.Levels[level]-1].used })
 		}
-		spent := outcome == store.Admitted && p.Mode != store.ModePeek && p.Mode != store.ModeForce
-		if outcome == store.Superseding {
-			outcome = store.Admitted
+		if event.outcome == store.Admitted && p.Mode != store.ModePeek && p.Mode != store.ModeForce {
+			subtractUnits(levels, path, r.Units(), event.shadow)
 		}
-		*d = store.Decision{Outcome: outcome, RetryAfter: store.Microseconds(retry), DecidedBy: store.ByRedis, Durable: true}
-		d.SetRefused(r, refused, shadow, window)
-		if outcome == store.Duplicate {
+	}
+	return decisions
+}
+
+func decisionOf(r *store.Request, event eventReply) store.Decision {
+	d := store.Decision{
+		Outcome:    event.outcome,
+		RetryAfter: store.Microseconds(event.retryAfter),
+		DecidedBy:  store.ByRedis,
+		Durable:    true,
+	}
+	if d.Outcome == store.Superseding { // it took over the slot of its firing
+		d.Outcome = store.Admitted
+	}
+	d.SetRefused(r, event.refused, event.shadow, event.window)
+	return d
+}
+
+// subtractUnits takes back the units of a request from the levels of its path. Shadow levels that would have refused it
+// did not count them.
+func subtractUnits(levels []levelReply, path store.Path, units, shadow int64) {
+	for i, number := range path.Levels {
+		if shadow&(1<<i) != 0 {
 			continue
 		}
-		way := p.Paths[p.PathOf[i]-1]
-		d.Remaining = r.Remaining(func(level int) []int64 { return used[way.Levels[level]-1] })
-		if spent {
-			for level, place := range way.Levels {
-				if shadow&(1<<level) == 0 {
-					for w := range used[place-1] {
-						used[place-1][w] -= r.Units()
-					}
-				}
-			}
+		used := levels[number-1].used
+		for w := range used {
+			used[w] -= units
 		}
 	}
-	return nil
 }
 
-// nested reads a reply within a reply, of so many integers.
+// nested reads an array of want integers within a reply.
 func nested(value any, want int) ([]int64, error) {
 	reply, ok := value.([]any)
 	if !ok || len(reply) != want {
@@ -100,7 +153,7 @@ func nested(value any, want int) ([]int64, error) {
 	return integers(reply)
 }
 
-// integers reads a reply that must hold integers only.
+// integers reads a reply that must contain only integers.
 func integers(reply []any) ([]int64, error) {
 	numbers := make([]int64, len(reply))
 	for i, value := range reply {
@@ -113,12 +166,12 @@ func integers(reply []any) ([]int64, error) {
 	return numbers, nil
 }
 
-// fields reads a reply of names and counts in turn. Redis answers the counts of a hash as strings.
-func fields(reply []any) (map[string]int64, error) {
+// counts reads a reply of names and numbers in turn. The numbers are strings, as Redis returns those of a hash.
+func counts(reply []any) (map[string]int64, error) {
 	if len(reply)%2 != 0 {
 		return nil, fmt.Errorf("reply of %d values is not made of pairs", len(reply))
 	}
-	counts := make(map[string]int64, len(reply)/2)
+	byName := make(map[string]int64, len(reply)/2)
 	for i := 0; i < len(reply); i += 2 {
 		name, ok := reply[i].(string)
 		if !ok {
@@ -128,7 +181,23 @@ func fields(reply []any) (map[string]int64, error) {
 		if err != nil {
 			return nil, fmt.Errorf("count %s: %w", name, err)
 		}
-		counts[name] = n
+		byName[name] = n
 	}
-	return counts, nil
+	return byName, nil
+}
+
+// maxTimeDigits is the length of the largest time in microseconds that the scripts read as a number.
+const maxTimeDigits = 18
+
+// splitEntry splits "<admitted at> <kind> <payload>". An entry of another form, which the relay did not write, has the
+// time 0 and no kind, and is all payload. The scripts that take a claimed entry read it in the same way.
+func splitEntry(entry []byte) (admittedAt int64, kind string, payload []byte) {
+	admitted, rest, _ := bytes.Cut(entry, []byte(" "))
+	first, payload, ok := bytes.Cut(rest, []byte(" "))
+	at, err := strconv.ParseInt(string(admitted), 10, 64)
+	canonical := len(admitted) <= maxTimeDigits && at > 0 && string(admitted) == strconv.FormatInt(at, 10)
+	if !ok || err != nil || !canonical {
+		return 0, "", entry
+	}
+	return at, string(first), payload
 }

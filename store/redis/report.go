@@ -8,17 +8,17 @@ import (
 	"slackrelay/store"
 )
 
-// Report implements [Limiter].
-func (r *Store) Report(ctx context.Context, scope store.Channel) (store.Report, error) {
-	names := scope.Keys()
-	keys := []string{names.Ledger(), names.Outbox(), names.Entries(), names.Pause()}
-	reply, err := run(ctx, r.scripter, lua.Report, keys, nil)
+// Report implements [store.Counts].
+func (r *Store) Report(ctx context.Context, channel store.Channel) (store.Report, error) {
+	k := channel.Keys()
+	keys := []string{k.Ledger(), k.Outbox(), k.Entries(), k.Pause()}
+	reply, err := r.run(ctx, lua.Report, keys)
 	if err != nil {
-		return store.Report{}, fmt.Errorf("report of channel %s: %w", scope.Name, err)
+		return store.Report{}, fmt.Errorf("report of channel %s: %w", channel.Name, err)
 	}
 	report, err := decodeReport(reply)
 	if err != nil {
-		return store.Report{}, fmt.Errorf("report of channel %s: %w: %w", scope.Name, store.ErrUnavailable, err)
+		return store.Report{}, fmt.Errorf("report of channel %s: %w: %w", channel.Name, store.ErrUnavailable, err)
 	}
 	return report, nil
 }
@@ -32,13 +32,13 @@ func decodeReport(reply []any) (store.Report, error) {
 	if err != nil {
 		return store.Report{}, err
 	}
-	counts, err := fields(reply[4:])
+	totals, err := counts(reply[4:])
 	if err != nil {
 		return store.Report{}, err
 	}
 	reason, _ := reply[3].(string)
 	return store.Report{
-		Ledger:      store.ParseLedger(counts, numbers[0]),
+		Ledger:      store.ParseLedger(totals, numbers[0]),
 		Oldest:      store.Microseconds(numbers[1]),
 		PausedFor:   store.Microseconds(numbers[2]),
 		PauseReason: reason,

@@ -8,7 +8,7 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// Reset implements [Limiter].
+// Reset implements [store.Admissions].
 func (r *Store) Reset(ctx context.Context, levels ...ratelimit.Level) error {
 	for _, level := range levels {
 		if err := lua.Reset.Run(ctx, r.scripter, []string{level.Key}).Err(); err != nil {

@@ -7,22 +7,23 @@ import (
 	"slackrelay/store"
 )
 
-// restore implements [engine].
-func (r *Store) Restore(ctx context.Context, scope store.Channel, requests []store.Request, f store.MergeID) error {
+// Restore implements [store.Replication].
+func (r *Store) Restore(ctx context.Context, channel store.Channel, requests []store.Request, id store.MergeID) error {
 	if err := store.Check(requests); err != nil {
 		return err
 	}
-	_, err := r.call(ctx, store.NewPlan(store.ModeRestore, requests), scope, requests, f)
+	plan := store.NewPlan(store.ModeRestore, requests)
+	_, err := r.decide(ctx, decideCall{plan: plan, channel: channel, requests: requests, id: id})
 	return err
 }
 
-// pastJSON is what became of a request as lua/admit.lua reads it.
-func pastText(r *store.Request) []byte {
-	if r.Result == nil {
+// encodeResult returns what happened to a request, as JSON; nil = nothing is known of it.
+func encodeResult(request *store.Request) []byte {
+	if request.Result == nil {
 		return nil
 	}
-	encoded, err := json.Marshal(r.Result.OutageResult)
-	if err != nil { // strings and numbers
+	encoded, err := json.Marshal(request.Result.OutageResult)
+	if err != nil { // strings and numbers always encode
 		return nil
 	}
 	return encoded

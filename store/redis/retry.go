@@ -7,13 +7,15 @@ import (
 	"slackrelay/store"
 )
 
-// Retry implements [Outbox].
-func (r *Store) Retry(ctx context.Context, channel store.Channel, entry store.Entry, p store.RetryPlan) error {
-	k, fault := channel.Keys(), 0
-	if p.Fault {
+// Retry implements [store.Queue].
+func (r *Store) Retry(ctx context.Context, channel store.Channel, entry store.Entry, plan store.RetryPlan) error {
+	fault := 0
+	if plan.Fault {
 		fault = 1
 	}
+	k := channel.Keys()
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}
-	return r.fenced(ctx, "retry", lua.Retry, channel, keys,
-		r.opts.Owner, entry.Number, entry.AdmittedAt, entry.Attempts+1, p.Wait.Microseconds(), p.Reason, fault, p.WaitsOrDefault(), p.StateOrDefault())
+	return r.runFenced(ctx, "retry", lua.Retry, channel, keys,
+		r.opts.Owner, entry.Number, entry.AdmittedAt, entry.Attempts+1,
+		plan.Wait.Microseconds(), plan.Reason, fault, plan.WaitsOrDefault(), plan.StateOrDefault())
 }

@@ -9,35 +9,38 @@ import (
 	"slackrelay/store"
 )
 
-// Categories implements [Limiter].
-func (r *Store) Categories(ctx context.Context, scope store.Channel) ([]store.CategoryCounts, error) {
-	names, now := scope.Keys(), r.redisTime()
+// Categories implements [store.Counts].
+func (r *Store) Categories(ctx context.Context, channel store.Channel) ([]store.CategoryCounts, error) {
+	now := r.redisTime()
 	keys := make([]string, store.SeriesHours)
 	for i := range keys {
-		keys[i] = names.Series(now.Add(-time.Duration(i) * time.Hour))
+		keys[i] = channel.Keys().Series(now.Add(-time.Duration(i) * time.Hour))
 	}
-	reply, err := run(ctx, r.scripter, lua.Series, keys, nil)
+	totals, err := r.series(ctx, keys)
 	if err != nil {
-		return nil, fmt.Errorf("categories of channel %s: %w", scope.Name, err)
+		return nil, fmt.Errorf("categories of channel %s: %w", channel.Name, err)
 	}
-	counts, err := fields(reply)
-	if err != nil {
-		return nil, fmt.Errorf("categories of channel %s: %w", scope.Name, err)
-	}
-	return store.ParseCategories(counts), nil
+	return store.ParseCategories(totals), nil
 }
 
-// Minutes implements [Limiter].
-func (r *Store) Minutes(ctx context.Context, scope store.Channel, back time.Duration) (time.Time, []store.MinuteCount, error) {
+// Minutes implements [store.Counts].
+func (r *Store) Minutes(
+	ctx context.Context, channel store.Channel, back time.Duration,
+) (now time.Time, all []store.MinuteCount, err error) {
 	return store.ReadMinutes(r.redisTime(), back, func(hour time.Time) (map[string]int64, error) {
-		reply, err := run(ctx, r.scripter, lua.Series, []string{scope.Keys().Minutes(hour)}, nil)
+		fields, err := r.series(ctx, []string{channel.Keys().Minutes(hour)})
 		if err != nil {
-			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Name, err)
+			return nil, fmt.Errorf("minutes of channel %s: %w", channel.Name, err)
 		}
-		counts, err := fields(reply)
-		if err != nil {
-			return nil, fmt.Errorf("minutes of channel %s: %w", scope.Name, err)
-		}
-		return counts, nil
+		return fields, nil
 	})
+}
+
+// series returns the counts of hashes, added up by field.
+func (r *Store) series(ctx context.Context, keys []string) (map[string]int64, error) {
+	reply, err := r.run(ctx, lua.Series, keys)
+	if err != nil {
+		return nil, err
+	}
+	return counts(reply)
 }

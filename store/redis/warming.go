@@ -10,21 +10,21 @@ import (
 	"slackrelay/store"
 )
 
-// Warming implements [Limiter].
-func (r *Store) Warming(ctx context.Context, scope store.Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error) {
-	args := make([]any, 0, 2*len(tiers))
-	for _, tier := range tiers {
-		args = append(args, tier.Name, ratelimit.Longest(tier.Windows).Microseconds())
+// Warming implements [store.Counts].
+func (r *Store) Warming(ctx context.Context, channel store.Channel, levels []ratelimit.LevelSpec) ([]time.Duration, error) {
+	args := make([]any, 0, 2*len(levels))
+	for _, level := range levels {
+		args = append(args, level.Name, ratelimit.Longest(level.Windows).Microseconds())
 	}
-	reply, err := run(ctx, r.scripter, lua.Warming, []string{scope.Keys().Windows()}, args)
+	reply, err := r.run(ctx, lua.Warming, []string{channel.Keys().Windows()}, args...)
 	if err != nil {
-		return nil, fmt.Errorf("warming of channel %s: %w", scope.Name, err)
+		return nil, fmt.Errorf("warming of channel %s: %w", channel.Name, err)
 	}
 	numbers, err := integers(reply)
-	if err != nil || len(numbers) != len(tiers) {
-		return nil, fmt.Errorf("warming of channel %s: %w: reply of %d values: %w", scope.Name, store.ErrUnavailable, len(reply), err)
+	if err != nil || len(numbers) != len(levels) {
+		return nil, fmt.Errorf("warming of channel %s: %w: reply of %d values: %w", channel.Name, store.ErrUnavailable, len(reply), err)
 	}
-	warming := make([]time.Duration, len(tiers))
+	warming := make([]time.Duration, len(levels))
 	for i, us := range numbers {
 		warming[i] = store.Microseconds(us)
 	}

@@ -1,0 +1,29 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"slackrelay/lua"
+	"slackrelay/store"
+)
+
+// ReserveCall implements [store.Budget].
+func (r *Store) ReserveCall(
+	ctx context.Context, workspace, method string, perMinute int64,
+) (wait time.Duration, reason string, err error) {
+	w := lua.WorkspaceOf(workspace)
+	reply, err := lua.BudgetReserve.Run(ctx, r.scripter, []string{w.Budget(method), w.Pause()}, perMinute).Slice()
+	return decodeWait("budget of "+method, reply, err)
+}
+
+// decodeWait reads a reply of [wait in microseconds, reason]. what it is a reply to begins its errors.
+func decodeWait(what string, reply []any, err error) (wait time.Duration, reason string, _ error) {
+	if err != nil || len(reply) != 2 {
+		return 0, "", fmt.Errorf("%s: reply of %d values: %w", what, len(reply), err)
+	}
+	us, _ := reply[0].(int64)
+	reason, _ = reply[1].(string)
+	return store.Microseconds(us), reason, nil
+}

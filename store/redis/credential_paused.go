@@ -1,0 +1,15 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"slackrelay/lua"
+)
+
+// CredentialPaused implements [store.Budget].
+func (r *Store) CredentialPaused(ctx context.Context, workspace string) (wait time.Duration, reason string, err error) {
+	keys := []string{lua.WorkspaceOf(workspace).Pause()}
+	reply, err := lua.CredentialPaused.Run(ctx, r.scripter, keys).Slice()
+	return decodeWait("pause of a credential", reply, err)
+}
