@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"slackrelay/ratelimit"
-	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	"slackrelay/store/memory"
 )
@@ -97,29 +96,4 @@ func ExampleWait() {
 	}
 	fmt.Println("waited:", time.Since(begin) >= 50*time.Millisecond)
 	// Output: waited: true
-}
-
-// Shared refuses what is known to be closed without asking, and goes on alone while Redis is away.
-func Example_replica() {
-	shared := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}) // in production, one on Redis
-	fallback := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{DecidedBy: store.ByFallback})
-	limiter := replica.New(shared, replica.Options{
-		Replica: "replica-1", Replicas: 2, Policies: map[string]replica.Policy{"alerts": replica.PolicyLocal},
-		Fallback: fallback,
-	})
-	defer limiter.Close(context.Background())
-	scope := store.Channel{Group: "alerts", Name: "alerts"}
-	levels := []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
-	for _, id := range []string{"1", "2", "3"} {
-		decisions, err := limiter.Admit(context.Background(), scope, []store.Request{{ID: id, Levels: levels}})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(decisions[0].Outcome, decisions[0].DecidedBy)
-	}
-	// Output:
-	// admitted memory
-	// dropped memory
-	// dropped closed_cache
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // world is what random histories are drawn from.
-type world struct {
+type World struct {
 	strategies []ratelimit.Strategy // of the channel, and of the category
 	fairness   bool
 	Refunds    bool
@@ -21,7 +21,7 @@ type world struct {
 }
 
 // The worlds, one for each strategy, and what else has rules of its own.
-var Worlds = map[string]world{
+var Worlds = map[string]World{
 	"sliding-log":           {strategies: both(ratelimit.Strategy{}), Refunds: true, retry: true},
 	"sliding-buckets":       {strategies: both(ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: 125 * time.Millisecond}), Refunds: true, retry: true},
 	"fixed-window, first":   {strategies: both(ratelimit.Strategy{Kind: ratelimit.FixedWindow}), Refunds: true, retry: true},
@@ -58,7 +58,7 @@ type clocked interface{ Now() time.Time }
 
 // history is one random course of events, told to an engine and to the oracle, in a group of its own.
 type History struct {
-	world
+	World
 	o        *Oracle
 	scope    store.Channel
 	outer    ratelimit.LevelSpec
@@ -68,8 +68,8 @@ type History struct {
 	asked    []store.Request
 }
 
-func NewHistory(rt *rapid.T, w world, group string, clock clocked) *History {
-	h := &History{world: w, o: &Oracle{Now: clock.Now().UnixMicro()}, scope: store.Channel{Group: group, Name: "ch"}}
+func NewHistory(rt *rapid.T, w World, group string, clock clocked) *History {
+	h := &History{World: w, o: &Oracle{Now: clock.Now().UnixMicro()}, scope: store.Channel{Group: group, Name: "ch"}}
 	tier := func(name string, most int64) ratelimit.LevelSpec {
 		tier := ratelimit.LevelSpec{Name: name, Strategy: rapid.SampledFrom(w.strategies).Draw(rt, name+" strategy")}
 		lengths := []int64{1, 2, 3, 4}
@@ -131,7 +131,7 @@ func (h *History) request(rt *rapid.T) store.Request {
 	if h.shadow {
 		r.Levels = append(r.Levels, store.LevelOf(h.shadowed, h.scope, "someone"))
 	}
-	if h.world.fairness {
+	if h.World.fairness {
 		r.Fairness = h.fairness
 		r.Headroom = rapid.SampledFrom([]int64{0, 0, 1, 3}).Draw(rt, "headroom")
 	}
@@ -240,13 +240,13 @@ func (h *History) levelsOf(r store.Request, id string) bool {
 
 // leave settles the oldest entries of the backlogs.
 func (h *History) leave(rt *rapid.T, b Fixture) {
-	if h.strategies[0].Kind != ratelimit.Backlog || b.leave == nil {
+	if h.strategies[0].Kind != ratelimit.Backlog || b.Leave == nil {
 		return
 	}
 	for i := range h.o.Admitted {
 		if a := &h.o.Admitted[i]; !a.left {
 			for _, key := range a.Keys {
-				b.leave(rt, key, a.Units)
+				b.Leave(rt, key, a.Units)
 			}
 			a.left = true
 			return
@@ -255,7 +255,7 @@ func (h *History) leave(rt *rapid.T, b Fixture) {
 }
 
 func (h *History) resetOne(rt *rapid.T, b Fixture) {
-	if h.world.fairness || h.strategies[0].Kind == ratelimit.Backlog {
+	if h.World.fairness || h.strategies[0].Kind == ratelimit.Backlog {
 		return
 	}
 	level := store.LevelOf(h.inner, h.scope, "a")

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"os"
@@ -12,12 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"slackrelay/lua"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
-
-var AdmitHash = lua.Admit.Hash()
 
 // oracle decides by brute force: it keeps everything that ever happened, and recounts it for each question.
 type Oracle struct {
@@ -108,7 +106,7 @@ func (o *Oracle) Left(level ratelimit.Level, w ratelimit.Window, at int64) int64
 // inFixedWindow replays the windows: each begins with the first unit after the last one, or on the grid.
 func (o *Oracle) inFixedWindow(level ratelimit.Level, per, at int64) int64 {
 	if level.Strategy.Anchor == ratelimit.Aligned {
-		phase := PhaseOf(level)
+		phase := level.GridPhase()
 		start := (at+phase)/per*per - phase
 		return o.Between(level.Key, start, start+per)
 	}
@@ -304,26 +302,23 @@ func (o *Oracle) reset(key string) {
 	}
 }
 
-// decisions is how many random decisions are compared for each engine and strategy; make soak raises it.
-func Decisions(t *testing.T, standard int) int {
-	t.Helper()
+// decisions is how many random decisions are compared for each strategy; make soak raises it.
+func decisions(standard int) int {
 	n, err := strconv.Atoi(os.Getenv("SOAK_DECISIONS")) //nolint:forbidigo // how long to test is no configuration of the product
 	if err != nil {
-		return standard
+		return cmp.Or(standard, 1_500)
 	}
 	return n
 }
 
-func AgainstTheOracle(t *testing.T, b Fixture, w world, want int) {
+// AgainstTheOracle compares the decisions of random histories with those of an [Oracle].
+func AgainstTheOracle(t *testing.T, b Fixture, w World) {
 	t.Helper()
 	var done tally
 	histories := 0
-	for done.decisions < want {
+	for want := decisions(b.Decisions); done.decisions < want; {
 		rapid.Check(t, func(rt *rapid.T) {
 			histories++ // each has a limit group of its own
-			if b.forget != nil {
-				b.forget()
-			}
 			done.add(NewHistory(rt, w, fmt.Sprint("group-", histories), b).Run(rt, b))
 		})
 	}

@@ -1,117 +1,222 @@
 package storetest
 
 import (
-	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"slackrelay/lua/redistest"
 	"slackrelay/store"
-	"slackrelay/store/memory"
-	redisstore "slackrelay/store/redis"
 )
 
-// Restore takes in what was admitted while the engine was away; of a past that is nil, nothing is known.
-func Restore(ctx context.Context, l store.Limiter, scope store.Channel, requests []store.Request, pasts []*store.OutageResult, replica string, sequence int64) error {
+var restoreBehaviours = []behaviour{
+	{"RestoredMessageStaysUnknown", testRestoredMessageStaysUnknown},
+	{"RestoredEndsAreFinal", testRestoredEndsAreFinal},
+	{"RestoredFiringsAreFound", testRestoredFiringsAreFound},
+	{"NothingIsMergedIntoAMessageOfUnknownPlace", testNothingIsMergedIntoAMessageOfUnknownPlace},
+	{"RestoredRepeatsKeepTheEditableMessage", testRestoredRepeatsKeepTheEditableMessage},
+	{"RestoredResolvesEndAnAlert", testRestoredResolvesEndAnAlert},
+}
+
+// outage is a store that takes in what was admitted while it was away.
+type outage struct {
+	Fixture
+
+	merges int64 // of the replica that admitted it
+}
+
+func afterOutage(b Fixture) *outage { return &outage{Fixture: b} }
+
+// Restore takes in requests; of a past that is nil, nothing is known.
+func (e *outage) Restore(t tester, requests []store.Request, pasts ...*store.OutageResult) {
+	e.merges++
 	requests = slices.Clone(requests)
 	for i, past := range pasts {
 		if past != nil {
 			requests[i].Result = &store.AgedResult{OutageResult: *past}
 		}
 	}
-	return l.(store.Engine).Restore(ctx, scope, requests, store.MergeID{Replica: replica, Sequence: sequence})
+	require.NoError(t, e.C.Restore(t.Context(), Scope, requests, store.MergeID{Replica: "replica", Sequence: e.merges}))
 }
 
-var Queue = store.Channel{Group: Scope.Group, Name: Scope.Name}
-
-// tester is a test, or a check of a property.
-type tester interface {
-	require.TestingT
-	Context() context.Context
+// again repeats the last call of Restore, as a replica does that heard no answer.
+func (e *outage) again(t tester, requests []store.Request, pasts ...*store.OutageResult) {
+	e.merges--
+	e.Restore(t, requests, pasts...)
 }
 
-// returning is an engine that takes in what was admitted without it, the outbox beside it, and their clock.
-type Returning struct {
-	Limiter store.Limiter
-	Box     store.Outbox
-	Advance func(time.Duration)
-	from    string // the replica that folds
-	Folds   int64
-}
-
-func OnMemory() *Returning {
-	now := StartTime
-	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
-	return &Returning{
-		Limiter: memory.New(data, memory.Options{}), Box: memory.New(data, memory.Options{Options: store.Options{Owner: "a"}}),
-		Advance: func(d time.Duration) { now = now.Add(d) }, from: "replica",
-	}
-}
-
-func OnClockedRedis(t *testing.T, client *redis.Client) *Returning {
-	t.Helper()
-	clocked := redistest.NewClocked(t, client, StartTime)
-	return &Returning{
-		Limiter: redisstore.New(clocked, redisstore.Options{Now: clocked.Now}), Box: redisstore.New(clocked, redisstore.Options{Options: store.Options{Owner: "a"}}),
-		Advance: clocked.Advance, from: "replica",
-	}
-}
-
-// takesIn runs a test on both engines.
-func TakesIn(t *testing.T, behaviour func(t *testing.T, e *Returning)) {
-	t.Helper()
-	engines := map[string]func() *Returning{
-		"memory": OnMemory,
-		"redis":  func() *Returning { return OnClockedRedis(t, redistest.Start(t).Client()) },
-	}
-	for name, engine := range engines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			behaviour(t, engine())
-		})
-	}
-}
-
-func (e *Returning) Restore(t tester, requests []store.Request, pasts ...*store.OutageResult) {
-	e.Folds++
-	require.NoError(t, Restore(t.Context(), e.Limiter, Scope, requests, pasts, e.from, e.Folds))
-}
-
-func (e *Returning) Admit(t tester, requests ...store.Request) []store.Outcome {
-	decisions, err := e.Limiter.Admit(t.Context(), Scope, requests)
+func (e *outage) Admit(t tester, requests ...store.Request) []store.Outcome {
+	decisions, err := e.Fixture.Admit(t.Context(), Scope, requests)
 	require.NoError(t, err)
 	return OutcomesOf(decisions)
 }
 
-func (e *Returning) Ledger(t tester) store.Ledger {
-	report, err := e.Limiter.Report(t.Context(), Scope)
+func (e *outage) Ledger(t tester) store.Ledger {
+	report, err := e.Fixture.Report(t.Context(), Scope)
 	require.NoError(t, err)
 	require.Zero(t, report.Ledger.Imbalance())
 	return report.Ledger
 }
 
-func (e *Returning) Claim(t tester, settle time.Duration) store.Claim {
-	claim, err := e.Box.Claim(t.Context(), Queue, store.Terms{Pace: store.Pace{Burst: 1}, Settle: settle}, false)
+func (e *outage) Claim(t tester, settle time.Duration) store.Claim {
+	claim, err := e.C.Claim(t.Context(), Scope, store.Terms{Pace: store.Pace{Burst: 1}, Settle: settle}, false)
 	require.NoError(t, err)
 	claim.Until = time.Time{}
 	return claim
 }
 
-func (e *Returning) Record(t tester, number int64) *store.PostedMessage {
-	record, err := e.Box.PostedMessage(t.Context(), Queue, number)
+func (e *outage) Record(t tester, number int64) *store.PostedMessage {
+	record, err := e.C.PostedMessage(t.Context(), Scope, number)
 	require.NoError(t, err)
 	return record
 }
 
-func (e *Returning) Dead(t tester) []store.DeadLetter {
-	letters, err := e.Box.DeadLetters(t.Context(), Queue, "", 10)
+func (e *outage) Dead(t tester) []store.DeadLetter {
+	letters, err := e.C.DeadLetters(t.Context(), Scope, "", 10)
 	require.NoError(t, err)
 	for i := range letters {
 		letters[i].ID, letters[i].At = "", time.Time{}
 	}
 	return append([]store.DeadLetter{}, letters...)
+}
+
+// What a replica tried to post by itself keeps its doubt, under the name that it was posted as, and what it had tried.
+func testRestoredMessageStaysUnknown(t *testing.T, start Start) {
+	e := afterOutage(start(t))
+	past := &store.OutageResult{
+		Age: 40e6, Attempts: 2, Faults: 1, Sent: 30e6, Tried: 20e6, Looked: 1, Name: "7@1700000000000000",
+	}
+	e.Restore(t, []store.Request{narrow.Request("1", "c"), narrow.Request("2", "c")}, past, nil)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Pending: 2}, e.Ledger(t))
+	claim := e.Claim(t, 10*time.Second)
+	require.Equal(t, []any{store.AwaitingLookup, 10 * time.Second}, []any{claim.State, claim.Wait}, "since the last attempt, three times as long")
+	e.Advance(10 * time.Second)
+	claim = e.Claim(t, 10*time.Second)
+	require.Equal(t, store.Claim{State: store.Claimed, Entry: store.Entry{
+		Number: 1, Kind: "message", Payload: []byte(`{"id":"1"}`), Attempts: 2, Faults: 1, Age: 50 * time.Second,
+		At: StartTime.Add(-40 * time.Second).UnixMicro(), Looked: 1, Name: "7@1700000000000000", Doubt: claim.Entry.Doubt,
+	}}, claim)
+	require.Equal(t, StartTime.Add(-30*time.Second).UnixMicro(), claim.Entry.Doubt.UnixMicro())
+	require.NoError(t, e.C.Ack(t.Context(), Scope, claim.Entry, store.Receipt{TS: "1.1"}))
+	second := e.Claim(t, 10*time.Second).Entry
+	require.True(t, second.Doubt.IsZero())
+	require.Equal(t, fmt.Sprintf("2@%d", second.At), second.PostedAs())
+	require.NoError(t, e.C.Ack(t.Context(), Scope, second, store.Receipt{TS: "1.2"}))
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, e.Ledger(t))
+}
+
+// What ended without Redis has ended: dead letters are dead letters, what expired has expired. What certainly never
+// appeared gives its slot back.
+func testRestoredEndsAreFinal(t *testing.T, start Start) {
+	e := afterOutage(start(t))
+	requests := []store.Request{
+		narrow.Request("refused", "c"), narrow.Request("unknown", "c"), narrow.Request("old", "c"), narrow.Request("posted", "c"),
+	}
+	pasts := []*store.OutageResult{
+		{Result: store.Failed, Reason: "is_archived", Answer: "no", Attempts: 1, Keep: 10},
+		{Result: store.Failed, Reason: "unknown", Answer: "it may have been posted", Attempts: 2, Keep: 10, Shown: true},
+		{Result: store.Expired},
+		{Result: store.Delivered, TS: "1.1", Channel: "C1"},
+	}
+	e.Restore(t, requests, pasts...)
+	e.again(t, requests, pasts...) // its answer was lost
+	want := store.Ledger{Received: 4, Admitted: 4, Failed: 2, Expired: 1, Delivered: 1}
+	require.Equal(t, want, e.Ledger(t), "once")
+	require.Equal(t, store.Empty, e.Claim(t, 0).State, "nothing is posted again")
+	require.Equal(t, []store.DeadLetter{
+		{Number: 2, Kind: "message", Payload: []byte(`{"id":"unknown"}`), Reason: "unknown", Answer: "it may have been posted", Attempts: 2},
+		{Number: 1, Kind: "message", Payload: []byte(`{"id":"refused"}`), Reason: "is_archived", Answer: "no", Attempts: 1},
+	}, e.Dead(t))
+	usage, err := store.UsageOf(t.Context(), e.Limiter, Scope, requests[0].Levels[:1])
+	require.NoError(t, err)
+	require.EqualValues(t, 2, usage[0].Used, "the one in doubt and the one that was posted")
+	require.Equal(t, fill(store.Duplicate, 4), e.Admit(t, requests...))
+}
+
+// A firing that was posted without Redis is found by its repeats and its resolve.
+func testRestoredFiringsAreFound(t *testing.T, start Start) {
+	e := afterOutage(start(t))
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
+	e.Restore(t, []store.Request{narrow.Told(h, "1", "c", store.Firing, "f")},
+		&store.OutageResult{Result: store.Delivered, TS: "1.1", Channel: "C1", Age: 5e6})
+	require.Equal(t, &store.PostedMessage{
+		Category: "c", At: StartTime.Add(-5 * time.Second).UnixMicro(), Shown: true, TS: "1.1", Channel: "C1",
+		Events: []store.PostedEvent{{Fingerprint: "f", Payload: `{"id":"1"}`}},
+	}, e.Record(t, 1))
+	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.Admit(t,
+		narrow.Told(h, "2", "c", store.Firing, "f"), narrow.Told(h, "3", "c", store.Resolved, "f")))
+	record := e.Record(t, 1)
+	require.EqualValues(t, 1, record.Repeats)
+	require.Positive(t, record.Events[0].Resolved)
+}
+
+// Where nobody knows where a message is in Slack, nothing is merged into it: it would be shown nowhere.
+func testNothingIsMergedIntoAMessageOfUnknownPlace(t *testing.T, start Start) {
+	e := afterOutage(start(t))
+	h := &store.MessagePolicy{Overflow: "merge", Resolves: "edit", Repeats: true}
+	told := func(id string, status store.Status, fingerprint string) store.Request {
+		return narrow.Told(h, id, "c", status, fingerprint)
+	}
+	posted := &store.OutageResult{Result: store.Delivered}
+	e.Restore(t, []store.Request{told("1", store.Firing, "f"), told("2", "", "u")}, posted, posted)
+	require.Equal(t, []store.Outcome{store.Dropped}, e.Admit(t, told("3", store.Firing, "f")), "the levels are asked, and full")
+	e.Advance(time.Minute)
+	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted}, e.Admit(t, told("4", store.Firing, "f"), told("5", store.Update, "u")),
+		"a message of its own")
+	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.Admit(t, told("6", store.Firing, "f"), told("7", store.Update, "u")),
+		"which the next ones are merged into")
+
+	e.Advance(2 * time.Minute)
+	require.NoError(t, e.C.Bury(t.Context(), Scope, e.Claim(t, 0).Entry, store.DeadReason{Reason: "unknown", Shown: true}))
+	require.Equal(t, []store.Outcome{store.Admitted}, e.Admit(t, told("8", store.Firing, "f")), "nor into a dead letter")
+}
+
+// A message that can be edited is not forgotten for one of which nobody knows where it is.
+func testRestoredRepeatsKeepTheEditableMessage(t *testing.T, start Start) {
+	for name, c := range map[string]struct {
+		past   store.OutageResult
+		posted bool  // the durable one, before the outage
+		number int64 // that the alert stands for afterwards
+	}{
+		"without its place":               {store.OutageResult{Result: store.Delivered}, true, 1},
+		"with its place":                  {store.OutageResult{Result: store.Delivered, TS: "2.2", Channel: "C1", Age: 1e6}, true, 2},
+		"the durable one waits":           {store.OutageResult{Result: store.Delivered}, false, 1},
+		"a dead letter":                   {store.OutageResult{Result: store.Failed, Keep: 1}, true, 1},
+		"a dead letter, perhaps in Slack": {store.OutageResult{Result: store.Failed, Keep: 1, Shown: true}, true, 1},
+		"older than the durable one":      {store.OutageResult{Result: store.Delivered, TS: "2.2", Age: 120e6}, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := afterOutage(start(t))
+			h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
+			e.Admit(t, narrow.Told(h, "1", "c", store.Firing, "f"))
+			if c.posted {
+				require.NoError(t, e.C.Ack(t.Context(), Scope, e.Claim(t, 0).Entry, store.Receipt{TS: "1.1", Channel: "C1"}))
+			}
+			e.Advance(time.Minute)
+			e.Restore(t, []store.Request{narrow.Told(h, "2", "c", store.Firing, "f")}, &c.past)
+			require.Equal(t, []store.Outcome{store.Merged}, e.Admit(t, narrow.Told(h, "3", "c", store.Firing, "f")))
+			require.EqualValues(t, 1, e.Record(t, c.number).Repeats)
+		})
+	}
+}
+
+// An alert that was over while Redis was away is another one when it fires again.
+func testRestoredResolvesEndAnAlert(t *testing.T, start Start) {
+	e := afterOutage(start(t))
+	wide := Limits{Channel: PerMinute(100), Category: PerMinute(100)}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
+	for i, past := range []*store.OutageResult{{Result: store.Delivered, TS: "2.2", Age: 1e6}, {Age: 1e6}} {
+		id := func(name string) string { return fmt.Sprint(name, i) }
+		require.Equal(t, []store.Outcome{store.Admitted}, e.Admit(t, wide.Told(h, id("1"), "c", store.Firing, "f")))
+		e.Advance(time.Minute)
+		e.Restore(t, []store.Request{wide.Told(h, id("2"), "c", store.Resolved, "f")}, past)
+		require.Equal(t, []store.Outcome{store.Admitted}, e.Admit(t, wide.Told(h, id("3"), "c", store.Firing, "f")), "no repeat")
+		e.Restore(t, []store.Request{wide.Told(h, id("4"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 30e6})
+		require.Equal(t, []store.Outcome{store.Merged}, e.Admit(t, wide.Told(h, id("5"), "c", store.Firing, "f")), "what was over before is not this one")
+		e.Advance(time.Minute)
+		e.Restore(t, []store.Request{wide.Told(h, id("6"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 1e6})
+	}
 }

@@ -1,0 +1,348 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+	redisstore "slackrelay/store/redis"
+)
+
+var admissionBehaviours = []behaviour{
+	{"CategoriesMayHaveAnyName", testCategoriesMayHaveAnyName},
+	{"RequestMayHaveThousandsOfUnits", testRequestMayHaveThousandsOfUnits},
+	{"ResetEmptiesALevel", testResetEmptiesALevel},
+	{"ShadowLevelReportsAndNeverRefuses", testShadowLevelReportsAndNeverRefuses},
+	{"PeekSpendsAndCountsNothing", testPeekSpendsAndCountsNothing},
+	{"RemainingIsReportedOfEveryWindow", testRemainingIsReportedOfEveryWindow},
+	{"DoRunsOnlyWhatIsAdmitted", testDoRunsOnlyWhatIsAdmitted},
+	{"TenEventsOfOneCategoryFillItsLimit", testTenEventsOfOneCategoryFillItsLimit},
+	{"ChannelLimitBoundsTwentyCategories", testChannelLimitBoundsTwentyCategories},
+	{"RefusalSpendsNothing", testRefusalSpendsNothing},
+	{"RefusingLevelsAreNamed", testRefusingLevelsAreNamed},
+	{"RetryAfterIsExact", testRetryAfterIsExact},
+	{"BothWindowsOfALevelMustPass", testBothWindowsOfALevelMustPass},
+	{"UnitsAreAdmittedTogetherOrNotAtAll", testUnitsAreAdmittedTogetherOrNotAtAll},
+	{"ChannelsOfAGroupShareTheChannelLevel", testChannelsOfAGroupShareTheChannelLevel},
+	{"InvalidRequestsAreRejectedBeforeAnyWrite", testInvalidRequestsAreRejectedBeforeAnyWrite},
+	{"GoroutinesAdmitExactlyTheLimit", testGoroutinesAdmitExactlyTheLimit},
+	{"ChannelWithoutAGroupHasItsOwnLimits", testChannelWithoutAGroupHasItsOwnLimits},
+}
+
+// A category that was never seen needs no more than its one call, whatever its name.
+func testCategoriesMayHaveAnyName(t *testing.T, start Start) {
+	b := start(t)
+	for i, name := range []string{"", "{}", "a:b", "\"quoted\" \\ \n", "ünïcode ☃", "%00", string([]byte{0xff, 0xfe}), strings.Repeat("long", 1000)} {
+		r := Limits{Channel: PerMinute(100), Category: PerMinute(1)}.Request(fmt.Sprint(i), name)
+		require.Equal(t, "+", Outcomes(b.MustAdmit(t, r)), "%q", name)
+		r.ID += "again"
+		require.Equal(t, "-", Outcomes(b.MustAdmit(t, r)), "%q", name)
+	}
+}
+
+// A request for more units than one command of Redis takes arguments.
+func testRequestMayHaveThousandsOfUnits(t *testing.T, start Start) {
+	b := start(t)
+	r := Limits{Channel: PerMinute(20_000), Category: PerMinute(15_000)}.Request("1", "a")
+	r.N = 10_000
+	d := b.AdmitOne(t, r)
+	require.Equal(t, store.Admitted, d.Outcome)
+	require.Equal(t, []int64{10_000, 5_000}, []int64{d.Remaining[0].Free, d.Remaining[1].Free})
+	r.ID = "2"
+	d = b.AdmitOne(t, r)
+	require.Equal(t, "category", d.Level)
+	require.Equal(t, time.Minute, d.RetryAfter)
+	require.NoError(t, b.Refund(t.Context(), Scope, With(Limits{Channel: PerMinute(20_000), Category: PerMinute(15_000)}.Request("1", "a"), 10_000)))
+	require.Zero(t, b.Used(t, r.Levels[0]))
+}
+
+func testResetEmptiesALevel(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(10), Category: PerMinute(1)}
+	require.Equal(t, "+-", Outcomes(b.MustAdmit(t, l.Request("1", "a"), l.Request("2", "a"))))
+	require.NoError(t, b.Reset(t.Context(), store.Inner(Scope, "category", "a", l.Category)))
+	require.Equal(t, "+", Outcomes(b.MustAdmit(t, l.Request("3", "a"))))
+	require.Equal(t, int64(2), b.Used(t, store.Outer(Scope.Group, l.Channel)), "the other level is left alone")
+}
+
+func testShadowLevelReportsAndNeverRefuses(t *testing.T, start Start) {
+	b := start(t)
+	shadow := ratelimit.LevelSpec{Name: "sender", Shadow: true, Windows: []ratelimit.Window{PerMinute(1)}}
+	request := func(id string) store.Request {
+		return store.Request{ID: id, Levels: []ratelimit.Level{store.Outer(Scope.Group, PerMinute(2)), store.LevelOf(shadow, Scope, "ci")}}
+	}
+	d := b.MustAdmit(t, request("1"), request("2"), request("3"))
+	require.Equal(t, "++-", Outcomes(d))
+	require.Equal(t, [][]string{nil, {"sender"}, {"sender"}}, [][]string{d[0].Shadow, d[1].Shadow, d[2].Shadow})
+	require.Equal(t, []string{"channel"}, d[2].Refused)
+	require.Equal(t, int64(1), b.Used(t, store.LevelOf(shadow, Scope, "ci")), "it is charged with what it would have admitted")
+}
+
+func testPeekSpendsAndCountsNothing(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
+	for range 3 {
+		d, err := b.Peek(t.Context(), Scope, []store.Request{l.Request("1", "a"), l.Request("2", "b")})
+		require.NoError(t, err)
+		require.Equal(t, "++", Outcomes(d), "each by itself")
+	}
+	require.Equal(t, store.Report{}, b.MustReport(t))
+	b.MustAdmit(t, l.Request("1", "a"))
+	d, err := b.Peek(t.Context(), Scope, []store.Request{l.Request("1", "a"), l.Request("2", "b")})
+	require.NoError(t, err)
+	require.Equal(t, "=-", Outcomes(d))
+	require.Equal(t, time.Minute, d[1].RetryAfter)
+}
+
+func testRemainingIsReportedOfEveryWindow(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(3), Category: PerMinute(2)}
+	var left [][]int64
+	for _, d := range b.MustAdmit(t, l.Request("1", "a"), l.Request("2", "a"), l.Request("3", "a"), l.Request("4", "b")) {
+		require.Equal(t, []string{"channel", "category"}, []string{d.Remaining[0].Level, d.Remaining[1].Level})
+		left = append(left, []int64{d.Remaining[0].Free, d.Remaining[1].Free})
+	}
+	require.Equal(t, [][]int64{{2, 1}, {1, 0}, {1, 0}, {0, 1}}, left)
+}
+
+func testDoRunsOnlyWhatIsAdmitted(t *testing.T, start Start) {
+	b := start(t)
+	l, ran := Limits{Channel: PerMinute(5), Category: PerMinute(1)}, 0
+	run := func(r store.Request) error {
+		return store.Do(t.Context(), b, Scope, r, func(context.Context) error {
+			ran++
+			return errors.New("from f")
+		})
+	}
+	require.EqualError(t, run(l.Request("1", "a")), "from f")
+	require.NoError(t, run(l.Request("1", "a")), "a duplicate is not run again")
+	var limited *store.LimitedError
+	require.ErrorAs(t, run(l.Request("2", "a")), &limited)
+	require.Equal(t, &store.LimitedError{Level: "category", Window: PerMinute(1), RetryAfter: time.Minute}, limited)
+	require.EqualError(t, limited, "limited by category, 1 per 1m0s: retry after 1m0s")
+	big := l.Request("3", "a")
+	big.N = 2
+	require.EqualError(t, run(big), "limited by category: it can never fit into 1 per 1m0s")
+	require.Equal(t, 1, ran)
+}
+
+func testTenEventsOfOneCategoryFillItsLimit(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(10), Category: PerMinute(3)}
+	var requests []store.Request
+	for i := range 10 {
+		requests = append(requests, l.Request(fmt.Sprint("same-body-", i), "errors"))
+	}
+	require.Equal(t, "+++-------", Outcomes(b.MustAdmit(t, requests...)))
+	require.Equal(t, store.Ledger{Received: 10, Admitted: 3, Dropped: 7, Pending: 3}, b.MustReport(t).Ledger)
+}
+
+func testChannelLimitBoundsTwentyCategories(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(100), Category: PerMinute(10)}
+	for round := range 10 {
+		var requests []store.Request
+		for c := range 20 {
+			requests = append(requests, l.Request(fmt.Sprintf("%d-%d", c, round), fmt.Sprint("c", c)))
+		}
+		b.MustAdmit(t, requests...)
+	}
+	ledger := b.MustReport(t).Ledger
+	require.Equal(t, store.Ledger{Received: 200, Admitted: 100, Dropped: 100, Pending: 100}, ledger)
+	require.Zero(t, ledger.Imbalance())
+}
+
+func testRefusalSpendsNothing(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(3), Category: PerMinute(2)}
+	require.Equal(t, "++---", Outcomes(b.MustAdmit(t,
+		l.Request("1", "a"), l.Request("2", "a"), l.Request("3", "a"), l.Request("4", "a"), l.Request("5", "a"))))
+	require.Equal(t, "+--", Outcomes(b.MustAdmit(t, l.Request("6", "b"), l.Request("7", "b"), l.Request("8", "c"))))
+	usage, err := store.UsageOf(t.Context(), b, Scope, []ratelimit.Level{
+		store.Outer(Scope.Group, l.Channel),
+		store.Inner(Scope, "category", "a", l.Category),
+		store.Inner(Scope, "category", "b", l.Category),
+		store.Inner(Scope, "category", "c", l.Category),
+	})
+	require.NoError(t, err)
+	used := []int64{usage[0].Used, usage[1].Used, usage[2].Used, usage[3].Used}
+	require.Equal(t, []int64{3, 2, 1, 0}, used, "a refusal by one level must not burn the other")
+}
+
+func testRefusingLevelsAreNamed(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(2), Category: PerMinute(1)}
+	b.MustAdmit(t, l.Request("1", "a"))
+	d := b.AdmitOne(t, l.Request("2", "a"))
+	require.Equal(t, "category", d.Level)
+	b.MustAdmit(t, l.Request("3", "b"))
+	d = b.AdmitOne(t, l.Request("4", "a"))
+	require.Equal(t, "channel", d.Level, "the outermost where several refuse")
+	require.Equal(t, []string{"channel", "category"}, d.Refused)
+	require.Equal(t, []string{"channel"}, b.AdmitOne(t, l.Request("5", "c")).Refused)
+}
+
+func testRetryAfterIsExact(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(2), Category: PerMinute(1)}
+	b.MustAdmit(t, l.Request("1", "a"))
+	b.Advance(10 * time.Second)
+	b.MustAdmit(t, l.Request("2", "b"))
+	b.Advance(5*time.Second + 7*time.Microsecond)
+
+	d := b.AdmitOne(t, l.Request("3", "a"))
+	require.Equal(t, 45*time.Second-7*time.Microsecond, d.RetryAfter)
+	b.Advance(d.RetryAfter - time.Microsecond)
+	require.Equal(t, time.Microsecond, b.AdmitOne(t, l.Request("3", "a")).RetryAfter)
+	b.Advance(time.Microsecond)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, l.Request("3", "a")).Outcome)
+	require.Equal(t, 10*time.Second, b.AdmitOne(t, l.Request("4", "b")).RetryAfter,
+		"the maximum over the channel (10 s) and the category (10 s)")
+}
+
+func testBothWindowsOfALevelMustPass(t *testing.T, start Start) {
+	b := start(t)
+	level := store.Inner(Scope, "sender", "ci",
+		ratelimit.Window{Limit: 2, Per: 5 * time.Second}, ratelimit.Window{Limit: 3, Per: 5 * time.Minute})
+	request := func(id string) store.Request {
+		return store.Request{ID: id, Levels: []ratelimit.Level{level}}
+	}
+	require.Equal(t, "++-", Outcomes(b.MustAdmit(t, request("1"), request("2"), request("3"))))
+	b.Advance(5 * time.Second)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, request("4")).Outcome)
+	b.Advance(5 * time.Second)
+	require.Equal(t, 290*time.Second, b.AdmitOne(t, request("5")).RetryAfter)
+	usage, err := store.UsageOf(t.Context(), b, Scope, []ratelimit.Level{level})
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 3}, []int64{usage[0].Used, usage[1].Used})
+	require.Equal(t, []time.Duration{0, 290 * time.Second}, []time.Duration{usage[0].RetryAfter, usage[1].RetryAfter})
+}
+
+func testUnitsAreAdmittedTogetherOrNotAtAll(t *testing.T, start Start) {
+	b := start(t)
+	l := Limits{Channel: PerMinute(5), Category: PerMinute(4)}
+	of := func(id string, n int64) store.Request {
+		r := l.Request(id, "a")
+		r.N = n
+		return r
+	}
+	never := b.AdmitOne(t, of("1", 5))
+	require.Equal(t, store.Never, never.Outcome)
+	require.Equal(t, "category", never.Level)
+	require.Negative(t, never.RetryAfter)
+	require.Equal(t, "+-+-", Outcomes(b.MustAdmit(t, of("2", 3), of("3", 2), of("4", 1), of("5", 1))))
+	require.Equal(t, int64(2), b.MustReport(t).Ledger.Dropped-1, "never counts as dropped")
+}
+
+func testChannelsOfAGroupShareTheChannelLevel(t *testing.T, start Start) {
+	b := start(t)
+	outer := store.Outer("team", PerMinute(3))
+	var got string
+	for i := range 4 {
+		s := store.Channel{Group: "team", Name: fmt.Sprint("ch-", i%2)}
+		d, err := b.Admit(t.Context(), s, []store.Request{{
+			ID: fmt.Sprint(i), Levels: []ratelimit.Level{outer, store.Inner(s, "category", "a", PerMinute(9))},
+		}})
+		require.NoError(t, err)
+		got += Outcomes(d)
+	}
+	require.Equal(t, "+++-", got)
+}
+
+func testInvalidRequestsAreRejectedBeforeAnyWrite(t *testing.T, start Start) {
+	good := Limits{Channel: PerMinute(1), Category: PerMinute(1)}.Request("1", "a")
+	with := func(change func(r *store.Request)) []store.Request {
+		r := good
+		change(&r)
+		return []store.Request{good, r}
+	}
+	cases := map[string][]store.Request{
+		"no requests":       nil,
+		"too many requests": make([]store.Request, store.MaxBatch+1),
+		"no id":             with(func(r *store.Request) { r.ID = "" }),
+		"long id":           with(func(r *store.Request) { r.ID = "12345678901234567890123456789012345678901" }),
+		"negative units":    with(func(r *store.Request) { r.N = -1 }),
+		"no levels":         with(func(r *store.Request) { r.Levels = nil }),
+		"no windows":        with(func(r *store.Request) { r.Levels = []ratelimit.Level{{Name: "x", Key: "k"}} }),
+		"empty window": with(func(r *store.Request) {
+			r.Levels = []ratelimit.Level{store.Outer("g", ratelimit.Window{Limit: 1})}
+		}),
+		"negative limit": with(func(r *store.Request) { r.Levels = []ratelimit.Level{store.Outer("g", PerMinute(-1))} }),
+		"unknown kind":   with(func(r *store.Request) { r.Enqueue = &store.Enqueue{Kind: "letter"} }),
+	}
+	b := start(t)
+	for name, requests := range cases {
+		_, err := b.Admit(t.Context(), Scope, requests)
+		require.ErrorIs(t, err, store.ErrRequest, name)
+	}
+	require.Equal(t, store.Report{}, b.MustReport(t), "nothing may be written")
+}
+
+func testGoroutinesAdmitExactlyTheLimit(t *testing.T, start Start) {
+	server := redistest.Start(t)
+	for name, l := range map[string]store.Limiter{
+		"memory": memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}),
+		"redis":  redisstore.New(server.Client(), redisstore.Options{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, 100, Hammer(t.Context(), t, l, 16, 40))
+			report, err := l.Report(t.Context(), Scope)
+			require.NoError(t, err)
+			require.Equal(t, store.Ledger{Received: 640, Admitted: 100, Dropped: 540, Pending: 100}, report.Ledger)
+		})
+	}
+}
+
+// A scope without a group is one of the channel's own: two of them share nothing, and a level must say whose it is.
+func testChannelWithoutAGroupHasItsOwnLimits(t *testing.T, start Start) {
+	b := start(t)
+	for _, channel := range []string{"x", "y"} {
+		s := store.Channel{Name: channel}
+		request := store.Request{ID: "same", Levels: []ratelimit.Level{
+			store.Outer(channel, PerMinute(1)), store.Inner(s, "category", "a", PerMinute(1)),
+		}}
+		d, err := b.Admit(t.Context(), s, []store.Request{request})
+		require.NoError(t, err)
+		require.Equal(t, store.Admitted, d[0].Outcome)
+		request.Levels[0] = store.Outer("", PerMinute(1))
+		_, err = b.Admit(t.Context(), s, []store.Request{request})
+		require.ErrorIs(t, err, store.ErrRequest)
+		require.ErrorContains(t, err, `level "channel" has no limit group`)
+	}
+}
+
+// hammer admits from many goroutines at once and returns how many got through.
+func Hammer(ctx context.Context, t *testing.T, l store.Limiter, goroutines, each int) int {
+	t.Helper()
+	lim := Limits{Channel: PerMinute(100), Category: PerMinute(10)}
+	results := make(chan int, goroutines)
+	for g := range goroutines {
+		go func() {
+			admitted := 0
+			for i := range each {
+				d, err := l.Admit(ctx, Scope, []store.Request{
+					lim.Request(fmt.Sprintf("%d-%d", g, i), fmt.Sprint("c", (g+i)%20)),
+				})
+				if err == nil && d[0].Outcome == store.Admitted {
+					admitted++
+				}
+			}
+			results <- admitted
+		}()
+	}
+	total := 0
+	for range goroutines {
+		total += <-results
+	}
+	return total
+}

@@ -1,0 +1,51 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+var bundlesBehaviours = []behaviour{
+	{"BundlesAreBoundedInBytes", testBundlesAreBoundedInBytes},
+}
+
+// largeRequests ask for n slots for long messages, of as many categories.
+func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.Request {
+	requests := make([]store.Request, n)
+	for i := range requests {
+		category := fmt.Sprint("c", i)
+		if bundle != "" {
+			category = "c"
+		}
+		requests[i] = store.Request{
+			ID: fmt.Sprint(bundle, "LargeEvent", i, h.Overflow), Category: category, Handling: h, Event: store.Event{Severity: "error", Bundle: bundle, Status: store.Firing, Fingerprint: fmt.Sprint("f", i)},
+			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: bytes.Repeat([]byte{byte('a' + i%26)}, LargeEvent)},
+		}
+	}
+	return requests
+}
+
+// A message of a bundle tells of as many events as it may be long; the others are counted, and so is what a resolve may find.
+func testBundlesAreBoundedInBytes(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}
+	requests := largeRequests(9, 10, h, "webhook")
+	requests[8].Enqueue.Payload = []byte("small")
+	_, err := b.Admit(t.Context(), Scope, requests)
+	require.NoError(t, err)
+	entry := ClaimEntry(t, b.A)
+	require.Equal(t, strings.Repeat("a", LargeEvent)+"\nsmall\n+7", string(entry.Payload))
+	record, err := b.A.PostedMessage(t.Context(), Scope, entry.Number)
+	require.NoError(t, err)
+	require.Len(t, record.Events, 2)
+	require.Len(t, record.Members, 7)
+}

@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+var digestBehaviours = []behaviour{
+	{"DigestGrowsUntilItsIntervalEnds", testDigestGrowsUntilItsIntervalEnds},
+	{"DigestOfAWebhookIsPostedAtTheEnd", testDigestOfAWebhookIsPostedAtTheEnd},
+}
+
+// DropForDigest drops n events of a category, which the digest counts.
+func (b Fixture) DropForDigest(t *testing.T, category string, n int) {
+	t.Helper()
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
+	for i := range n {
+		_, err := b.Admit(t.Context(), Scope, []store.Request{{
+			ID: category + string(rune('a'+i)), Category: category, Handling: h, Event: store.Event{Severity: "error", Title: category},
+			Levels:  []ratelimit.Level{store.Inner(Scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
+		}})
+		require.NoError(t, err)
+	}
+}
+
+func digestOf(t *testing.T, e store.Entry) store.Digest {
+	t.Helper()
+	var d store.Digest
+	require.NoError(t, json.Unmarshal(e.Payload, &d))
+	return d
+}
+
+// By the bot token: posted at the first drop, edited with absolute totals, closed at the end; what comes later is of
+// the next one. Any replica may ask for it at any time.
+func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
+	b := start(t)
+	terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{Interval: 10 * time.Minute, Every: 30 * time.Second, Minimum: 1}}
+	ask := func() {
+		for _, o := range []store.Outbox{b.A, b.B, b.A} {
+			require.NoError(t, o.Digest(t.Context(), Scope, terms.Digest))
+		}
+	}
+	send := func() store.Entry {
+		e := Claim(t, b.A, terms).Entry
+		require.NoError(t, b.A.Ack(t.Context(), Scope, e, store.Receipt{Channel: "C1", TS: "1.000001"}))
+		return e
+	}
+	b.DropForDigest(t, "disk", 2)
+	ask()
+	require.Equal(t, store.Empty, Claim(t, b.A, terms).State, "it waits a little for more")
+	b.Advance(10 * time.Second)
+	require.Equal(t, store.DigestDue, Claim(t, b.A, terms).State)
+	ask()
+	b.DropForDigest(t, "cpu", 1)
+	ask()
+	require.Equal(t, store.KindDigest, Claim(t, b.A, terms).Entry.Kind, "not yet edited: 30 s have not passed")
+	post := send()
+	require.Equal(t, map[string]int64{"d:disk:error": 2, "t:disk": 2}, digestOf(t, post).Counts)
+	require.Equal(t, []string{"disk"}, digestOf(t, post).Silent)
+	record, err := b.A.PostedMessage(t.Context(), Scope, post.Number)
+	require.NoError(t, err)
+	require.Equal(t, "1.000001", record.TS)
+
+	b.Advance(30 * time.Second)
+	ask()
+	b.Advance(30 * time.Second)
+	b.DropForDigest(t, "disk", 5)
+	b.Advance(time.Second)
+	ask()
+	edit := send()
+	require.Equal(t, store.KindDigestEdit, edit.Kind)
+	require.Equal(t, []any{int64(7), int64(1), post.Number, false},
+		[]any{digestOf(t, edit).Counts["d:disk:error"], digestOf(t, edit).Counts["d:cpu:error"], digestOf(t, edit).Post, digestOf(t, edit).Closed},
+		"absolute totals, in one edit")
+
+	b.Advance(10 * time.Minute)
+	ask()
+	require.True(t, digestOf(t, send()).Closed)
+	require.Equal(t, store.Empty, Claim(t, b.A, terms).State)
+	b.DropForDigest(t, "late", 1)
+	b.Advance(10 * time.Second)
+	ask()
+	next := send()
+	require.Equal(t, store.KindDigest, next.Kind)
+	require.NotEqual(t, digestOf(t, post).ID, digestOf(t, next).ID)
+}
+
+// By an incoming webhook: one post at the interval's end, if there is enough to tell.
+func testDigestOfAWebhookIsPostedAtTheEnd(t *testing.T, start Start) {
+	b := start(t)
+	terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{Interval: 10 * time.Minute, Minimum: 3}}
+	b.DropForDigest(t, "disk", 4)
+	b.Advance(10*time.Minute - time.Second)
+	require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
+	require.Equal(t, store.Empty, Claim(t, b.A, terms).State)
+	b.Advance(time.Second)
+	require.Equal(t, store.DigestDue, Claim(t, b.B, terms).State)
+	require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
+	require.NoError(t, b.B.Digest(t.Context(), Scope, terms.Digest))
+	e := Claim(t, b.B, terms).Entry
+	require.Equal(t, []any{int64(4), true}, []any{digestOf(t, e).Counts["d:disk:error"], digestOf(t, e).Closed})
+	require.NoError(t, b.B.Ack(t.Context(), Scope, e, store.Receipt{}))
+
+	b.DropForDigest(t, "cpu", 2)
+	b.Advance(10 * time.Minute)
+	require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
+	require.Equal(t, store.Empty, Claim(t, b.A, terms).State, "too little to tell of")
+}

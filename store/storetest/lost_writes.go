@@ -1,0 +1,175 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+var lostWritesBehaviours = []behaviour{
+	{"ReusedNumberIsNotSettledByItsOldEntry", testReusedNumberIsNotSettledByItsOldEntry},
+	{"ClaimThatAnotherFollowedSettlesOnlyAnAck", testClaimThatAnotherFollowedSettlesOnlyAnAck},
+	{"ForgottenUnknownAttemptIsLookedUp", testForgottenUnknownAttemptIsLookedUp},
+	{"ReusedDelayedNumberIsNotAskedFor", testReusedDelayedNumberIsNotAskedFor},
+}
+
+// reused is an entry of which the store forgot that it ever was, and the one that has its number now: nobody knows
+// whether that was posted, and it is in a backlog.
+func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.Channel) {
+	t.Helper()
+	level := store.LevelOf(ratelimit.LevelSpec{
+		Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.Stream},
+		Windows: []ratelimit.Window{{Limit: 3, Per: time.Second}},
+	}, Scope, "")
+	where = Scope
+	terms := Lookable
+	terms.Backlog = level.Key
+	add := func(id string) store.Entry {
+		if extra {
+			require.NoError(t, b.B.Append(t.Context(), where, id, store.KindNotice, []byte(id)))
+			return Claim(t, b.A, terms).Entry
+		}
+		_, err := b.Admit(t.Context(), Scope, []store.Request{{
+			ID: id, Category: "c", Levels: []ratelimit.Level{level}, Handling: &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
+			Event:   store.Event{Status: store.Firing, Fingerprint: "f", Severity: "error", Title: id},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
+		}})
+		require.NoError(t, err)
+		return Claim(t, b.A, terms).Entry
+	}
+	require.NoError(t, b.A.Ack(t.Context(), where, add("before"), store.Receipt{}))
+	restore := b.Save(t)
+	b.Advance(time.Second)
+	old = add("old")
+	restore()
+	b.Advance(time.Second)
+	fresh := add("new")
+	require.Equal(t, []any{old.Number, "old", "new"}, []any{fresh.Number, string(old.Payload), string(fresh.Payload)})
+	require.NotEqual(t, old.At, fresh.At)
+	require.NoError(t, b.A.Retry(t.Context(), where, fresh, store.RetryPlan{Fate: store.Unknown}))
+	return old, where
+}
+
+// settlements are all ways to settle an entry.
+func settlements(t *testing.T, where store.Channel) map[string]func(o store.Outbox, entry store.Entry) error {
+	t.Helper()
+	fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
+	retry := func(p store.RetryPlan) func(o store.Outbox, entry store.Entry) error {
+		return func(o store.Outbox, entry store.Entry) error { return o.Retry(t.Context(), where, entry, p) }
+	}
+	return map[string]func(o store.Outbox, entry store.Entry) error{
+		"ack": func(o store.Outbox, entry store.Entry) error {
+			return o.Ack(t.Context(), where, entry, store.Receipt{Channel: "C1", TS: "1.000001"})
+		},
+		"bury": func(o store.Outbox, entry store.Entry) error {
+			return o.Bury(t.Context(), where, entry, store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback})
+		},
+		"expire": func(o store.Outbox, entry store.Entry) error {
+			return o.Expire(t.Context(), where, entry, map[string]int64{"x:c:error": 1, "t:old": 1})
+		},
+		"drop":              func(o store.Outbox, entry store.Entry) error { return o.Discard(t.Context(), where, entry) },
+		"retry, not posted": retry(store.RetryPlan{Wait: time.Hour, Reason: "rate_limited", Fault: true}),
+		"retry, looked up":  retry(store.RetryPlan{Fate: store.Looked, Who: store.EntryWaits}),
+		"retry, once more":  retry(store.RetryPlan{Fate: store.Again, Who: store.EditsWait, Wait: time.Hour}),
+		"retry, unknown":    retry(store.RetryPlan{Fate: store.Unknown, Who: store.EntryWaits, Wait: time.Hour}),
+	}
+}
+
+// Redis came back older than it was, and gave a number again: what becomes of the old message says nothing of the
+// new one.
+func testReusedNumberIsNotSettledByItsOldEntry(t *testing.T, start Start) {
+	for says, extra := range map[string]bool{"message": false, "extra": true} {
+		for how := range settlements(t, Scope) {
+			t.Run(how+" of a "+says, func(t *testing.T) {
+				t.Parallel()
+				b := start(t)
+				old, where := b.reused(t, extra)
+				before := b.Snapshot(t)
+				require.NoError(t, settlements(t, where)[how](b.A, old), "it is gone")
+				require.Equal(t, before, b.Snapshot(t), "and nothing was changed")
+				require.Equal(t, store.AwaitingLookup, Claim(t, b.B, Lookable).State)
+				b.Advance(Lookable.Settle)
+				fresh := Claim(t, b.B, Lookable).Entry
+				require.Equal(t, []any{"new", int64(1), int64(0)}, []any{string(fresh.Payload), fresh.Attempts, fresh.Faults})
+				require.NoError(t, b.B.Ack(t.Context(), where, fresh, store.Receipt{}))
+			})
+		}
+	}
+}
+
+// Another sender claimed the entry since and does not hold the lease any more: its attempt may have been posted, so
+// only what certainly is in Slack is settled.
+func testClaimThatAnotherFollowedSettlesOnlyAnAck(t *testing.T, start Start) {
+	for how := range settlements(t, Scope) {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			require.NoError(t, b.A.Append(t.Context(), Scope, "1", store.KindNotice, []byte("1")))
+			late := Claim(t, b.A, Lookable).Entry
+			b.Advance(10 * time.Second)
+			followed := Claim(t, b.B, Lookable).Entry
+			require.NoError(t, b.B.Retry(t.Context(), Scope, followed, store.RetryPlan{Fate: store.Unknown}))
+			before := b.Snapshot(t)
+			err := settlements(t, Scope)[how](b.A, late)
+			if how == "ack" {
+				require.NoError(t, err)
+				require.Equal(t, store.Empty, Claim(t, b.B, Lookable).State)
+				return
+			}
+			require.ErrorIs(t, err, store.ErrLeaseLost)
+			require.Equal(t, before, b.Snapshot(t))
+		})
+	}
+}
+
+// A sender that knows that its attempt may have been posted says so to a Redis that forgot the claim: the message is
+// looked up, from its admission on.
+func testForgottenUnknownAttemptIsLookedUp(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 1)
+	restore := b.Save(t)
+	b.Advance(time.Second)
+	tried := Claim(t, b.A, Lookable).Entry
+	restore()
+	require.NoError(t, b.A.Retry(t.Context(), Scope, tried, store.RetryPlan{Fate: store.Unknown}))
+	require.Equal(t, store.AwaitingLookup, Claim(t, b.B, Lookable).State)
+	b.Advance(Lookable.Settle)
+	require.Equal(t, time.UnixMicro(tried.At), Claim(t, b.B, Lookable).Entry.Doubt)
+}
+
+// What was listed to be asked for again, and has another's number by then, is not asked for in its place.
+func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "delay", Resolves: "post", MaxDelayed: 3, MaxDelay: time.Hour}
+	ask := func(id string, delayed int64) store.Outcome {
+		d, err := b.Admit(t.Context(), Scope, []store.Request{{
+			ID: id, Category: "c", Handling: h, Delayed: delayed, Event: store.Event{Severity: "error", Title: id},
+			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
+		}})
+		require.NoError(t, err)
+		return d[0].Outcome
+	}
+	listed := func() store.Waiting {
+		all, err := b.A.Delayed(t.Context(), Scope)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		return all[0]
+	}
+	require.Equal(t, store.Admitted, ask("first", 0))
+	restore := b.Save(t)
+	require.Equal(t, store.Delayed, ask("old", 0))
+	old := listed()
+	restore()
+	require.Equal(t, store.Delayed, ask("new", 0))
+	fresh := listed()
+	require.Equal(t, old.Number, fresh.Number)
+	b.Advance(2 * time.Minute)
+	require.Equal(t, store.Duplicate, ask("old", old.Number), "it does not wait any more")
+	require.Equal(t, fresh, listed())
+	require.Equal(t, store.Admitted, ask("new", fresh.Number))
+}

@@ -1,0 +1,125 @@
+package storetest
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/store"
+)
+
+var unansweredBehaviours = []behaviour{
+	{"UnansweredClaimWasNotSent", testUnansweredClaimWasNotSent},
+	{"LookAfterAnUnansweredClaimFindsIt", testLookAfterAnUnansweredClaimFindsIt},
+	{"UnansweredClaimOfAnotherMayHaveBeenSent", testUnansweredClaimOfAnotherMayHaveBeenSent},
+	{"EarlierUnknownAttemptStays", testEarlierUnknownAttemptStays},
+}
+
+// unanswered is the context of a call that is carried out, and of which no answer comes: it ends meanwhile.
+type unanswered struct {
+	context.Context
+	asked bool
+}
+
+func (u *unanswered) Err() error {
+	if !u.asked {
+		u.asked = true
+		return nil
+	}
+	return context.DeadlineExceeded
+}
+
+// lossy loses the answer of a call that has such a context.
+type lossy struct{ redis.Scripter }
+
+func (l lossy) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	late, ok := ctx.(*unanswered)
+	if !ok {
+		return l.Scripter.Eval(ctx, script, keys, args...)
+	}
+	cmd := l.Scripter.Eval(late.Context, script, keys, args...)
+	if cmd.Err() == nil {
+		cmd.SetErr(io.ErrUnexpectedEOF)
+	}
+	return cmd
+}
+
+// lose has a sender claim, and lets it have no answer.
+func lose(t *testing.T, o store.Outbox) {
+	t.Helper()
+	_, err := o.Claim(&unanswered{Context: t.Context()}, Scope, Lookable, false)
+	require.Error(t, err)
+}
+
+// A claim of which no answer came was never sent, and its sender knows it: the message is not in doubt.
+func testUnansweredClaimWasNotSent(t *testing.T, start Start) {
+	for says, lost := range map[string]int{"one": 1, "three in a row": 3} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			b.Fill(t, 1)
+			for range lost {
+				lose(t, b.A)
+			}
+			c := Claim(t, b.A, Lookable)
+			require.Equal(t, []any{store.Claimed, true}, []any{c.State, c.Entry.Doubt.IsZero()}, "at once")
+			require.NoError(t, b.A.Ack(t.Context(), Scope, c.Entry, store.Receipt{}))
+			require.Equal(t, store.Empty, Claim(t, b.A, Lookable).State)
+		})
+	}
+}
+
+// A look sees it too.
+func testLookAfterAnUnansweredClaimFindsIt(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 1)
+	lose(t, b.A)
+	look, err := b.A.Claim(t.Context(), Scope, Lookable, true)
+	require.NoError(t, err)
+	require.Equal(t, store.PostReady, look.State)
+}
+
+// To everybody else it may have been sent.
+func testUnansweredClaimOfAnotherMayHaveBeenSent(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 1)
+	lose(t, b.A)
+	require.Equal(t, store.Leased, Claim(t, b.B, Lookable).State)
+	b.Advance(10 * time.Second)
+	left := Claim(t, b.B, Lookable)
+	require.Equal(t, []any{store.Claimed, StartTime}, []any{left.State, left.Entry.Doubt})
+	require.NoError(t, b.B.Retry(t.Context(), Scope, left.Entry, store.RetryPlan{Fate: store.Unknown}))
+	again := Claim(t, b.A, Lookable)
+	require.Equal(t, []any{store.Claimed, StartTime}, []any{again.State, again.Entry.Doubt}, "the other may have sent it since")
+}
+
+// An attempt that was answered is in doubt, whatever claims came after it without an answer.
+func testEarlierUnknownAttemptStays(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 1)
+	lose(t, b.A)
+	tried := Claim(t, b.A, Lookable).Entry
+	lose(t, b.A)
+	require.Equal(t, store.AwaitingLookup, Claim(t, b.A, Lookable).State)
+	require.NoError(t, b.A.Retry(t.Context(), Scope, tried, store.RetryPlan{Fate: store.Unknown}))
+	b.Advance(10 * time.Second)
+	lose(t, b.A)
+	again := Claim(t, b.A, Lookable).Entry
+	require.Equal(t, StartTime, again.Doubt)
+	for range 2 {
+		require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Looked}))
+		b.Advance(time.Minute)
+		again = Claim(t, b.A, Lookable).Entry
+	}
+	require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Again}))
+	lose(t, b.A)
+	last := Claim(t, b.A, Lookable)
+	require.Equal(t, []any{store.Claimed, true}, []any{last.State, last.Entry.Doubt.IsZero()}, "it is still to be sent once more")
+	require.NoError(t, b.A.Retry(t.Context(), Scope, last.Entry, store.RetryPlan{Fate: store.Unknown}))
+	b.Advance(time.Minute)
+	require.Equal(t, StartTime, Claim(t, b.A, Lookable).Entry.Doubt, "from the first attempt on")
+}

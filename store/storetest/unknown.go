@@ -1,0 +1,54 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/store"
+)
+
+var unknownBehaviours = []behaviour{
+	{"UnknownAttemptIsLookedUpTwiceThenSentAgain", testUnknownAttemptIsLookedUpTwiceThenSentAgain},
+	{"AttemptOfAKilledSenderIsUnknown", testAttemptOfAKilledSenderIsUnknown},
+}
+
+// An attempt of which nobody knows whether it arrived: looked up after settle, again after twice that, then sent.
+func testUnknownAttemptIsLookedUpTwiceThenSentAgain(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 2)
+	first := Claim(t, b.A, Lookable).Entry
+	require.True(t, first.Doubt.IsZero())
+	require.NoError(t, b.A.Retry(t.Context(), Scope, first, store.RetryPlan{Fate: store.Unknown}))
+	settling := Claim(t, b.B, Lookable)
+	require.Equal(t, []any{store.AwaitingLookup, 10 * time.Second}, []any{settling.State, settling.Wait}, "and nothing overtakes it")
+	report := b.BalancedReport(t)
+	require.Equal(t, []any{10 * time.Second, store.ReasonAwaitingLookup}, []any{report.PausedFor, report.PauseReason}, "and it is seen")
+	b.Advance(10 * time.Second)
+	again := Claim(t, b.B, Lookable).Entry
+	require.Equal(t, []any{first.Number, int64(0), StartTime}, []any{again.Number, again.Looked, again.Doubt})
+	require.Zero(t, b.BalancedReport(t).PausedFor)
+	require.NoError(t, b.B.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Looked}))
+	require.Equal(t, 20*time.Second, Claim(t, b.B, Lookable).Wait)
+	b.Advance(20 * time.Second)
+	again = Claim(t, b.A, Lookable).Entry
+	require.Equal(t, []any{int64(1), StartTime}, []any{again.Looked, again.Doubt})
+	require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Again}))
+	again = Claim(t, b.A, Lookable).Entry
+	require.True(t, again.Doubt.IsZero(), "it is sent again")
+	b.Advance(time.Minute)
+	require.Equal(t, StartTime, Claim(t, b.B, Lookable).Entry.Doubt, "from the first attempt on")
+}
+
+// A sender that was killed while it sent leaves a doubt; one that knows that nothing was sent leaves none.
+func testAttemptOfAKilledSenderIsUnknown(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 1)
+	Claim(t, b.A, Lookable)
+	b.Advance(10 * time.Second)
+	left := Claim(t, b.B, Lookable).Entry
+	require.False(t, left.Doubt.IsZero())
+	require.NoError(t, b.B.Retry(t.Context(), Scope, left, store.RetryPlan{Fate: store.NotPosted}))
+	require.True(t, Claim(t, b.B, Lookable).Entry.Doubt.IsZero())
+}
