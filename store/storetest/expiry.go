@@ -50,6 +50,7 @@ func testResolveIsNotExpiredWithItsFiring(t *testing.T, start Start) {
 	admit(store.Resolved)
 	require.NoError(t, b.A.Expire(t.Context(), Scope, stale.Entry, nil))
 	c := Claim(t, b.A, terms)
-	require.Equal(t, []any{store.Claimed, "resolved"}, []any{c.State, string(c.Entry.Payload)})
+	require.Equal(t, store.Claimed, c.State)
+	require.Equal(t, "resolved", string(c.Entry.Payload))
 	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Superseded: 1, Pending: 1}, b.BalancedReport(t).Ledger)
 }

@@ -39,7 +39,9 @@ func testResolveOfWhatIsNotPostedIsSuppressed(t *testing.T, start Start) {
 			drops, err := b.Drops(t.Context(), Scope, "", 10)
 			require.NoError(t, err)
 			require.Len(t, drops, 2)
-			require.Equal(t, []any{"suppressed", int64(-1), `{"id":"4"}`}, []any{drops[0].Level, drops[0].Used, string(drops[0].Payload)})
+			require.Equal(t, "suppressed", drops[0].Level)
+			require.Equal(t, int64(-1), drops[0].Used)
+			require.Equal(t, `{"id":"4"}`, string(drops[0].Payload))
 		})
 	}
 }

@@ -33,7 +33,8 @@ func testRetryPausesEverySender(t *testing.T, start Start) {
 	b.Advance(30 * time.Second)
 	again := ClaimEntry(t, b.B)
 	require.Equal(t, "1 of 2", string(again.Payload), "the order is kept")
-	require.Equal(t, []int64{1, 0}, []int64{again.Attempts, again.Faults})
+	require.Equal(t, int64(1), again.Attempts)
+	require.Equal(t, int64(0), again.Faults)
 	require.Equal(t, time.Duration(0), b.BalancedReport(t).PausedFor)
 }
 
@@ -53,7 +54,8 @@ func testFaultsAreCounted(t *testing.T, start Start) {
 	b.Fill(t, 1)
 	for i := range 3 {
 		entry := ClaimEntry(t, b.A)
-		require.Equal(t, []int64{int64(i), int64(i)}, []int64{entry.Attempts, entry.Faults})
+		require.Equal(t, int64(i), entry.Attempts)
+		require.Equal(t, int64(i), entry.Faults)
 		require.NoError(t, b.A.Retry(t.Context(), Scope, entry, store.RetryPlan{Fault: true}))
 	}
 }
@@ -63,9 +65,11 @@ func testPauseStopsAChannelUntilItEnds(t *testing.T, start Start) {
 	b.Fill(t, 1)
 	require.NoError(t, b.A.Pause(t.Context(), Scope, time.Hour, "by hand"))
 	held := Claim(t, b.B, Unpaced)
-	require.Equal(t, []any{store.Paused, time.Hour}, []any{held.State, held.Wait})
+	require.Equal(t, store.Paused, held.State)
+	require.Equal(t, time.Hour, held.Wait)
 	report := b.BalancedReport(t)
-	require.Equal(t, []any{time.Hour, "by hand"}, []any{report.PausedFor, report.PauseReason})
+	require.Equal(t, time.Hour, report.PausedFor)
+	require.Equal(t, "by hand", report.PauseReason)
 	require.NoError(t, b.B.Pause(t.Context(), Scope, time.Minute, "shorter"))
 	require.Equal(t, time.Minute, Claim(t, b.A, Unpaced).Wait, "the last word counts")
 	require.NoError(t, b.A.Pause(t.Context(), Scope, 0, ""))

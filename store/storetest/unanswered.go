@@ -66,7 +66,8 @@ func testUnansweredClaimWasNotSent(t *testing.T, start Start) {
 				lose(t, b.A)
 			}
 			c := Claim(t, b.A, Lookable)
-			require.Equal(t, []any{store.Claimed, true}, []any{c.State, c.Entry.Doubt.IsZero()}, "at once")
+			require.Equal(t, store.Claimed, c.State, "at once")
+			require.True(t, c.Entry.Doubt.IsZero(), "at once")
 			require.NoError(t, b.A.Ack(t.Context(), Scope, c.Entry, store.Receipt{}))
 			require.Equal(t, store.Empty, Claim(t, b.A, Lookable).State)
 		})
@@ -91,10 +92,12 @@ func testUnansweredClaimOfAnotherMayHaveBeenSent(t *testing.T, start Start) {
 	require.Equal(t, store.Leased, Claim(t, b.B, Lookable).State)
 	b.Advance(10 * time.Second)
 	left := Claim(t, b.B, Lookable)
-	require.Equal(t, []any{store.Claimed, StartTime}, []any{left.State, left.Entry.Doubt})
+	require.Equal(t, store.Claimed, left.State)
+	require.Equal(t, StartTime, left.Entry.Doubt)
 	require.NoError(t, b.B.Retry(t.Context(), Scope, left.Entry, store.RetryPlan{Fate: store.Unknown}))
 	again := Claim(t, b.A, Lookable)
-	require.Equal(t, []any{store.Claimed, StartTime}, []any{again.State, again.Entry.Doubt}, "the other may have sent it since")
+	require.Equal(t, store.Claimed, again.State, "the other may have sent it since")
+	require.Equal(t, StartTime, again.Entry.Doubt, "the other may have sent it since")
 }
 
 // An attempt that was answered is in doubt, whatever claims came after it without an answer.
@@ -118,7 +121,8 @@ func testEarlierUnknownAttemptStays(t *testing.T, start Start) {
 	require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Again}))
 	lose(t, b.A)
 	last := Claim(t, b.A, Lookable)
-	require.Equal(t, []any{store.Claimed, true}, []any{last.State, last.Entry.Doubt.IsZero()}, "it is still to be sent once more")
+	require.Equal(t, store.Claimed, last.State, "it is still to be sent once more")
+	require.True(t, last.Entry.Doubt.IsZero(), "it is still to be sent once more")
 	require.NoError(t, b.A.Retry(t.Context(), Scope, last.Entry, store.RetryPlan{Fate: store.Unknown}))
 	b.Advance(time.Minute)
 	require.Equal(t, StartTime, Claim(t, b.A, Lookable).Entry.Doubt, "from the first attempt on")
