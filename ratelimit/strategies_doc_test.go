@@ -50,7 +50,10 @@ func letThrough(t *testing.T, s ratelimit.Strategy) []time.Duration {
 	c := &storetest.Clock{T: begin}
 	data := memory.NewData(memory.DataOptions{Now: c.Now})
 	b := storetest.Fixture{Limiter: memory.New(data, memory.Options{})}
-	level := store.ChannelLevel(ratelimit.LevelSpec{Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}}}, "plot")
+	level := store.ChannelLevel(ratelimit.LevelSpec{
+		Name: "channel", Strategy: s,
+		Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}},
+	}, "plot")
 	var admitted []time.Duration
 	settled := begin
 	for i, at := range arrivals() {
@@ -234,7 +237,8 @@ func TestTableOfFairnessIsCurrent(t *testing.T) {
 	require.Zero(t, quiet.delay)
 	require.GreaterOrEqual(t, u, 98.0)
 
-	figure := newFigure("An hour of 105,000 events, 50 busy and 20 quiet categories, 100 per 30 min", "slots kept for first notices (fixed)", "%")
+	figure := newFigure("An hour of 105,000 events, 50 busy and 20 quiet categories, 100 per 30 min", "slots kept for first notices (fixed)",
+		"%")
 	addLine(t, figure, "first notices that passed", heard, 0)
 	addLine(t, figure, "slots used", used, 1)
 	addLine(t, figure, "first notices, mode auto", plotter.XYs{{X: 0, Y: passed}, {X: 70, Y: passed}}, 2)

@@ -126,7 +126,7 @@ func stepsOrRefunds(rt *rapid.T, b storetest.Fixture, tier ratelimit.LevelSpec, 
 		if steps {
 			b.Advance(rapid.SampledFrom([]time.Duration{0, 0, 0, 0, -4 * time.Second, -6 * time.Second, -time.Hour}).Draw(rt, "step"))
 		} else if refundable && len(o.Admitted) > 0 && rapid.IntRange(0, 3).Draw(rt, "refund") == 0 {
-			id := rapid.SampledFrom(o.Admitted).Draw(rt, "which").Id
+			id := rapid.SampledFrom(o.Admitted).Draw(rt, "which").ID
 			require.NoError(rt, b.Refund(rt.Context(), storetest.Scope, store.Request{ID: id, Levels: []ratelimit.Level{level}}))
 			o.Refund(id)
 		}
@@ -134,7 +134,7 @@ func stepsOrRefunds(rt *rapid.T, b storetest.Fixture, tier ratelimit.LevelSpec, 
 		d, err := b.Admit(rt.Context(), storetest.Scope, []store.Request{r})
 		require.NoError(rt, err)
 		if d[0].Outcome == store.Admitted {
-			o.Admitted = append(o.Admitted, storetest.Admission{At: elapsed.Microseconds(), Id: r.ID, Units: 1, Keys: []string{level.Key}})
+			o.Admitted = append(o.Admitted, storetest.Admission{At: elapsed.Microseconds(), ID: r.ID, Units: 1, Keys: []string{level.Key}})
 		}
 		in := o.Between(level.Key, (elapsed-10*time.Second).Microseconds()+1, elapsed.Microseconds()+1)
 		require.LessOrEqual(rt, in, storetest.Promised(tier))

@@ -35,7 +35,10 @@ func BenchmarkScript(b *testing.B) {
 		l    storetest.Limits
 	}{
 		{"refused", storetest.Limits{Channel: ratelimit.Window{Limit: 100, Per: long}, Category: ratelimit.Window{Limit: 10, Per: long}}},
-		{"admitted", storetest.Limits{Channel: ratelimit.Window{Limit: 1_000_000, Per: short}, Category: ratelimit.Window{Limit: 1_000_000, Per: short}}},
+		{"admitted", storetest.Limits{
+			Channel:  ratelimit.Window{Limit: 1_000_000, Per: short},
+			Category: ratelimit.Window{Limit: 1_000_000, Per: short},
+		}},
 	} {
 		perSeed := micros(b, client, outcome.name+"/seed", 1, func(int) error {
 			return seed.Run(b.Context(), client, []string{outcome.name + ":channel", outcome.name + ":category"},
@@ -174,7 +177,10 @@ func BenchmarkClosed(b *testing.B) {
 // edits the message.
 func BenchmarkGroups(b *testing.B) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
-	l := storetest.Limits{Channel: ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond}, Category: ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond}}
+	l := storetest.Limits{
+		Channel:  ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond},
+		Category: ratelimit.Window{Limit: 1_000_000, Per: time.Millisecond},
+	}
 	for _, size := range []int{1, 20, 128} {
 		client := redistest.Start(b).Client()
 		engine := redisstore.New(lua.NewConn(client, 0), redisstore.Options{})

@@ -35,7 +35,9 @@ func TestReloadIsNoClockStep(t *testing.T) {
 	}
 }
 
-func onlyTheClock(rt *rapid.T, b storetest.Fixture, clocked *redistest.Clocked, s ratelimit.Strategy, group string, steps *[]time.Duration) {
+func onlyTheClock(rt *rapid.T, b storetest.Fixture, clocked *redistest.Clocked, s ratelimit.Strategy, group string,
+	steps *[]time.Duration,
+) {
 	var last time.Time // of the last admission, as it is kept
 	log := s.Kind == ""
 	for i := range rapid.IntRange(10, 40).Draw(rt, "events") {

@@ -142,7 +142,10 @@ func TestTimeoutAfterTheCommitChargesOnce(t *testing.T) {
 	deaf := redisstore.New(storetest.DeafClient(t, server, &ears), redisstore.Options{})
 	require.NoError(t, deaf.Ping(t.Context()))
 	ears.Store(true)
-	batch := []store.Request{storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"), storetest.Small.Request("3", "a"), storetest.Small.Request("4", "a")}
+	batch := []store.Request{
+		storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"), storetest.Small.Request("3", "a"),
+		storetest.Small.Request("4", "a"),
+	}
 	_, err := deaf.Admit(t.Context(), storetest.Scope, batch)
 	require.ErrorIs(t, err, store.ErrUnavailable)
 	require.Eventually(t, func() bool { return hearing.MustReport(t).Ledger.Received == 5 }, 5*time.Second, time.Millisecond)
@@ -155,7 +158,8 @@ func TestCorruptedCounterShowsInTheLedger(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	b := storetest.Fixture{Limiter: redisstore.New(client, redisstore.Options{})}
-	b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"), storetest.Small.Request("3", "a"), storetest.Small.Request("4", "a"))
+	b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"), storetest.Small.Request("3", "a"),
+		storetest.Small.Request("4", "a"))
 	require.Zero(t, b.MustReport(t).Ledger.Imbalance())
 	for i, field := range []string{"received", "admitted", "dropped", "delivered"} {
 		require.NoError(t, client.HIncrBy(t.Context(), "relay:{alerts}:ledger:alerts", field, 2).Err())

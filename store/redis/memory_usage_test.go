@@ -51,7 +51,10 @@ func TestChannelUsesNoMoreMemoryThanDocumented(t *testing.T) {
 	for _, s := range storetest.Strategies[1:7] {
 		tier := ratelimit.LevelSpec{Name: "category", Strategy: s.Strategy, Windows: []ratelimit.Window{{Limit: 10, Per: half}}}
 		for i := range 10 {
-			b.AdmitOne(t, store.Request{ID: fmt.Sprintf("%s-%d", tier.Strategy.Kind, i), Levels: []ratelimit.Level{store.LevelOf(tier, storetest.Scope, s.Name)}})
+			b.AdmitOne(t, store.Request{
+				ID:     fmt.Sprintf("%s-%d", tier.Strategy.Kind, i),
+				Levels: []ratelimit.Level{store.LevelOf(tier, storetest.Scope, s.Name)},
+			})
 		}
 	}
 	for _, key := range client.Keys(t.Context(), "*:limit:*").Val() {

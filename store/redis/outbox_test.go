@@ -18,7 +18,8 @@ func TestDeadLettersKeepReasonAnswerAndEntry(t *testing.T) {
 	b := onServer(client)
 	b.Fill(t, 3)
 	for range 3 {
-		require.NoError(t, b.A.Bury(t.Context(), storetest.Scope, storetest.ClaimEntry(t, b.A), store.DeadReason{Reason: "is_archived", Answer: "gone"}))
+		require.NoError(t, b.A.Bury(t.Context(), storetest.Scope, storetest.ClaimEntry(t, b.A),
+			store.DeadReason{Reason: "is_archived", Answer: "gone"}))
 	}
 	letters := client.XRange(t.Context(), "relay:{alerts}:dead:alerts", "-", "+").Val()
 	require.Len(t, letters, 2, "the oldest went")

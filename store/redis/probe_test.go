@@ -82,7 +82,8 @@ func TestDocumentedRightsAreEnoughAndNeeded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	s.Run(ctx)
-	require.Equal(t, "+++-", storetest.Outcomes(b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"), storetest.Small.Request("3", "a"), storetest.Small.Request("4", "a"))))
+	require.Equal(t, "+++-", storetest.Outcomes(b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "a"),
+		storetest.Small.Request("3", "a"), storetest.Small.Request("4", "a"))))
 	b.AdmitOne(t, storetest.Small.Request("5", "a"))
 	require.NoError(t, s.Flush(t.Context()))
 	require.NoError(t, s.Refund(t.Context(), storetest.Scope, storetest.Small.Request("1", "a")))

@@ -13,14 +13,14 @@ import (
 	"slackrelay/store"
 )
 
-// said is what a message must say by now, as a person would keep count.
-type said struct {
+// expected is what a message must contain by now, as a person would keep count.
+type expected struct {
 	alerts map[string]bool // by fingerprint: whether it fires
-	plain  int             // what it tells of beside them
+	plain  int             // events beside them
 	sent   bool
 }
 
-func (m *said) fires() bool {
+func (m *expected) fires() bool {
 	for _, firing := range m.alerts {
 		if firing {
 			return true
@@ -29,19 +29,19 @@ func (m *said) fires() bool {
 	return false
 }
 
-// groups are webhooks of alerts, what the engine made of them, and what it should have made.
+// groups are webhooks of alerts, what the store did with them, and what it should have done.
 type groups struct {
 	t *rapid.T
 	Fixture
 	handling store.MessagePolicy
 	calls    int
-	messages []*said
-	newest   map[string]*said
+	messages []*expected
+	newest   map[string]*expected
 }
 
 func newGroups(t *rapid.T, b Fixture, repeats bool) *groups {
 	return &groups{
-		t: t, Fixture: b, newest: map[string]*said{},
+		t: t, Fixture: b, newest: map[string]*expected{},
 		handling: store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: repeats, Drops: 10},
 	}
 }
@@ -55,7 +55,7 @@ type alert struct {
 func (g *groups) webhook(alerts []alert) {
 	g.calls++
 	requests := make([]store.Request, 0, len(alerts))
-	want, lead := make([]store.Outcome, 0, len(alerts)), (*said)(nil)
+	want, lead := make([]store.Outcome, 0, len(alerts)), (*expected)(nil)
 	for i, a := range alerts {
 		id := fmt.Sprintf("%d-%d", g.calls, i)
 		requests = append(requests, store.Request{
@@ -80,8 +80,8 @@ func (g *groups) webhook(alerts []alert) {
 	require.Equal(g.t, want, got)
 }
 
-// expect says what becomes of an alert, and what the messages say since.
-func (g *groups) expect(a alert, lead **said) store.Outcome {
+// expect is the outcome of an alert. It updates what the messages must contain.
+func (g *groups) expect(a alert, lead **expected) store.Outcome {
 	m := g.newest[a.name]
 	if a.resolved {
 		return g.expectResolve(a.name, m)
@@ -92,7 +92,7 @@ func (g *groups) expect(a alert, lead **said) store.Outcome {
 	}
 	outcome := store.Merged
 	if *lead == nil {
-		*lead, outcome = &said{alerts: map[string]bool{}}, store.Admitted
+		*lead, outcome = &expected{alerts: map[string]bool{}}, store.Admitted
 		g.messages = append(g.messages, *lead)
 	}
 	(*lead).alerts[a.name] = true
@@ -100,13 +100,13 @@ func (g *groups) expect(a alert, lead **said) store.Outcome {
 	return outcome
 }
 
-func (g *groups) expectResolve(name string, m *said) store.Outcome {
+func (g *groups) expectResolve(name string, m *expected) store.Outcome {
 	if m == nil || !m.alerts[name] {
 		return store.Suppressed
 	}
-	for _, told := range g.messages {
-		if _, tells := told.alerts[name]; tells {
-			told.alerts[name] = false
+	for _, message := range g.messages {
+		if _, has := message.alerts[name]; has {
+			message.alerts[name] = false
 		}
 	}
 	if len(m.alerts)+m.plain == 1 && !m.sent { // the resolve takes its place
@@ -117,7 +117,7 @@ func (g *groups) expectResolve(name string, m *said) store.Outcome {
 	return store.Merged
 }
 
-// send has one of two replicas post or edit what is next, if anything is.
+// send posts or edits what is next, if anything is, as one of two replicas.
 func (g *groups) send(sender store.Outbox) bool {
 	ctx := g.t.Context()
 	c, err := sender.Claim(ctx, Scope, Unpaced, false)
@@ -126,7 +126,7 @@ func (g *groups) send(sender store.Outbox) bool {
 		return false
 	}
 	if c.Entry.Kind == "message" {
-		i := slices.IndexFunc(g.messages, func(m *said) bool { return !m.sent })
+		i := slices.IndexFunc(g.messages, func(m *expected) bool { return !m.sent })
 		g.messages[i].sent = true
 	}
 	require.NoError(g.t, sender.Ack(ctx, Scope, c.Entry, store.Receipt{Channel: "C1", TS: "1.000001"}))
@@ -134,12 +134,12 @@ func (g *groups) send(sender store.Outbox) bool {
 	return true
 }
 
-// compare wants the records to say what a person would.
+// compare compares the posted messages with what a person would expect.
 func (g *groups) compare() {
 	var want, got []string
 	for _, m := range g.messages {
 		if len(m.alerts) > 0 {
-			want = append(want, sayAll(m.alerts, m.plain))
+			want = append(want, describe(m.alerts, m.plain))
 		}
 	}
 	for n := range int64((g.calls + 1) * (g.calls + 2)) {
@@ -159,24 +159,24 @@ func (g *groups) compare() {
 		for name, at := range record.Members {
 			alerts[name] = at == 0
 		}
-		got = append(got, sayAll(alerts, plain))
+		got = append(got, describe(alerts, plain))
 	}
 	slices.Sort(want)
 	slices.Sort(got)
 	require.Equal(g.t, want, got)
 }
 
-func sayAll(alerts map[string]bool, plain int) string {
-	said := make([]string, 0, len(alerts))
+func describe(alerts map[string]bool, plain int) string {
+	parts := make([]string, 0, len(alerts))
 	for name, firing := range alerts {
-		said = append(said, fmt.Sprint(name, " fires: ", firing))
+		parts = append(parts, fmt.Sprint(name, " fires: ", firing))
 	}
-	slices.Sort(said)
-	return fmt.Sprint(strings.Join(said, ", "), " and ", plain)
+	slices.Sort(parts)
+	return fmt.Sprint(strings.Join(parts, ", "), " and ", plain)
 }
 
-// alertGroups checks that, whatever comes, in which order, and whoever sends: each message says of each alert whether it
-// fires, and in the end none does.
+// alertGroups checks that each message shows of each of its alerts whether it fires, whatever arrives, in which order, and
+// whichever replica sends; in the end no alert fires.
 func alertGroups(rt *rapid.T, b Fixture, _ int) {
 	g := newGroups(rt, b.Fresh(), rapid.Bool().Draw(rt, "repeats"))
 	size := rapid.SampledFrom([]int{1, 2, 10, 11, 20, 128, 300}).Draw(rt, "size")
@@ -205,7 +205,7 @@ func drawAlerts(rt *rapid.T, size int) []alert {
 	return alerts
 }
 
-// end has all that fires end, and everything be sent.
+// end resolves all alerts that fire, and sends everything.
 func (g *groups) end() {
 	var alerts []alert
 	for name, m := range g.newest {

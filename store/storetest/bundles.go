@@ -17,7 +17,7 @@ var bundlesBehaviours = []behaviour{
 	{"BundlesAreBoundedInBytes", testBundlesAreBoundedInBytes},
 }
 
-// largeRequests ask for n slots for long messages, of as many categories.
+// largeRequests are n requests with payloads of 32 KiB: each of a category of its own, or all of one bundle.
 func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.Request {
 	requests := make([]store.Request, n)
 	for i := range requests {
@@ -26,7 +26,10 @@ func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.
 			category = "c"
 		}
 		requests[i] = store.Request{
-			ID: fmt.Sprint(bundle, "LargeEvent", i, h.Overflow), Category: category, Handling: h, Event: store.Event{Severity: "error", Bundle: bundle, Status: store.Firing, Fingerprint: fmt.Sprint("f", i)},
+			ID: fmt.Sprint(bundle, "LargeEvent", i, h.Overflow), Category: category, Handling: h, Event: store.Event{
+				Severity: "error",
+				Bundle:   bundle, Status: store.Firing, Fingerprint: fmt.Sprint("f", i),
+			},
 			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: bytes.Repeat([]byte{byte('a' + i%26)}, LargeEvent)},
 		}
@@ -34,7 +37,7 @@ func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.
 	return requests
 }
 
-// A message of a bundle tells of as many events as it may be long; the others are counted, and so is what a resolve may find.
+// A message of a bundle contains as many events as fit into it; the others are counted, as are those that a resolve may find.
 func testBundlesAreBoundedInBytes(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}

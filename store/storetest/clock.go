@@ -5,20 +5,23 @@ import (
 	"time"
 )
 
+// StartTime is what the clock of a new store shows.
 var StartTime = time.UnixMicro(1_795_156_875_342_811)
 
-// clock is moved by the test, and read by whatever runs beside it.
+// Clock is a clock that the test moves, while others read it.
 type Clock struct {
 	mu sync.Mutex
 	T  time.Time
 }
 
+// Now is the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.T
 }
 
+// Advance moves the clock, forward or back.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ type comparison struct {
 	terms    store.Terms
 	claimed  map[int]store.Entry // by sender
 	bundles  int
-	sent     map[[2]int64]bool // what was handed out to be sent, and of which nobody said since that it was not posted
+	sent     map[[2]int64]bool // what was handed out to be sent, and has not been reported as not posted since
 }
 
 // Compare plays the same random histories on two stores, and compares what they return and all that can be read of them
@@ -47,13 +47,14 @@ func playMessages(tb testing.TB, rt *rapid.T, a, b Fixture) {
 	h := &comparison{tb: tb, t: rt, a: a, b: b, claimed: map[int]store.Entry{}, sent: map[[2]int64]bool{}}
 	h.draw()
 	rt.Repeat(map[string]func(*rapid.T){
-		"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim, "settle": h.settle, "settle again": h.settle,
-		"digest": h.digest, "append": h.put, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "go back": h.goBack,
+		"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim,
+		"settle": h.settle, "settle again": h.settle,
+		"digest": h.digest, "append": h.appendNotice, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "go back": h.goBack,
 		"": h.compare,
 	})
 }
 
-// draw decides how the channel is set up.
+// draw draws the configuration of the channel.
 func (h *comparison) draw() {
 	h.handling = &store.MessagePolicy{
 		Overflow:   rapid.SampledFrom([]store.Overflow{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
@@ -71,7 +72,7 @@ func (h *comparison) draw() {
 	}
 }
 
-// same wants the same reply of both stores.
+// same requires the same reply of both stores.
 func same[T any](h *comparison, what string, ask func(w Fixture) (T, error)) T {
 	first, firstErr := ask(h.a)
 	second, secondErr := ask(h.b)
@@ -93,7 +94,7 @@ func (h *comparison) request(category string) store.Request {
 func (h *comparison) admit(t *rapid.T) {
 	h.t = t
 	h.bundles++
-	bundle := rapid.SampledFrom([]string{"", fmt.Sprint(h.bundles), "@"}).Draw(t, "bundle") // @ goes on in a later call
+	bundle := rapid.SampledFrom([]string{"", fmt.Sprint(h.bundles), "@"}).Draw(t, "bundle") // @ continues in a later call
 	names, most := []string{"", "f1", "f2", "f3"}, 4
 	if rapid.IntRange(0, 3).Draw(t, "many") == 0 {
 		names, most = []string{"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15", "f16", ""}, 20
@@ -116,7 +117,7 @@ func (h *comparison) admit(t *rapid.T) {
 	h.decide("admit", requests)
 }
 
-// decided is what a decision is compared by.
+// decided is the part of a decision that is compared.
 type decided struct {
 	outcome store.Outcome
 	level   string
@@ -131,7 +132,7 @@ func (h *comparison) decide(what string, requests []store.Request) {
 		for i, d := range decisions {
 			all[i] = decided{d.Outcome, d.Level, strings.Join(d.Refused, " "), d.RetryAfter}
 			if d.Outcome != store.Dropped {
-				all[i].level, all[i].refused = "", "" // of what is folded, nobody asked the levels
+				all[i].level, all[i].refused = "", "" // an event that is attached asks no level
 			}
 		}
 		return all, err
@@ -149,7 +150,7 @@ func (h *comparison) promote(t *rapid.T) {
 		var first struct{ ID string }
 		line, _, _ := strings.Cut(string(one.Payload), "\n")
 		require.NoError(t, json.Unmarshal([]byte(line), &first))
-		for _, category := range []string{"a", "b", "c"} { // whose it is not is not found
+		for _, category := range []string{"a", "b", "c"} { // of another category, it is not found
 			r := h.request(category)
 			r.ID, r.Delayed, r.Event.Severity = first.ID, one.Number, "error"
 			r.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: one.Payload}
@@ -176,11 +177,11 @@ func (h *comparison) claim(t *rapid.T) {
 		if c.Entry.Kind == store.KindDigest || c.Entry.Kind == store.KindDigestEdit {
 			var digest store.Digest
 			require.NoError(t, json.Unmarshal(c.Entry.Payload, &digest))
-			c.Entry.Payload = fmt.Append(nil, digest) // the order of JSON's fields says nothing
+			c.Entry.Payload = fmt.Append(nil, digest) // the order of JSON fields has no meaning
 		}
 		return c, err
 	})
-	if claim.State == store.Claimed || claim.State == store.Stale { // which that of a lost claim is not
+	if claim.State == store.Claimed || claim.State == store.Stale { // that of an unanswered claim is not known
 		h.claimed[sender] = claim.Entry
 	}
 	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.Doubt.IsZero() {
@@ -190,7 +191,7 @@ func (h *comparison) claim(t *rapid.T) {
 	}
 }
 
-// compare looks at everything that can be read.
+// compare compares all that can be read.
 func (h *comparison) compare(t *rapid.T) {
 	h.t = t
 	report := same(h, "report", func(w Fixture) (store.Report, error) { return w.Report(t.Context(), Scope) })
@@ -214,7 +215,7 @@ func (h *comparison) compare(t *rapid.T) {
 		return append([]store.DeadLetter{}, letters...), err
 	})
 	for n := range int64(16) {
-		same(h, "record", func(w Fixture) (*store.PostedMessage, error) {
+		same(h, "posted message", func(w Fixture) (*store.PostedMessage, error) {
 			return w.A.PostedMessage(t.Context(), Scope, n+1)
 		})
 	}

@@ -34,11 +34,12 @@ func playOutages(_ testing.TB, rt *rapid.T, a, b Fixture) {
 		h.handling = nil
 	}
 	rt.Repeat(map[string]func(*rapid.T){
-		"restore": h.restore, "restore more": h.restore, "admit": h.admit, "promote": h.promote, "claim": h.claim, "settle": h.settle, "wait": h.wait, "": h.compare,
+		"restore": h.restore, "restore more": h.restore, "admit": h.admit, "promote": h.promote, "claim": h.claim,
+		"settle": h.settle, "wait": h.wait, "": h.compare,
 	})
 }
 
-// alike wants the same of both stores.
+// alike requires the same of both stores.
 func alike[T any](t *rapid.T, h *restoreComparison, ask func(e *outage) T) T {
 	first := ask(h.a)
 	require.Equal(t, first, ask(h.b), "the first store, the second")
@@ -62,7 +63,8 @@ func (h *restoreComparison) requests(t *rapid.T) (requests []store.Request) {
 func (*restoreComparison) past(t *rapid.T) *store.OutageResult {
 	us := func(name string) int64 { return rapid.Int64Range(1, 200).Draw(t, name) * 1e6 }
 	past := &store.OutageResult{Age: us("age")}
-	switch rapid.SampledFrom([]string{"unknown", "waits", "doubt", "delivered", "delivered", "place", "place", "dead", "expired"}).Draw(t, "past") {
+	switch rapid.SampledFrom([]string{"unknown", "waits", "doubt", "delivered", "delivered", "place", "place", "dead", "expired"}).Draw(t,
+		"past") {
 	case "unknown":
 		return nil
 	case "waits":
@@ -93,7 +95,7 @@ func (h *restoreComparison) restore(t *rapid.T) {
 	}
 	again := rapid.IntRange(0, 4).Draw(t, "again") == 0
 	for _, e := range []*outage{h.a, h.b} {
-		e.Restore(t, requests, pasts...)
+		e.restore(t, requests, pasts...)
 		if again {
 			e.again(t, requests, pasts...)
 		}
@@ -109,10 +111,10 @@ func (h *restoreComparison) admit(t *rapid.T) {
 			requests[i].Event.Bundle = bundle
 		}
 	}
-	alike(t, h, func(e *outage) []store.Outcome { return e.Admit(t, slices.Clone(requests)...) })
+	alike(t, h, func(e *outage) []store.Outcome { return e.admit(t, slices.Clone(requests)...) })
 }
 
-// promote asks again for all that waits for a slot.
+// promote asks again for all delayed messages.
 func (h *restoreComparison) promote(t *rapid.T) {
 	waiting := alike(t, h, func(e *outage) []store.Waiting {
 		all, err := e.C.Delayed(t.Context(), Scope)
@@ -124,20 +126,20 @@ func (h *restoreComparison) promote(t *rapid.T) {
 		var first struct{ ID string }
 		line, _, _ := bytes.Cut(one.Payload, []byte("\n"))
 		require.NoError(t, json.Unmarshal(line, &first))
-		for _, category := range []string{"a", "b"} { // whose it is not is not found
+		for _, category := range []string{"a", "b"} { // of another category, it is not found
 			r := Limits{Channel: PerMinute(6), Category: PerMinute(3)}.Told(h.handling, first.ID, category, "", "")
 			r.Delayed, r.Enqueue.Payload = one.Number, one.Payload
 			requests = append(requests, r)
 		}
 	}
 	if len(requests) > 0 {
-		alike(t, h, func(e *outage) []store.Outcome { return e.Admit(t, slices.Clone(requests)...) })
+		alike(t, h, func(e *outage) []store.Outcome { return e.admit(t, slices.Clone(requests)...) })
 	}
 }
 
 func (h *restoreComparison) claim(t *rapid.T) {
 	settle := time.Duration(rapid.IntRange(0, 1).Draw(t, "settle")) * 10 * time.Second
-	if claim := alike(t, h, func(e *outage) store.Claim { return e.Claim(t, settle) }); claim.State == store.Claimed {
+	if claim := alike(t, h, func(e *outage) store.Claim { return e.claim(t, settle) }); claim.State == store.Claimed {
 		h.claimed = &claim.Entry
 	}
 }
@@ -169,10 +171,10 @@ func (h *restoreComparison) wait(t *rapid.T) {
 }
 
 func (h *restoreComparison) compare(t *rapid.T) {
-	alike(t, h, func(e *outage) store.Ledger { return e.Ledger(t) })
-	alike(t, h, func(e *outage) []store.DeadLetter { return e.Dead(t) })
+	alike(t, h, func(e *outage) store.Ledger { return e.ledger(t) })
+	alike(t, h, func(e *outage) []store.DeadLetter { return e.dead(t) })
 	for n := range int64(12) {
-		alike(t, h, func(e *outage) *store.PostedMessage { return e.Record(t, n+1) })
+		alike(t, h, func(e *outage) *store.PostedMessage { return e.posted(t, n+1) })
 	}
 	alike(t, h, func(e *outage) []store.Usage {
 		l := Limits{Channel: PerMinute(6), Category: PerMinute(3)}

@@ -68,18 +68,18 @@ func (h *comparison) settle(t *rapid.T) {
 	}
 }
 
-// goBack lets both stores be what they were a few steps ago, while the senders still hold what they claimed since.
+// goBack restores both stores as they were a few steps ago, while the senders still have what they claimed since.
 func (h *comparison) goBack(t *rapid.T) {
 	h.t = t
 	restore := []func(){h.a.Save(h.tb), h.b.Save(h.tb)}
-	steps := []func(*rapid.T){h.admit, h.put, h.claim, h.claim, h.settle, h.digest, h.wait}
+	steps := []func(*rapid.T){h.admit, h.appendNotice, h.claim, h.claim, h.settle, h.digest, h.wait}
 	for range rapid.IntRange(1, 8).Draw(t, "steps that are forgotten") {
 		rapid.SampledFrom(steps).Draw(t, "step")(t)
 	}
 	for _, again := range restore {
 		again()
 	}
-	clear(h.sent) // who held them may send them once more: what Redis forgot, nobody knows
+	clear(h.sent) // they may be sent once more: nobody knows what the store forgot
 	h.a.Advance(time.Second)
 	h.b.Advance(time.Second)
 	for range rapid.IntRange(0, 4).Draw(t, "steps since") {
@@ -92,10 +92,10 @@ func (h *comparison) digest(t *rapid.T) {
 	same(h, "digest", func(w Fixture) (string, error) { return "", w.A.Digest(t.Context(), Scope, h.terms.Digest) })
 }
 
-func (h *comparison) put(t *rapid.T) {
+func (h *comparison) appendNotice(t *rapid.T) {
 	h.t = t
 	id := fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "notice"))
-	same(h, "put", func(w Fixture) (string, error) {
+	same(h, "append", func(w Fixture) (string, error) {
 		return "", w.A.Append(t.Context(), Scope, id, store.KindNotice, []byte("{}"))
 	})
 }
@@ -114,16 +114,16 @@ func (h *comparison) budget(t *rapid.T) {
 			return "", w.A.PauseCredential(t.Context(), "ws", "token_revoked", wait)
 		})
 	}
-	take := func(ask func(w Fixture) (time.Duration, string, error)) {
+	reserve := func(ask func(w Fixture) (time.Duration, string, error)) {
 		same(h, "budget", func(w Fixture) (string, error) {
 			wait, reason, err := ask(w)
 			return fmt.Sprint(wait, reason), err
 		})
 	}
-	take(func(w Fixture) (time.Duration, string, error) {
+	reserve(func(w Fixture) (time.Duration, string, error) {
 		return w.A.ReserveCall(t.Context(), "ws", store.MethodUpdate, 5)
 	})
-	take(func(w Fixture) (time.Duration, string, error) { return w.A.CredentialPaused(t.Context(), "ws") })
+	reserve(func(w Fixture) (time.Duration, string, error) { return w.A.CredentialPaused(t.Context(), "ws") })
 }
 
 func (h *comparison) deleteDead(t *rapid.T) {

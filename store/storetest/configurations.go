@@ -12,7 +12,7 @@ import (
 	"slackrelay/store"
 )
 
-// lengthsOf are what windows are drawn from.
+// lengthsOf are the lengths that windows are drawn from.
 var lengthsOf = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 20 * time.Second}
 
 // DrawLevelSpec draws a configuration of one level: any of one or two windows, with any limits.
@@ -34,11 +34,11 @@ type two struct {
 	tiers [2]ratelimit.LevelSpec
 	group string
 	o     Oracle
-	by    []int // whose each admission is
+	by    []int // the configuration of each admission
 }
 
-// since is where the admissions begin that a configuration can know of: with its own first, or where a window of the
-// same length and one count began.
+// since are the admissions that a configuration can know of: from its own first one on, or from where a window with the same
+// length and a single count began.
 func (h *two) since(c int, w ratelimit.Window) []Admission {
 	kind := h.tiers[c].Strategy.Kind
 	counted := kind == ratelimit.FixedWindow || kind == ratelimit.SlidingCounter
@@ -52,7 +52,7 @@ func (h *two) since(c int, w ratelimit.Window) []Admission {
 	return nil
 }
 
-// check holds what a configuration admitted against its own limits, counted over what both admitted.
+// check compares what a configuration admitted with its own limits, counted over what both admitted.
 func (h *two) check(rt *rapid.T, c int, d store.Decision) {
 	tier := h.tiers[c]
 	for i, w := range tier.Windows {

@@ -14,8 +14,7 @@ import (
 	"slackrelay/lua/redistest"
 )
 
-// deafClient reaches the server and, once deaf is set, no longer hears its answers: the call commits, the
-// caller cannot know.
+// DeafClient reaches the server but, once deaf is set, gets no replies: the call is committed, and the caller cannot know.
 func DeafClient(t *testing.T, server *redistest.Server, deaf *atomic.Bool) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{
@@ -42,7 +41,7 @@ func (c deafConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// away wraps a client that cannot be reached while away is set: each call fails before it is sent.
+// Away is a connection that fails each call before it is sent, while Away is set.
 type Away struct {
 	redis.Scripter
 	Away atomic.Bool
@@ -54,6 +53,7 @@ func (a *Away) refuse(ctx context.Context) *redis.Cmd {
 	return cmd
 }
 
+// EvalSha implements [redis.Scripter].
 func (a *Away) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if a.Away.Load() {
 		return a.refuse(ctx)
@@ -61,15 +61,16 @@ func (a *Away) EvalSha(ctx context.Context, sha string, keys []string, args ...a
 	return a.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-// counting counts the calls of each script.
+// Counting counts the calls of each script.
 type Counting struct {
 	redis.Scripter
 	Mu    sync.Mutex
 	calls map[string]int
 	Block chan struct{} // while it is set, a call waits until it is closed
-	Held  chan struct{} // told of each call that waits
+	Held  chan struct{} // receives each call that waits
 }
 
+// EvalSha implements [redis.Scripter].
 func (c *Counting) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	c.Mu.Lock()
 	if c.calls == nil {
@@ -85,12 +86,14 @@ func (c *Counting) EvalSha(ctx context.Context, sha string, keys []string, args 
 	return c.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
+// Of is how often a script was called.
 func (c *Counting) Of(script *redis.Script) int {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	return c.calls[script.Hash()]
 }
 
+// Total is how many calls there were.
 func (c *Counting) Total() (n int) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()

@@ -30,7 +30,6 @@ func testMutedEventsAreCountedApart(t *testing.T, start Start) {
 	require.Zero(t, ledger.Imbalance())
 }
 
-// The counts of each minute of a day.
 func testMinutesAreCountedForADay(t *testing.T, start Start) {
 	b := start(t)
 	l := Limits{Channel: PerMinute(10), Category: PerMinute(1)}
@@ -59,10 +58,10 @@ func testMinutesAreCountedForADay(t *testing.T, start Start) {
 	b.Advance(23 * time.Hour)
 	_, all, err = b.Minutes(t.Context(), Scope, 48*time.Hour)
 	require.NoError(t, err)
-	require.Len(t, all, 1, "of a day, and no more")
+	require.Len(t, all, 1, "of one day at most")
 }
 
-// A channel with endless categories is counted within bounds, and nothing is left out.
+// A channel with any number of categories needs bounded space, and every event is counted.
 func testMinutesAreBoundedAndLeaveNothingOut(t *testing.T, start Start) {
 	b := start(t)
 	l := Limits{Channel: PerMinute(1_000_000), Category: PerMinute(1)}
@@ -77,7 +76,7 @@ func testMinutesAreBoundedAndLeaveNothingOut(t *testing.T, start Start) {
 	require.Equal(t, int64(6100), total)
 }
 
-// A window that was lengthened counts too little until it has filled once.
+// A window that became longer counts too little until its new length has passed.
 func testLengthenedWindowIsWarmingUntilItHasFilled(t *testing.T, start Start) {
 	b := start(t)
 	warming := func(minutes int) []time.Duration {

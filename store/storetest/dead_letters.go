@@ -20,8 +20,8 @@ func testDeadLettersAreListedNewestFirst(t *testing.T, start Start) {
 	b.Fill(t, 3)
 	fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
 	for range 3 {
-		death := store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback}
-		require.NoError(t, b.A.Bury(t.Context(), Scope, ClaimEntry(t, b.A), death))
+		reason := store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback}
+		require.NoError(t, b.A.Bury(t.Context(), Scope, ClaimEntry(t, b.A), reason))
 		b.Advance(time.Second)
 	}
 	letters, err := b.A.DeadLetters(t.Context(), Scope, "", 10)
@@ -44,7 +44,7 @@ func testDeadLettersAreListedNewestFirst(t *testing.T, start Start) {
 	require.Equal(t, "1 of 3", string(copied.Entry.Payload))
 }
 
-// Dead letters are bounded in bytes: the oldest go, whatever their number.
+// Dead letters are bounded in bytes, too: the oldest go first.
 func testDeadLettersAreBoundedInBytes(t *testing.T, start Start) {
 	b := start(t)
 	all := b.C

@@ -15,7 +15,7 @@ var delayedBehaviours = []behaviour{
 	{"DelayedTooLongIsDropped", testDelayedTooLongIsDropped},
 }
 
-// What waits for a slot is listed as far as it is no more than one answer can hold.
+// Only as many delayed messages are listed as fit into one reply.
 func testDelayedMessagesAreListedInParts(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 1000, MaxDelay: time.Hour, Resolves: "post"}

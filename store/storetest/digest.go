@@ -37,11 +37,14 @@ func digestOf(t *testing.T, e store.Entry) store.Digest {
 	return d
 }
 
-// By the bot token: posted at the first drop, edited with absolute totals, closed at the end; what comes later is of
-// the next one. Any replica may ask for it at any time.
+// With a bot token, the digest is posted at the first drop, edited with absolute totals, and closed at the end of its interval;
+// later drops belong to the next one. Any replica may ask for it at any time.
 func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 	b := start(t)
-	terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{Interval: 10 * time.Minute, Every: 30 * time.Second, Minimum: 1}}
+	terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{
+		Interval: 10 * time.Minute, Every: 30 * time.Second,
+		Minimum: 1,
+	}}
 	ask := func() {
 		for _, o := range []store.Outbox{b.A, b.B, b.A} {
 			require.NoError(t, o.Digest(t.Context(), Scope, terms.Digest))
@@ -54,7 +57,7 @@ func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 	}
 	b.DropForDigest(t, "disk", 2)
 	ask()
-	require.Equal(t, store.Empty, Claim(t, b.A, terms).State, "it waits a little for more")
+	require.Equal(t, store.Empty, Claim(t, b.A, terms).State, "it waits a moment for more drops")
 	b.Advance(10 * time.Second)
 	require.Equal(t, store.DigestDue, Claim(t, b.A, terms).State)
 	ask()
@@ -93,7 +96,7 @@ func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 	require.NotEqual(t, digestOf(t, post).ID, digestOf(t, next).ID)
 }
 
-// By an incoming webhook: one post at the interval's end, if there is enough to tell.
+// With an incoming webhook, there is one post at the end of the interval, if enough was dropped.
 func testDigestOfAWebhookIsPostedAtTheEnd(t *testing.T, start Start) {
 	b := start(t)
 	terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{Interval: 10 * time.Minute, Minimum: 3}}
@@ -113,5 +116,5 @@ func testDigestOfAWebhookIsPostedAtTheEnd(t *testing.T, start Start) {
 	b.DropForDigest(t, "cpu", 2)
 	b.Advance(10 * time.Minute)
 	require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
-	require.Equal(t, store.Empty, Claim(t, b.A, terms).State, "too little to tell of")
+	require.Equal(t, store.Empty, Claim(t, b.A, terms).State, "fewer drops than the minimum")
 }

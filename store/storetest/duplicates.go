@@ -33,7 +33,7 @@ func testDroppedIDMayComeAgain(t *testing.T, start Start) {
 	require.Equal(t, "+", Outcomes(b.MustAdmit(t, l.Request("2", "a"))))
 }
 
-// A window longer than the dedupe time sees the same id twice: both must count.
+// In a window that is longer than ids are remembered, both requests with the same id count.
 func testForgottenIDIsChargedAgain(t *testing.T, start Start) {
 	b := start(t)
 	long := ratelimit.Window{Limit: 2, Per: 6 * time.Hour}

@@ -27,10 +27,13 @@ func testStaleMessagesSpendNoPace(t *testing.T, start Start) {
 	}
 	require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Expired: 3}, b.BalancedReport(t).Ledger)
 	b.Advance(time.Second)
-	require.Equal(t, store.DigestDue, Claim(t, b.A, store.Terms{Pace: terms.Pace, Digest: store.DigestTerms{Interval: time.Hour, Every: time.Second, Minimum: 3}}).State)
+	require.Equal(t, store.DigestDue, Claim(t, b.A, store.Terms{
+		Pace:   terms.Pace,
+		Digest: store.DigestTerms{Interval: time.Hour, Every: time.Second, Minimum: 3},
+	}).State)
 }
 
-// A resolve that takes the place of its firing while that is claimed to be expired is not expired with it.
+// A resolve that replaces its firing after that was claimed as stale does not expire with it.
 func testResolveIsNotExpiredWithItsFiring(t *testing.T, start Start) {
 	b := start(t)
 	terms := store.Terms{Pace: store.Pace{Burst: 1}, TTL: time.Minute}

@@ -14,7 +14,7 @@ var extrasBehaviours = []behaviour{
 	{"AppendAddsAnExtraOnce", testAppendAddsAnExtraOnce},
 }
 
-// An edit that must wait holds up no message, and spends no pace.
+// An edit that must wait delays no message, and takes nothing of the pace.
 func testEditsWaitAlone(t *testing.T, start Start) {
 	b := start(t)
 	paced := store.Terms{Pace: store.Pace{Every: time.Minute, Burst: 1}}
@@ -40,7 +40,7 @@ func testAppendAddsAnExtraOnce(t *testing.T, start Start) {
 	}
 	c := ClaimEntry(t, b.B)
 	require.Equal(t, store.KindNotice, c.Kind)
-	require.Equal(t, `{"text":"x"}`, string(c.Payload))
+	require.JSONEq(t, `{"text":"x"}`, string(c.Payload))
 	require.NoError(t, b.B.Ack(t.Context(), Scope, c, store.Receipt{}))
 	require.Equal(t, store.Empty, Claim(t, b.B, Unpaced).State)
 	b.Advance(25 * time.Hour)

@@ -59,8 +59,10 @@ type tester interface {
 	Context() context.Context
 }
 
+// Now is the time of the store.
 func (b Fixture) Now() time.Time { return b.Clock() }
 
+// MustAdmit admits to [Scope].
 func (b Fixture) MustAdmit(t *testing.T, requests ...store.Request) []store.Decision {
 	t.Helper()
 	decisions, err := b.Admit(t.Context(), Scope, requests)
@@ -69,11 +71,13 @@ func (b Fixture) MustAdmit(t *testing.T, requests ...store.Request) []store.Deci
 	return decisions
 }
 
+// AdmitOne admits one request to [Scope].
 func (b Fixture) AdmitOne(t *testing.T, request store.Request) store.Decision {
 	t.Helper()
 	return b.MustAdmit(t, request)[0]
 }
 
+// MustReport is the report of [Scope].
 func (b Fixture) MustReport(t *testing.T) store.Report {
 	t.Helper()
 	report, err := b.Report(t.Context(), Scope)
@@ -81,7 +85,7 @@ func (b Fixture) MustReport(t *testing.T) store.Report {
 	return report
 }
 
-// admitCategories admits an event of each of so many categories, a multiple of 100.
+// AdmitCategories admits an event of each of so many categories, a multiple of 100.
 func (b Fixture) AdmitCategories(t *testing.T, l Limits, name string, n int) {
 	t.Helper()
 	for batch := range n / 100 {
@@ -94,7 +98,7 @@ func (b Fixture) AdmitCategories(t *testing.T, l Limits, name string, n int) {
 	}
 }
 
-// usage is how many units of the channel are used.
+// Usage is how many units of the channel level of a request are used.
 func (b Fixture) Usage(t *testing.T, r store.Request) int64 {
 	t.Helper()
 	usage, err := store.UsageOf(t.Context(), b, Scope, r.Levels[:1])
@@ -102,6 +106,7 @@ func (b Fixture) Usage(t *testing.T, r store.Request) int64 {
 	return usage[0].Used
 }
 
+// Used is how many units of the first window of a level are used.
 func (b Fixture) Used(t *testing.T, level ratelimit.Level) int64 {
 	t.Helper()
 	usage, err := store.UsageOf(t.Context(), b, Scope, []ratelimit.Level{level})

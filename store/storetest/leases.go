@@ -22,7 +22,7 @@ var leasesBehaviours = []behaviour{
 	{"ClaimHasTheEndOfItsLease", testClaimHasTheEndOfItsLease},
 }
 
-// A look claims nothing: it says what is ready.
+// A look reports what is ready, and claims nothing.
 func testLookClaimsNothing(t *testing.T, start Start) {
 	b := start(t)
 	look := func() store.State {
@@ -88,7 +88,7 @@ func testSettlingIsFenced(t *testing.T, start Start) {
 	require.ErrorIs(t, b.A.Bury(t.Context(), Scope, entry, store.DeadReason{}), store.ErrLeaseLost)
 	require.NoError(t, b.A.Release(t.Context(), Scope))
 	require.Equal(t, int64(1), b.BalancedReport(t).Ledger.Pending)
-	require.Equal(t, store.Leased, Claim(t, b.A, Unpaced).State, "release gave up nobody else's lease")
+	require.Equal(t, store.Leased, Claim(t, b.A, Unpaced).State, "release does not end the lease of another")
 	require.NoError(t, b.B.Ack(t.Context(), Scope, entry, store.Receipt{}))
 }
 

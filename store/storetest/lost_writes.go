@@ -17,8 +17,8 @@ var lostWritesBehaviours = []behaviour{
 	{"ReusedDelayedNumberIsNotAskedFor", testReusedDelayedNumberIsNotAskedFor},
 }
 
-// reused is an entry of which the store forgot that it ever was, and the one that has its number now: nobody knows
-// whether that was posted, and it is in a backlog.
+// reused returns an entry that the store forgot. Another one has its number now, which may have been posted and is in a
+// backlog.
 func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.Channel) {
 	t.Helper()
 	level := store.LevelOf(ratelimit.LevelSpec{
@@ -56,7 +56,7 @@ func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.
 	return old, where
 }
 
-// settlements are all ways to settle an entry.
+// settlements are all ways to settle an entry, by name.
 func settlements(t *testing.T, where store.Channel) map[string]func(o store.Outbox, entry store.Entry) error {
 	t.Helper()
 	fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
@@ -81,8 +81,7 @@ func settlements(t *testing.T, where store.Channel) map[string]func(o store.Outb
 	}
 }
 
-// Redis came back older than it was, and gave a number again: what becomes of the old message says nothing of the
-// new one.
+// A store that was restored from an older snapshot gives a number again. Settling the old entry does not touch the new one.
 func testReusedNumberIsNotSettledByItsOldEntry(t *testing.T, start Start) {
 	for says, extra := range map[string]bool{"message": false, "extra": true} {
 		for how := range settlements(t, Scope) {
@@ -105,8 +104,8 @@ func testReusedNumberIsNotSettledByItsOldEntry(t *testing.T, start Start) {
 	}
 }
 
-// Another sender claimed the entry since and does not hold the lease any more: its attempt may have been posted, so
-// only what certainly is in Slack is settled.
+// Another sender claimed the entry since, and its lease has ended: its attempt may have been posted, so that only an Ack, which
+// is certain, settles the entry.
 func testClaimThatAnotherFollowedSettlesOnlyAnAck(t *testing.T, start Start) {
 	for how := range settlements(t, Scope) {
 		t.Run(how, func(t *testing.T) {
@@ -130,8 +129,8 @@ func testClaimThatAnotherFollowedSettlesOnlyAnAck(t *testing.T, start Start) {
 	}
 }
 
-// A sender that knows that its attempt may have been posted says so to a Redis that forgot the claim: the message is
-// looked up, from its admission on.
+// A sender reports that its attempt may have been posted to a store that forgot the claim: the message is looked up, from its
+// admission on.
 func testForgottenUnknownAttemptIsLookedUp(t *testing.T, start Start) {
 	b := start(t)
 	b.Fill(t, 1)
@@ -145,7 +144,7 @@ func testForgottenUnknownAttemptIsLookedUp(t *testing.T, start Start) {
 	require.Equal(t, time.UnixMicro(tried.At), Claim(t, b.B, Lookable).Entry.Doubt)
 }
 
-// What was listed to be asked for again, and has another's number by then, is not asked for in its place.
+// A delayed message whose number was given to another one since is not promoted in its place.
 func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", Resolves: "post", MaxDelayed: 3, MaxDelay: time.Hour}
@@ -173,7 +172,7 @@ func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
 	fresh := listed()
 	require.Equal(t, old.Number, fresh.Number)
 	b.Advance(2 * time.Minute)
-	require.Equal(t, store.Duplicate, ask("old", old.Number), "it does not wait any more")
+	require.Equal(t, store.Duplicate, ask("old", old.Number), "it is not delayed any more")
 	require.Equal(t, fresh, listed())
 	require.Equal(t, store.Admitted, ask("new", fresh.Number))
 }

@@ -59,14 +59,7 @@ func deepCopy(v reflect.Value, seen map[unsafe.Pointer]reflect.Value) reflect.Va
 		}
 		return deepCopy(v.Elem(), seen)
 	case reflect.Struct:
-		twin := reflect.New(v.Type()).Elem()
-		twin.Set(v)
-		for i := range v.NumField() {
-			if field := exposed(twin.Field(i)); v.Type() != reflect.TypeFor[time.Time]() {
-				field.Set(deepCopy(field, seen))
-			}
-		}
-		return twin
+		return copyStruct(v, seen)
 	case reflect.Map:
 		if v.IsNil() {
 			return v
@@ -96,4 +89,17 @@ func (d memoryData) queued(_ testing.TB, entry store.Entry) (queued bool) {
 		queued = found != nil && found.At == entry.At
 	})
 	return queued
+}
+
+func copyStruct(v reflect.Value, seen map[unsafe.Pointer]reflect.Value) reflect.Value {
+	twin := reflect.New(v.Type()).Elem()
+	twin.Set(v)
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		return twin
+	}
+	for i := range v.NumField() {
+		field := exposed(twin.Field(i))
+		field.Set(deepCopy(field, seen))
+	}
+	return twin
 }

@@ -34,26 +34,27 @@ func testResolveOfWhatIsNotPostedIsSuppressed(t *testing.T, start Start) {
 			report := b.MustReport(t)
 			require.Equal(t, store.Ledger{Received: 3, Admitted: 2, Superseded: 1, Dropped: 1, Pending: 1}, report.Ledger)
 			require.Equal(t, int64(1), b.Usage(t, narrow.Request("x", "c")), "for its slot")
-			require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Resolved, "never heard of")).Outcome)
-			require.Equal(t, store.Admitted, b.AdmitOne(t, narrow.Told(h, "5", "c", store.Resolved, "")).Outcome, "without a fingerprint nobody can know")
+			require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Resolved, "never posted")).Outcome)
+			require.Equal(t, store.Admitted, b.AdmitOne(t, narrow.Told(h, "5", "c", store.Resolved, "")).Outcome,
+				"without a fingerprint, its firing cannot be found")
 			drops, err := b.Drops(t.Context(), Scope, "", 10)
 			require.NoError(t, err)
 			require.Len(t, drops, 2)
 			require.Equal(t, "suppressed", drops[0].Level)
 			require.Equal(t, int64(-1), drops[0].Used)
-			require.Equal(t, `{"id":"4"}`, string(drops[0].Payload))
+			require.JSONEq(t, `{"id":"4"}`, string(drops[0].Payload))
 		})
 	}
 }
 
-// An update takes the place of what a message says: where it waits, else by an edit.
+// An update replaces its message: in the outbox while that waits, else by an edit.
 func testUpdateReplacesItsMessage(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10}
 	require.Equal(t, []store.Outcome{store.Admitted, store.Merged, store.Suppressed}, OutcomesOf(b.MustAdmit(t,
 		narrow.Told(h, "1", "c", "", "f"),
 		narrow.Told(h, "2", "c", store.Update, "f"),
-		narrow.Told(h, "3", "c", store.Update, "never heard of"),
+		narrow.Told(h, "3", "c", store.Update, "never posted"),
 	)))
 	require.Equal(t, store.Ledger{Received: 3, Admitted: 1, Merged: 1, Dropped: 1, Pending: 1}, b.MustReport(t).Ledger)
 	require.Equal(t, store.Merged, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Update, "f")).Outcome)
@@ -66,8 +67,9 @@ func testAnswersSpendSlots(t *testing.T, start Start) {
 	answer := narrow.Told(h, "2", "c", "", "g")
 	answer.Event.Answers = "f"
 	lost := narrow.Told(h, "3", "c", "", "h")
-	lost.Event.Answers = "never heard of"
-	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Dropped}, OutcomesOf(b.MustAdmit(t, narrow.Told(h, "1", "c", "", "f"), answer, lost)))
+	lost.Event.Answers = "never posted"
+	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Dropped},
+		OutcomesOf(b.MustAdmit(t, narrow.Told(h, "1", "c", "", "f"), answer, lost)))
 	require.Equal(t, store.Merged, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Update, "g")).Outcome, "an answer can be updated too")
 }
 
@@ -83,7 +85,8 @@ func testRefusedBundleDropsAllItsEvents(t *testing.T, start Start) {
 		return requests
 	}
 	require.Equal(t, append([]store.Outcome{store.Admitted}, fill(store.Merged, 36)...), OutcomesOf(b.MustAdmit(t, group("a", 37)...)))
-	require.Equal(t, append(fill(store.Duplicate, 37), store.Admitted), OutcomesOf(b.MustAdmit(t, group("a", 38)...)), "what is new is a message of its own")
+	require.Equal(t, append(fill(store.Duplicate, 37), store.Admitted), OutcomesOf(b.MustAdmit(t, group("a", 38)...)),
+		"what is new is a message of its own")
 	require.Equal(t, fill(store.Dropped, 3), OutcomesOf(b.MustAdmit(t, group("b", 3)...)))
 	require.Equal(t, store.Ledger{Received: 78, Admitted: 2, Merged: 36, Duplicate: 37, Dropped: 3, Pending: 2}, b.MustReport(t).Ledger)
 }
@@ -100,7 +103,10 @@ func testMergeNeedsAMessageToCountOn(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "merge", Resolves: "post"}
 	request := func(id, category string) store.Request { return narrow.Told(h, id, category, "", "") }
-	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Merged, store.Admitted, store.Admitted, store.Merged, store.Dropped}, OutcomesOf(b.MustAdmit(t,
+	require.Equal(t, []store.Outcome{
+		store.Admitted, store.Admitted, store.Merged, store.Admitted, store.Admitted, store.Merged,
+		store.Dropped,
+	}, OutcomesOf(b.MustAdmit(t,
 		request("1", "a"), request("2", "a"), request("3", "a"), request("4", "b"), request("5", "b"), request("6", "b"), request("7", "new"))),
 		"the channel is full for what has no message")
 }
@@ -108,19 +114,21 @@ func testMergeNeedsAMessageToCountOn(t *testing.T, start Start) {
 func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 	b := start(t)
 	good := store.MessagePolicy{Overflow: "drop", Resolves: "post"}
-	for says, change := range map[string]func(r *store.Request){
+	for fault, change := range map[string]func(r *store.Request){
 		`overflow "burn" is unknown`:                 func(r *store.Request) { r.Handling.Overflow = "burn" },
 		`resolves "shout" is unknown`:                func(r *store.Request) { r.Handling.Resolves = "shout" },
 		"overflow delay needs a number and a time":   func(r *store.Request) { r.Handling.Overflow = "delay" },
 		"fingerprint has 65 bytes, want at most 64":  func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
 		"it asks again for what is delayed, without": func(r *store.Request) { r.Handling, r.Delayed = nil, 1 },
 	} {
-		h := good
-		r := narrow.Told(&h, "1", "c", "", "")
-		change(&r)
-		_, err := b.Admit(t.Context(), Scope, []store.Request{r})
-		require.ErrorIs(t, err, store.ErrRequest)
-		require.ErrorContains(t, err, says)
+		t.Run(fault, func(t *testing.T) {
+			h := good
+			r := narrow.Told(&h, "1", "c", "", "")
+			change(&r)
+			_, err := b.Admit(t.Context(), Scope, []store.Request{r})
+			require.ErrorIs(t, err, store.ErrRequest)
+			require.ErrorContains(t, err, fault)
+		})
 	}
 	h, other := good, good
 	_, err := b.Admit(t.Context(), Scope, []store.Request{narrow.Told(&h, "1", "c", "", ""), narrow.Told(&other, "2", "c", "", "")})

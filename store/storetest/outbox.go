@@ -62,12 +62,14 @@ func testPaceHoldsOverAllSenders(t *testing.T, start Start) {
 func testInvalidPaceIsRejected(t *testing.T, start Start) {
 	b := start(t)
 	for _, pace := range []store.Pace{{Every: -1 * time.Second, Burst: 1}, {Every: 1, Burst: 0}} {
-		_, err := b.A.Claim(t.Context(), Scope, store.Terms{Pace: pace}, false)
-		require.ErrorContains(t, err, "pace of 0 or more and burst of 1 or more")
+		t.Run(fmt.Sprint(pace), func(t *testing.T) {
+			_, err := b.A.Claim(t.Context(), Scope, store.Terms{Pace: pace}, false)
+			require.ErrorContains(t, err, "pace of 0 or more and burst of 1 or more")
+		})
 	}
 }
 
-// A level of the strategy backlog admits as fast as entries are settled.
+// A level of the strategy backlog admits only as entries are settled.
 func testBacklogShrinksAsEntriesAreSettled(t *testing.T, start Start) {
 	for _, queue := range []ratelimit.Queue{ratelimit.Stream, ratelimit.List} {
 		t.Run(string(queue), func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 // Queue is [Scope].
 var Queue = Scope
 
-// NewSharedOn is NewShared on either engine.
+// NewSharedOn makes the limiter of a replica in front of a store.
 func NewSharedOn(l store.Limiter, opts replica.Options) *replica.Limiter {
 	e, ok := l.(store.Engine)
 	if !ok {
@@ -35,6 +35,7 @@ func NewSharedOn(l store.Limiter, opts replica.Options) *replica.Limiter {
 	return replica.New(e, opts)
 }
 
+// Share is [NewSharedOn] for a test: it is closed at its end.
 func Share(tb testing.TB, l interface{ store.Limiter }, opts replica.Options) *replica.Limiter {
 	tb.Helper()
 	if opts.Replica == "" {
@@ -45,7 +46,7 @@ func Share(tb testing.TB, l interface{ store.Limiter }, opts replica.Options) *r
 	return s
 }
 
-// replicasOn makes replicas that share one server, each with a line that can be cut.
+// ReplicasOn makes replicas that share one server, each with a connection that can be cut.
 func ReplicasOn(t *testing.T, n int, policy replica.Policy) (client *redis.Client, lines []*Away, all []Fixture) {
 	t.Helper()
 	client = redistest.Start(t).Client()
@@ -60,6 +61,7 @@ func ReplicasOn(t *testing.T, n int, policy replica.Policy) (client *redis.Clien
 	return client, lines, all
 }
 
+// Admitted is how many of n requests are admitted.
 func (b Fixture) Admitted(t *testing.T, l Limits, prefix string, n int) (admitted int) {
 	t.Helper()
 	for i := range n {
@@ -70,7 +72,7 @@ func (b Fixture) Admitted(t *testing.T, l Limits, prefix string, n int) (admitte
 	return admitted
 }
 
-// compare runs the same requests on a limiter without and with the cache.
+// Compare runs the same requests on a limiter without and with the closed cache.
 func (h *History) Compare(rt *rapid.T, plain, cached store.Limiter, c *Clock) (hits int) {
 	for range rapid.IntRange(5, 40).Draw(rt, "steps") {
 		c.Advance(rapid.SampledFrom([]time.Duration{
@@ -79,7 +81,7 @@ func (h *History) Compare(rt *rapid.T, plain, cached store.Limiter, c *Clock) (h
 		batch := make([]store.Request, rapid.IntRange(1, 3).Draw(rt, "batch"))
 		for i := range batch {
 			batch[i] = h.request(rt)
-			if h.World.fairness && i > 0 { // the cache marks attempts through folds, and so a little later
+			if h.World.fairness && i > 0 { // the cache reports attempts with its merged counts, and so a little later
 				batch[i].Category = batch[0].Category
 				batch[i].Levels = batch[0].Levels
 			}
@@ -103,7 +105,7 @@ func (h *History) Compare(rt *rapid.T, plain, cached store.Limiter, c *Clock) (h
 	return hits
 }
 
-// promised is the most that docs/strategies.md lets one window hold.
+// Promised is the most that docs/strategies.md lets one window hold.
 func Promised(tier ratelimit.LevelSpec) int64 {
 	limit := tier.Windows[0].Limit
 	switch tier.Strategy.Kind {
@@ -121,6 +123,7 @@ func Promised(tier ratelimit.LevelSpec) int64 {
 	}
 }
 
+// Outcomes that tests of replicas name.
 const (
 	Admitted   = store.Admitted
 	Dropped    = store.Dropped

@@ -29,8 +29,8 @@ type outage struct {
 
 func afterOutage(b Fixture) *outage { return &outage{Fixture: b} }
 
-// Restore takes in requests; of a past that is nil, nothing is known.
-func (e *outage) Restore(t tester, requests []store.Request, pasts ...*store.OutageResult) {
+// restore takes in requests; of a past that is nil, nothing is known.
+func (e *outage) restore(t tester, requests []store.Request, pasts ...*store.OutageResult) {
 	e.merges++
 	requests = slices.Clone(requests)
 	for i, past := range pasts {
@@ -41,39 +41,39 @@ func (e *outage) Restore(t tester, requests []store.Request, pasts ...*store.Out
 	require.NoError(t, e.C.Restore(t.Context(), Scope, requests, store.MergeID{Replica: "replica", Sequence: e.merges}))
 }
 
-// again repeats the last call of Restore, as a replica does that heard no answer.
+// again repeats the last call of Restore, as a replica does that got no reply.
 func (e *outage) again(t tester, requests []store.Request, pasts ...*store.OutageResult) {
 	e.merges--
-	e.Restore(t, requests, pasts...)
+	e.restore(t, requests, pasts...)
 }
 
-func (e *outage) Admit(t tester, requests ...store.Request) []store.Outcome {
-	decisions, err := e.Fixture.Admit(t.Context(), Scope, requests)
+func (e *outage) admit(t tester, requests ...store.Request) []store.Outcome {
+	decisions, err := e.Admit(t.Context(), Scope, requests)
 	require.NoError(t, err)
 	return OutcomesOf(decisions)
 }
 
-func (e *outage) Ledger(t tester) store.Ledger {
-	report, err := e.Fixture.Report(t.Context(), Scope)
+func (e *outage) ledger(t tester) store.Ledger {
+	report, err := e.Report(t.Context(), Scope)
 	require.NoError(t, err)
 	require.Zero(t, report.Ledger.Imbalance())
 	return report.Ledger
 }
 
-func (e *outage) Claim(t tester, settle time.Duration) store.Claim {
+func (e *outage) claim(t tester, settle time.Duration) store.Claim {
 	claim, err := e.C.Claim(t.Context(), Scope, store.Terms{Pace: store.Pace{Burst: 1}, Settle: settle}, false)
 	require.NoError(t, err)
 	claim.Until = time.Time{}
 	return claim
 }
 
-func (e *outage) Record(t tester, number int64) *store.PostedMessage {
+func (e *outage) posted(t tester, number int64) *store.PostedMessage {
 	record, err := e.C.PostedMessage(t.Context(), Scope, number)
 	require.NoError(t, err)
 	return record
 }
 
-func (e *outage) Dead(t tester) []store.DeadLetter {
+func (e *outage) dead(t tester) []store.DeadLetter {
 	letters, err := e.C.DeadLetters(t.Context(), Scope, "", 10)
 	require.NoError(t, err)
 	for i := range letters {
@@ -82,34 +82,34 @@ func (e *outage) Dead(t tester) []store.DeadLetter {
 	return append([]store.DeadLetter{}, letters...)
 }
 
-// What a replica tried to post by itself keeps its doubt, under the name that it was posted as, and what it had tried.
+// A message that a replica tried to post during the outage stays unknown, with its attempts and the name that it was posted as.
 func testRestoredMessageStaysUnknown(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	past := &store.OutageResult{
 		Age: 40e6, Attempts: 2, Faults: 1, Sent: 30e6, Tried: 20e6, Looked: 1, Name: "7@1700000000000000",
 	}
-	e.Restore(t, []store.Request{narrow.Request("1", "c"), narrow.Request("2", "c")}, past, nil)
-	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Pending: 2}, e.Ledger(t))
-	claim := e.Claim(t, 10*time.Second)
+	e.restore(t, []store.Request{narrow.Request("1", "c"), narrow.Request("2", "c")}, past, nil)
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Pending: 2}, e.ledger(t))
+	claim := e.claim(t, 10*time.Second)
 	require.Equal(t, store.AwaitingLookup, claim.State, "since the last attempt, three times as long")
 	require.Equal(t, 10*time.Second, claim.Wait, "since the last attempt, three times as long")
 	e.Advance(10 * time.Second)
-	claim = e.Claim(t, 10*time.Second)
+	claim = e.claim(t, 10*time.Second)
 	require.Equal(t, store.Claim{State: store.Claimed, Entry: store.Entry{
 		Number: 1, Kind: "message", Payload: []byte(`{"id":"1"}`), Attempts: 2, Faults: 1, Age: 50 * time.Second,
 		At: StartTime.Add(-40 * time.Second).UnixMicro(), Looked: 1, Name: "7@1700000000000000", Doubt: claim.Entry.Doubt,
 	}}, claim)
 	require.Equal(t, StartTime.Add(-30*time.Second).UnixMicro(), claim.Entry.Doubt.UnixMicro())
 	require.NoError(t, e.C.Ack(t.Context(), Scope, claim.Entry, store.Receipt{TS: "1.1"}))
-	second := e.Claim(t, 10*time.Second).Entry
+	second := e.claim(t, 10*time.Second).Entry
 	require.True(t, second.Doubt.IsZero())
 	require.Equal(t, fmt.Sprintf("2@%d", second.At), second.PostedAs())
 	require.NoError(t, e.C.Ack(t.Context(), Scope, second, store.Receipt{TS: "1.2"}))
-	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, e.Ledger(t))
+	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, e.ledger(t))
 }
 
-// What ended without Redis has ended: dead letters are dead letters, what expired has expired. What certainly never
-// appeared gives its slot back.
+// What ended during the outage has ended: dead letters are dead letters, and what expired has expired. What was certainly not
+// posted gives its slot back.
 func testRestoredEndsAreFinal(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	requests := []store.Request{
@@ -121,60 +121,60 @@ func testRestoredEndsAreFinal(t *testing.T, start Start) {
 		{Result: store.Expired},
 		{Result: store.Delivered, TS: "1.1", Channel: "C1"},
 	}
-	e.Restore(t, requests, pasts...)
-	e.again(t, requests, pasts...) // its answer was lost
+	e.restore(t, requests, pasts...)
+	e.again(t, requests, pasts...) // as if its reply was lost
 	want := store.Ledger{Received: 4, Admitted: 4, Failed: 2, Expired: 1, Delivered: 1}
-	require.Equal(t, want, e.Ledger(t), "once")
-	require.Equal(t, store.Empty, e.Claim(t, 0).State, "nothing is posted again")
+	require.Equal(t, want, e.ledger(t), "once")
+	require.Equal(t, store.Empty, e.claim(t, 0).State, "nothing is posted again")
 	require.Equal(t, []store.DeadLetter{
 		{Number: 2, Kind: "message", Payload: []byte(`{"id":"unknown"}`), Reason: "unknown", Answer: "it may have been posted", Attempts: 2},
 		{Number: 1, Kind: "message", Payload: []byte(`{"id":"refused"}`), Reason: "is_archived", Answer: "no", Attempts: 1},
-	}, e.Dead(t))
+	}, e.dead(t))
 	usage, err := store.UsageOf(t.Context(), e.Limiter, Scope, requests[0].Levels[:1])
 	require.NoError(t, err)
 	require.EqualValues(t, 2, usage[0].Used, "the one in doubt and the one that was posted")
-	require.Equal(t, fill(store.Duplicate, 4), e.Admit(t, requests...))
+	require.Equal(t, fill(store.Duplicate, 4), e.admit(t, requests...))
 }
 
-// A firing that was posted without Redis is found by its repeats and its resolve.
+// A firing that was posted during the outage is found by its repeats and its resolve.
 func testRestoredFiringsAreFound(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
-	e.Restore(t, []store.Request{narrow.Told(h, "1", "c", store.Firing, "f")},
+	e.restore(t, []store.Request{narrow.Told(h, "1", "c", store.Firing, "f")},
 		&store.OutageResult{Result: store.Delivered, TS: "1.1", Channel: "C1", Age: 5e6})
 	require.Equal(t, &store.PostedMessage{
 		Category: "c", At: StartTime.Add(-5 * time.Second).UnixMicro(), Shown: true, TS: "1.1", Channel: "C1",
 		Events: []store.PostedEvent{{Fingerprint: "f", Payload: `{"id":"1"}`}},
-	}, e.Record(t, 1))
-	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.Admit(t,
+	}, e.posted(t, 1))
+	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.admit(t,
 		narrow.Told(h, "2", "c", store.Firing, "f"), narrow.Told(h, "3", "c", store.Resolved, "f")))
-	record := e.Record(t, 1)
+	record := e.posted(t, 1)
 	require.EqualValues(t, 1, record.Repeats)
 	require.Positive(t, record.Events[0].Resolved)
 }
 
-// Where nobody knows where a message is in Slack, nothing is merged into it: it would be shown nowhere.
+// Nothing is merged into a message whose place in Slack is unknown: nobody would see it.
 func testNothingIsMergedIntoAMessageOfUnknownPlace(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	h := &store.MessagePolicy{Overflow: "merge", Resolves: "edit", Repeats: true}
-	told := func(id string, status store.Status, fingerprint string) store.Request {
+	alert := func(id string, status store.Status, fingerprint string) store.Request {
 		return narrow.Told(h, id, "c", status, fingerprint)
 	}
 	posted := &store.OutageResult{Result: store.Delivered}
-	e.Restore(t, []store.Request{told("1", store.Firing, "f"), told("2", "", "u")}, posted, posted)
-	require.Equal(t, []store.Outcome{store.Dropped}, e.Admit(t, told("3", store.Firing, "f")), "the levels are asked, and full")
+	e.restore(t, []store.Request{alert("1", store.Firing, "f"), alert("2", "", "u")}, posted, posted)
+	require.Equal(t, []store.Outcome{store.Dropped}, e.admit(t, alert("3", store.Firing, "f")), "the levels decide, and are full")
 	e.Advance(time.Minute)
-	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted}, e.Admit(t, told("4", store.Firing, "f"), told("5", store.Update, "u")),
+	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted}, e.admit(t, alert("4", store.Firing, "f"), alert("5", store.Update, "u")),
 		"a message of its own")
-	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.Admit(t, told("6", store.Firing, "f"), told("7", store.Update, "u")),
+	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.admit(t, alert("6", store.Firing, "f"), alert("7", store.Update, "u")),
 		"which the next ones are merged into")
 
 	e.Advance(2 * time.Minute)
-	require.NoError(t, e.C.Bury(t.Context(), Scope, e.Claim(t, 0).Entry, store.DeadReason{Reason: "unknown", Shown: true}))
-	require.Equal(t, []store.Outcome{store.Admitted}, e.Admit(t, told("8", store.Firing, "f")), "nor into a dead letter")
+	require.NoError(t, e.C.Bury(t.Context(), Scope, e.claim(t, 0).Entry, store.DeadReason{Reason: "unknown", Shown: true}))
+	require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, alert("8", store.Firing, "f")), "nor into a dead letter")
 }
 
-// A message that can be edited is not forgotten for one of which nobody knows where it is.
+// A message that can be edited is not replaced by one whose place in Slack is unknown.
 func testRestoredRepeatsKeepTheEditableMessage(t *testing.T, start Start) {
 	for name, c := range map[string]struct {
 		past   store.OutageResult
@@ -192,32 +192,33 @@ func testRestoredRepeatsKeepTheEditableMessage(t *testing.T, start Start) {
 			t.Parallel()
 			e := afterOutage(start(t))
 			h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
-			e.Admit(t, narrow.Told(h, "1", "c", store.Firing, "f"))
+			e.admit(t, narrow.Told(h, "1", "c", store.Firing, "f"))
 			if c.posted {
-				require.NoError(t, e.C.Ack(t.Context(), Scope, e.Claim(t, 0).Entry, store.Receipt{TS: "1.1", Channel: "C1"}))
+				require.NoError(t, e.C.Ack(t.Context(), Scope, e.claim(t, 0).Entry, store.Receipt{TS: "1.1", Channel: "C1"}))
 			}
 			e.Advance(time.Minute)
-			e.Restore(t, []store.Request{narrow.Told(h, "2", "c", store.Firing, "f")}, &c.past)
-			require.Equal(t, []store.Outcome{store.Merged}, e.Admit(t, narrow.Told(h, "3", "c", store.Firing, "f")))
-			require.EqualValues(t, 1, e.Record(t, c.number).Repeats)
+			e.restore(t, []store.Request{narrow.Told(h, "2", "c", store.Firing, "f")}, &c.past)
+			require.Equal(t, []store.Outcome{store.Merged}, e.admit(t, narrow.Told(h, "3", "c", store.Firing, "f")))
+			require.EqualValues(t, 1, e.posted(t, c.number).Repeats)
 		})
 	}
 }
 
-// An alert that was over while Redis was away is another one when it fires again.
+// An alert that was resolved during the outage is a new one when it fires again.
 func testRestoredResolvesEndAnAlert(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	wide := Limits{Channel: PerMinute(100), Category: PerMinute(100)}
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
 	for i, past := range []*store.OutageResult{{Result: store.Delivered, TS: "2.2", Age: 1e6}, {Age: 1e6}} {
 		id := func(name string) string { return fmt.Sprint(name, i) }
-		require.Equal(t, []store.Outcome{store.Admitted}, e.Admit(t, wide.Told(h, id("1"), "c", store.Firing, "f")))
+		require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, wide.Told(h, id("1"), "c", store.Firing, "f")))
 		e.Advance(time.Minute)
-		e.Restore(t, []store.Request{wide.Told(h, id("2"), "c", store.Resolved, "f")}, past)
-		require.Equal(t, []store.Outcome{store.Admitted}, e.Admit(t, wide.Told(h, id("3"), "c", store.Firing, "f")), "no repeat")
-		e.Restore(t, []store.Request{wide.Told(h, id("4"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 30e6})
-		require.Equal(t, []store.Outcome{store.Merged}, e.Admit(t, wide.Told(h, id("5"), "c", store.Firing, "f")), "what was over before is not this one")
+		e.restore(t, []store.Request{wide.Told(h, id("2"), "c", store.Resolved, "f")}, past)
+		require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, wide.Told(h, id("3"), "c", store.Firing, "f")), "no repeat")
+		e.restore(t, []store.Request{wide.Told(h, id("4"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 30e6})
+		require.Equal(t, []store.Outcome{store.Merged}, e.admit(t, wide.Told(h, id("5"), "c", store.Firing, "f")),
+			"what was resolved before is another alert")
 		e.Advance(time.Minute)
-		e.Restore(t, []store.Request{wide.Told(h, id("6"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 1e6})
+		e.restore(t, []store.Request{wide.Told(h, id("6"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 1e6})
 	}
 }

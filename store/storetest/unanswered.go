@@ -19,12 +19,14 @@ var unansweredBehaviours = []behaviour{
 	{"EarlierUnknownAttemptStays", testEarlierUnknownAttemptStays},
 }
 
-// unanswered is the context of a call that is carried out, and of which no answer comes: it ends meanwhile.
+// unanswered is the context of a call that is carried out, but whose reply does not arrive: it ends meanwhile. Err is nil when
+// a store checks it before the call, and an error afterwards.
 type unanswered struct {
 	context.Context
 	asked bool
 }
 
+// Err implements [context.Context].
 func (u *unanswered) Err() error {
 	if !u.asked {
 		u.asked = true
@@ -33,9 +35,10 @@ func (u *unanswered) Err() error {
 	return context.DeadlineExceeded
 }
 
-// lossy loses the answer of a call that has such a context.
+// lossy loses the reply to a call with such a context.
 type lossy struct{ redis.Scripter }
 
+// Eval implements [redis.Scripter].
 func (l lossy) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	late, ok := ctx.(*unanswered)
 	if !ok {
@@ -48,17 +51,17 @@ func (l lossy) Eval(ctx context.Context, script string, keys []string, args ...a
 	return cmd
 }
 
-// lose has a sender claim, and lets it have no answer.
+// lose claims for a sender, which gets no reply.
 func lose(t *testing.T, o store.Outbox) {
 	t.Helper()
 	_, err := o.Claim(&unanswered{Context: t.Context()}, Scope, Lookable, false)
 	require.Error(t, err)
 }
 
-// A claim of which no answer came was never sent, and its sender knows it: the message is not in doubt.
+// A sender knows that it never sent what an unanswered claim of its own took: the attempt is not unknown.
 func testUnansweredClaimWasNotSent(t *testing.T, start Start) {
-	for says, lost := range map[string]int{"one": 1, "three in a row": 3} {
-		t.Run(says, func(t *testing.T) {
+	for name, lost := range map[string]int{"one": 1, "three in a row": 3} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
 			b.Fill(t, 1)
@@ -74,7 +77,6 @@ func testUnansweredClaimWasNotSent(t *testing.T, start Start) {
 	}
 }
 
-// A look sees it too.
 func testLookAfterAnUnansweredClaimFindsIt(t *testing.T, start Start) {
 	b := start(t)
 	b.Fill(t, 1)
@@ -84,7 +86,7 @@ func testLookAfterAnUnansweredClaimFindsIt(t *testing.T, start Start) {
 	require.Equal(t, store.PostReady, look.State)
 }
 
-// To everybody else it may have been sent.
+// To every other sender, it may have been sent.
 func testUnansweredClaimOfAnotherMayHaveBeenSent(t *testing.T, start Start) {
 	b := start(t)
 	b.Fill(t, 1)
@@ -100,7 +102,7 @@ func testUnansweredClaimOfAnotherMayHaveBeenSent(t *testing.T, start Start) {
 	require.Equal(t, StartTime, again.Entry.Doubt, "the other may have sent it since")
 }
 
-// An attempt that was answered is in doubt, whatever claims came after it without an answer.
+// The attempt of an answered claim stays unknown, whatever unanswered claims follow.
 func testEarlierUnknownAttemptStays(t *testing.T, start Start) {
 	b := start(t)
 	b.Fill(t, 1)

@@ -14,7 +14,7 @@ var unknownBehaviours = []behaviour{
 	{"AttemptOfAKilledSenderIsUnknown", testAttemptOfAKilledSenderIsUnknown},
 }
 
-// An attempt of which nobody knows whether it arrived: looked up after settle, again after twice that, then sent.
+// An attempt with an unknown result is looked up after the delay, again after twice the delay, and is then sent again.
 func testUnknownAttemptIsLookedUpTwiceThenSentAgain(t *testing.T, start Start) {
 	b := start(t)
 	b.Fill(t, 2)
@@ -46,7 +46,7 @@ func testUnknownAttemptIsLookedUpTwiceThenSentAgain(t *testing.T, start Start) {
 	require.Equal(t, StartTime, Claim(t, b.B, Lookable).Entry.Doubt, "from the first attempt on")
 }
 
-// A sender that was killed while it sent leaves a doubt; one that knows that nothing was sent leaves none.
+// The attempt of a sender that was killed is unknown, unless another reports that it was not posted.
 func testAttemptOfAKilledSenderIsUnknown(t *testing.T, start Start) {
 	b := start(t)
 	b.Fill(t, 1)

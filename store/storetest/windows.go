@@ -26,7 +26,7 @@ func BurstRequest(id string) store.Request {
 	}
 }
 
-// FillLongWindow uses up the long window, while the short one is free.
+// FillLongWindow fills the long window, while the short one is free.
 func FillLongWindow(t *testing.T, b Fixture) {
 	t.Helper()
 	for _, id := range []string{"1", "2", "3", "4", "5"} {
@@ -44,13 +44,13 @@ func testRefusingWindowIsNamed(t *testing.T, start Start) {
 	require.Equal(t, 54500*time.Millisecond, d.RetryAfter)
 	drops, err := b.Drops(t.Context(), Scope, "", 1)
 	require.NoError(t, err)
-	require.Equal(t, int64(5), drops[0].Used, "the record names it too")
-	require.Equal(t, int64(5), drops[0].Limit, "the record names it too")
+	require.Equal(t, int64(5), drops[0].Used, "the drop log names it too")
+	require.Equal(t, int64(5), drops[0].Limit, "the drop log names it too")
 	require.Equal(t, d.RetryAfter, drops[0].Retry)
 
 	two := BurstRequest("7")
 	two.N = 4
-	require.Equal(t, BurstAndLong[0], b.AdmitOne(t, two).Window, "what can never fit")
+	require.Equal(t, BurstAndLong[0], b.AdmitOne(t, two).Window, "the one that it can never fit")
 	b.Advance(time.Hour)
 	for _, id := range []string{"8", "9", "10"} {
 		b.AdmitOne(t, BurstRequest(id))
