@@ -17,7 +17,6 @@ import (
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
-	"slackrelay/store/memory"
 	redisstore "slackrelay/store/redis"
 	"slackrelay/store/storetest"
 )
@@ -155,22 +154,6 @@ func micros(b *testing.B, client *redis.Client, name string, batch int, call fun
 		}
 	})
 	return each
-}
-
-// BenchmarkClosed is a refusal that a replica knows by itself.
-func BenchmarkClosed(b *testing.B) {
-	shared := storetest.Share(b, memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{MaxStale: time.Hour})
-	l := storetest.Limits{Channel: ratelimit.Window{Limit: 1, Per: time.Hour}, Category: ratelimit.Window{Limit: 1, Per: time.Hour}}
-	requests := make([]store.Request, 20)
-	for i := range requests {
-		requests[i] = l.Request(fmt.Sprint(i), "errors")
-	}
-	for b.Loop() {
-		if _, err := shared.Admit(b.Context(), storetest.Scope, requests); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(requests)), "ns/event")
 }
 
 // BenchmarkGroups is what Redis spends on a group of alerts that is one message: it fires, is told again, and is resolved, which
