@@ -6,12 +6,16 @@ HELM_VERSION = v3.22.0
 VERSION = $(patsubst v%,%,$(shell git describe --always --dirty))
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test race lint chart page bench soak fuzz run image imagetest notes servers redis luacheck
+.PHONY: help test goldens race lint chart page bench soak mutation fuzz run image imagetest notes servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: servers ## run all tests (installs the servers that they run against where it may)
 	$(GO) test ./...
+
+goldens: redis ## rewrite every golden file with what the tests make; read the difference before you commit it
+	$(GO) generate ./...
+	$(GO) test -count=1 -tags chart -run Golden $$($(GO) list -tags chart -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/[[ ]slackrelay\/test\/golden[] ]/ {print $$1}') -update
 
 race: servers ## run all tests under the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race ./...
@@ -22,23 +26,28 @@ lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
 
 chart: redis $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm, and the alerts with promtool
 	@command -v promtool >/dev/null || .ci/install prometheus
-	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/... $(ARGS)
+	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/...
 
 page: servers ## try the dashboard in a real Chromium
 	@command -v chromium >/dev/null || .ci/install chromium
-	$(GO) test -count=1 -tags page -run 'Dashboard|Preview' ./cmd/relay
+	$(GO) test -count=1 -tags page -run 'Dashboard|Preview' ./test
 
 bench: redis ## measure against a bare handler and the plain script, in one run
-	$(GO) test -run '^$$' -bench . ./cmd/relay ./store/redis ./ratelimit/replica ./events
+	$(GO) test -run '^$$' -bench . ./test ./store/redis ./ratelimit/replica ./events
 
 soak: servers ## what takes long: repetitions, many random decisions, fuzzing
-	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKill|TestOutagePolicies|TestWhatIsUnsent|TestChaos' -v ./cmd/relay
-	SOAK=1 $(GO) test -count=1 -timeout 10m -run TestSendersCannotHurtOtherChannels -v ./cmd/relay
+	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKilled|TestOutagePolicies|TestUnsentMessages|TestChaos' -v ./test
+	SOAK=1 $(GO) test -count=1 -timeout 10m -run TestSendersCannotHurtOtherChannels -v ./test
 	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./store/storetest
 	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run TestStore/random_histories -v ./store/memory ./store/redis
 	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit/multi ./store/redis
+	$(MAKE) mutation
 	$(MAKE) fuzz FUZZTIME=2m
 	for source in events/testdata/*/; do SOAK_SOURCE=$$(basename $$source) $(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 2m -fuzzminimizetime 1x ./events || exit 1; done
+
+MUTANTS ?= 200
+mutation: redis ## change operators of the state machine, and see that tests notice (MUTANTS=0: all, which takes hours)
+	$(GO) run ./test/mutation -sample $(MUTANTS) $(ARGS)
 
 FUZZTIME ?= 10s
 fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each

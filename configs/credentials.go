@@ -1,73 +1,72 @@
 package configs
 
 import (
-	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"slackrelay/server"
 )
 
-// minSecret is how many characters a token or password has that cannot be guessed.
+// minSecret is the number of characters from which a token or password cannot be guessed.
 const minSecret = 16
 
-// credentialWarnings say which secrets can be guessed, and which signatures say less than they seem to.
-func (c *Config) credentialWarnings() []string {
-	all := weak(nil, "admin_token", c.AdminToken)
+// credentialWarnings finds secrets that can be guessed, and signatures that prove less than they seem to.
+func (c *Config) credentialWarnings(v validator) {
+	v.weak("admin_token", c.AdminToken)
 	var signing []namedCredential
 	for i, ch := range c.Channels {
-		where := fmt.Sprintf("channels[%d] (%s).", i, ch.Name)
-		all = weak(all, where+"ingress_token", ch.IngressToken)
+		in := v.in(indexed("channels", i))
+		in.weak("ingress_token", ch.IngressToken)
 		for j, credential := range ch.Auth {
-			named := namedCredential{where: fmt.Sprintf("%sauth[%d] (%s)", where, j, credential.Name), Credential: credential.option()}
-			all = weak(all, named.where+".secret", credential.Secret)
-			if credential.option().Check() != nil {
+			named := namedCredential{Credential: credential.option(), v: in.in(indexed("auth", j))}
+			named.v.weak("secret", credential.Secret)
+			if named.Check() != nil {
 				continue
 			}
-			all = append(all, named.warnings(c.Dedupe)...)
+			named.warn(c.Dedupe)
 			if named.Signs() {
 				signing = append(signing, named)
 			}
 		}
 	}
-	return append(all, sharedWarnings(signing)...)
+	warnShared(signing)
 }
 
-func weak(all []string, where string, secret Secret) []string {
-	if secret == "" || utf8.RuneCountInString(string(secret)) >= minSecret {
-		return all
+func (v validator) weak(name string, secret Secret) {
+	if secret != "" && utf8.RuneCountInString(string(secret)) < minSecret {
+		v.fault(name, "has fewer than %d characters and can be guessed; use a random one, for example from openssl rand -hex 32", minSecret)
 	}
-	return append(all, fmt.Sprintf("%s has fewer than %d characters and can be guessed; use a random one, for example from openssl rand -hex 32", where, minSecret))
 }
 
 // namedCredential is a credential and where it stands in the configuration.
 type namedCredential struct {
 	server.Credential
 
-	where string
+	v validator
 }
 
-func (c namedCredential) warnings(dedupe time.Duration) []string {
-	var all []string
+func (c namedCredential) field() string { return strings.TrimSuffix(c.v.where, ".") }
+
+func (c namedCredential) warn(dedupe time.Duration) {
 	if c.Unbound() {
-		all = append(all, c.where+" signs bodies, but has no source: only the shape of the body decides its format; set source")
+		c.v.fault("source", "is empty; the credential %s signs bodies, but only their shape decides their format; set source", c.Name)
 	}
 	if replayable := c.Replayable(); replayable > dedupe {
-		all = append(all, fmt.Sprintf("%s accepts signatures that are up to %s old, but dedupe is %s: a webhook that is sent again after that is posted again; raise dedupe", c.where, replayable, dedupe))
+		c.v.fault("tolerance", "the credential %s accepts signatures that are up to %s old, but dedupe is %s: "+
+			"a webhook that is sent again after that is posted again; raise dedupe", c.Name, show(replayable), show(dedupe))
 	}
-	return all
 }
 
-// sharedWarnings name the signing credentials that have the secret of another one: what is signed for one passes at the other.
-func sharedWarnings(signing []namedCredential) []string {
-	var all []string
+// warnShared finds signing credentials with the same secret: what is signed for one passes at the other.
+func warnShared(signing []namedCredential) {
 	for i, one := range signing {
 		for _, other := range signing[:i] {
 			if one.Secret == other.Secret {
-				all = append(all, fmt.Sprintf("%s has the same secret as %s: a webhook that is signed for one can be sent again to the other; give each its own secret", one.where, other.where))
+				one.v.fault("secret", "is the same as that of %s: "+
+					"a webhook that is signed for one can be sent again to the other; use different secrets", other.field())
 				break
 			}
 		}
 	}
-	return all
 }

@@ -14,78 +14,93 @@ import (
 // prefix begins every variable of the relay.
 const prefix = "RELAY_"
 
-// readEnvironment reads the variables over cfg.
-//
-// The struct tags hold neither defaults, which would overwrite the file, nor names, which envconfig would
-// also read bare: split_words makes RELAY_GLOBAL_LIMIT of GlobalLimit and of nothing else.
-func readEnvironment(cfg *Config) []error {
-	faults := process("RELAY", cfg)
+// readEnvironment reads the variables over cfg and notes in o what they set.
+func readEnvironment(cfg *Config, o *origin) []error {
+	o.variables = map[string]string{}
+	faults := readVariables(reflect.ValueOf(cfg).Elem(), prefix, o.note(""))
 	faults = append(faults, readSecretFiles(cfg.secrets(), variable(prefix), isVariable(prefix))...)
-	var list struct {
-		Channels []string
-	}
-	faults = append(faults, process("RELAY", &list)...)
-	if list.Channels != nil {
-		cfg.Channels = pick(cfg.Channels, list.Channels)
+	var list struct{ Channels []string }
+	if isVariable(prefix)("channels") {
+		if err := envconfig.Process(strings.TrimSuffix(prefix, "_"), &list); err != nil {
+			faults = append(faults, err)
+		}
+		cfg.Channels, o.inFile = pick(cfg.Channels, list.Channels)
+		o.variables["channels"] = variable(prefix)("channels")
 	}
 	faults = append(faults, contested(cfg.Channels)...)
 	for i := range cfg.Channels {
-		own := cfg.Channels[i].prefix()
-		faults = append(faults, process(strings.TrimSuffix(own, "_"), &cfg.Channels[i])...)
-		if isVariable(own)(removedEngine) {
-			faults = append(faults, engineFault(variable(own)(removedEngine)))
+		c := &cfg.Channels[i]
+		faults = append(faults, readVariables(reflect.ValueOf(c).Elem(), c.prefix(), o.note(indexed("channels", i)+"."))...)
+		faults = append(faults, readSecretFiles(c.secrets(), variable(c.prefix()), isVariable(c.prefix()))...)
+		if isVariable(c.prefix())(removedEngine) {
+			faults = append(faults, engineFault(variable(c.prefix())(removedEngine)))
 		}
-		faults = append(faults, readSecretFiles(cfg.Channels[i].secrets(), variable(own), isVariable(own))...)
 	}
 	return faults
 }
 
-// process reads variables into target. envconfig stops at the first that cannot be read; that one is
-// reported and taken away until all were seen.
-func process(prefix string, target any) []error {
+// note returns a function that records the variable of a setting of an object.
+func (o *origin) note(object string) func(name, variable string) {
+	return func(name, variable string) { o.variables[object+name] = variable }
+}
+
+// readVariables sets each setting whose variable is not empty; an empty variable counts as unset. envconfig gets one
+// setting at a time, as a struct whose only field is named like the variable: so it reads that variable and no other,
+// leaves what the file set alone, and every variable that cannot be read is reported, not only the first.
+func readVariables(options reflect.Value, prefix string, note func(name, variable string)) []error {
 	var faults []error
-	for {
-		err := envconfig.Process(prefix, target)
-		var unreadable *envconfig.ParseError
-		if !errors.As(err, &unreadable) {
-			if err != nil {
-				faults = append(faults, err)
-			}
-			return faults
-		}
-		faults = append(faults, faultf(unreadable.KeyName, "must be %s, not %q", kindOfVariable(unreadable.TypeName), unreadable.Value))
-		if os.Unsetenv(unreadable.KeyName) != nil {
-			return faults
-		}
-	}
-}
-
-func kindOfVariable(goType string) string {
-	switch goType {
-	case "time.Duration":
-		return "a duration with a unit, like 30m or 5s"
-	case "bool":
-		return "true or false"
-	case "float64":
-		return "a number"
-	default:
-		return "a whole number"
-	}
-}
-
-// pick takes the channels that were named, with their settings in the file where it has them.
-func pick(known []Channel, names []string) []Channel {
-	picked := make([]Channel, 0, len(names))
-	for _, name := range names {
-		name = strings.TrimSpace(name)
-		i := slices.IndexFunc(known, func(c Channel) bool { return c.Name == name })
-		if i < 0 {
-			picked = append(picked, DefaultChannel(name))
+	for _, s := range settingsOf(options.Type()) {
+		i := slices.IndexFunc(s.names(), isVariable(prefix))
+		if !s.hasVariable() || i < 0 {
 			continue
 		}
-		picked = append(picked, known[i])
+		name := variable(prefix)(s.names()[i])
+		field := reflect.StructField{Name: strings.ToUpper(s.names()[i]), Type: s.field.Type}
+		one := reflect.New(reflect.StructOf([]reflect.StructField{field}))
+		if err := envconfig.Process(strings.TrimSuffix(prefix, "_"), one.Interface()); err != nil {
+			faults = append(faults, variableFault(name, err))
+			continue
+		}
+		options.Field(s.index).Set(one.Elem().Field(0))
+		note(s.name, name)
 	}
-	return picked
+	return faults
+}
+
+// variableFault is an error of envconfig in plain words.
+func variableFault(name string, err error) error {
+	unreadable, ok := errors.AsType[*envconfig.ParseError](err)
+	if !ok {
+		return faultf(name, "cannot be read: %v", err)
+	}
+	kind := "a whole number"
+	switch unreadable.TypeName {
+	case "time.Duration":
+		kind = "a duration; use a unit, for example 5m"
+	case "bool":
+		kind = "true or false"
+	case "float64":
+		kind = "a number"
+	}
+	return faultf(name, "%q is not %s", unreadable.Value, kind)
+}
+
+// pick returns the channels that were named, with their settings in the file if it has them, and the index of each in
+// the file, -1 = it is not there.
+func pick(known []Channel, names []string) ([]Channel, []int) {
+	picked := make([]Channel, 0, len(names))
+	inFile := make([]int, 0, len(names))
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		channel := DefaultChannel(name)
+		i := slices.IndexFunc(known, func(c Channel) bool { return c.Name == name })
+		if i >= 0 {
+			channel = known[i]
+		}
+		picked = append(picked, channel)
+		inFile = append(inFile, i)
+	}
+	return picked, inFile
 }
 
 // prefix begins the variables of the channel.
@@ -98,17 +113,17 @@ func (c Channel) prefix() string {
 func contested(channels []Channel) []error {
 	owners := map[string][]string{}
 	for _, c := range channels {
-		for _, key := range plainKeysOf(&Channel{}) {
-			name := c.prefix() + strings.ToUpper(key)
+		for _, name := range variablesOf(reflect.TypeFor[Channel](), c.prefix()) {
 			if !slices.Contains(owners[name], c.Name) {
 				owners[name] = append(owners[name], c.Name)
 			}
 		}
 	}
 	var faults []error
-	for _, name := range variables() {
+	for _, name := range setVariables() {
 		if len(owners[name]) > 1 {
-			faults = append(faults, faultf(name, "could belong to each of the channels %s; rename one of them, or set it in the file", strings.Join(owners[name], ", ")))
+			faults = append(faults, faultf(name, "could belong to each of the channels %s; rename one of them, or use the file",
+				strings.Join(owners[name], ", ")))
 		}
 	}
 	return faults
@@ -117,32 +132,40 @@ func contested(channels []Channel) []error {
 // injected are the variables that Kubernetes makes for Services, which nobody meant for the relay.
 var injected = regexp.MustCompile(`^RELAY_(.*_)?(SERVICE_HOST|SERVICE_PORT.*|PORT|PORT_\d+_.*)$`)
 
-// unknownVariables are the RELAY_ variables that nothing reads.
+// unknownVariables lists the RELAY_ variables that nothing reads.
 func unknownVariables(cfg Config) []string {
-	known := []string{prefix + "CONFIG"}
-	for _, key := range keysOf(&cfg) { // RELAY_CHANNELS is among them
-		known = append(known, prefix+strings.ToUpper(key))
-	}
+	known := append(variablesOf(reflect.TypeFor[Config](), prefix), prefix+"CONFIG", prefix+"CHANNELS")
 	for _, c := range cfg.Channels {
-		for _, key := range plainKeysOf(&c) {
-			known = append(known, c.prefix()+strings.ToUpper(key))
-		}
-		known = append(known, c.prefix()+strings.ToUpper(removedEngine)) // it is a fault already
+		known = append(known, variablesOf(reflect.TypeFor[Channel](), c.prefix())...)
+		known = append(known, variable(c.prefix())(removedEngine)) // it is a fault already
 	}
 	var unknown []string
-	for _, name := range variables() {
+	for _, name := range setVariables() {
 		if !slices.Contains(known, name) && !injected.MatchString(name) {
-			unknown = append(unknown, name+" is not a setting"+suggestion(name, known))
+			unknown = append(unknown, faultf(name, "unknown setting%s", suggestion(name, known)).Error())
 		}
 	}
 	return unknown
 }
 
-// variables are the names of all RELAY_ variables that are set.
-func variables() []string {
+// variablesOf lists the variables that can set the settings of an option struct.
+func variablesOf(t reflect.Type, prefix string) []string {
+	var names []string
+	for _, s := range settingsOf(t) {
+		for _, name := range s.names() {
+			if s.hasVariable() {
+				names = append(names, variable(prefix)(name))
+			}
+		}
+	}
+	return names
+}
+
+// setVariables lists the RELAY_ variables of the environment that are not empty.
+func setVariables() []string {
 	var names []string
 	for _, pair := range os.Environ() {
-		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, prefix) {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, prefix) && value != "" {
 			names = append(names, name)
 		}
 	}
@@ -150,29 +173,11 @@ func variables() []string {
 	return names
 }
 
-func dropEmptyVariables() {
-	for _, name := range variables() {
-		if os.Getenv(name) == "" {
-			os.Unsetenv(name)
-		}
-	}
-}
-
-func variable(prefix string) func(string) string {
+// variable returns the variable of a setting.
+func variable(prefix string) func(name string) string {
 	return func(name string) string { return prefix + strings.ToUpper(name) }
 }
 
-func isVariable(prefix string) func(string) bool {
+func isVariable(prefix string) func(name string) bool {
 	return func(name string) bool { return os.Getenv(prefix+strings.ToUpper(name)) != "" }
-}
-
-// plainKeysOf are the names of a struct's settings that have a variable. Structured ones live in the file only.
-func plainKeysOf(target any) []string {
-	var keys []string
-	for field := range reflect.TypeOf(target).Elem().Fields() {
-		if field.Tag.Get("ignored") != "true" {
-			keys = append(keys, field.Tag.Get("yaml"))
-		}
-	}
-	return keys
 }

@@ -2,82 +2,71 @@ package configs
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"os"
-	"slices"
+	"reflect"
 	"strings"
-
-	"github.com/agnivade/levenshtein"
 )
 
-// Loaded is a configuration and what is odd about where it came from.
+// Loaded is a configuration, with what is suspicious about it.
 type Loaded struct {
+	// Config is what was read, as far as it could be read.
 	Config Config
-	// UnknownVariables are RELAY_ variables that nothing reads: likely misspelt.
+	// UnknownVariables names the RELAY_ variables that nothing reads: they are probably misspelt.
 	UnknownVariables []string
-	// Warnings are settings that work but are likely not meant.
+	// Warnings are about settings that work but are probably not intended.
 	Warnings []string
+
+	origin origin
 }
 
-// Flags are the settings of the command line; they win over all others. Empty means not given.
+// Flags are the settings of the command line. They take precedence over all others; empty = not given.
 type Flags struct {
-	File      string // the YAML file; else RELAY_CONFIG
+	File      string // the YAML file; empty = the one that RELAY_CONFIG names
 	Listen    string
 	OpsListen string
 	RedisURL  string
 }
 
-// Load reads the configuration: defaults, file, environment, flags; and validates it. The error holds every
-// fault that was found. Empty RELAY_ variables count as not set; Load removes them from the environment of
-// the process, because envconfig would take them for values.
+// Path is the file to read: File or RELAY_CONFIG; "" = none.
+func (f Flags) Path() string { return cmp.Or(f.File, os.Getenv(prefix+"CONFIG")) }
+
+// Load reads the configuration, in this order: defaults, file, environment, flags; and validates it. Empty RELAY_ variables
+// count as unset. The error is an [InvalidError] with every fault that was found.
 func Load(flags Flags) (Loaded, error) {
-	dropEmptyVariables()
-	cfg := Default()
+	loaded := Loaded{Config: Default()}
+	cfg := &loaded.Config
 	var faults []error
 	if file := flags.Path(); file != "" {
-		faults = append(faults, readFile(file, &cfg)...)
+		loaded.origin.file, faults = readFile(file, cfg)
 	}
-	faults = append(faults, readEnvironment(&cfg)...)
+	faults = append(faults, readEnvironment(cfg, &loaded.origin)...)
 	cfg.Apply(flags)
-	faults = append(faults, cfg.Validate()...)
-	loaded := Loaded{Config: cfg, UnknownVariables: unknownVariables(cfg), Warnings: cfg.warnings()}
-	if len(faults) > 0 {
-		return loaded, &InvalidError{Faults: faults}
+	faults = append(faults, dropFollowing(cfg.Validate(), faults)...)
+	loaded.UnknownVariables = unknownVariables(*cfg)
+	for _, warning := range loaded.origin.locate(append(formerNames(loaded), cfg.warnings()...)) {
+		loaded.Warnings = append(loaded.Warnings, warning.Error())
 	}
-	return loaded, nil
+	return loaded, loaded.Invalid(faults)
 }
 
-// Apply sets what flags say.
+// Invalid returns faults of the configuration as an [InvalidError], with file, line or variable added to each; nil = there
+// are none.
+func (l *Loaded) Invalid(faults []error) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return &InvalidError{Faults: l.origin.locate(faults)}
+}
+
+// Apply sets what flags contain.
 func (c *Config) Apply(flags Flags) {
 	c.Listen = cmp.Or(flags.Listen, c.Listen)
 	c.OpsListen = cmp.Or(flags.OpsListen, c.OpsListen)
 	c.RedisURL = cmp.Or(Secret(flags.RedisURL), c.RedisURL)
 }
 
-// InvalidError is a configuration that cannot be used, with every fault in it.
-type InvalidError struct{ Faults []error }
-
-// Error implements error, one fault a line.
-func (e *InvalidError) Error() string {
-	lines := make([]string, len(e.Faults))
-	for i, fault := range e.Faults {
-		lines[i] = "  - " + fault.Error()
-	}
-	return "the configuration is not valid:\n" + strings.Join(lines, "\n")
-}
-
-// Unwrap gives the faults.
-func (e *InvalidError) Unwrap() []error { return e.Faults }
-
-// faultf is one thing that is wrong: where (a setting, "channels[0] (alerts).window", or a variable), and
-// what to do about it.
-func faultf(where, format string, args ...any) error {
-	return errors.New(where + " " + fmt.Sprintf(format, args...))
-}
-
-// readSecretFiles reads the secrets whose files were named by the layer that was just read (the file, or
-// the environment). set tells whether the layer set a name.
+// readSecretFiles reads the secrets whose files were named by the layer that was just read (the file, or the
+// environment). where returns the path or the variable of a setting, set whether the layer sets it.
 func readSecretFiles(secrets []secretSetting, where func(name string) string, set func(name string) bool) []error {
 	var faults []error
 	for _, s := range secrets {
@@ -85,55 +74,57 @@ func readSecretFiles(secrets []secretSetting, where func(name string) string, se
 		switch {
 		case !set(file):
 			if set(s.name) {
-				*s.file = "" // this layer's value wins over a file that an earlier layer named
+				*s.file = "" // this layer's value takes precedence over a file that an earlier layer named
 			}
 		case set(s.name):
-			faults = append(faults, faultf(where(s.name), "and %s are both set; keep one", where(file)))
+			faults = append(faults, faultf(where(s.name), "cannot be combined with %s; keep one", where(file)))
 		default:
-			content, err := os.ReadFile(*s.file)
-			if err != nil {
-				faults = append(faults, faultf(where(file), "cannot be read: %v", err))
-				continue
-			}
-			*s.value = Secret(strings.TrimSpace(string(content)))
-			if *s.value == "" {
-				faults = append(faults, faultf(where(file), "names the empty file %s", *s.file))
+			if fault := s.read(where(file)); fault != nil {
+				faults = append(faults, fault)
 			}
 		}
 	}
 	return faults
 }
 
-// nearest is the known name that a misspelt one was likely meant to be.
-func nearest(name string, known []string) string {
-	best, distance := "", len(name)/2+1
-	for _, candidate := range known {
-		if d := levenshtein.ComputeDistance(name, candidate); d < distance {
-			best, distance = candidate, d
+// read sets the secret to the content of its file, without white space around it. nil = it was read.
+func (s secretSetting) read(where string) *FieldError {
+	content, err := os.ReadFile(*s.file)
+	if err != nil {
+		return faultf(where, "cannot be read: %v", err)
+	}
+	*s.value = Secret(strings.TrimSpace(string(content)))
+	if *s.value == "" {
+		return faultf(where, "the file %s is empty", *s.file)
+	}
+	return nil
+}
+
+// secretSetting is a secret, and the setting that names a file with it.
+type secretSetting struct {
+	name  string // of the setting within its struct
+	value *Secret
+	file  *string
+}
+
+// secretsOf finds the secrets of an option struct: fields of type Secret, each with its _file.
+func secretsOf(options reflect.Value) []secretSetting {
+	var all []secretSetting
+	for _, s := range settingsOf(options.Type()) {
+		value, ok := reflect.TypeAssert[*Secret](options.Field(s.index).Addr())
+		if !ok {
+			continue
+		}
+		file, ok := reflect.TypeAssert[*string](options.FieldByName(s.field.Name + "File").Addr())
+		if ok {
+			all = append(all, secretSetting{name: s.name, value: value, file: file})
 		}
 	}
-	return best
+	return all
 }
 
-// suggestion asks for the nearest known name; it is empty where none is near.
-func suggestion(name string, known []string) string {
-	if best := nearest(name, known); best != "" {
-		return "; did you mean " + best + "?"
-	}
-	return ""
-}
+func (c *Config) secrets() []secretSetting { return secretsOf(reflect.ValueOf(c).Elem()) }
 
-// didYouMean suggests the nearest known name, or lists them all where none is near.
-func didYouMean(name string, known []string) string {
-	if s := suggestion(name, known); s != "" {
-		return s
-	}
-	sorted := slices.Sorted(slices.Values(known))
-	return "; known are " + strings.Join(sorted, ", ")
-}
+func (c *Channel) secrets() []secretSetting { return secretsOf(reflect.ValueOf(c).Elem()) }
 
-// IsInvalid tells whether an error is about the configuration.
-func IsInvalid(err error) bool {
-	var invalid *InvalidError
-	return errors.As(err, &invalid)
-}
+func (c *Credential) secrets() []secretSetting { return secretsOf(reflect.ValueOf(c).Elem()) }

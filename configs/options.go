@@ -15,48 +15,53 @@ import (
 	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 )
 
-// How long the relay waits for Redis. Each call has a deadline of its own on top.
+// Timeouts of the client for Redis. Each call has a deadline of its own besides.
 const (
 	redisDialTimeout = time.Second
 	redisIOTimeout   = 3 * time.Second
 )
 
-// Redis are the options of the client; nil where no Redis is configured. The client never retries by
-// itself: a script that was cut off may have run, and the limiter must be the one to know.
+// Redis returns the options of the client for Redis; nil = no Redis is configured. The client never retries by itself: a
+// script that was interrupted may have run, and only the limiter can tell whether it may run again.
 func (c *Config) Redis() (*redis.UniversalOptions, error) {
 	opts := &redis.UniversalOptions{Addrs: c.RedisAddrs, MasterName: c.RedisMasterName, IsClusterMode: c.RedisCluster}
 	switch {
 	case c.RedisURL != "":
 		single, err := redis.ParseURL(string(c.RedisURL))
 		if err != nil {
-			return nil, faultf("redis_url", "is not of the form redis://user:password@host:6379/0 or rediss://...")
+			return nil, faultf("redis_url", "the value is not a Redis URL; use redis://user:password@host:6379/0 or rediss://...")
 		}
-		opts.Addrs, opts.DB, opts.TLSConfig = []string{single.Addr}, single.DB, single.TLSConfig
-		opts.Username, opts.Password = single.Username, single.Password
-		opts.DialTimeout, opts.PoolSize = single.DialTimeout, single.PoolSize
+		opts.Addrs = []string{single.Addr}
+		opts.DB = single.DB
+		opts.TLSConfig = single.TLSConfig
+		opts.Username = single.Username
+		opts.Password = single.Password
+		opts.DialTimeout = single.DialTimeout
+		opts.PoolSize = single.PoolSize
 	case len(c.RedisAddrs) == 0:
 		return nil, nil //nolint:nilnil // documented: nothing is configured and nothing is wrong
-	case c.RedisTls:
+	case c.RedisTLS:
 		opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	opts.Username, opts.Password = cmp.Or(c.RedisUsername, opts.Username), cmp.Or(string(c.RedisPassword), opts.Password)
-	opts.Protocol = 2 // RESP3's push messages are not needed, and looking for them costs a read a call
+	opts.Username = cmp.Or(c.RedisUsername, opts.Username)
+	opts.Password = cmp.Or(string(c.RedisPassword), opts.Password)
+	opts.Protocol = 2 // RESP3's push messages are not needed, and checking for them costs a read for each call
 	opts.MaxRetries = -1
 	opts.DialerRetries = 1
 	opts.DialTimeout = cmp.Or(opts.DialTimeout, redisDialTimeout)
-	opts.ReadTimeout, opts.WriteTimeout = redisIOTimeout, redisIOTimeout
+	opts.ReadTimeout = redisIOTimeout
+	opts.WriteTimeout = redisIOTimeout
 	opts.ContextTimeoutEnabled = true
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return opts, nil
 }
 
-// Channel finds a channel by its name; "" = the first.
+// Channel returns a channel by its name, "" = the first, and whether there is one.
 func (c *Config) Channel(name string) (Channel, bool) {
 	i := slices.IndexFunc(c.Channels, func(ch Channel) bool { return ch.Name == cmp.Or(name, c.Channels[0].Name) })
 	if i < 0 {
@@ -65,7 +70,7 @@ func (c *Config) Channel(name string) (Channel, bool) {
 	return c.Channels[i], true
 }
 
-// Policies are what the channels do while Redis is away.
+// Policies returns what each channel does while Redis is away.
 func (c *Config) Policies() map[string]replica.Policy {
 	policies := map[string]replica.Policy{}
 	for _, ch := range c.Channels {
@@ -74,7 +79,7 @@ func (c *Config) Policies() map[string]replica.Policy {
 	return policies
 }
 
-// PipelineChannels are the channels for the pipeline; sender makes where each one's messages go.
+// PipelineChannels returns the channels for the pipeline. sender returns the destination of a channel's messages.
 func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
 	channels := make([]pipeline.Channel, len(c.Channels))
 	for i, ch := range c.Channels {
@@ -105,39 +110,13 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 	return channels
 }
 
-func (c Channel) firstNotice() ratelimit.FirstNotice {
-	switch f := c.FirstNotice; f.Mode {
-	case "fixed":
-		return ratelimit.FirstNotice{Slots: f.Slots, PerCategory: f.PerCategory}
-	case "auto":
-		return ratelimit.FirstNotice{Auto: true, Floor: f.Floor}
-	default:
-		return ratelimit.FirstNotice{}
-	}
-}
-
-// OpsIsLocal tells whether only this machine reaches the ops listener.
-func (c *Config) OpsIsLocal() bool { return isLoopback(c.OpsListen) }
-
-// Sender makes where a channel's messages go; preview is used where no Slack is configured.
-func (c *Config) Sender(ch Channel, preview func(channel string) notifier.Sender) notifier.Sender {
-	switch {
-	case ch.SlackWebhookURL != "":
-		return notifier.NewWebhook(notifier.WebhookOptions{URL: string(ch.SlackWebhookURL), Timeout: c.SlackTimeout})
-	case c.SlackToken != "" && ch.SlackChannel != "":
-		return c.botFor(ch.SlackChannel)
-	default:
-		return preview(ch.Name)
-	}
-}
-
-// RedisLog makes go-redis write to logger.
+// RedisLog makes go-redis log to logger.
 func RedisLog(logger *slog.Logger) { redis.SetLogger(redisLogger{logger}) }
 
-// redisLogger takes go-redis's own lines at debug: the relay says itself, once, when Redis is away.
+// redisLogger writes what go-redis logs at level debug: the relay itself reports, once, when Redis is away.
 type redisLogger struct{ logger *slog.Logger }
 
 // Printf implements go-redis's logging interface.
 func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
-	l.logger.DebugContext(ctx, "redis client", "said", fmt.Sprintf(format, args...))
+	l.logger.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, args...))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisAddress says which Redis is used: scheme, host, port and database of redis_url, or redis_addrs and what they are. It
-// holds neither user nor password; "" = none is used.
+// RedisAddress describes the Redis in use: scheme, host, port and database of redis_url, or redis_addrs and what they are.
+// It contains neither user nor password; "" = none is used.
 func (c *Config) RedisAddress() string {
 	addrs := strings.Join(c.RedisAddrs, ", ")
 	switch {
@@ -26,8 +26,8 @@ func (c *Config) RedisAddress() string {
 	}
 }
 
-// address is what may be shown of redis_url. A password with characters that end a host's name may be read as something
-// else: what is not certain is not shown.
+// address returns the part of redis_url that may be shown. If a password contains characters that end a host name, the
+// parser may take it for something else: the result is masked unless it is certain.
 func address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Fragment != "" || u.RawFragment != "" || u.User == nil && strings.Contains(text, "@") {
@@ -43,7 +43,7 @@ func address(text string) string {
 	return fmt.Sprintf("%s://%s/%d", u.Scheme, opts.Addr, opts.DB)
 }
 
-// RedisFault is a Redis that cannot be used as it is configured, and why.
+// RedisFault returns the error of a Redis that cannot be used as it is configured. why explains err; it may be empty.
 func (c *Config) RedisFault(why string, err error) error {
 	setting := "redis_url"
 	if c.RedisURL == "" {

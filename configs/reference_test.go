@@ -1,7 +1,7 @@
-package configs_test
+package configs
 
 import (
-	"flag"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -10,179 +10,214 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slackrelay/test/golden"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"slackrelay/configs"
 )
 
-var update = flag.Bool("update", false, "write docs/configuration.md anew")
-
-// setting is one or more fields of an option struct that share a comment.
-type setting struct {
-	names     []string // in the file
-	variables []string // of the environment
-	doc       string
-}
-
-// The reference of the configuration is made of the option structs and their comments.
-func TestTheReferenceIsFresh(t *testing.T) {
-	const file = "../docs/configuration.md"
-	want := reference(t)
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
-	}
-	have, err := os.ReadFile(file)
+func TestGoldenReference(t *testing.T) {
+	docs := commentsOf(t)
+	intro, err := os.ReadFile("testdata/configuration.md")
 	require.NoError(t, err)
-	require.Equal(t, want, string(have), "%s is stale: go test ./configs -run Reference -update", file)
-}
-
-func reference(t *testing.T) string {
-	t.Helper()
-	structs := structsOf(t)
 	var b strings.Builder
-	b.WriteString(`# Configuration
-
-<!-- Made from the option structs of configs/; see TestTheReferenceIsFresh. -->
-
-Defaults < file (` + "`--config`, `RELAY_CONFIG`" + `) < environment < flags. [configs/relay.yaml](../configs/relay.yaml) shows every setting
-at its default; ` + "`relay check`" + ` prints what is in effect and names every fault. Defaults stand in brackets. Every secret can be read
-from the file that the setting with ` + "`_file`" + ` names. Durations have a unit: ` + "`30m`, `5s`" + `.
-
-Without a file and without ` + "`RELAY_CHANNELS`" + ` there is one channel, ` + "`default`" + `. A configuration file must list ` + "`channels`" + `, unless you set ` + "`RELAY_CHANNELS`" + `. An empty
-or truncated file is an error at start, and changes nothing in a running relay ([operating.md](operating.md#start-and-stop)).
-
-`)
-	for _, part := range []struct{ title, name, prefix, intro string }{
-		{"The relay", "Config", "RELAY_", "Set in the file at the top, or by a variable."},
-		{"A channel", "Channel", "RELAY_CHANNEL_<NAME>_", "An entry of `channels` in the file; variables have the channel's name in capitals, `-` as `_`."},
-		{"A level", "Level", "", "An entry of a channel's `levels`; [strategies.md](strategies.md) compares the strategies."},
-		{"A window", "Window", "", "An entry of a level's `windows`."},
-		{"First notices", "FirstNotice", "", "A channel's `first_notice`."},
-		{"A reserve", "Reserve", "", "An entry of a channel's `reserves`."},
-		{"Headroom", "Headroom", "", "An entry of a channel's `headroom`."},
-		{"A credential", "Credential", "", "An entry of a channel's `auth`; [sources.md](sources.md) says which sender needs which."},
-		{"An answer", "OnDrop", "", "An entry of a channel's `on_drop`."},
-		{"A rule", "Rule", "", "An entry of a channel's `rules`; [rules.md](rules.md) explains them."},
-		{"What a rule changes", "Changes", "", "A rule's `set`."},
-		{"A test of rules", "RuleTest", "", "An entry of a channel's `rule_tests`."},
-		{"What a test wants", "Want", "", "A test's `want`."},
-		{"A schedule", "Schedule", "", "An entry of `schedules`."},
-		{"A source of your own", "Source", "", "An entry of `sources`; each field is an expression, see [sources.md](sources.md)."},
-		{"A mention", "Mention", "", "An entry of a channel's `mentions`."},
-		{"A doubt", "Unknown", "", "An entry of a channel's `unknown`."},
-	} {
-		node, ok := structs[part.name]
-		require.True(t, ok, part.name)
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", part.title, part.intro)
-		if part.prefix != "" {
-			b.WriteString("| setting | variable | meaning |\n|---|---|---|\n")
-		} else {
-			b.WriteString("| setting | meaning |\n|---|---|\n")
-		}
-		for _, s := range settingsOf(node, part.prefix) {
-			if part.prefix != "" {
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", code(s.names), code(s.variables), s.doc)
-			} else {
-				fmt.Fprintf(&b, "| %s | %s |\n", code(s.names), s.doc)
-			}
-		}
-		b.WriteString("\n")
+	b.Write(intro)
+	for _, p := range parts {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", p.title, p.intro)
+		p.write(t, &b, docs)
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	golden.File(t, "../docs/configuration.md", []byte(b.String()))
 }
 
-func code(names []string) string {
-	quoted := make([]string, 0, len(names))
-	for _, name := range names {
-		quoted = append(quoted, "`"+name+"`")
+func (p part) write(t *testing.T, b *strings.Builder, docs map[string]string) {
+	t.Helper()
+	begun := false
+	for _, s := range settingsOf(p.of) {
+		if isSecretFile(p.of, s) {
+			continue // the introduction explains it
+		}
+		if section := s.tag("section"); section != "" {
+			fmt.Fprintf(b, "\n### %s\n", section)
+		}
+		if section := s.tag("section"); section != "" || !begun {
+			b.WriteString("\n" + p.header())
+			begun = true
+		}
+		doc := docs[p.of.Name()+"."+s.field.Name]
+		require.NotEmpty(t, doc, "%s.%s has no comment", p.of.Name(), s.field.Name)
+		b.WriteString(p.row(s, doc))
 	}
-	return strings.Join(quoted, "<br>")
 }
 
-// structsOf are the structs of the package, by name.
-func structsOf(t *testing.T) map[string]*ast.StructType {
+func isSecretFile(t reflect.Type, s setting) bool {
+	name, ok := strings.CutSuffix(s.field.Name, "File")
+	secret, found := t.FieldByName(name)
+	return ok && found && secret.Type == reflect.TypeFor[Secret]()
+}
+
+func (p part) header() string {
+	if p.prefix == prefix {
+		return "| Setting, variable | Type | Default | Values | Restart | Meaning |\n|---|---|---|---|---|---|\n"
+	}
+	if p.prefix != "" {
+		return "| Setting, variable | Type | Default | Values | Meaning |\n|---|---|---|---|---|\n"
+	}
+	return "| Setting | Type | Default | Values | Meaning |\n|---|---|---|---|---|\n"
+}
+
+func (p part) row(s setting, doc string) string {
+	name := code(s.name)
+	if p.prefix != "" && s.hasVariable() {
+		name += "<br>" + code(p.prefix+strings.ToUpper(s.name))
+	}
+	cells := []string{name, typeText(s.field.Type), defaultText(s), valuesText(s)}
+	if p.prefix == prefix {
+		cells = append(cells, restartText(s))
+	}
+	return "| " + strings.Join(append(cells, meaning(s, doc)), " | ") + " |\n"
+}
+
+func code(text string) string { return "`" + text + "`" }
+
+func typeText(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return "duration"
+	case reflect.TypeFor[Secret]():
+		return "secret"
+	case reflect.TypeFor[[]string]():
+		return "list of texts"
+	}
+	switch t.Kind() {
+	case reflect.Bool, reflect.Pointer:
+		return "boolean"
+	case reflect.Int64:
+		return "integer"
+	case reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "list"
+	case reflect.Struct:
+		return "object"
+	default:
+		return "text"
+	}
+}
+
+func defaultText(s setting) string {
+	value, _ := s.initial()
+	switch {
+	case s.name == "channels":
+		return "one"
+	case value.Kind() == reflect.Slice:
+		return "none"
+	case value.Kind() == reflect.Struct, value.Kind() == reflect.Pointer:
+		return ""
+	case isRequired(s, value):
+		return "required"
+	case value.Kind() == reflect.String && value.IsZero():
+		return "empty"
+	}
+	return code(show(value.Interface()))
+}
+
+// isRequired reports whether a setting has no valid default.
+func isRequired(s setting, initial reflect.Value) bool {
+	v := newValidator()
+	v.check(s, initial)
+	return len(*v.faults) > 0 && s.tag("when") == ""
+}
+
+var formatTexts = map[string]string{
+	"address":  "`host:port`",
+	"url":      "`http://` or `https://` URL",
+	"networks": "IP addresses and ranges",
+	"name":     "1 to 63 of `a-z`, `0-9` and `-`",
+	"level":    "up to 63 letters, digits and `_.-`",
+	"category": "up to 100 of `a-z`, `0-9` and `._-`",
+}
+
+func valuesText(s setting) string {
+	var all []string
+	if values := s.tag("oneof"); values != "" {
+		all = append(all, oneOf(strings.Split(code(strings.ReplaceAll(values, ",", "`,`")), ",")))
+	}
+	if low, high := s.tag("min"), s.tag("max"); low+high != "" {
+		all = append(all, strings.Replace(cmp.Or(low, "up")+" to "+cmp.Or(high, "any"), " to any", " or more", 1))
+	}
+	if format := s.tag("format"); format != "" {
+		all = append(all, formatTexts[format])
+	}
+	if unset := s.tag("unset"); unset != "" {
+		zero := "empty"
+		if k := s.field.Type.Kind(); k == reflect.Int64 || k == reflect.Float64 {
+			zero = code(show(reflect.Zero(s.field.Type).Interface()))
+		}
+		all = append(all, zero+": "+quoteNames(unset))
+	}
+	return strings.Join(all, "; ")
+}
+
+func restartText(s setting) string {
+	switch restart := s.tag("restart"); restart {
+	case "":
+		return "no"
+	case "true":
+		return "yes"
+	default:
+		return restart
+	}
+}
+
+// meaning is the comment of a field without its name: "Listen is the address" becomes "The address".
+func meaning(s setting, doc string) string {
+	text := strings.TrimPrefix(doc, s.field.Name+" ")
+	for _, verb := range []string{"is ", "are "} {
+		text = strings.TrimPrefix(text, verb)
+	}
+	text = strings.ToUpper(text[:1]) + text[1:]
+	for value := range strings.SplitSeq(s.tag("oneof"), ",") {
+		text = regexp.MustCompile(`([.;] )`+regexp.QuoteMeta(value)+`: `).ReplaceAllString(text, "$1`"+value+"`: ")
+	}
+	return strings.ReplaceAll(quoteNames(text), "|", `\|`)
+}
+
+var underscored = regexp.MustCompile(`\b[a-zA-Z]+(_[a-zA-Z]+)+\b`)
+
+// quoteNames quotes the names of settings and variables that are not quoted yet.
+func quoteNames(text string) string {
+	pieces := strings.Split(text, "`")
+	for i := 0; i < len(pieces); i += 2 {
+		pieces[i] = underscored.ReplaceAllString(pieces[i], "`$0`")
+	}
+	return strings.Join(pieces, "`")
+}
+
+// commentsOf reads the comments of all fields of the package, by Struct.Field, each as one line.
+func commentsOf(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
-	structs := map[string]*ast.StructType{}
+	comments := map[string]string{}
 	for _, file := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(node ast.Node) bool {
-			if spec, ok := node.(*ast.TypeSpec); ok {
-				if body, ok := spec.Type.(*ast.StructType); ok {
-					structs[spec.Name.Name] = body
+			spec, ok := node.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if body, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range body.Fields.List {
+					for _, name := range field.Names {
+						comments[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+					}
 				}
 			}
 			return true
 		})
 	}
-	return structs
-}
-
-// settingsOf are the settings of a struct. A field without a comment shares that of the one before.
-func settingsOf(node *ast.StructType, prefix string) []setting {
-	var all []setting
-	inFile := map[string]string{}
-	for _, field := range node.Fields.List {
-		name, _, _ := strings.Cut(reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("yaml"), ",")
-		inFile[field.Names[0].Name] = name
-	}
-	for _, field := range node.Fields.List {
-		tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`"))
-		name, _, _ := strings.Cut(tag.Get("yaml"), ",")
-		doc := oneLine(field.Doc.Text(), field.Names[0].Name, inFile)
-		if doc == "" && !strings.HasPrefix(field.Comment.Text(), "nolint") {
-			doc = oneLine(field.Comment.Text(), "", inFile)
-		}
-		if doc == "" && len(all) > 0 {
-			last := &all[len(all)-1]
-			last.names = append(last.names, name)
-			if tag.Get("ignored") == "" {
-				last.variables = append(last.variables, prefix+strings.ToUpper(name))
-			}
-			continue
-		}
-		one := setting{names: []string{name}, doc: doc}
-		if tag.Get("ignored") == "" {
-			one.variables = []string{prefix + strings.ToUpper(name)}
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
-// oneLine makes a cell of a comment: fields in the words of the file.
-func oneLine(comment, field string, inFile map[string]string) string {
-	text := strings.Join(strings.Fields(comment), " ")
-	for _, verb := range []string{" is ", " are "} {
-		if rest, ok := strings.CutPrefix(text, field+verb); ok && field != "" {
-			text = rest
-			break
-		}
-	}
-	text = goWord.ReplaceAllStringFunc(text, func(word string) string {
-		if name, ok := inFile[word]; ok {
-			return "`" + name + "`"
-		}
-		return word
-	})
-	return strings.ReplaceAll(strings.TrimSuffix(text, "."), "|", `\|`)
-}
-
-var goWord = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
-
-// The reference names every setting that there is.
-func TestTheReferenceIsWhole(t *testing.T) {
-	t.Parallel()
-	text := reference(t)
-	for _, of := range []reflect.Type{reflect.TypeFor[configs.Config](), reflect.TypeFor[configs.Channel](), reflect.TypeFor[configs.Credential](), reflect.TypeFor[configs.Rule]()} {
-		for field := range of.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-			require.Contains(t, text, "`"+name+"`")
-		}
-	}
+	return comments
 }

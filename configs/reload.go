@@ -1,21 +1,15 @@
 package configs
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"reflect"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Path is the file that is read; "" = none.
-func (f Flags) Path() string { return cmp.Or(f.File, os.Getenv(prefix+"CONFIG")) }
-
-// Hash stands for all settings but the secrets: replicas with the same configuration have the same.
+// Hash identifies all settings but the secrets: replicas with the same configuration have the same hash.
 func (c *Config) Hash() string {
 	text, err := yaml.Marshal(c)
 	if err != nil {
@@ -25,7 +19,7 @@ func (c *Config) Hash() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Files are the files that settings name: secrets and certificates.
+// Files lists the files that settings name: secrets and certificates.
 func (c *Config) Files() []string {
 	files := []string{c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile}
 	secrets := c.secrets()
@@ -42,28 +36,23 @@ func (c *Config) Files() []string {
 	return slices.DeleteFunc(slices.Compact(files), func(name string) bool { return name == "" })
 }
 
-// restart are the settings of what lives as long as the process.
-var restart = []string{
-	"listen", "ops_listen", "redis_url", "redis_url_file", "redis_addrs", "redis_master_name", "redis_cluster", "redis_tls", "redis_username",
-	"redis_password", "redis_password_file", "redis_wait_replicas", "redis_timeout", "replicas", "dedupe", "lease", "dead_letters", "read_timeout", "log_level", "log_format",
-	"log_burst", "otlp_endpoint", "otlp_headers", "otlp_headers_file", "trace_ratio",
-}
-
-// KeepWhatNeedsRestart sets the settings of what lives as long as the process to what it was started with, and names those
-// that differed.
+// KeepWhatNeedsRestart resets the settings that a running relay cannot change to what it was started with, and returns the
+// names of those that differed. TLS can be changed but not turned on or off.
 func (c *Config) KeepWhatNeedsRestart(started Config) []string {
 	var names []string
-	now, then := reflect.ValueOf(c).Elem(), reflect.ValueOf(started)
-	for i := range now.NumField() {
-		name, _, _ := strings.Cut(now.Type().Field(i).Tag.Get("yaml"), ",")
-		if slices.Contains(restart, name) && !reflect.DeepEqual(now.Field(i).Interface(), then.Field(i).Interface()) {
-			names = append(names, name)
-			now.Field(i).Set(then.Field(i))
+	now := reflect.ValueOf(c).Elem()
+	then := reflect.ValueOf(started)
+	for _, s := range settingsOf(now.Type()) {
+		if s.needsRestart() && !reflect.DeepEqual(now.Field(s.index).Interface(), then.Field(s.index).Interface()) {
+			names = append(names, s.name)
+			now.Field(s.index).Set(then.Field(s.index))
 		}
 	}
 	if (c.TLSCertFile == "") != (started.TLSCertFile == "") {
 		names = append(names, "tls_cert_file")
-		c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile = started.TLSCertFile, started.TLSKeyFile, started.TLSClientCAFile
+		c.TLSCertFile = started.TLSCertFile
+		c.TLSKeyFile = started.TLSKeyFile
+		c.TLSClientCAFile = started.TLSClientCAFile
 	}
 	return names
 }

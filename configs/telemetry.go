@@ -5,27 +5,16 @@ import (
 	"strings"
 )
 
-// maxLogBurst bounds the lines a second of one message.
-const maxLogBurst = 1_000_000
-
-func (c *Config) validateTelemetry(v *validator) {
-	v.within("log_burst", c.LogBurst, 0, maxLogBurst)
-	switch u, err := url.Parse(c.OtlpEndpoint); {
-	case c.OtlpEndpoint == "":
-	case err != nil || !isWebURL(c.OtlpEndpoint):
-		v.fault("otlp_endpoint", "must be an http or https URL, like http://otel-collector:4318")
-	case u.User != nil:
-		v.fault("otlp_endpoint", "has a user in it, and is no secret; write otlp_headers=Authorization=Basic%%20...")
+func (c *Config) validateTelemetry(v validator) {
+	if hasUser(c.OtlpEndpoint) {
+		v.fault("otlp_endpoint", "contains a user, and the relay prints this setting; use otlp_headers: Authorization=Basic%%20...")
 	}
 	if _, ok := c.TraceHeaders(); !ok {
-		v.fault("otlp_headers", "is not of the form name=value,name=value")
-	}
-	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // nor NaN
-		v.fault("trace_ratio", "is %g; it must be between 0 and 1", c.TraceRatio)
+		v.fault("otlp_headers", "the value is not a list of headers; use name=value,name=value")
 	}
 }
 
-// TraceURL is where traces are posted: the endpoint as OpenTelemetry means it, without the path of the signal.
+// TraceURL returns the URL that traces are posted to: the endpoint, with the path for traces if it does not end with it.
 func (c *Config) TraceURL() string {
 	if strings.HasSuffix(c.OtlpEndpoint, tracesPath) {
 		return c.OtlpEndpoint
@@ -35,8 +24,8 @@ func (c *Config) TraceURL() string {
 
 const tracesPath = "/v1/traces"
 
-// TraceHeaders are the headers that traces are posted with, as OTEL_EXPORTER_OTLP_HEADERS writes them: values may be
-// escaped with percent signs.
+// TraceHeaders returns the headers that traces are posted with. They are written as in OTEL_EXPORTER_OTLP_HEADERS: values
+// may be percent-encoded. ok is false if they are not.
 func (c *Config) TraceHeaders() (headers map[string]string, ok bool) {
 	headers = map[string]string{}
 	for pair := range strings.SplitSeq(string(c.OtlpHeaders), ",") {

@@ -3,25 +3,26 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Vary is the channel with other settings, "name=value,name=value"; strategy sets that of both levels. The error names every
-// fault.
+// Vary returns the channel with other settings, written name=value,name=value; strategy sets the strategy of both levels. The
+// error contains every fault.
 func (c Channel) Vary(settings string) (Channel, error) {
 	given := map[string]any{}
 	strategy := ""
 	for part := range strings.SplitSeq(settings, ",") {
 		name, text, ok := strings.Cut(part, "=")
 		if !ok {
-			return c, fmt.Errorf("%q is not of the form name=value", part)
+			return c, fmt.Errorf("%q is not a setting with a value; use name=value", part)
 		}
 		var value any
 		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			return c, fmt.Errorf("%s: %q cannot be read", name, text)
+			return c, fmt.Errorf("%s: %q is not a YAML value", name, text)
 		}
 		if name == "strategy" {
 			strategy = text
@@ -39,9 +40,10 @@ func (c Channel) Vary(settings string) (Channel, error) {
 			c.Levels = append(slices.Clip(c.Levels), level)
 		}
 	}
-	v := &validator{}
+	v := newValidator()
+	v.bounds(reflect.ValueOf(c))
 	c.validate(v)
-	if faults = append(faults, v.faults...); len(faults) > 0 {
+	if faults = append(faults, *v.faults...); len(faults) > 0 {
 		return c, errors.Join(faults...)
 	}
 	return c, nil

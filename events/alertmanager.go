@@ -13,9 +13,10 @@ import (
 // alertmanager is the webhook of Prometheus Alertmanager, version 4, one event per alert
 // (https://prometheus.io/docs/alerting/latest/configuration/#webhook_config).
 var alertmanager = source{
-	name: "alertmanager",
+	name:    "alertmanager",
+	aliases: []string{"prometheus"},
 	claims: func(in input) bool {
-		return in.has("alerts") && (in.has("groupLabels") || in.has("commonLabels") || in.has("groupKey")) && !isGrafana(in)
+		return in.has("alerts") && (in.has("groupLabels") || in.has("commonLabels") || in.has("groupKey"))
 	},
 	decode: decodeAlertmanager,
 }
@@ -28,7 +29,7 @@ type alertmanagerWebhook struct {
 	TruncatedAlerts float64             `json:"truncatedAlerts"`
 	Alerts          []alertmanagerAlert `json:"alerts"`
 
-	linked bool // ExternalURL can be followed: all alerts have the same
+	linked bool // ExternalURL is a link; all alerts share it
 }
 
 type alertmanagerAlert struct {
@@ -40,10 +41,10 @@ type alertmanagerAlert struct {
 	Fingerprint  string `json:"fingerprint"`
 }
 
-// usualGroup is how many alerts fit without a second thought.
+// usualGroup is the capacity that lists of alerts start with.
 const usualGroup = 20
 
-// read takes over the fields of a webhook in one pass; ok is false where one has another type than it should.
+// read sets the fields of a webhook in one pass; ok is false if one has another type than expected.
 func (w *alertmanagerWebhook) read(body jsontext.Value) (ok bool) {
 	r := reader{body: body}
 	r.fields(func(name string) {
@@ -90,7 +91,7 @@ func (a *alertmanagerAlert) read(r *reader) {
 
 func decodeAlertmanager(in input) ([]Event, error) {
 	var hook alertmanagerWebhook
-	if !hook.read(in.body) { // read again at leisure, for the error
+	if !hook.read(in.body) { // decode again with reflection, for the error
 		hook = alertmanagerWebhook{}
 		if err := unmarshal(in.body, &hook, ""); err != nil {
 			return nil, err
@@ -143,7 +144,7 @@ func (w *alertmanagerWebhook) event(alert *alertmanagerAlert, index int) (Event,
 	return event, nil
 }
 
-// fingerprintOf stands in where Alertmanager sent none: the same labels are the same alert.
+// fingerprintOf returns a fingerprint where Alertmanager sent none: equal labels are the same alert.
 func fingerprintOf(labels map[string]string) string {
 	if len(labels) == 0 {
 		return ""

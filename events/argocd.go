@@ -11,7 +11,8 @@ import (
 var argocd = source{
 	name: "argocd",
 	claims: func(in input) bool {
-		return in.has("app") && (in.has("sync") || in.has("health")) || in.has("state", "context", "target_url") && strings.Contains(strings.ToLower(in.text("description")), "argo")
+		return in.has("app") && (in.has("sync") || in.has("health")) || in.has("state", "context", "target_url") &&
+			strings.Contains(strings.ToLower(in.text("description")), "argo")
 	},
 	decode: one(decodeArgoCD),
 }

@@ -12,7 +12,8 @@ import (
 // azureMonitor is the common alert schema of Azure Monitor
 // (https://learn.microsoft.com/en-us/azure/azure-monitor/alerts/alerts-common-schema).
 var azureMonitor = source{
-	name: "azure_monitor",
+	name:    "azure_monitor",
+	aliases: []string{"azure"},
 	claims: func(in input) bool {
 		return in.text("schemaId") == "azureMonitorCommonAlertSchema" || in.object.object("data").has("essentials")
 	},
@@ -54,7 +55,7 @@ func azureLink(id string) string {
 	return "https://portal.azure.com/#blade/Microsoft_Azure_Monitoring/AlertDetailsTemplateBlade/alertId/" + url.QueryEscape(id)
 }
 
-// conditions says what was measured and what it was measured against.
+// conditions lists what was measured, and the thresholds.
 func conditions(all []object) string {
 	var lines []string
 	for _, c := range all {

@@ -80,7 +80,7 @@ func githubPush() []byte {
 }
 
 // BenchmarkDecode decodes webhooks into events, with all checks, against encoding/json, which fills structs with the same
-// fields and checks nothing. They take turns within one run; the ratio is that of their times.
+// fields and checks nothing. They alternate within one run; the ratio is that of their times.
 func BenchmarkDecode(b *testing.B) {
 	for name, c := range map[string]struct {
 		body  []byte

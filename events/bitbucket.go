@@ -8,14 +8,17 @@ import (
 // bitbucket is the webhook of Bitbucket Cloud (https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/).
 var bitbucket = source{
 	name: "bitbucket",
+	rank: byHeader,
 	claims: func(in input) bool {
-		return in.header.Get(bitbucketEvent) != "" || in.has("actor", "repository") && (in.has("push") || in.has("pullrequest") || in.has("issue") || in.has("commit_status"))
+		return in.header.Get(bitbucketEvent) != "" || in.has("actor", "repository") &&
+			(in.has("push") || in.has("pullrequest") || in.has("issue") || in.has("commit_status"))
 	},
-	decode:  one(decodeBitbucket),
-	headers: []string{bitbucketEvent},
+	decode:   one(decodeBitbucket),
+	headers:  []string{bitbucketEvent},
+	delivery: "X-Request-Uuid",
 }
 
-// bitbucketEvent is the header that says what happened, as "repo:push".
+// bitbucketEvent is the header with the kind of event, for example "repo:push".
 const bitbucketEvent = "X-Event-Key"
 
 func decodeBitbucket(in input) Event {
@@ -88,7 +91,8 @@ func (f *forge) bitbucketSubject(event *Event, subject object, text string) {
 
 func (f *forge) bitbucketBuild(event *Event, status object) {
 	state := strings.ToLower(status.text("state"))
-	event.Title = joined(" ", cmp.Or(status.text("name"), status.text("key")), outcomeWord(state), named("on", status.text("refname")), named("in", f.repo))
+	event.Title = joined(" ", cmp.Or(status.text("name"), status.text("key")), outcomeWord(state), named("on", status.text("refname")),
+		named("in", f.repo))
 	event.Text = status.text("description")
 	event.fail(state, joined(" ", f.repo, "build", status.text("key"), status.text("refname")))
 	event.addLink("Build", "url", status.text("url"))

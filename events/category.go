@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Uncategorized is the category of an event that names none.
+// Uncategorized is the category of an event without one.
 const Uncategorized = "uncategorized"
 
 const (
@@ -15,10 +15,10 @@ const (
 	hashLength  = len("-") + 8
 )
 
-// NormalizeCategory makes a category of whatever a sender calls it: lower case, only [a-z0-9._-], at most
-// 100 characters. Each run of other characters becomes one "-", and "-" is trimmed from both ends. Where
-// letters or digits were lost that way, or the name was cut, "-" and 8 hex digits of the SHA-256 of the
-// original follow, so that two names do not become one. An empty name is "uncategorized".
+// NormalizeCategory makes a category from a sender's name for it: lower case, only [a-z0-9._-], at most 100 characters. Each
+// run of other characters becomes one "-", and "-" is trimmed from both ends. If letters or digits were replaced or the name
+// was cut, "-" and 8 hex digits of the SHA-256 of the original follow, so that different names stay different. An empty name
+// is "uncategorized".
 func NormalizeCategory(original string) string {
 	var b strings.Builder
 	b.Grow(len(original))

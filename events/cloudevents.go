@@ -21,8 +21,10 @@ import (
 // (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md).
 var cloudevents = source{
 	name: "cloudevents",
+	rank: byHeader,
 	claims: func(in input) bool {
-		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || strings.HasPrefix(mediaOf(in.header), "application/cloudevents") || len(in.items) > 0 && isCloudEvent(objectOf(in.items[0]))
+		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || strings.HasPrefix(mediaOf(in.header), "application/cloudevents") ||
+			len(in.items) > 0 && isCloudEvent(objectOf(in.items[0]))
 	},
 	decode: decodeCloudEvents,
 	opaque: func(header http.Header) bool { return header.Get(ceVersion) != "" },
@@ -80,7 +82,7 @@ func binaryCloudEvent(in input) Event {
 		}
 	}
 	data := jsontext.Value(strings.TrimSpace(string(in.body)))
-	if inner, items, err := look(data, in.limits.Depth); err != nil || inner == nil && items == nil {
+	if inner, items, err := parseBody(data, in.limits.Depth); err != nil || inner == nil && items == nil {
 		data, err = json.Marshal(strings.ToValidUTF8(string(data), "�"))
 		if err != nil {
 			data = nil
@@ -95,8 +97,9 @@ func binaryCloudEvent(in input) Event {
 
 // ceContext are the attributes that have a place of their own.
 var ceContext = map[string]bool{
-	"specversion": true, "type": true, "id": true, "time": true, "data": true, "data_base64": true, "datacontenttype": true, "dataschema": true,
-	"subject": true, "severity": true, "status": true,
+	"specversion": true, "type": true, "id": true, "time": true, "data": true, "data_base64": true, "datacontenttype": true,
+	"dataschema": true,
+	"subject":    true, "severity": true, "status": true,
 }
 
 func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
@@ -105,7 +108,10 @@ func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
 			return Event{}, badField(join(at, attribute), "is needed in a CloudEvent")
 		}
 	}
-	event := Event{ID: joined(" ", o.text("source"), o.text("id")), Category: o.text("type"), StartedAt: timeOf(o.text("time")), Labels: map[string]string{}}
+	event := Event{
+		ID: joined(" ", o.text("source"), o.text("id")), Category: o.text("type"), StartedAt: timeOf(o.text("time")),
+		Labels: map[string]string{},
+	}
 	event.Title = joined(": ", o.text("type"), o.text("subject"))
 	severity, status := o.text("severity"), cmp.Or(o.text("status"), suffixOf(o.text("type")))
 	if inner := objectOf(data); inner != nil {

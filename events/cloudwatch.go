@@ -50,5 +50,6 @@ func alarmLink(arn, name string) string {
 		return ""
 	}
 	host := map[string]string{"aws-cn": "console.amazonaws.cn", "aws-us-gov": "console.amazonaws-us-gov.com"}[parts[1]]
-	return fmt.Sprintf("https://%s/cloudwatch/home?region=%s#alarmsV2:alarm/%s", cmp.Or(host, "console.aws.amazon.com"), url.QueryEscape(parts[3]), url.PathEscape(name))
+	return fmt.Sprintf("https://%s/cloudwatch/home?region=%s#alarmsV2:alarm/%s", cmp.Or(host, "console.aws.amazon.com"),
+		url.QueryEscape(parts[3]), url.PathEscape(name))
 }

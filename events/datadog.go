@@ -18,7 +18,8 @@ var datadog = source{
 
 // datadogStatuses are the words of $ALERT_TRANSITION.
 var datadogStatuses = map[string]Status{
-	"triggered": Firing, "re-triggered": Firing, "warn": Firing, "re-warn": Firing, "no data": Firing, "re-no data": Firing, "renotify": Firing,
+	"triggered": Firing, "re-triggered": Firing, "warn": Firing, "re-warn": Firing, "no data": Firing, "re-no data": Firing,
+	"renotify":  Firing,
 	"recovered": Resolved, "warn recovered": Resolved, "no data recovered": Resolved,
 }
 
@@ -76,7 +77,7 @@ func monitorName(title string) string {
 	return title
 }
 
-// datadogText takes off the fences of Datadog's Markdown.
+// datadogText removes the fences of Datadog's Markdown.
 func datadogText(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "%%%", ""))
 }

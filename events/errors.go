@@ -2,10 +2,10 @@ package events
 
 import "fmt"
 
-// Code says what is wrong with a webhook; it is the code of the error reply.
+// Code is the kind of fault of a webhook, as the error reply has it.
 type Code string
 
-// The codes.
+// Codes of [InputError].
 const (
 	EmptyBody     Code = "empty_body"
 	BadJSON       Code = "bad_json"
@@ -15,8 +15,7 @@ const (
 	UnknownSource Code = "unknown_source"
 )
 
-// InputError is a fault of the sender. Its message names the field and the fix and may be shown to the
-// sender.
+// InputError is a fault in a webhook. Its message names the field and the fix; the sender may see it.
 type InputError struct {
 	Code    Code
 	Message string

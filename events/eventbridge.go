@@ -19,12 +19,14 @@ func eventbridgeEvent(o object) Event {
 	kind, detail := o.text("detail-type"), o.object("detail")
 	event := Event{
 		ID: o.text("id"), Category: kind, StartedAt: timeOf(o.text("time")), Labels: map[string]string{},
-		Title: joined(": ", kind, cmp.Or(detail.text("eventTypeCode"), detail.text("alarmName"), detail.first("title", "name", "state", "status", "pipeline"))),
+		Title: joined(": ", kind, cmp.Or(detail.text("eventTypeCode"), detail.text("alarmName"),
+			detail.first("title", "name", "state", "status", "pipeline"))),
 	}
 	for _, description := range detail.objects("eventDescription") { // AWS Health
 		event.Text = joined("\n", event.Text, description.text("latestDescription"))
 	}
-	event.Text = cmp.Or(event.Text, detail.text("state", "reason"), detail.first("reason", "message", "description"), strings.Join(o.texts("resources"), ", "))
+	event.Text = cmp.Or(event.Text, detail.text("state", "reason"), detail.first("reason", "message", "description"),
+		strings.Join(o.texts("resources"), ", "))
 	switch {
 	case detail.text("alarmName") != "": // CloudWatch Alarm State Change
 		event.Category, event.Fingerprint = detail.text("alarmName"), strings.Join(o.texts("resources"), " ")
@@ -43,10 +45,13 @@ func eventbridgeEvent(o object) Event {
 	return event
 }
 
-// health reads what AWS Health says of its own services.
+// health decodes an event of AWS Health.
 func (e *Event) health(detail object) {
 	e.Category = cmp.Or(detail.text("eventTypeCode"), e.Category)
-	e.Severity = map[string]Severity{"issue": Error, "accountNotification": Info, "scheduledChange": Warning, "investigation": Warning}[detail.text("eventTypeCategory")]
+	e.Severity = map[string]Severity{
+		"issue": Error, "accountNotification": Info, "scheduledChange": Warning,
+		"investigation": Warning,
+	}[detail.text("eventTypeCategory")]
 	e.Fingerprint = detail.text("eventArn")
 	e.setLabel("category", detail.text("eventTypeCategory"))
 	if detail.text("statusCode") == "closed" {

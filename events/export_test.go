@@ -1,6 +1,7 @@
 package events
 
-// Claims lists the sources that take a webhook for one of theirs, but for the one that takes what nobody does.
+// Claims returns the sources that claim a webhook, of the rank that is asked first: more than one would leave the choice to
+// their names. The fallback is not among them.
 func Claims(w Webhook) []string {
 	w.Source = ""
 	in, _, err := standard.open(w)
@@ -8,10 +9,16 @@ func Claims(w Webhook) []string {
 		return nil
 	}
 	var names []string
+	var first rank
 	for _, s := range known {
-		if s.name != generic.name && s.claims(in) {
-			names = append(names, s.name)
+		if s.rank == fallback || !s.claims(in) || len(names) > 0 && s.rank != first {
+			continue
 		}
+		first = s.rank
+		names = append(names, s.name)
 	}
 	return names
 }
+
+// IsLink is isLink.
+func IsLink(address string) bool { return isLink(address) }

@@ -20,7 +20,7 @@ const (
 	maxFailureText = 200
 )
 
-// expression is code in the language of github.com/expr-lang/expr: it has no side effects and always ends.
+// expression is compiled code in the language of github.com/expr-lang/expr, which has no side effects and always ends.
 type expression struct {
 	code    string
 	program *vm.Program
@@ -28,7 +28,7 @@ type expression struct {
 
 func compileExpression(code string, options ...expr.Option) (*expression, error) {
 	if len(code) > maxExpression {
-		return nil, fmt.Errorf("the expression has %d bytes, at most %d are taken", len(code), maxExpression)
+		return nil, fmt.Errorf("the expression has %d bytes, at most %d are allowed", len(code), maxExpression)
 	}
 	options = append(options, expr.MaxNodes(maxNodes), expr.DisableBuiltin("now"))
 	program, err := expr.Compile(code, options...)
@@ -38,7 +38,7 @@ func compileExpression(code string, options ...expr.Option) (*expression, error)
 	return &expression{code: code, program: program}, nil
 }
 
-// evaluate answers an error where a value was not what the code takes it for: a field of nothing, a text for a number.
+// evaluate returns an error where a value has another type than the code expects, for example a text for a number.
 func (x *expression) evaluate(env any) (any, error) {
 	machine := vm.VM{MemoryBudget: maxMemory}
 	value, err := machine.Run(x.program, env)
@@ -48,7 +48,7 @@ func (x *expression) evaluate(env any) (any, error) {
 	return value, nil
 }
 
-// value is what the code yields; nil where it cannot be evaluated, as with a field that is missing.
+// value is the result of the code; nil where it cannot be evaluated, for example because a field is missing.
 func (x *expression) value(env any) any {
 	value, err := x.evaluate(env)
 	if err != nil {
@@ -77,7 +77,7 @@ func (x *expression) text(env any) string {
 	}
 }
 
-// decoded is a body as expressions see it: objects, arrays, strings, whole and other numbers, true, false and nil.
+// decoded returns a body as expressions see it: objects, arrays, strings, ints and floats, booleans and nil.
 func decoded(body jsontext.Value) any {
 	var value any
 	if json.Unmarshal(body, &value, lax, json.WithUnmarshalers(wholeNumbers)) != nil {
@@ -86,7 +86,7 @@ func decoded(body jsontext.Value) any {
 	return value
 }
 
-// wholeNumbers keeps ids that have more digits than a float64 holds.
+// wholeNumbers decodes integers as int: ids may have more digits than a float64 can represent.
 var wholeNumbers = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
 		return errors.ErrUnsupported

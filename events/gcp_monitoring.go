@@ -9,7 +9,8 @@ import (
 // gcpMonitoring is the webhook of Google Cloud Monitoring
 // (https://docs.cloud.google.com/monitoring/support/notification-options#webhooks).
 var gcpMonitoring = source{
-	name: "gcp_monitoring",
+	name:    "gcp_monitoring",
+	aliases: []string{"google_cloud_monitoring", "stackdriver"},
 	claims: func(in input) bool {
 		incident := in.object.object("incident")
 		return incident.has("incident_id") && (incident.has("condition_name") || incident.has("policy_name"))

@@ -13,10 +13,11 @@ import (
 //	{"category": "errors", "title": "Disk full", "text": "/var is at 100 %", "severity": "critical",
 //	 "status": "firing", "link": "https://...", "labels": {"host": "db-1"}, "id": "disk-db-1-42"}
 //
-// Only title or text is needed. Names are matched without regard to case. Where a body says more than these fields, what
-// they leave open is read from the other fields, as far as those look like it; see guess.go.
+// Only title or text is required. Names of fields are case-insensitive. If a body has other fields too, those fill the gaps
+// as far as their names and values allow; see guess.go.
 var generic = source{
 	name:   "generic",
+	rank:   fallback,
 	claims: func(input) bool { return true },
 	decode: decodeGeneric,
 }
@@ -32,7 +33,7 @@ type genericEvent struct {
 	Labels   labels     `json:"labels"`
 }
 
-// genericFields are the fields of the format; "events" holds a list of such objects.
+// genericFields are the fields of the format; "events" is a list of such objects.
 var genericFields = map[string]bool{
 	"id": true, "category": true, "title": true, "text": true, "severity": true, "status": true, "link": true, "labels": true,
 }
@@ -74,16 +75,20 @@ func decodeGenericEvent(raw jsontext.Value, at string) (Event, error) {
 	guessed := guess(raw)
 	if g.Title == "" && g.Text == "" {
 		if guessed.title == "" {
-			return Event{}, badField(join(at, "title"), "or text is needed: one of them must say something")
+			return Event{}, badField(join(at, "title"), "or text is needed: set one of them")
 		}
 		g.Category = either(g.Category, either(guessed.category, guessed.kind))
-		g.ID = "" // it may be the alert's, the same for all that is said of it
+		g.ID = "" // it may be the alert's, which all its notifications share
 	}
 	if len(g.ID) > maxID {
-		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are taken", len(g.ID), maxID)
+		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are allowed", len(g.ID), maxID)
 	}
 	event := Event{
-		ID: string(g.ID), Category: either(g.Category, guessed.category), Title: either(g.Title, guessed.title), Text: either(g.Text, guessed.text), Labels: g.Labels,
+		ID:       string(g.ID),
+		Category: either(g.Category, guessed.category),
+		Title:    either(g.Title, guessed.title),
+		Text:     either(g.Text, guessed.text),
+		Labels:   g.Labels,
 	}
 	event.setSeverity(either(g.Severity, guessed.severity))
 	event.setStatus(either(g.Status, guessed.status))
@@ -94,10 +99,10 @@ func decodeGenericEvent(raw jsontext.Value, at string) (Event, error) {
 	return event, nil
 }
 
-// either is what was said, or else what was guessed.
-func either(said, guessed string) string {
-	if strings.TrimSpace(said) != "" {
-		return said
+// either returns the sender's own value, or else the guess.
+func either(given, guessed string) string {
+	if strings.TrimSpace(given) != "" {
+		return given
 	}
 	return guessed
 }

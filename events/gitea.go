@@ -4,16 +4,19 @@ package events
 // (https://docs.gitea.com/usage/webhooks).
 var gitea = source{
 	name: "gitea",
+	rank: variant, // of GitHub's format
 	claims: func(in input) bool {
 		if in.header.Get(giteaEvent) != "" {
 			return true
 		}
 		repository := in.object.object("repository")
-		return in.header.Get(githubEvent) == "" && in.has("sender") && repository.text("full_name") != "" && !repository.has("node_id") && !in.has("sha", "context")
+		return in.header.Get(githubEvent) == "" && in.has("sender") && repository.text("full_name") != "" && !repository.has("node_id") &&
+			!in.has("sha", "context")
 	},
-	decode:  one(func(in input) Event { return decodeForge(in, in.header.Get(giteaEvent)) }),
-	headers: []string{giteaEvent},
+	decode:   one(func(in input) Event { return decodeForge(in, in.header.Get(giteaEvent)) }),
+	headers:  []string{giteaEvent},
+	delivery: "X-Gitea-Delivery",
 }
 
-// giteaEvent is the header that says what happened. Gitea sends GitHub's too.
+// giteaEvent is the header with the kind of event. Gitea sends GitHub's too.
 const giteaEvent = "X-Gitea-Event"

@@ -8,25 +8,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// github is the webhook of GitHub; the header says which event it is
+// github is the webhook of GitHub; a header has the kind of event
 // (https://docs.github.com/en/webhooks/webhook-events-and-payloads).
 var github = source{
 	name: "github",
+	rank: byHeader,
 	claims: func(in input) bool {
-		if in.header.Get(githubEvent) != "" {
-			return in.header.Get(giteaEvent) == ""
-		}
-		return in.has("sender") && (in.text("repository", "node_id") != "" || in.text("organization", "node_id") != "") ||
+		return in.header.Get(githubEvent) != "" || in.has("sender") &&
+			(in.text("repository", "node_id") != "" || in.text("organization", "node_id") != "") ||
 			in.has("zen", "hook") || in.has("sha", "context", "branches", "repository")
 	},
-	decode:  one(func(in input) Event { return decodeForge(in, in.header.Get(githubEvent)) }),
-	headers: []string{githubEvent},
+	decode:   one(func(in input) Event { return decodeForge(in, in.header.Get(githubEvent)) }),
+	headers:  []string{githubEvent},
+	delivery: "X-Github-Delivery",
 }
 
-// githubEvent is the header that says what happened.
+// githubEvent is the header with the kind of event.
 const githubEvent = "X-Github-Event"
 
-// decodeForge decodes the webhooks that GitHub sends, and Gitea in nearly the same words.
+// decodeForge decodes the webhooks of GitHub, and those of Gitea, which are nearly the same.
 func decodeForge(in input, kind string) Event {
 	kind = cmp.Or(kind, forgeEvent(in.object))
 	repo := cmp.Or(in.text("repository", "full_name"), in.text("organization", "login"))
@@ -36,8 +36,8 @@ func decodeForge(in input, kind string) Event {
 	event.setLabel("event", kind)
 	event.setLabel("action", in.text("action"))
 	f := forge{object: in.object, kind: kind, action: in.text("action"), repo: repo, actor: event.Labels["actor"]}
-	if tell, ok := forgeEvents[kind]; ok {
-		tell(&f, &event)
+	if describe, ok := forgeEvents[kind]; ok {
+		describe(&f, &event)
 	} else {
 		f.other(&event)
 	}
@@ -51,17 +51,32 @@ type forge struct {
 	kind, action, repo, actor string
 }
 
-// forgeEvents are those that are told in words of their own.
+// forgeEvents are the kinds of events with a text of their own.
 var forgeEvents = map[string]func(*forge, *Event){
-	"ping": (*forge).ping, "push": (*forge).push, "issues": (*forge).issue, "issue_comment": (*forge).issue, "pull_request": (*forge).pullRequest,
-	"release": (*forge).release, "workflow_run": (*forge).run, "workflow_job": (*forge).run, "check_run": (*forge).run, "check_suite": (*forge).run,
-	"status": (*forge).status, "deployment_status": (*forge).deployment, "dependabot_alert": (*forge).alert, "code_scanning_alert": (*forge).alert,
-	"secret_scanning_alert": (*forge).alert, "repository_vulnerability_alert": (*forge).alert,
+	"ping":                           (*forge).ping,
+	"push":                           (*forge).push,
+	"issues":                         (*forge).issue,
+	"issue_comment":                  (*forge).issue,
+	"pull_request":                   (*forge).pullRequest,
+	"release":                        (*forge).release,
+	"workflow_run":                   (*forge).run,
+	"workflow_job":                   (*forge).run,
+	"check_run":                      (*forge).run,
+	"check_suite":                    (*forge).run,
+	"status":                         (*forge).status,
+	"deployment_status":              (*forge).deployment,
+	"dependabot_alert":               (*forge).alert,
+	"code_scanning_alert":            (*forge).alert,
+	"secret_scanning_alert":          (*forge).alert,
+	"repository_vulnerability_alert": (*forge).alert,
 }
 
-// forgeEvent finds out what happened where no header says so.
+// forgeEvent detects the kind of event where the header is missing.
 func forgeEvent(o object) string {
-	for _, kind := range []string{"workflow_run", "workflow_job", "check_run", "check_suite", "deployment_status", "deployment", "release", "pull_request"} {
+	for _, kind := range []string{
+		"workflow_run", "workflow_job", "check_run", "check_suite", "deployment_status", "deployment", "release",
+		"pull_request",
+	} {
 		if o.has(kind) {
 			return kind
 		}
@@ -158,12 +173,13 @@ func (f *forge) release(event *Event) {
 	event.addLink("Release", "html_url", release.text("html_url"))
 }
 
-// run is a workflow or a check: a failure fires, a success is worth a note.
+// run describes a workflow or a check. A failure is a firing event, anything else is information.
 func (f *forge) run(event *Event) {
 	run := f.object.object(f.kind)
 	name := cmp.Or(run.text("name"), f.text("workflow", "name"), run.text("app", "name"), run.text("display_title"), f.kind)
 	outcome := cmp.Or(run.text("conclusion"), run.text("status"), f.action)
-	event.Title = joined(" ", name, outcomeWord(outcome), named("on", cmp.Or(run.text("head_branch"), run.text("check_suite", "head_branch"))), named("in", f.repo))
+	event.Title = joined(" ", name, outcomeWord(outcome), named("on", cmp.Or(run.text("head_branch"), run.text("check_suite", "head_branch"))),
+		named("in", f.repo))
 	event.Text = joined("\n", run.text("output", "title"), run.text("output", "summary"), run.text("display_title"))
 	event.setLabel("branch", cmp.Or(run.text("head_branch"), run.text("check_suite", "head_branch")))
 	event.setLabel("conclusion", run.text("conclusion"))
@@ -194,11 +210,12 @@ func (f *forge) deployment(event *Event) {
 	event.addLink("Log", "log_url", cmp.Or(f.text("deployment_status", "log_url"), f.text("deployment_status", "target_url")))
 }
 
-// alert is a security alert.
+// alert describes a security alert.
 func (f *forge) alert(event *Event) {
 	alert := f.object.object("alert")
 	advisory, rule := alert.object("security_advisory"), alert.object("rule")
-	what := cmp.Or(advisory.text("summary"), rule.text("description"), rule.text("name"), alert.text("secret_type_display_name"), named("secret", alert.text("secret_type")), alert.text("affected_package_name"))
+	what := cmp.Or(advisory.text("summary"), rule.text("description"), rule.text("name"), alert.text("secret_type_display_name"),
+		named("secret", alert.text("secret_type")), alert.text("affected_package_name"))
 	event.Title = joined(" ", "Security alert", f.action, named("in", f.repo)) + ": " + cmp.Or(what, f.kind)
 	event.Text = joined("\n", named("in", alert.text("dependency", "manifest_path")), advisory.text("description"))
 	event.Severity = ""
@@ -231,7 +248,8 @@ func commitList(commits []jsontext.Value) string {
 	for _, raw := range commits[:min(len(commits), maxCommits)] {
 		commit := objectOf(raw)
 		id := commit.text("id")
-		lines = append(lines, joined(" ", id[:min(len(id), 7)], firstLine(commit.text("message")), named("–", cmp.Or(commit.text("author", "username"), commit.text("author", "name")))))
+		lines = append(lines, joined(" ", id[:min(len(id), 7)], firstLine(commit.text("message")),
+			named("–", cmp.Or(commit.text("author", "username"), commit.text("author", "name")))))
 	}
 	if more := len(commits) - maxCommits; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
@@ -239,13 +257,19 @@ func commitList(commits []jsontext.Value) string {
 	return strings.Join(lines, "\n")
 }
 
-// failures are the words for the end of a run that somebody should look at.
+// failures are the outcomes of a run that need attention.
 var failures = map[string]Severity{
-	"failure": Error, "failed": Error, "error": Error, "timed_out": Error, "startup_failure": Error, "action_required": Warning, "unstable": Warning,
-	"stale": Warning,
+	"failure":         Error,
+	"failed":          Error,
+	"error":           Error,
+	"timed_out":       Error,
+	"startup_failure": Error,
+	"action_required": Warning,
+	"unstable":        Warning,
+	"stale":           Warning,
 }
 
-// fail makes a failure of what ended that way.
+// fail marks an event as firing if its outcome is a failure.
 func (e *Event) fail(outcome, fingerprint string) {
 	severity, failed := failures[strings.ToLower(outcome)]
 	if !failed {
@@ -254,7 +278,7 @@ func (e *Event) fail(outcome, fingerprint string) {
 	e.Severity, e.Status, e.Fingerprint = severity, Firing, fingerprint
 }
 
-// outcomeWord is how an outcome is said in a sentence.
+// outcomeWord is the verb for an outcome.
 func outcomeWord(outcome string) string {
 	switch outcome = strings.ToLower(outcome); outcome {
 	case "failure":

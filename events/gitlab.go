@@ -8,13 +8,15 @@ import (
 // gitlab is the webhook of GitLab (https://docs.gitlab.com/user/project/integrations/webhook_events/).
 var gitlab = source{
 	name: "gitlab",
+	rank: byHeader,
 	claims: func(in input) bool {
 		return in.header.Get(gitlabEvent) != "" || in.has("object_kind") && (in.has("project") || in.has("project_id") || in.has("group"))
 	},
-	decode: one(decodeGitlab),
+	decode:   one(decodeGitlab),
+	delivery: "X-Gitlab-Event-Uuid",
 }
 
-// gitlabEvent is the header that says what happened; the body says so too.
+// gitlabEvent is the header with the kind of event, which the body has too.
 const gitlabEvent = "X-Gitlab-Event"
 
 func decodeGitlab(in input) Event {
@@ -75,7 +77,8 @@ func (f *forge) gitlabRun(event *Event, pipeline object) {
 			event.Text = joined("\n", f.text("build_failure_reason"), event.Text)
 		}
 	} else {
-		event.Text = joined("\n", pipeline.text("name"), firstLine(f.text("commit", "message")), strings.Join(failedJobs(f.objects("builds")), ", "))
+		event.Text = joined("\n", pipeline.text("name"), firstLine(f.text("commit", "message")),
+			strings.Join(failedJobs(f.objects("builds")), ", "))
 	}
 	event.Title = joined(" ", what, outcomeWord(status), named("on", ref), named("in", f.repo))
 	event.StartedAt = timeOf(started)
@@ -109,7 +112,10 @@ func (f *forge) gitlabDeployment(event *Event) {
 }
 
 func (f *forge) gitlabSubject(event *Event, subject object) {
-	done := map[string]string{"open": "opened", "close": "closed", "reopen": "reopened", "update": "updated", "merge": "merged", "approved": "approved"}
+	done := map[string]string{
+		"open": "opened", "close": "closed", "reopen": "reopened", "update": "updated", "merge": "merged",
+		"approved": "approved",
+	}
 	action := cmp.Or(done[f.action], f.action)
 	if f.kind == "note" {
 		action = "commented on a"

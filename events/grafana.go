@@ -11,9 +11,11 @@ import (
 // alert; and that of the alerting before version 9, one event
 // (https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-contact-points/integrations/webhook-notifier/).
 var grafana = source{
-	name:   "grafana",
-	claims: isGrafana,
-	decode: decodeGrafana,
+	name:    "grafana",
+	aliases: []string{"grafana_legacy"},
+	rank:    variant, // of Alertmanager's format
+	claims:  isGrafana,
+	decode:  decodeGrafana,
 }
 
 // grafanaSignature is the header that only Grafana sends.
@@ -99,21 +101,21 @@ func (w *grafanaWebhook) event(alert *grafanaAlert, index int) (Event, error) {
 	return event, nil
 }
 
-// values says the values of a rule, "[ var='B' labels={...} value=17 ]", without their labels.
+// values lists the values of a rule, "[ var='B' labels={...} value=17 ]", without their labels.
 func values(text string) string {
-	var said []string
+	var lines []string
 	for part := range strings.SplitSeq(text, "[ ") {
 		name, rest, ok := strings.Cut(strings.TrimPrefix(part, "var='"), "'")
 		_, value, found := strings.Cut(rest, "value=")
 		value, _, _ = strings.Cut(value, " ")
 		if ok && found && value != "" {
-			said = append(said, strings.TrimSuffix(name, "=")+" = "+value)
+			lines = append(lines, strings.TrimSuffix(name, "=")+" = "+value)
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(lines, ", ")
 }
 
-// maxMatches is how many values of a legacy rule are told.
+// maxMatches is how many values of a legacy rule are listed.
 const maxMatches = 10
 
 func decodeLegacyGrafana(o input) Event {
@@ -123,7 +125,8 @@ func decodeLegacyGrafana(o input) Event {
 		Text: joined("\n", o.text("message"), matches(o.objects("evalMatches"))), Labels: labels,
 	}
 	if rule := o.text("ruleId"); rule != "" && rule != "0" {
-		event.Fingerprint = joined("-", named("org", o.text("orgId")), named("dashboard", o.text("dashboardId")), named("panel", o.text("panelId")), named("rule", rule))
+		event.Fingerprint = joined("-", named("org", o.text("orgId")), named("dashboard", o.text("dashboardId")),
+			named("panel", o.text("panelId")), named("rule", rule))
 	}
 	event.setSeverity(labels["severity"])
 	switch state := o.text("state"); state {
@@ -138,9 +141,9 @@ func decodeLegacyGrafana(o input) Event {
 	return event
 }
 
-// matches says the values that made a legacy rule fire.
+// matches lists the values that made a legacy rule fire.
 func matches(list []object) string {
-	var said []string
+	var lines []string
 	for _, match := range list {
 		name := []string{match.text("metric")}
 		tags := match.pairs("tags")
@@ -148,9 +151,9 @@ func matches(list []object) string {
 			name = append(name, tag+"="+tags[tag])
 		}
 		line := joined(": ", strings.TrimSpace(strings.Join(name, " ")), cmp.Or(match.text("value"), "no value"))
-		if len(said) < maxMatches && !slices.Contains(said, line) {
-			said = append(said, line)
+		if len(lines) < maxMatches && !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(lines, "\n")
 }

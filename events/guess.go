@@ -9,21 +9,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// guessed is what the fields of a body look like whose format nobody knows.
+// guessed are the fields of an event, guessed from a body of unknown format.
 type guessed struct {
 	title, text, severity, status, link string
-	category                            string // by a field that is surely one
-	kind                                string // by a field that may be one
+	category                            string // from a field whose name means a category
+	kind                                string // from a field whose name often means one
 }
 
-// Bounds of the search: what matters is said near the top.
+// Bounds of the search: the important fields are near the top.
 const (
 	guessDepth  = 3
 	guessFields = 500
 )
 
-// guess reads a body by the names of its fields. It guesses nothing of one that has only the fields of the generic
-// format: that one says what it means.
+// guess reads a body by the names of its fields. It returns nothing for a body that has only fields of the generic format:
+// those are explicit.
 func guess(raw jsontext.Value) guessed {
 	fields := objectOf(raw)
 	foreign := false
@@ -36,8 +36,9 @@ func guess(raw jsontext.Value) guessed {
 	found := flatten(fields)
 	kind := either(found.top().best(kindWords, anyText), found.best([]string{"event", "type"}, anyText))
 	g := guessed{
-		title: found.best(titleWords, anyText), severity: found.top().best(severityWords, isSeverity), status: found.top().best(statusWords, isStatus),
-		link: found.top().best(linkWords, isLink), category: found.best(categoryWords, anyText), kind: kind,
+		title: found.best(titleWords, anyText), severity: found.top().best(severityWords, isSeverity),
+		status: found.top().best(statusWords, isStatus),
+		link:   found.top().best(linkWords, isLink), category: found.best(categoryWords, anyText), kind: kind,
 	}
 	g.text = found.best(textWords, func(text string) bool { return text != g.title })
 	if i := strings.LastIndexByte(g.severity, '_'); i >= 0 { // ALERT_CRITICALITY_LEVEL_WARNING
@@ -49,29 +50,39 @@ func guess(raw jsontext.Value) guessed {
 	return g
 }
 
-// The words by which fields are known, the surest first, in lower case and without anything but letters. "*x" is any name
-// that ends in x, "x*" one that begins with it.
+// Names of fields, the most reliable first, reduced to lower-case letters. "*x" is any name that ends in x, "x*" any name
+// that begins with x.
 var (
 	titleWords = []string{
-		"title", "*title", "summary", "headline", "alertname", "checkname", "monitorname", "rulename", "problemname", "incidentname", "policyname",
-		"alertmessage", "subject", "message", "*message", "*msg", "msg", "name", "monitor", "service", "check", "resourcename", "description", "*description",
+		"title", "*title", "summary", "headline", "alertname", "checkname", "monitorname", "rulename", "problemname", "incidentname",
+		"policyname",
+		"alertmessage", "subject", "message", "*message", "*msg", "msg", "name", "monitor", "service", "check", "resourcename", "description",
+		"*description",
 		"text",
 	}
 	textWords = []string{
-		"text", "longdescription", "*description", "description", "details", "detail", "message", "*message", "body", "incidentreason", "info", "notes",
+		"text", "longdescription", "*description", "description", "details", "detail", "message", "*message", "body", "incidentreason", "info",
+		"notes",
 		"content",
 	}
-	severityWords = []string{"severity", "*severity", "severity*", "*severitystring", "criticality", "priority", "urgency", "level", "importancelevel", "alertlevel"}
-	statusWords   = []string{"status", "state", "currentstate", "*status", "*statusstring", "*state", "actiontype", "eventtype", "event", "action", "type"}
+	severityWords = []string{
+		"severity", "*severity", "severity*", "*severitystring", "criticality", "priority", "urgency", "level",
+		"importancelevel", "alertlevel",
+	}
+	statusWords = []string{
+		"status", "state", "currentstate", "*status", "*statusstring", "*state", "actiontype", "eventtype", "event",
+		"action", "type",
+	}
 	linkWords     = []string{"link", "permalink", "htmlurl", "weburl", "*dashboardlink", "detailsurl", "*detailsurl", "*link", "url", "*url"}
 	categoryWords = []string{"category", "alertname", "checkname", "monitorname", "rulename", "policyname", "alerttype", "monitor"}
 	kindWords     = []string{"eventtype", "event", "type", "actiontype", "rule", "name", "service"}
 )
 
-// people and the like have names that are not what it is about.
+// aside are objects about people and the like: their names are not the subject of the event.
 var aside = map[string]bool{
-	"user": true, "actor": true, "sender": true, "author": true, "owner": true, "account": true, "org": true, "organization": true, "creator": true,
-	"meta": true, "metadata": true, "labels": true, "changelog": true, "avatarurls": true,
+	"user": true, "actor": true, "sender": true, "author": true, "owner": true, "account": true, "org": true, "organization": true,
+	"creator": true,
+	"meta":    true, "metadata": true, "labels": true, "changelog": true, "avatarurls": true,
 }
 
 func isAside(name string) bool {
@@ -113,12 +124,12 @@ func flatten(o object) found {
 
 func (f found) add(name, text string, depth int) found {
 	if text = strings.TrimSpace(text); text == "" || isPlaceholder(text) || strings.HasPrefix(name, "callback") {
-		return f // a place to call back may be a secret
+		return f // a callback address may be a secret
 	}
 	return append(f, field{name: name, text: text, depth: depth})
 }
 
-// best is the text of the best field there is: one nearer the top wins, then one whose name is surer.
+// best returns the text of the best field: the one nearest the top, then the one with the most reliable name.
 func (f found) best(words []string, fits func(text string) bool) string {
 	for depth := 1; depth <= guessDepth; depth++ {
 		for _, word := range words {
@@ -132,7 +143,7 @@ func (f found) best(words []string, fits func(text string) bool) string {
 	return ""
 }
 
-// top are the texts of the object itself: deeper ones may be about something else.
+// top returns the texts of the outermost object: deeper ones may be about something else.
 func (f found) top() found {
 	return slices.DeleteFunc(slices.Clone(f), func(candidate field) bool { return candidate.depth != 1 })
 }
@@ -160,7 +171,7 @@ func isStatus(text string) bool {
 	return known
 }
 
-// lettersOf is a name in lower case without anything but letters: "Problem URL" and "problem_url" are problemurl.
+// lettersOf reduces a name to its letters in lower case: "Problem URL" and "problem_url" become "problemurl".
 func lettersOf(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -174,7 +185,8 @@ func lettersOf(name string) string {
 	}, name)
 }
 
-// isPlaceholder tells a variable of a sender's template that it did not fill in: $EVENT_TITLE, {EVENT.ID}, *alertDetails*.
+// isPlaceholder reports whether a text is a template variable that the sender left unfilled: $EVENT_TITLE, {EVENT.ID},
+// *alertDetails*.
 func isPlaceholder(text string) bool {
 	if len(text) < 2 || strings.ContainsAny(text, " \n") {
 		return false

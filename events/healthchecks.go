@@ -10,6 +10,7 @@ import (
 // sends to tools of PagerDuty's kind (https://healthchecks.io/docs/configuring_notifications/).
 var healthchecks = source{
 	name: "healthchecks",
+	rank: byCommonFields, // PagerDuty's events have a client too
 	claims: func(in input) bool {
 		return strings.HasPrefix(in.text("client"), "healthchecks") || in.has("name", "status", "code", "now")
 	},
@@ -20,8 +21,11 @@ func decodeHealthchecks(in input) Event {
 	o := filledIn(in.object)
 	name, status := o.text("name"), cmp.Or(o.text("status"), o.text("event_type"))
 	event := Event{
-		Category: cmp.Or(name, monitoredName(o.text("title")), "healthchecks"), Title: cmp.Or(o.text("title"), joined(" is ", name, strings.ToUpper(status)), "Healthchecks alert"),
-		Text: cmp.Or(o.text("description"), o.text("body")), Fingerprint: cmp.Or(o.text("incident_key"), o.text("code")), Labels: map[string]string{},
+		Category:    cmp.Or(name, monitoredName(o.text("title")), "healthchecks"),
+		Title:       cmp.Or(o.text("title"), joined(" is ", name, strings.ToUpper(status)), "Healthchecks alert"),
+		Text:        cmp.Or(o.text("description"), o.text("body")),
+		Fingerprint: cmp.Or(o.text("incident_key"), o.text("code")),
+		Labels:      map[string]string{},
 	}
 	event.setStatus(status)
 	event.Severity = map[Status]Severity{Firing: Error, Resolved: Info}[event.Status]

@@ -2,9 +2,9 @@ package events
 
 import "unicode"
 
-// Hidden tells the characters that change how others are read and are not seen themselves: control characters (also line
-// breaks and tabs), those that turn the reading direction, and those without width, among them tags, which can hide a text in
-// another. The two joiners, U+200C and U+200D, are not among them: Persian, Hindi and many emoji are written with them.
+// Hidden reports whether a character is invisible and can change how a text is read: control characters (line breaks and tabs
+// too), characters that change the reading direction, and characters without width, among them tags, which can hide one text
+// in another. The joiners U+200C and U+200D are not hidden: Persian, Hindi and many emoji need them.
 func Hidden(r rune) bool {
 	switch {
 	case unicode.IsControl(r):

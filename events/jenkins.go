@@ -35,7 +35,7 @@ func decodeJenkins(in input) Event {
 	return event
 }
 
-// maxLogLines is how much of a log is told.
+// maxLogLines is how many lines of a log are kept.
 const maxLogLines = 10
 
 func lastLines(log string) string {

@@ -14,25 +14,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// look reads a body once: it must be one JSON value in valid UTF-8, with no name twice in an object, and nested no
-// deeper than allowed. It answers the fields of an object, or the items of an array, which point into the body.
-func look(body []byte, depth int) (fields object, items []jsontext.Value, err error) {
+// parseBody checks a body in one pass: it must be one JSON object or array in valid UTF-8, without duplicate names in an
+// object, and nested at most so deep. It returns the fields of the object, or the items of the array, which point into the
+// body.
+func parseBody(body []byte, depth int) (fields object, items []jsontext.Value, err error) {
 	value := jsontext.Value(bytes.TrimSpace(body))
 	if at := deeperThan(value, depth); at >= 0 { // before it is parsed, which goes as deep
 		return nil, nil, badJSON("the body is nested more than %d deep at byte %d", depth, at)
 	}
-	fields, items, ok := taken(value)
+	fields, items, ok := split(value)
 	if !ok {
 		return nil, nil, faultOf(body)
 	}
 	return fields, items, nil
 }
 
-// decoders are those of jsontext that were used before.
+// decoders keeps the decoders of jsontext for reuse.
 var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
 
-// taken takes a body apart while it is checked; ok is false where it is not one object or array.
-func taken(body jsontext.Value) (fields object, items []jsontext.Value, ok bool) {
+// split checks a body and returns its fields or items; ok is false unless the body is one object or array.
+func split(body jsontext.Value) (fields object, items []jsontext.Value, ok bool) {
 	dec, _ := decoders.Get().(*jsontext.Decoder)
 	defer decoders.Put(dec)
 	dec.Reset(bytes.NewBuffer(body))
@@ -60,7 +61,7 @@ func taken(body jsontext.Value) (fields object, items []jsontext.Value, ok bool)
 			return nil, nil, false
 		}
 		end := int(dec.InputOffset())
-		value = body[end-len(value) : end : end] // what the decoder answers is valid until it goes on
+		value = body[end-len(value) : end : end] // the decoder's own slice is valid only until its next call
 		if fields != nil {
 			fields[name] = value
 		} else {
@@ -74,10 +75,10 @@ func taken(body jsontext.Value) (fields object, items []jsontext.Value, ok bool)
 	return fields, items, errors.Is(err, io.EOF)
 }
 
-// usualFields is how many fields of an object fit without a second thought.
+// usualFields is the capacity that objects start with.
 const usualFields = 16
 
-// faultOf says what is wrong with a body that is not one JSON object or array.
+// faultOf describes the fault of a body that is not one JSON object or array.
 func faultOf(body []byte) error {
 	if at := invalidUTF8(body); at >= 0 {
 		return badJSON("the body is not valid UTF-8 at byte %d", at)
@@ -89,11 +90,11 @@ func faultOf(body []byte) error {
 	if _, err := dec.ReadValue(); err != nil {
 		return syntaxFault(err, body)
 	}
-	dec.ReadToken() //nolint:errcheck // it goes to where more begins
+	dec.ReadToken() //nolint:errcheck // only to find where the rest begins
 	return badJSON("the body is not JSON: there is more after its end at byte %d; post one object, or an array of them", dec.InputOffset())
 }
 
-// deeperThan is where a body is nested deeper than allowed, or -1. Brackets within strings are skipped.
+// deeperThan returns the offset at which a body is nested deeper than allowed, or -1. It skips brackets within strings.
 func deeperThan(body []byte, depth int) int {
 	if bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) <= depth {
 		return -1
@@ -128,14 +129,15 @@ func invalidUTF8(body []byte) int {
 	return -1
 }
 
-// syntaxFault says what is wrong with a body that is no JSON.
+// syntaxFault describes the fault of a body that is not valid JSON.
 func syntaxFault(err error, body []byte) error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return badJSON("the body is not JSON: it ends too early, after byte %d", len(body))
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return badJSON("the body is not JSON: %s stands twice in one object, at byte %d", cut(pathOf(syntax.JSONPointer), maxPath), syntax.ByteOffset)
+		return badJSON("the body is not JSON: %s is given twice in one object, at byte %d", cut(pathOf(syntax.JSONPointer), maxPath),
+			syntax.ByteOffset)
 	case errors.As(err, &syntax):
 		return badJSON("the body is not JSON: %s at byte %d", cut(syntax.Err.Error(), maxPath), syntax.ByteOffset)
 	default:
@@ -143,13 +145,13 @@ func syntaxFault(err error, body []byte) error {
 	}
 }
 
-// maxPath is how much of a sender's own words is told in an error.
+// maxPath is how much of a sender's text an error repeats, in characters.
 const maxPath = 100
 
-// lax reads values that were looked at before.
+// lax reads values that have been checked before.
 var lax = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// unmarshal decodes a value and turns its errors into ours; at is the path of the value within the body.
+// unmarshal decodes a value; its errors are [*InputError]. at is the path of the value within the body.
 func unmarshal(value jsontext.Value, v any, at string, options ...json.Options) error {
 	err := json.Unmarshal(value, v, append(options, lax)...)
 	if err == nil {
@@ -161,19 +163,19 @@ func unmarshal(value jsontext.Value, v any, at string, options ...json.Options) 
 	}
 	path := join(at, pathOf(wrong.JSONPointer))
 	if fault, ok := errors.AsType[*fieldError](err); ok {
-		return badField(cut(join(path, fault.below), maxPath), "%s", fault.says)
+		return badField(cut(join(path, fault.below), maxPath), "%s", fault.message)
 	}
 	return badField(cut(path, maxPath), "must be %s, not %s", kindOf(wrong.GoType), nameOf(wrong.JSONKind))
 }
 
-// fieldError is a fault that a type found in its own value.
+// fieldError is a fault that the decoder of a type found.
 type fieldError struct {
-	below string // the field, as seen from that value
-	says  string
+	below   string // the field within the value; "" = the value itself
+	message string
 }
 
 // Error implements error.
-func (f *fieldError) Error() string { return f.below + " " + f.says }
+func (f *fieldError) Error() string { return f.below + " " + f.message }
 
 // pathOf writes a JSON pointer as people do: alerts[0].labels.team.
 func pathOf(pointer jsontext.Pointer) string {

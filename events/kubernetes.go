@@ -20,8 +20,9 @@ func decodeKubernetes(in input) Event {
 	reason, name := in.text("reason"), joined("/", about.text("namespace"), about.text("name"))
 	event := Event{
 		Category: reason, Title: joined(" ", reason+":", about.text("kind"), name), Text: cmp.Or(in.text("message"), in.text("note")),
-		Fingerprint: joined(" ", cmp.Or(about.text("uid"), name), reason), StartedAt: timeOf(cmp.Or(in.text("firstTimestamp"), in.text("eventTime"), in.text("metadata", "creationTimestamp"))),
-		Labels: map[string]string{},
+		Fingerprint: joined(" ", cmp.Or(about.text("uid"), name), reason),
+		StartedAt:   timeOf(cmp.Or(in.text("firstTimestamp"), in.text("eventTime"), in.text("metadata", "creationTimestamp"))),
+		Labels:      map[string]string{},
 	}
 	if in.text("type") == "Normal" {
 		event.Severity = Info

@@ -2,24 +2,23 @@ package events
 
 import "cmp"
 
-// Limits bound what is taken of a webhook. Zero means the default; the caller bounds the size of the body.
+// Limits bound the events of a webhook. A zero field means its default. The caller bounds the size of the body.
 type Limits struct {
-	Events int // in one webhook; more are refused. Default 1000
-	Depth  int // of objects and arrays within each other; deeper bodies are refused. Default 100
-	// What is longer is cut, in characters: Slack shows less still.
-	Title  int // default 1000
-	Text   int // default 12000
-	Labels int // how many; default 64
-	Label  int // default 1000
-	// Event is the most bytes of an event, encoded; a longer one is kept as plain text that is cut. Default 32 KiB, at least
-	// MinEvent.
+	Events int // events in one webhook; a webhook with more is an error. Default 1000.
+	Depth  int // nesting of objects and arrays; a deeper body is an error. Default 100.
+	Title  int // characters of a title; the rest is cut. Default 1000.
+	Text   int // characters of a text; the rest is cut. Default 12000.
+	Labels int // labels of an event; the rest is left out. Default 64.
+	Label  int // characters of a label's value; the rest is cut. Default 1000.
+	// Event is the size of an encoded event in bytes; a longer one is reduced to plain text and cut. Default 32 KiB, at
+	// least [MinEvent].
 	Event int
 }
 
-// MinEvent is the least that an event may be bounded to, in bytes.
+// MinEvent is the lowest value of Limits.Event, in bytes.
 const MinEvent = 8 << 10
 
-// DefaultLimits are the limits of a decoder that was given none.
+// DefaultLimits returns the limits of a decoder without limits of its own.
 func DefaultLimits() Limits { return Limits{}.withDefaults() }
 
 func (l Limits) withDefaults() Limits {
@@ -30,7 +29,7 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Bounds that are the same everywhere, in characters.
+// Fixed bounds: of texts in characters, of ids in bytes or characters, and of the number of links.
 const (
 	maxLabelName = 200
 	maxURL       = 2000
@@ -38,7 +37,7 @@ const (
 	maxLinks     = 10
 )
 
-// bound cuts what is too long.
+// bound applies the limits to each field.
 func (e *Event) bound(l Limits) {
 	e.Title, e.Text, e.Note = cut(e.Title, l.Title), cut(e.Text, l.Text), cut(e.Note, l.Label)
 	e.Fingerprint = cut(e.Fingerprint, maxID)
@@ -62,7 +61,7 @@ func (e *Event) bound(l Limits) {
 	}
 }
 
-// labelsFit tells whether the labels can stay as they are.
+// labelsFit reports whether the labels are within the limits as they are.
 func (e *Event) labelsFit(l Limits) bool {
 	if len(e.Labels) > l.Labels {
 		return false

@@ -7,27 +7,29 @@ import (
 	"github.com/expr-lang/expr"
 )
 
-// Mapping is a source of your own: where in its bodies an event's fields stand. Each is an expression over body, the
-// decoded JSON, item, the event's part of it, and header, a function that reads one
-// (https://expr-lang.org/docs/language-definition); a path like body.check.name is one. What is missing reads as empty.
+// Mapping is a source that operators define: expressions for the fields of an event over body (the decoded JSON), item (the
+// event's part of it) and header (a function that returns a header's value). Paths like body.check.name are expressions too
+// (https://expr-lang.org/docs/language-definition). A missing field reads as empty. Title or Text must be set.
+//
+//	events.Mapping{Name: "backup", When: `body.job != nil`, Title: `body.job + " " + body.state`, Severity: `body.level`}
 type Mapping struct {
 	Name   string // of the source, as in /hooks/{channel}/{name}
-	When   string // true for a body of this source; "" = only when it is named
-	Events string // a list, each item of which is an event; "" = the body is one
+	When   string // true for a body of this source; "" = only webhooks that name the source
+	Events string // a list with an item for each event; "" = the body, or each item of a body that is a list
 
 	Category, Severity, Status, Title, Text, Link, ID, Fingerprint, StartedAt string
 
 	Labels []MappedLabel
 }
 
-// MappedLabel is a label and the expression for its value.
+// MappedLabel is the name of a label and the expression for its value.
 type MappedLabel struct {
 	Name, Value string
 }
 
 var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// compiledMapping is a mapping whose expressions were compiled.
+// compiledMapping is a valid mapping, ready to use.
 type compiledMapping struct {
 	when, events *expression
 	fields       []mappedField
@@ -41,7 +43,8 @@ type mappedField struct {
 // source compiles a mapping.
 func (m Mapping) source() (source, error) {
 	if !sourceName.MatchString(m.Name) {
-		return source{}, fmt.Errorf("source %q: a name is 1 to 63 of a-z, 0-9, _ and -, and begins with a letter or a digit", m.Name)
+		return source{}, fmt.Errorf("source %q: the name is not valid; use 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or a digit",
+			m.Name)
 	}
 	c := compiledMapping{}
 	var err error
@@ -62,7 +65,7 @@ func (m Mapping) source() (source, error) {
 		}
 	}
 	if err == nil && m.Title == "" && m.Text == "" {
-		err = fmt.Errorf("source %s: title or text is needed: one of them must say something", m.Name)
+		err = fmt.Errorf("source %s: title or text is needed: set one of them", m.Name)
 	}
 	return source{name: m.Name, claims: c.claims, decode: c.decode}, err
 }
@@ -94,14 +97,14 @@ func (c compiledMapping) claims(in input) bool {
 	if c.when == nil {
 		return false
 	}
-	return c.when.truth(surroundings(in, decoded(in.body)))
+	return c.when.truth(newMappingEnv(in, decoded(in.body)))
 }
 
 func (c compiledMapping) decode(in input) ([]Event, error) {
 	body := decoded(in.body)
 	items := []any{body}
 	if c.events != nil {
-		list, ok := c.events.value(surroundings(in, body)).([]any)
+		list, ok := c.events.value(newMappingEnv(in, body)).([]any)
 		if !ok {
 			return nil, badField("the body", "has no list of events where this source expects one")
 		}
@@ -114,7 +117,7 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 	}
 	all := make([]Event, 0, len(items))
 	for i, item := range items {
-		env := surroundings(in, body)
+		env := newMappingEnv(in, body)
 		env["item"] = item
 		var event Event
 		for _, f := range c.fields {
@@ -128,7 +131,7 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 	return all, nil
 }
 
-// surroundings are what an expression of a mapping sees.
-func surroundings(in input, body any) map[string]any {
+// newMappingEnv returns the variables of a mapping's expressions.
+func newMappingEnv(in input, body any) map[string]any {
 	return map[string]any{"body": body, "item": body, "header": in.header.Get}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Matcher is a condition on one field of an event: exactly one of Is, In and Matches is set. In the file and in JSON:
+// Matcher is a condition on one field of an event: exactly one of Is, In and Matches must be set. In YAML and JSON:
 //
 //	{"field": "severity", "in": ["critical", "error"]}
 //	{"field": "label.team", "is": "payments", "not": true}
@@ -16,22 +16,28 @@ import (
 type Matcher struct {
 	// Field is one of [Fields], or label.<name>, or header.<name> of the webhook.
 	Field string `json:"field" yaml:"field"`
-	// Is is what the field must be, letter for letter.
+	// Is is the value that the field must have, case-sensitive.
 	Is *string `json:"is,omitempty" yaml:"is,omitempty"`
-	// In are what it may be.
+	// In lists the values that the field may have, case-sensitive.
 	In []string `json:"in,omitempty" yaml:"in,omitempty"`
-	// Matches is a regular expression that must match somewhere in it (https://github.com/google/re2/wiki/Syntax).
+	// Matches is a regular expression that must match somewhere in the field (https://github.com/google/re2/wiki/Syntax).
 	Matches *string `json:"matches,omitempty" yaml:"matches,omitempty"`
-	// Not turns it round.
+	// Not negates the condition.
 	Not bool `json:"not,omitempty" yaml:"not,omitempty"`
 }
 
-// fields are what a matcher can look at, beside labels and headers.
+// fields are the fields of an event that a matcher can name, beside labels and headers.
 var fields = map[string]func(e *Event) string{
-	"id": func(e *Event) string { return e.ID }, "source": func(e *Event) string { return e.Source }, "sender": func(e *Event) string { return e.Sender },
-	"channel": func(e *Event) string { return e.Channel }, "category": func(e *Event) string { return e.Category },
-	"severity": func(e *Event) string { return string(e.Severity) }, "status": func(e *Event) string { return string(e.Status) },
-	"title": func(e *Event) string { return e.Title }, "text": func(e *Event) string { return e.Text }, "note": func(e *Event) string { return e.Note },
+	"id":          func(e *Event) string { return e.ID },
+	"source":      func(e *Event) string { return e.Source },
+	"sender":      func(e *Event) string { return e.Sender },
+	"channel":     func(e *Event) string { return e.Channel },
+	"category":    func(e *Event) string { return e.Category },
+	"severity":    func(e *Event) string { return string(e.Severity) },
+	"status":      func(e *Event) string { return string(e.Status) },
+	"title":       func(e *Event) string { return e.Title },
+	"text":        func(e *Event) string { return e.Text },
+	"note":        func(e *Event) string { return e.Note },
 	"fingerprint": func(e *Event) string { return e.Fingerprint },
 	"link": func(e *Event) string {
 		if len(e.Links) == 0 {
@@ -41,7 +47,7 @@ var fields = map[string]func(e *Event) string{
 	},
 }
 
-// Fields are what a matcher can look at, beside label.<name> and header.<name>.
+// Fields returns the names of the fields that a matcher can have, in order, beside label.<name> and header.<name>.
 func Fields() []string {
 	names := make([]string, 0, len(fields))
 	for name := range fields {
@@ -51,17 +57,17 @@ func Fields() []string {
 	return names
 }
 
-// CompiledMatcher is a matcher that was checked.
+// CompiledMatcher is a valid matcher, ready to use. [Matcher.Compile] makes it.
 type CompiledMatcher struct {
 	Matcher
-	value func(e *Event, header http.Header) string
-	holds func(value string) bool
+	value   func(e *Event, header http.Header) string
+	accepts func(value string) bool
 }
 
-// maxPattern is how long a regular expression may be.
+// maxPattern is the length that a regular expression may have, in bytes.
 const maxPattern = 1000
 
-// Compile checks a matcher. The error names the field and says what is wrong.
+// Compile checks a matcher. The error names the field and the fault.
 func (m Matcher) Compile() (CompiledMatcher, error) {
 	c := CompiledMatcher{Matcher: m}
 	given := 0
@@ -73,51 +79,58 @@ func (m Matcher) Compile() (CompiledMatcher, error) {
 	if given != 1 {
 		return c, fmt.Errorf("field %q needs one of is, in and matches", cut(m.Field, maxPath))
 	}
-	label, isLabel := strings.CutPrefix(m.Field, "label.")
-	header, isHeader := strings.CutPrefix(m.Field, "header.")
-	read, known := fields[m.Field]
-	switch {
-	case isLabel && label != "":
-		c.value = func(e *Event, _ http.Header) string { return e.Labels[label] }
-	case isHeader && header != "":
-		c.value = func(_ *Event, h http.Header) string { return h.Get(header) }
-	case known:
-		c.value = func(e *Event, _ http.Header) string { return read(e) }
-	default:
-		return c, fmt.Errorf("field %q is unknown; one of %s, or label.<name>, or header.<name>", cut(m.Field, maxPath), strings.Join(Fields(), ", "))
+	if c.value = m.reader(); c.value == nil {
+		return c, fmt.Errorf("field %q is unknown; one of %s, or label.<name>, or header.<name>", cut(m.Field, maxPath),
+			strings.Join(Fields(), ", "))
 	}
 	switch {
 	case m.Is != nil:
-		c.holds = func(value string) bool { return value == *m.Is }
+		c.accepts = func(value string) bool { return value == *m.Is }
 	case m.In != nil:
-		c.holds = func(value string) bool { return slices.Contains(m.In, value) }
+		c.accepts = func(value string) bool { return slices.Contains(m.In, value) }
 	default:
 		pattern, err := compilePattern(*m.Matches)
 		if err != nil {
 			return c, fmt.Errorf("field %q: %w", m.Field, err)
 		}
-		c.holds = pattern.MatchString
+		c.accepts = pattern.MatchString
 	}
 	return c, nil
 }
 
+// reader returns the function that reads the matcher's field; nil = there is no such field.
+func (m Matcher) reader() func(e *Event, header http.Header) string {
+	if label, ok := strings.CutPrefix(m.Field, "label."); ok && label != "" {
+		return func(e *Event, _ http.Header) string { return e.Labels[label] }
+	}
+	if name, ok := strings.CutPrefix(m.Field, "header."); ok && name != "" {
+		return func(_ *Event, header http.Header) string { return header.Get(name) }
+	}
+	read, known := fields[m.Field]
+	if !known {
+		return nil
+	}
+	return func(e *Event, _ http.Header) string { return read(e) }
+}
+
 func compilePattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
-		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are taken", len(text), maxPattern)
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(text), maxPattern)
 	}
 	pattern, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("the pattern is no regular expression: %w", err)
+		return nil, fmt.Errorf("the pattern is not a valid regular expression: %w", err)
 	}
 	return pattern, nil
 }
 
-// Holds tells whether an event fulfils the condition.
-func (c CompiledMatcher) Holds(e *Event, header http.Header) bool {
-	return c.holds(c.value(e, header)) != c.Not
+// Matches reports whether an event fulfils the condition. The headers are those of its webhook; nil = none.
+func (c CompiledMatcher) Matches(e *Event, header http.Header) bool {
+	return c.accepts(c.value(e, header)) != c.Not
 }
 
-// String writes a matcher as [ParseMatcher] reads it; a set and a pattern as well as they can be said.
+// String writes a matcher in the syntax of [ParseMatcher], as far as that can express it: In has a notation of its own, and
+// a pattern is not anchored.
 func (m Matcher) String() string {
 	switch {
 	case m.Is != nil:
@@ -138,12 +151,13 @@ func (m Matcher) operator(plain, negated string) string {
 
 var matcherText = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_.:-]*)\s*(=~|!~|!=|=)\s*(.*?)\s*$`)
 
-// ParseMatcher reads a matcher as Alertmanager writes them: severity=critical, label.team!="core", title=~"disk.*". A
-// pattern must match the whole field, as there. A name that is no field is the label of that name.
+// ParseMatcher parses a matcher in Alertmanager's syntax: severity=critical, label.team!="core", title=~"disk.*". As there, a
+// pattern must match the whole value. A name that is not one of [Fields] is the name of a label.
 func ParseMatcher(text string) (Matcher, error) {
 	parts := matcherText.FindStringSubmatch(text)
 	if parts == nil {
-		return Matcher{}, fmt.Errorf("%q is no matcher; write severity=critical, label.team!=core or title=~\"disk.*\"", cut(text, maxPath))
+		return Matcher{}, fmt.Errorf("%q is not a valid matcher; write severity=critical, label.team!=core or title=~\"disk.*\"",
+			cut(text, maxPath))
 	}
 	value := parts[3]
 	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {

@@ -37,7 +37,7 @@ func newrelicIssue(o object) Event {
 	default: // ACKNOWLEDGED and the like: it is still what it was
 		event.setLabel("state", state)
 	}
-	if id := o.text("id"); id != "" { // an issue is told again each time that it changes
+	if id := o.text("id"); id != "" { // each change of an issue is sent
 		event.ID = joined(":", id, o.text("state"), o.text("trigger"), o.text("updatedat"))
 	}
 	event.setLabel("entities", strings.Join(o.texts("impactedentities"), ", "))
@@ -49,8 +49,9 @@ func newrelicIssue(o object) Event {
 
 func newrelicIncident(o object) Event {
 	event := Event{
-		Category: cmp.Or(o.text("condition_name"), o.text("policy_name")), Title: cmp.Or(o.text("condition_name"), o.text("policy_name"), "New Relic incident"),
-		Text: o.text("details"), StartedAt: timeOf(o.text("timestamp")), Labels: map[string]string{},
+		Category: cmp.Or(o.text("condition_name"), o.text("policy_name")),
+		Title:    cmp.Or(o.text("condition_name"), o.text("policy_name"), "New Relic incident"),
+		Text:     o.text("details"), StartedAt: timeOf(o.text("timestamp")), Labels: map[string]string{},
 	}
 	if id := o.text("incident_id"); id != "" && id != "0" {
 		event.Fingerprint = "incident " + id

@@ -11,12 +11,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object is a JSON object of a sender whose bodies vary: what is missing, or of another type than expected, reads as
-// empty. Its values are decoded when they are asked for. Senders that keep to one shape are decoded into structs
-// instead, where a wrong type is an error.
+// object is a JSON object of a sender whose bodies vary: a field that is missing or of another type than expected reads as
+// empty. Values are decoded on access. Senders with a stable format are decoded into structs instead, where a wrong type is
+// an error.
 type object map[string]jsontext.Value
 
-// has tells whether all these fields are there, whatever they hold.
+// has reports whether all these fields exist, whatever their values.
 func (o object) has(names ...string) bool {
 	for _, name := range names {
 		if _, ok := o[name]; !ok {
@@ -26,7 +26,7 @@ func (o object) has(names ...string) bool {
 	return true
 }
 
-// at is the value at a path, or nil.
+// at returns the value at a path, or nil.
 func (o object) at(path ...string) jsontext.Value {
 	value := o[path[0]]
 	for _, name := range path[1:] {
@@ -35,18 +35,18 @@ func (o object) at(path ...string) jsontext.Value {
 	return value
 }
 
-// text is the value at a path as text: of strings, numbers (as they are written), true and false.
+// text returns the string, number (as it is written) or boolean at a path as text; "" for any other value.
 func (o object) text(path ...string) string { return textOf(o.at(path...)) }
 
-// object is the object at a path, or an empty one.
+// object returns the object at a path, or an empty one.
 func (o object) object(path ...string) object { return objectOf(o.at(path...)) }
 
-// list is the list at a path.
+// list returns the items of the array at a path.
 func (o object) list(path ...string) []jsontext.Value {
 	return slices.Collect(itemsOf(o.at(path...)))
 }
 
-// objects are the objects in the list at a path.
+// objects returns the objects in the array at a path.
 func (o object) objects(path ...string) []object {
 	var all []object
 	for _, item := range o.list(path...) {
@@ -57,7 +57,7 @@ func (o object) objects(path ...string) []object {
 	return all
 }
 
-// texts are the texts in the list at a path.
+// texts returns the texts in the array at a path.
 func (o object) texts(path ...string) []string {
 	var all []string
 	for _, item := range o.list(path...) {
@@ -68,7 +68,7 @@ func (o object) texts(path ...string) []string {
 	return all
 }
 
-// first is the text of the first of these fields that says something.
+// first returns the text of the first of these fields that is not empty.
 func (o object) first(names ...string) string {
 	for _, name := range names {
 		if text := o.text(name); text != "" {
@@ -78,7 +78,7 @@ func (o object) first(names ...string) string {
 	return ""
 }
 
-// pairs reads labels from an object of texts, or from a list of [name, value], {"key", "value"} or {"name", "value"}.
+// pairs reads labels from an object of texts, or from an array of [name, value], {"key", "value"} or {"name", "value"}.
 func (o object) pairs(path ...string) map[string]string {
 	all := map[string]string{}
 	for name, value := range o.object(path...) {
@@ -106,7 +106,7 @@ func objectOf(value jsontext.Value) object {
 	return fields
 }
 
-// textOf is a scalar as text.
+// textOf returns a scalar as text; "" for any other value.
 func textOf(value jsontext.Value) string {
 	switch value.Kind() {
 	case '"':
@@ -118,7 +118,7 @@ func textOf(value jsontext.Value) string {
 	}
 }
 
-// unquoted is the text of a string.
+// unquoted returns the text of a JSON string.
 func unquoted(value jsontext.Value) string {
 	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return interned(inner)
@@ -130,13 +130,13 @@ func unquoted(value jsontext.Value) string {
 	return string(text)
 }
 
-// Names and values of labels repeat within a webhook and from one to the next: the latest are kept, each as one string.
+// internKept caches the latest names and values of labels, which repeat within a webhook and from one to the next.
 var internKept [1 << (64 - internShift)]atomic.Pointer[string]
 
-// maxInterned is the longest text that is kept.
+// maxInterned is the length of the longest text in the cache, in bytes.
 const maxInterned = 64
 
-// slotOf is where a text is kept, by its length and both its ends: texts that meet there are kept one after the other.
+// slotOf returns the cache slot of a text, by its length and both its ends. The latest text of a slot replaces the others.
 func slotOf(text []byte) *atomic.Pointer[string] {
 	hash := uint64(len(text))
 	if n := len(text); n >= wordSize {
@@ -155,7 +155,7 @@ const (
 	internShift = 64 - 10            // 1024 slots
 )
 
-// interned is a text, the one that is kept where that is the same.
+// interned returns a text as a string, the cached one if it is equal.
 func interned(text []byte) string {
 	if len(text) > maxInterned {
 		return string(text)
@@ -169,7 +169,7 @@ func interned(text []byte) string {
 	return fresh
 }
 
-// labels are scalars by name, kept as text.
+// labels are scalars by name, as text.
 type labels map[string]string
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].
@@ -184,13 +184,13 @@ func (l *labels) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 	for name, v := range fieldsOf(value) {
 		if kind := v.Kind(); kind == '{' || kind == '[' {
-			return &fieldError{below: name, says: "must be a string, a number, true or false"}
+			return &fieldError{below: name, message: "must be a string, a number, true or false"}
 		}
 	}
-	return &fieldError{says: "must be an object of strings, numbers, true or false"}
+	return &fieldError{message: "must be an object of strings, numbers, true or false"}
 }
 
-// identifier is a string or a number.
+// identifier is a JSON string or number, as text.
 type identifier string
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].
@@ -204,7 +204,7 @@ func (id *identifier) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case '"', '0':
 		*id = identifier(textOf(value))
 	default:
-		return &fieldError{says: "must be a string or a number"}
+		return &fieldError{message: "must be a string or a number"}
 	}
 	return nil
 }

@@ -18,8 +18,10 @@ func decodeOpsgenie(in input) Event {
 	alert, action := in.object.object("alert"), in.text("action")
 	event := Event{
 		ID: joined(":", alert.text("alertId"), action, alert.text("updatedAt")), Category: cmp.Or(alert.text("entity"), alert.text("message")),
-		Title: cmp.Or(alert.text("message"), "Opsgenie alert"), Text: alert.text("description"), Fingerprint: cmp.Or(alert.text("alias"), alert.text("alertId")),
-		StartedAt: timeOf(alert.text("createdAt")), Labels: map[string]string{},
+		Title:       cmp.Or(alert.text("message"), "Opsgenie alert"),
+		Text:        alert.text("description"),
+		Fingerprint: cmp.Or(alert.text("alias"), alert.text("alertId")),
+		StartedAt:   timeOf(alert.text("createdAt")), Labels: map[string]string{},
 	}
 	priority := alert.text("priority")
 	if len(priority) == 1 { // old bodies have a number

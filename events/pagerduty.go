@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// pagerduty is the webhook of PagerDuty, version 3, and the older ones that hold messages
+// pagerduty is the webhook of PagerDuty, version 3, and the older ones with a list of messages
 // (https://developer.pagerduty.com/docs/webhooks-overview).
 var pagerduty = source{
 	name: "pagerduty",
@@ -32,7 +32,8 @@ func pagerdutyEvent(e object) Event {
 	kind, data := e.text("event_type"), e.object("data")
 	event := Event{
 		ID: e.text("id"), Category: cmp.Or(data.text("service", "summary"), kind), Severity: Info, StartedAt: timeOf(e.text("occurred_at")),
-		Title:  joined(": ", strings.ReplaceAll(kind, ".", " "), cmp.Or(data.text("title"), data.text("summary"), data.text("incident", "summary"))),
+		Title: joined(": ", strings.ReplaceAll(kind, ".", " "),
+			cmp.Or(data.text("title"), data.text("summary"), data.text("incident", "summary"))),
 		Labels: map[string]string{},
 	}
 	event.incident(data, kind)
@@ -44,7 +45,7 @@ func pagerdutyEvent(e object) Event {
 	return event
 }
 
-// incident takes over what is known of one; what is said of it tells whether it goes on.
+// incident sets the fields of an incident; the kind of message decides the status.
 func (e *Event) incident(data object, kind string) {
 	switch kind[strings.LastIndexByte(kind, '.')+1:] {
 	case "triggered", "trigger", "reopened", "unacknowledged", "unacknowledge", "escalated", "escalate":
@@ -70,7 +71,8 @@ func oldPagerduty(message object) Event {
 	if incident == nil {
 		incident = message.object("data", "incident")
 	}
-	what := cmp.Or(incident.text("title"), incident.text("trigger_summary_data", "subject"), incident.text("trigger_summary_data", "description"), incident.text("incident_key"))
+	what := cmp.Or(incident.text("title"), incident.text("trigger_summary_data", "subject"),
+		incident.text("trigger_summary_data", "description"), incident.text("incident_key"))
 	event := Event{
 		ID: message.text("id"), Category: cmp.Or(incident.text("service", "summary"), incident.text("service", "name"), kind), Severity: Info,
 		Title: joined(": ", strings.ReplaceAll(kind, ".", " "), what), StartedAt: timeOf(message.text("created_on")), Labels: map[string]string{},

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,39 +12,44 @@ import (
 )
 
 // Rule classifies events: it may change an event, send it to another channel, or mute it.
+//
+//	events.Rule{
+//		Name:  "payments page",
+//		Match: []events.Matcher{{Field: "label.team", Is: &team}},
+//		Set:   events.Changes{Severity: events.Critical, Channel: "pager"},
+//	}
 type Rule struct {
 	Name  string
-	Match []Matcher // all must hold
+	Match []Matcher // all of them must match; none = every event
 	// When is an expression that must be true too, over [Fields], links, labels and header("Name")
 	// (https://expr-lang.org/docs/language-definition). "" = always.
 	When string
-	// During and Outside name schedules: the rule is for events that arrive then, or not then.
+	// During and Outside name schedules: the rule applies to events that arrive within one of them, or within none.
 	During, Outside []string
 	Set             Changes
-	Mute            bool // the event is counted as muted, and goes nowhere
-	Continue        bool // look at the next rules too, although this one matched
+	Mute            bool // count the event as muted and post nothing
+	Continue        bool // evaluate the next rules too when this one matches
 }
 
-// Changes are what a rule makes of an event. Empty = it stays as it is.
+// Changes are the fields of an event that a rule sets. Empty fields leave the event as it is.
 type Changes struct {
-	Category string
-	// CategoryFrom is an expression whose text is the category.
-	CategoryFrom string
+	Category     string
+	CategoryFrom string // an expression for the category; not together with Category
 	Severity     Severity
-	Status       Status // "none" takes it away
-	Channel      string // where it goes
+	Status       Status // "none" removes the status
+	Channel      string // the channel to send the event to
 }
 
-// noStatusWord takes the status of an event away.
+// noStatusWord is the value of Changes.Status that removes the status of an event.
 const noStatusWord = "none"
 
-// Schedule is when a rule is for events: in any of its intervals.
+// Schedule is a set of times: any of its intervals.
 type Schedule struct {
 	Name      string
 	Intervals []timeinterval.TimeInterval
 }
 
-// Rules classify the events of a channel, in their order; the first that matches decides, unless it says to continue.
+// Rules classify the events of a channel. They are evaluated in order, up to the first match without Continue.
 type Rules struct {
 	rules []compiledRule
 }
@@ -51,11 +57,12 @@ type Rules struct {
 type compiledRule struct {
 	Rule
 	match              []CompiledMatcher
+	category           string // Set.Category, normalised
 	when, categoryFrom *expression
 	during, outside    []timeinterval.TimeInterval
 }
 
-// ruleEnv is what expressions of rules see. Its fields are checked when they are compiled.
+// ruleEnv holds the variables of a rule's expressions, which are checked against it at compile time.
 type ruleEnv struct {
 	ID          string              `expr:"id"`
 	Source      string              `expr:"source"`
@@ -73,10 +80,16 @@ type ruleEnv struct {
 	Header      func(string) string `expr:"header"`
 }
 
-func environment(e *Event, header http.Header) ruleEnv {
+func newRuleEnv(e *Event, header http.Header) ruleEnv {
 	env := ruleEnv{
-		ID: e.ID, Source: e.Source, Sender: e.Sender, Channel: e.Channel, Category: e.Category, Severity: string(e.Severity), Status: string(e.Status),
-		Title: e.Title, Text: e.Text, Note: e.Note, Fingerprint: e.Fingerprint, Labels: e.Labels, Header: header.Get,
+		ID:       e.ID,
+		Source:   e.Source,
+		Sender:   e.Sender,
+		Channel:  e.Channel,
+		Category: e.Category,
+		Severity: string(e.Severity),
+		Status:   string(e.Status),
+		Title:    e.Title, Text: e.Text, Note: e.Note, Fingerprint: e.Fingerprint, Labels: e.Labels, Header: header.Get,
 	}
 	for _, link := range e.Links {
 		env.Links = append(env.Links, link.URL)
@@ -84,7 +97,7 @@ func environment(e *Event, header http.Header) ruleEnv {
 	return env
 }
 
-// NewRules compiles rules. The error names the rule and what is wrong with it.
+// NewRules compiles rules. The error names the rule, its field and the fault.
 func NewRules(rules []Rule, schedules []Schedule) (*Rules, error) {
 	all := &Rules{}
 	for i, rule := range rules {
@@ -106,6 +119,9 @@ func (r Rule) compile(schedules []Schedule) (compiledRule, error) {
 		}
 		c.match = append(c.match, compiled)
 	}
+	if r.Set.Category != "" {
+		c.category = NormalizeCategory(r.Set.Category)
+	}
 	var err error
 	if c.when, err = compileRule(r.When, expr.AsBool()); err != nil {
 		return c, fmt.Errorf("when: %w", err)
@@ -124,7 +140,7 @@ func (r Rule) compile(schedules []Schedule) (compiledRule, error) {
 
 func compileRule(code string, options ...expr.Option) (*expression, error) {
 	if code == "" {
-		return nil, nil //nolint:nilnil // documented: there is none
+		return nil, nil //nolint:nilnil // there is no expression
 	}
 	return compileExpression(code, append(options, expr.Env(ruleEnv{}))...)
 }
@@ -136,7 +152,7 @@ func (c Changes) check() error {
 	case c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord:
 		return fmt.Errorf("set.status is %q; it must be firing, resolved or none", c.Status)
 	case c.Category != "" && c.CategoryFrom != "":
-		return fmt.Errorf("set.category and set.category_from are both given; keep one")
+		return fmt.Errorf("set.category and set.category_from are both set; remove one")
 	default:
 		return nil
 	}
@@ -147,34 +163,34 @@ func intervals(names []string, schedules []Schedule) ([]timeinterval.TimeInterva
 	for _, name := range names {
 		i := slices.IndexFunc(schedules, func(s Schedule) bool { return s.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no schedule %q", name)
+			return nil, fmt.Errorf("schedule %q does not exist; define it under schedules", name)
 		}
 		all = append(all, schedules[i].Intervals...)
 	}
 	return all, nil
 }
 
-// Verdict is what rules made of an event, beside the event itself.
+// Verdict is the result of rules beside the changes to the event itself.
 type Verdict struct {
-	Rules   []string `json:"rules"` // the names of those that matched, in order
-	Channel string   `json:"channel"`
+	Rules   []string `json:"rules"`   // the names of the rules that matched, in order
+	Channel string   `json:"channel"` // where the event goes
 	Muted   bool     `json:"muted"`
-	Steps   []Step   `json:"steps,omitempty"` // of each rule that was looked at; only where that was asked for
+	Steps   []Step   `json:"steps,omitempty"` // each rule that was evaluated; only from [Rules.Explain]
 }
 
-// Step says why a rule matched, or did not.
+// Step is why a rule matched, or did not.
 type Step struct {
 	Rule    string `json:"rule"`
 	Matched bool   `json:"matched"`
 	Why     string `json:"why"`
 }
 
-// Apply classifies an event that was decoded from a webhook with these headers and arrived now.
+// Apply classifies an event that came with these headers and arrived at now. A nil Rules changes nothing.
 func (r *Rules) Apply(e *Event, header http.Header, now time.Time) Verdict {
 	return r.apply(e, header, now, false)
 }
 
-// Explain does the same, and says why.
+// Explain is Apply with the reasons in [Verdict].Steps.
 func (r *Rules) Explain(e *Event, header http.Header, now time.Time) Verdict {
 	return r.apply(e, header, now, true)
 }
@@ -186,15 +202,15 @@ func (r *Rules) apply(e *Event, header http.Header, now time.Time, explain bool)
 	}
 	for i := range r.rules {
 		rule := &r.rules[i]
-		why := rule.refuses(e, header, now, explain)
+		why := rule.mismatch(e, header, now, explain)
 		if explain {
-			v.Steps = append(v.Steps, Step{Rule: rule.Name, Matched: why == "", Why: rule.said(why)})
+			v.Steps = append(v.Steps, Step{Rule: rule.Name, Matched: why == "", Why: cmp.Or(why, "all its conditions match")})
 		}
 		if why != "" {
 			continue
 		}
 		v.Rules = append(v.Rules, rule.Name)
-		rule.change(e, header)
+		rule.apply(e, header)
 		if rule.Set.Channel != "" {
 			v.Channel = rule.Set.Channel
 		}
@@ -206,26 +222,26 @@ func (r *Rules) apply(e *Event, header http.Header, now time.Time, explain bool)
 	return v
 }
 
-// refuses says why a rule does not match; "" = it does. The words are made only where they are asked for.
-func (r *compiledRule) refuses(e *Event, header http.Header, now time.Time, explain bool) string {
+// mismatch returns why a rule does not match an event; "" = it matches. It is a sentence only where explain asks for it.
+func (r *compiledRule) mismatch(e *Event, header http.Header, now time.Time, explain bool) string {
 	for _, m := range r.match {
-		switch {
-		case m.Holds(e, header):
-		case !explain:
-			return "no"
-		default:
-			return fmt.Sprintf("%s does not hold: it is %q", m.Matcher, cut(m.value(e, header), maxPath))
+		if m.Matches(e, header) {
+			continue
 		}
+		if !explain {
+			return "no"
+		}
+		return fmt.Sprintf("%s does not match: it is %q", m.Matcher, cut(m.value(e, header), maxPath))
 	}
 	switch {
 	case r.during != nil && !within(r.during, now):
-		return "it is for another time"
+		return "the event is not within its schedules (during)"
 	case r.outside != nil && within(r.outside, now):
-		return "it is not for this time"
+		return "the event is within its schedules (outside)"
 	case r.when == nil:
 		return ""
 	}
-	value, err := r.when.evaluate(environment(e, header))
+	value, err := r.when.evaluate(newRuleEnv(e, header))
 	if err != nil {
 		return "its expression cannot be evaluated: " + err.Error()
 	}
@@ -235,23 +251,17 @@ func (r *compiledRule) refuses(e *Event, header http.Header, now time.Time, expl
 	return ""
 }
 
-func (r *compiledRule) said(why string) string {
-	if why == "" {
-		return "all its conditions hold"
-	}
-	return why
-}
-
 func within(all []timeinterval.TimeInterval, now time.Time) bool {
 	return slices.ContainsFunc(all, func(i timeinterval.TimeInterval) bool { return i.ContainsTime(now) })
 }
 
-func (r *compiledRule) change(e *Event, header http.Header) {
+// apply changes an event that the rule matches.
+func (r *compiledRule) apply(e *Event, header http.Header) {
 	switch {
-	case r.Set.Category != "":
-		e.Category = NormalizeCategory(r.Set.Category)
+	case r.category != "":
+		e.Category = r.category
 	case r.categoryFrom != nil:
-		if category := r.categoryFrom.text(environment(e, header)); category != "" {
+		if category := r.categoryFrom.text(newRuleEnv(e, header)); category != "" {
 			e.Category = NormalizeCategory(category)
 		}
 	}

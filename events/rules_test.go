@@ -27,12 +27,12 @@ func disk() events.Event {
 	}
 }
 
-func TestMatchers(t *testing.T) {
+func TestMatchersCompareOneFieldOfAnEvent(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"X-Env": {"prod"}}
 	for text, c := range map[string]struct {
 		matcher events.Matcher
-		holds   bool
+		matches bool
 	}{
 		"a field":            {events.Matcher{Field: "severity", Is: new("warning")}, true},
 		"another value":      {events.Matcher{Field: "severity", Is: new("error")}, false},
@@ -51,27 +51,30 @@ func TestMatchers(t *testing.T) {
 		compiled, err := c.matcher.Compile()
 		require.NoError(t, err, text)
 		e := disk()
-		require.Equal(t, c.holds, compiled.Holds(&e, header), text)
+		require.Equal(t, c.matches, compiled.Matches(&e, header), text)
 	}
 }
 
-func TestBadMatchers(t *testing.T) {
+func TestInvalidMatchersAreRefusedWithTheirField(t *testing.T) {
 	t.Parallel()
-	for says, m := range map[string]events.Matcher{
+	for fault, m := range map[string]events.Matcher{
 		`field "colour" is unknown; one of category`:    {Field: "colour", Is: new("red")},
 		`field "label." is unknown`:                     {Field: "label.", Is: new("red")},
 		`field "title" needs one of is, in and matches`: {Field: "title"},
-		`needs one of`:              {Field: "title", Is: new("a"), In: []string{"b"}},
-		`is no regular expression`:  {Field: "title", Matches: new("(")},
-		`at most 1000 are taken`:    {Field: "title", Matches: new(string(make([]byte, 1001)))},
-		`invalid or unsupported Pe`: {Field: "title", Matches: new("(?=x)")},
+		`needs one of`:                      {Field: "title", Is: new("a"), In: []string{"b"}},
+		`is not a valid regular expression`: {Field: "title", Matches: new("(")},
+		`at most 1000 are allowed`:          {Field: "title", Matches: new(string(make([]byte, 1001)))},
+		`invalid or unsupported Pe`:         {Field: "title", Matches: new("(?=x)")},
 	} {
-		_, err := m.Compile()
-		require.ErrorContains(t, err, says)
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			_, err := m.Compile()
+			require.ErrorContains(t, err, fault)
+		})
 	}
 }
 
-func TestParseMatcher(t *testing.T) {
+func TestParseMatcherReadsTheSyntaxOfAlertmanager(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`severity=critical`:     `severity="critical"`,
@@ -95,8 +98,14 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 	t.Parallel()
 	rules := compile(t,
 		events.Rule{Name: "other team", Match: []events.Matcher{{Field: "label.team", Is: new("web")}}, Mute: true},
-		events.Rule{Name: "production is worse", When: `labels["Env"] == "prod" and severity == "warning"`, Set: events.Changes{Severity: events.Error}, Continue: true},
-		events.Rule{Name: "disks", Match: []events.Matcher{{Field: "category", Is: new("diskfull")}}, Set: events.Changes{CategoryFrom: `"disk " + labels.team`, Channel: "storage"}},
+		events.Rule{
+			Name: "production is worse", When: `labels["Env"] == "prod" and severity == "warning"`,
+			Set: events.Changes{Severity: events.Error}, Continue: true,
+		},
+		events.Rule{
+			Name: "disks", Match: []events.Matcher{{Field: "category", Is: new("diskfull")}},
+			Set: events.Changes{CategoryFrom: `"disk " + labels.team`, Channel: "storage"},
+		},
 		events.Rule{Name: "never reached", Mute: true},
 	)
 	e := disk()
@@ -104,9 +113,9 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 	require.Equal(t, events.Verdict{
 		Rules: []string{"production is worse", "disks"}, Channel: "storage",
 		Steps: []events.Step{
-			{"other team", false, `label.team="web" does not hold: it is "core"`},
-			{"production is worse", true, "all its conditions hold"},
-			{"disks", true, "all its conditions hold"},
+			{"other team", false, `label.team="web" does not match: it is "core"`},
+			{"production is worse", true, "all its conditions match"},
+			{"disks", true, "all its conditions match"},
 		},
 	}, verdict)
 	require.Equal(t, []any{events.Error, "disk-core"}, []any{e.Severity, e.Category})
@@ -127,7 +136,7 @@ func TestAnExpressionThatCannotBeEvaluatedDoesNotMatch(t *testing.T) {
 	require.True(t, rules.Apply(&e, nil, time.Now()).Muted)
 }
 
-func TestStatusCanBeSet(t *testing.T) {
+func TestARuleSetsOrRemovesTheStatus(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[events.Status]events.Status{"resolved": events.Resolved, "none": events.NoStatus, "": events.Firing} {
 		e := disk()
@@ -136,9 +145,9 @@ func TestStatusCanBeSet(t *testing.T) {
 	}
 }
 
-func TestBadRules(t *testing.T) {
+func TestInvalidRulesAreRefusedWithNameAndField(t *testing.T) {
 	t.Parallel()
-	for says, rule := range map[string]events.Rule{
+	for fault, rule := range map[string]events.Rule{
 		`rules[0] (r): match[0]: field "x" is unknown`: {Match: []events.Matcher{{Field: "x", Is: new("")}}},
 		"when: unknown name colour":                    {When: `colour == "red"`},
 		"when: expected bool, but got string":          {When: `title`},
@@ -147,18 +156,18 @@ func TestBadRules(t *testing.T) {
 		`set.severity is "bad"`:                        {Set: events.Changes{Severity: "bad"}},
 		`set.status is "open"`:                         {Set: events.Changes{Status: "open"}},
 		"set.category and set.category_from are both":  {Set: events.Changes{Category: "a", CategoryFrom: "title"}},
-		`during: there is no schedule "nights"`:        {During: []string{"nights"}},
-		"outside: there is no schedule":                {Outside: []string{"nights"}},
-		"at most 4096 are taken":                       {When: string(make([]byte, 5000))},
+		`during: schedule "nights" does not exist`:     {During: []string{"nights"}},
+		`outside: schedule "nights" does not exist`:    {Outside: []string{"nights"}},
+		"at most 4096 are allowed":                     {When: string(make([]byte, 5000))},
 	} {
 		rule.Name = "r"
 		_, err := events.NewRules([]events.Rule{rule}, nil)
-		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, fault)
 		require.Less(t, len(err.Error()), 500)
 	}
 }
 
-func TestSchedules(t *testing.T) {
+func TestRulesApplyDuringOrOutsideTheirSchedules(t *testing.T) {
 	t.Parallel()
 	var office timeinterval.TimeInterval
 	require.NoError(t, yaml.UnmarshalStrict([]byte(`{weekdays: ['monday:friday'], times: [{start_time: '09:00', end_time: '17:00'}], location: Europe/Berlin}`), &office))
@@ -180,10 +189,13 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-func TestMappings(t *testing.T) {
+func TestMappingsDecodeTheBodiesOfOwnSources(t *testing.T) {
 	t.Parallel()
 	decoder, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{{
-		Name: "snitch", When: `body.type startsWith "snitch."`, Category: "body.type", Title: `body.data.snitch.name + " is " + body.data.snitch.status`,
+		Name:     "snitch",
+		When:     `body.type startsWith "snitch."`,
+		Category: "body.type",
+		Title:    `body.data.snitch.name + " is " + body.data.snitch.status`,
 		Severity: `"snitch.missing" == body.type ? "critical" : "info"`, Status: `body.data.snitch.status == "missing" ? "firing" : "resolved"`,
 		ID: "body.data.id", Fingerprint: "body.data.snitch.token", StartedAt: "body.timestamp", Link: "body.nowhere.url",
 		Labels: []events.MappedLabel{{Name: "env", Value: `header("X-Env")`}, {Name: "tags", Value: `join(body.data.snitch.tags, ",")`}},
@@ -199,11 +211,19 @@ func TestMappings(t *testing.T) {
 	started, err := time.Parse(time.RFC3339, "2026-11-20T07:00:00Z")
 	require.NoError(t, err)
 	require.Equal(t, []events.Event{{
-		ID: "8306082202796025694", Source: "snitch", Category: "snitch.missing", Severity: events.Critical, Status: events.Firing, Title: "Backup is missing",
+		ID:          "8306082202796025694",
+		Source:      "snitch",
+		Category:    "snitch.missing",
+		Severity:    events.Critical,
+		Status:      events.Firing,
+		Title:       "Backup is missing",
 		Fingerprint: "c2", StartedAt: started, Labels: map[string]string{"env": "prod", "tags": "a,b"},
 	}}, all)
 
-	all, err = decoder.Decode(events.Webhook{Source: "probes", Body: []byte(`{"checks":[{"name":"a","ok":true,"kind":"http"},{"name":"b","output":"refused","kind":"tcp"}]}`)})
+	all, err = decoder.Decode(events.Webhook{
+		Source: "probes",
+		Body:   []byte(`{"checks":[{"name":"a","ok":true,"kind":"http"},{"name":"b","output":"refused","kind":"tcp"}]}`),
+	})
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Equal(t, []any{"a", events.Resolved, "http"}, []any{all[0].Title, all[0].Status, all[0].Category})
@@ -215,20 +235,23 @@ func TestMappings(t *testing.T) {
 	require.ErrorContains(t, err, "has no list of events")
 }
 
-func TestBadMappings(t *testing.T) {
+func TestInvalidMappingsAreRefusedWithNameAndField(t *testing.T) {
 	t.Parallel()
-	for says, m := range map[string]events.Mapping{
-		`source "A b": a name is`:               {Name: "A b", Title: "body.x"},
+	for fault, m := range map[string]events.Mapping{
+		`source "A b": the name is not valid`:   {Name: "A b", Title: "body.x"},
 		"source a: title or text is needed":     {Name: "a"},
 		"source a: when: unexpected token":      {Name: "a", Title: "body.x", When: "body ="},
 		"source a: labels.team: unexpected tok": {Name: "a", Title: "body.x", Labels: []events.MappedLabel{{Name: "team", Value: "("}}},
 	} {
-		_, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{m}})
-		require.ErrorContains(t, err, says)
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			_, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{m}})
+			require.ErrorContains(t, err, fault)
+		})
 	}
 }
 
-// Whatever a rule says, it is refused or it ends, and decides.
+// Every rule is refused, or its evaluation ends.
 func FuzzRule(f *testing.F) {
 	f.Add(`severity == "critical" and title matches "disk"`, "disk", "a+")
 	f.Add(`all(split(text, " "), len(#) > 2)`, `"x" + category`, "(a|b)*c")

@@ -10,6 +10,7 @@ import (
 // plugin (https://docs.sentry.io/organization/integrations/integration-platform/webhooks/).
 var sentry = source{
 	name: "sentry",
+	rank: byHeader,
 	claims: func(in input) bool {
 		return in.header.Get(sentryResource) != "" || in.has("action", "data", "installation") || isSentryPlugin(in)
 	},
@@ -17,7 +18,7 @@ var sentry = source{
 	headers: []string{sentryResource},
 }
 
-// sentryResource is the header that says what a webhook is about.
+// sentryResource is the header with the kind of a webhook.
 const sentryResource = "Sentry-Hook-Resource"
 
 func isSentryPlugin(in input) bool { return in.has("project_slug", "culprit", "event") }
@@ -84,12 +85,13 @@ func sentryIssue(issue object, action string) Event {
 	return event
 }
 
-// sentryMetric is a metric alert: its action says how bad it is.
+// sentryMetric decodes a metric alert, whose action is the severity.
 func sentryMetric(data object, action string) Event {
 	alert := data.object("metric_alert")
 	rule := alert.text("alert_rule", "name")
 	event := Event{
-		ID:       joined(":", alert.text("id"), action, cmp.Or(alert.text("date_closed"), alert.text("date_started"), alert.text("date_detected"))),
+		ID: joined(":", alert.text("id"), action,
+			cmp.Or(alert.text("date_closed"), alert.text("date_started"), alert.text("date_detected"))),
 		Category: cmp.Or(rule, "sentry"), Title: cmp.Or(data.text("description_title"), alert.text("title"), rule, "Sentry metric alert"),
 		Text: data.text("description_text"), Labels: map[string]string{},
 		Fingerprint: named("metric alert", cmp.Or(alert.text("identifier"), alert.text("id"))), Status: Firing,
@@ -110,8 +112,13 @@ func sentryPlugin(o object) Event {
 	e := o.object("event")
 	project := cmp.Or(o.text("project_slug"), o.text("project"))
 	event := Event{
-		ID: e.text("event_id"), Category: cmp.Or(project, "sentry"), Title: cmp.Or(sentryTitle(e), o.text("message"), o.text("culprit"), "Sentry error"),
-		Text: joined("\n", o.text("message"), o.text("culprit")), Labels: map[string]string{}, Fingerprint: named("issue", o.text("id")), Status: Firing,
+		ID:          e.text("event_id"),
+		Category:    cmp.Or(project, "sentry"),
+		Title:       cmp.Or(sentryTitle(e), o.text("message"), o.text("culprit"), "Sentry error"),
+		Text:        joined("\n", o.text("message"), o.text("culprit")),
+		Labels:      map[string]string{},
+		Fingerprint: named("issue", o.text("id")),
+		Status:      Firing,
 	}
 	event.setSeverity(o.text("level"))
 	event.setLabel("project", project)

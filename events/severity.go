@@ -2,10 +2,10 @@ package events
 
 import "strings"
 
-// Severity says how bad it is.
+// Severity is how serious an event is.
 type Severity string
 
-// The severities, worst first.
+// Severities, worst first.
 const (
 	Critical Severity = "critical"
 	Error    Severity = "error"
@@ -13,7 +13,7 @@ const (
 	Info     Severity = "info"
 )
 
-// severities maps the words of the field to ours.
+// severities maps the words of other tools to severities.
 var severities = map[string]Severity{
 	"critical": Critical, "crit": Critical, "fatal": Critical, "emergency": Critical, "emerg": Critical,
 	"alert": Critical, "page": Critical, "disaster": Critical, "panic": Critical, "blocker": Critical, "urgent": Critical,
@@ -29,7 +29,7 @@ var severities = map[string]Severity{
 	"none": Info, "ok": Info, "success": Info, "p4": Info, "p5": Info, "sev4": Info, "sev-4": Info,
 }
 
-// SeverityOf is the severity that a word stands for; a missing or unknown word is a warning.
+// SeverityOf returns the severity that a word means, in any case; a missing or unknown word is a warning.
 func SeverityOf(word string) Severity {
 	if severity, known := severities[strings.ToLower(strings.TrimSpace(word))]; known {
 		return severity
@@ -37,8 +37,8 @@ func SeverityOf(word string) Severity {
 	return Warning
 }
 
-// setSeverity takes over a word for severity. A missing or unknown word is a warning; the original of
-// every word that is not ours is kept as the label "severity".
+// setSeverity sets the severity from a sender's word. A word other than the severity's own name is kept as the label
+// "severity".
 func (e *Event) setSeverity(word string) {
 	e.Severity = SeverityOf(word)
 	if string(e.Severity) != word {
@@ -46,10 +46,10 @@ func (e *Event) setSeverity(word string) {
 	}
 }
 
-// Status says whether it is still happening. Most events have none.
+// Status is whether an alert is firing or resolved. Most events are not alerts and have none.
 type Status string
 
-// The statuses.
+// Statuses.
 const (
 	NoStatus Status = ""
 	Firing   Status = "firing"
@@ -64,7 +64,7 @@ var statuses = map[string]Status{
 	"up": Resolved, "resolve": Resolved,
 }
 
-// setStatus takes over a word for status. An unknown word is kept as the label "status".
+// setStatus sets the status from a sender's word. An unknown word is kept as the label "status".
 func (e *Event) setStatus(word string) {
 	status, known := statuses[strings.ToLower(strings.TrimSpace(word))]
 	e.Status = status

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a field may have of the bytes of an event that is too long, in 32ths. The rest is for names, ids and times.
+// Shares of the fields of a shortened event in its size, in 32nds. The rest is for names, ids and times.
 const (
 	textShare  = 14
 	titleShare = 3
@@ -15,11 +15,11 @@ const (
 	shares     = 32
 )
 
-// widest is how many bytes a byte of a text may take when it is encoded as JSON: < is \u003c.
+// widest is the most bytes that one byte of a text takes in JSON: < is \u003c.
 const widest = 6
 
-// shorten keeps an event that is longer than limit, encoded, as plain text that is cut: its blocks and attachments say the
-// same as its text.
+// shorten reduces an event whose encoding is longer than limit bytes: first it removes blocks and attachments, whose text the
+// event has as plain text too, then it cuts every field to its share.
 func (e *Event) shorten(limit int) {
 	size := e.size()
 	if size*widest <= limit || size <= limit && e.encoded() <= limit {
@@ -44,7 +44,7 @@ func (e *Event) shorten(limit int) {
 	}
 }
 
-// shortenLabels gives each label its part of so many bytes.
+// shortenLabels cuts the labels so that together they take at most left bytes.
 func (e *Event) shortenLabels(left int) {
 	all, names := e.Labels, sortedKeys(e.Labels)
 	e.Labels = nil
@@ -59,7 +59,7 @@ func (e *Event) shortenLabels(left int) {
 	}
 }
 
-// size is how many bytes an event says.
+// size returns the bytes of an event before encoding, at least.
 func (e *Event) size() int {
 	size := len(e.ID) + len(e.Title) + len(e.Text) + len(e.Note) + len(e.Fingerprint) + len(e.Category) + overhead
 	for name, value := range e.Labels {
@@ -74,19 +74,19 @@ func (e *Event) size() int {
 	return size
 }
 
-// overhead is what an event takes beside what its sender says.
+// overhead is what an event takes beside its sender's text, in bytes.
 const overhead = 512
 
-// encoded is how many bytes an event takes where it is kept.
+// encoded returns the bytes that an event takes in the outbox.
 func (e *Event) encoded() int {
 	encoded, err := json.Marshal(e)
 	if err != nil {
-		return e.size() // it is found when it is kept
+		return e.size() // the error shows when it is stored
 	}
 	return len(encoded) + overhead
 }
 
-// encodedSize is how many bytes a text takes in JSON.
+// encodedSize returns the bytes that a text takes in JSON.
 func encodedSize(text string) int {
 	size := 0
 	for _, r := range text {
@@ -106,7 +106,7 @@ func width(r rune) int {
 	}
 }
 
-// fit cuts a text so that it takes at most so many bytes in JSON, with an ellipsis where something was lost.
+// fit cuts a text to at most so many bytes of JSON, with an ellipsis if something was removed.
 func fit(text string, most int) string {
 	most -= len("…")
 	used, last := 0, 0

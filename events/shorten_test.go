@@ -21,7 +21,7 @@ func slackBlocks(n, each int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// However long a webhook is, its events are short where they are kept, and say that they were shortened.
+// However long a webhook is, the encoding of its events is bounded, and the events have their original size.
 func TestLongEventsAreShortened(t *testing.T) {
 	t.Parallel()
 	labels := map[string]string{}
@@ -29,17 +29,25 @@ func TestLongEventsAreShortened(t *testing.T) {
 		labels[fmt.Sprintf("l%03d<<<<", i)] = strings.Repeat("<", 1000)
 	}
 	wide, err := json.Marshal(map[string]any{
-		"id": strings.Repeat("<", 256), "fingerprint": strings.Repeat("<", 256), "title": strings.Repeat("<", 5000), "text": strings.Repeat("\u2028", 50_000),
+		"id": strings.Repeat("<", 256), "fingerprint": strings.Repeat("<", 256), "title": strings.Repeat("<", 5000),
+		"text":   strings.Repeat("\u2028", 50_000),
 		"labels": labels, "link": "https://x.example/" + strings.Repeat("&", 1900),
 	})
 	require.NoError(t, err)
 	for name, c := range map[string]struct{ source, body, title string }{
-		"blocks":                {"slack", `{"text":"Disk full","blocks":` + slackBlocks(300, 3000) + `}`, "Disk full"},
-		"attachments":           {"slack", `{"text":"Disk full","attachments":[{"text":"` + strings.Repeat("y", 900_000) + `"}]}`, "Disk full"},
-		"structure only":        {"slack", `{"text":"Disk full","blocks":[` + strings.TrimSuffix(strings.Repeat(`{"type":"divider","a":[0,0,0,0,0,0,0,0,0,0]},`, 20_000), ",") + `]}`, "Disk full"},
-		"one block without end": {"slack", `{"text":"Disk full","blocks":[{"type":"x","a":[` + strings.Repeat("0,", 100_000) + `0]}]}`, "Disk full"},
-		"a thread without end":  {"slack", `{"text":"Disk full","thread_ts":"` + strings.Repeat("1", 100_000) + `"}`, "Disk full"},
-		"all that is wide":      {"generic", string(wide), strings.Repeat("<", 80)},
+		"blocks":      {"slack", `{"text":"Disk full","blocks":` + slackBlocks(300, 3000) + `}`, "Disk full"},
+		"attachments": {"slack", `{"text":"Disk full","attachments":[{"text":"` + strings.Repeat("y", 900_000) + `"}]}`, "Disk full"},
+		"structure only": {
+			"slack",
+			`{"text":"Disk full","blocks":[` + strings.TrimSuffix(strings.Repeat(`{"type":"divider","a":[0,0,0,0,0,0,0,0,0,0]},`, 20_000),
+				",") + `]}`, "Disk full",
+		},
+		"one block without end": {
+			"slack", `{"text":"Disk full","blocks":[{"type":"x","a":[` + strings.Repeat("0,", 100_000) + `0]}]}`,
+			"Disk full",
+		},
+		"a thread without end": {"slack", `{"text":"Disk full","thread_ts":"` + strings.Repeat("1", 100_000) + `"}`, "Disk full"},
+		"all that is wide":     {"generic", string(wide), strings.Repeat("<", 80)},
 	} {
 		for limit := events.MinEvent; limit <= 64<<10; limit *= 2 {
 			decoder, err := events.NewDecoder(events.Options{Limits: events.Limits{Event: limit}})
@@ -62,8 +70,8 @@ func TestLongEventsAreShortened(t *testing.T) {
 	require.Len(t, all[0].Labels, 64, "each label keeps its part")
 }
 
-// Blocks and attachments are kept as far as Slack takes them.
-func TestWhatSlackTakes(t *testing.T) {
+// Blocks and attachments beyond Slack's limits are removed.
+func TestBlocksAndAttachmentsAreCutToSlacksLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body      string
@@ -90,14 +98,16 @@ func TestWhatSlackTakes(t *testing.T) {
 	}
 }
 
-// A message with very many small texts is read in time that grows as it does.
-func TestManySmallTexts(t *testing.T) {
+func TestTimeForManySmallTextsGrowsLinearly(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 40_000 {
 		fmt.Fprintf(&b, `,{"text":"t%d"}`, i)
 	}
-	all, err := events.Decode(events.Webhook{Source: "slack", Body: []byte(`{"blocks":[{"type":"section","fields":[{"text":"a b c d"}` + b.String() + `]}]}`)})
+	all, err := events.Decode(events.Webhook{
+		Source: "slack",
+		Body:   []byte(`{"blocks":[{"type":"section","fields":[{"text":"a b c d"}` + b.String() + `]}]}`),
+	})
 	require.NoError(t, err)
 	require.Equal(t, "a b c d", all[0].Title)
 	require.Positive(t, all[0].Shortened)

@@ -9,27 +9,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SlackMessage is a message in Slack's own words, to be shown as it is, but for mentions. Title and Text of its event say
-// the same in plain text.
+// SlackMessage is a message in Slack's own format, which is posted as it is, except for mentions. Title and Text of its event
+// are the same as plain text.
 type SlackMessage struct {
-	Text        string         `json:"text,omitempty"`        // mrkdwn; Slack shows blocks in its place
+	Text        string         `json:"text,omitempty"`        // mrkdwn; Slack shows Blocks in its place
 	Blocks      jsontext.Value `json:"blocks,omitempty"`      // an array
 	Attachments jsontext.Value `json:"attachments,omitempty"` // an array
-	TS          string         `json:"ts,omitempty"`          // the name that the sender was given for this message
-	Thread      string         `json:"thread,omitempty"`      // the name of the message that this one replies to
-	Update      bool           `json:"update,omitempty"`      // it takes the place of the message of that name
+	TS          string         `json:"ts,omitempty"`          // the ts that the relay returned to the sender for this message
+	Thread      string         `json:"thread,omitempty"`      // the ts of the message that this one replies to; "" = none
+	Update      bool           `json:"update,omitempty"`      // it replaces the message with that ts
 }
 
-// Says tells whether a message says anything in Slack's own words; one that was too long is kept as plain text only. It works
-// on nil.
-func (m *SlackMessage) Says() bool {
+// HasContent reports whether there is a message to post in Slack's own format. One that was too long is reduced to the plain
+// text of its event. It is false for nil.
+func (m *SlackMessage) HasContent() bool {
 	return m != nil && (m.Text != "" || len(m.Blocks) > 0 || len(m.Attachments) > 0)
 }
 
 // slack is what tools send to Slack: the body of an incoming webhook or of chat.postMessage
 // (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks).
 var slack = source{
-	name: "slack",
+	name:    "slack",
+	aliases: []string{"slack_shaped"},
+	rank:    byCommonFields, // many bodies have attachments, blocks or a text
 	claims: func(in input) bool {
 		return isArray(in.object["attachments"]) || isArray(in.object["blocks"]) ||
 			in.has("text") && (in.has("channel") || in.has("username") || in.has("icon_emoji") || in.has("mrkdwn")) && !in.has("title")
@@ -42,15 +44,15 @@ func isArray(value jsontext.Value) bool { return value.Kind() == '[' }
 func decodeSlack(in input) ([]Event, error) {
 	message := &SlackMessage{Text: in.text("text"), Thread: in.text("thread_ts")}
 	var blocks, attachments []object
-	var lost, gone int // bytes that Slack would not take
-	message.Blocks, blocks, lost = slackList(in, "blocks", maxBlocks, maxBlockText)
-	message.Attachments, attachments, gone = slackList(in, "attachments", maxAttachments, maxBlockText)
+	var cutBlocks, cutAttachments int // bytes beyond Slack's limits
+	message.Blocks, blocks, cutBlocks = slackList(in, "blocks", maxBlocks, maxBlockText)
+	message.Attachments, attachments, cutAttachments = slackList(in, "attachments", maxAttachments, maxBlockText)
 	title, rest := slackTitle(message.Text, blocks, attachments)
 	if title == "" {
-		return nil, badField("text", "is empty, and so are blocks and attachments: one of them must say something")
+		return nil, badField("text", "is empty, and so are blocks and attachments: set one of them")
 	}
 	event := Event{Category: in.text("username"), Title: title, Text: rest, Slack: message}
-	if lost+gone > 0 {
+	if cutBlocks+cutAttachments > 0 {
 		event.Shortened = len(in.body)
 	}
 	for _, attachment := range attachments {
@@ -70,21 +72,22 @@ func decodeSlack(in input) ([]Event, error) {
 	return []Event{event}, nil
 }
 
-// What Slack takes of one message (https://docs.slack.dev/reference/block-kit/blocks,
-// https://docs.slack.dev/reference/methods/chat.postMessage#errors). It refuses one with more text in its blocks.
+// Limits of Slack for one message (https://docs.slack.dev/reference/block-kit/blocks,
+// https://docs.slack.dev/reference/methods/chat.postMessage#errors). It refuses a message with more text in its blocks.
 const (
 	maxBlocks      = 50
 	maxBlockText   = 12_000 // characters
 	maxAttachments = 100
 )
 
-// slackList is a list, or JSON in a string as forms have it; anything else is none. Of a longer one the beginning is kept,
-// as far as Slack takes it: items are all that may be read of it, and lost is how many bytes are not kept.
-func slackList(in input, name string, most, mostText int) (kept jsontext.Value, items []object, lost int) {
+// slackList reads an array of blocks or attachments, or an array as JSON within a string, as forms have it; nil for any other
+// value. It keeps the beginning of a longer array, up to Slack's limits. items are the objects to read text from, and removed
+// is the number of bytes that are not in kept.
+func slackList(in input, name string, most, mostText int) (kept jsontext.Value, items []object, removed int) {
 	value := in.object[name]
 	if value.Kind() == '"' {
 		value = jsontext.Value(strings.TrimSpace(unquoted(value)))
-		if _, _, err := look(value, in.limits.Depth); err != nil {
+		if _, _, err := parseBody(value, in.limits.Depth); err != nil {
 			return nil, nil, 0
 		}
 	}
@@ -94,7 +97,7 @@ func slackList(in input, name string, most, mostText int) (kept jsontext.Value, 
 	n, text := 0, 0
 	for item := range itemsOf(value) {
 		if n++; n > most {
-			lost += len(item)
+			removed += len(item)
 			continue
 		}
 		if fields := objectOf(item); fields != nil {
@@ -103,23 +106,23 @@ func slackList(in input, name string, most, mostText int) (kept jsontext.Value, 
 		if len(value) > mostText {
 			text += textIn(item)
 		}
-		if text > mostText || lost > 0 {
-			lost += len(item)
+		if text > mostText || removed > 0 {
+			removed += len(item)
 			continue
 		}
 		kept = append(append(kept, ','), item...)
 	}
-	if lost == 0 {
-		return bytes.Clone(value), items, 0 // an event outlives the body
+	if removed == 0 {
+		return bytes.Clone(value), items, 0 // the caller may use the body again
 	}
 	if kept == nil {
-		return nil, items, lost
+		return nil, items, removed
 	}
 	kept[0] = '['
-	return append(kept, ']'), items, lost
+	return append(kept, ']'), items, removed
 }
 
-// textIn is how many characters the texts in a value have, without names and structure.
+// textIn returns the number of characters in the strings of a value, without names of fields.
 func textIn(value jsontext.Value) int {
 	n := 0
 	for dec := jsontext.NewDecoder(bytes.NewBuffer(value), lax); ; {
@@ -133,7 +136,7 @@ func textIn(value jsontext.Value) int {
 	}
 }
 
-// slackTitle says a message in plain text: its title, and the rest.
+// slackTitle returns a message as plain text: its title, and the rest.
 func slackTitle(text string, blocks, attachments []object) (title, rest string) {
 	lines := []string{}
 	add := func(mrkdwn string) {
@@ -188,10 +191,10 @@ func addAttachment(a object, add func(string)) {
 	}
 }
 
-// maxRichText is how deep lists and quotes of a rich text are followed.
+// maxRichText is how deep lists and quotes of a rich text are read.
 const maxRichText = 5
 
-// richText is the text of a rich_text element.
+// richText returns the text of a rich_text element.
 func richText(element object, depth int) string {
 	if depth > maxRichText {
 		return ""
@@ -203,7 +206,7 @@ func richText(element object, depth int) string {
 	return strings.Join(parts, "")
 }
 
-// slackColors are the colours that tools use, and what they mean by them.
+// slackColors are the colours that tools use, and their meanings.
 var slackColors = map[string]Severity{
 	"danger": Error, "#a30200": Error, "#e01e5a": Error, "#ff0000": Error, "#d00000": Error, "#a30202": Error, "#d63232": Error,
 	"warning": Warning, "#daa038": Warning, "#ecb22e": Warning, "#ffa500": Warning,
@@ -216,7 +219,7 @@ func (e *Event) severityFromColor(color string) {
 	}
 }
 
-// plainText says mrkdwn without links and entities: <https://example.com|the page> is "the page".
+// plainText returns mrkdwn without links and entities: <https://example.com|the page> is "the page".
 func plainText(mrkdwn string) string {
 	var plain strings.Builder
 	for {
@@ -231,7 +234,7 @@ func plainText(mrkdwn string) string {
 		switch {
 		case labelled:
 			plain.WriteString(label)
-		case strings.HasPrefix(target, "!"): // a mention, which must not come alive again
+		case strings.HasPrefix(target, "!"): // a mention, which must not be active again
 			plain.WriteString(strings.TrimPrefix(target, "!"))
 		default:
 			plain.WriteString(target)

@@ -11,10 +11,12 @@ import (
 // (https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html).
 var sns = source{
 	name: "sns",
+	rank: byHeader,
 	claims: func(in input) bool {
 		return in.header.Get(snsType) != "" && in.header.Get(snsRaw) == "" || in.has("Type", "MessageId", "TopicArn") || isLambdaSNS(in.object)
 	},
-	decode: decodeSNS,
+	decode:   decodeSNS,
+	delivery: "X-Amz-Sns-Message-Id",
 }
 
 // Headers of Amazon SNS.
@@ -44,10 +46,16 @@ func snsMessage(o object, limits Limits) Event {
 	var event Event
 	switch o.text("Type") {
 	case "SubscriptionConfirmation":
-		event = Event{Category: topic, Severity: Warning, Title: "Amazon SNS asks to confirm the subscription to " + topic, Text: "Nothing of this topic arrives until somebody opens the link."}
+		event = Event{
+			Category: topic, Severity: Warning, Title: "Amazon SNS asks to confirm the subscription to " + topic,
+			Text: "Nothing of this topic arrives until somebody opens the link.",
+		}
 		event.addLink("Confirm subscription", "subscribe_url", o.text("SubscribeURL"))
 	case "UnsubscribeConfirmation":
-		event = Event{Category: topic, Severity: Warning, Title: "Unsubscribed from Amazon SNS topic " + topic, Text: "Nothing of this topic arrives any more, unless somebody opens the link."}
+		event = Event{
+			Category: topic, Severity: Warning, Title: "Unsubscribed from Amazon SNS topic " + topic,
+			Text: "Nothing of this topic arrives any more, unless somebody opens the link.",
+		}
 		event.addLink("Subscribe again", "subscribe_url", o.text("SubscribeURL"))
 	default:
 		event = snsNotification(o, topic, limits)
@@ -60,7 +68,7 @@ func snsMessage(o object, limits Limits) Event {
 // snsNotification is what somebody published: a document that is known, or any text.
 func snsNotification(o object, topic string, limits Limits) Event {
 	text := o.text("Message")
-	if inner, _, err := look([]byte(text), limits.Depth); err == nil && inner != nil {
+	if inner, _, err := parseBody([]byte(text), limits.Depth); err == nil && inner != nil {
 		switch {
 		case isCloudwatch(inner):
 			return cloudwatchAlarm(inner)

@@ -22,8 +22,10 @@ func statuspageIncident(incident object) Event {
 	status, updates := incident.text("status"), incident.objects("incident_updates")
 	event := Event{
 		ID: joined(":", incident.text("id"), status, incident.text("updated_at")), Category: incident.text("name"),
-		Title: joined(": ", incident.text("name"), status), Fingerprint: named("incident", incident.text("id")), StartedAt: timeOf(incident.text("created_at")),
-		Labels: map[string]string{},
+		Title:       joined(": ", incident.text("name"), status),
+		Fingerprint: named("incident", incident.text("id")),
+		StartedAt:   timeOf(incident.text("created_at")),
+		Labels:      map[string]string{},
 	}
 	if len(updates) > 0 { // the newest stands first
 		event.Text = updates[0].text("body")
@@ -53,7 +55,9 @@ func statuspageComponent(o object) Event {
 	component, update := o.object("component"), o.object("component_update")
 	state := cmp.Or(update.text("new_status"), component.text("status"))
 	event := Event{
-		ID: update.text("id"), Category: component.text("name"), Title: component.text("name") + " is " + strings.ReplaceAll(cmp.Or(state, "changed"), "_", " "),
+		ID:       update.text("id"),
+		Category: component.text("name"),
+		Title:    component.text("name") + " is " + strings.ReplaceAll(cmp.Or(state, "changed"), "_", " "),
 		Text:     joined("\n", named("before:", strings.ReplaceAll(update.text("old_status"), "_", " ")), component.text("description")),
 		Severity: componentSeverities[state], Fingerprint: named("component", component.text("id")), StartedAt: timeOf(update.text("created_at")),
 		Labels: map[string]string{},

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// joined makes one text of parts, leaving out empty ones and repeats of what was said.
+// joined joins parts to one text, without empty ones and repeats.
 func joined(separator string, parts ...string) string {
 	var text strings.Builder
-	said := map[string]bool{"": true}
+	seen := map[string]bool{"": true}
 	for _, part := range parts {
-		if said[part] {
+		if seen[part] {
 			continue
 		}
-		said[part] = true
+		seen[part] = true
 		if text.Len() > 0 {
 			text.WriteString(separator)
 		}
@@ -23,7 +23,7 @@ func joined(separator string, parts ...string) string {
 	return text.String()
 }
 
-// named makes "name value" of a value that is there.
+// named returns "name value", or "" without a value.
 func named(name, value string) string {
 	if value == "" {
 		return ""
@@ -31,13 +31,13 @@ func named(name, value string) string {
 	return name + " " + value
 }
 
-// firstLine is the first line of a text.
+// firstLine returns the first line of a text that is not blank.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(line)
 }
 
-// count says how many, in words: "1 commit", "3 commits".
+// count returns a number with its noun: "1 commit", "3 commits".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -45,16 +45,19 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// Layouts in which senders write times, beside RFC 3339.
-var layouts = []string{time.RFC3339, "2006-01-02T15:04:05.000-0700", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 -0700"}
+// layouts are the layouts of senders' times.
+var layouts = []string{
+	time.RFC3339, "2006-01-02T15:04:05.000-0700", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05 UTC",
+	"2006-01-02 15:04:05 -0700",
+}
 
-// Unix times are told apart by their size: whole seconds are below any milliseconds of this century, and so on.
+// The unit of a Unix time follows from its size: seconds are smaller than any milliseconds of this century.
 const (
 	maxUnixSeconds = 100_000_000_000
 	maxUnixMillis  = maxUnixSeconds * 1000
 )
 
-// timeOf reads a time; what is none is left out.
+// timeOf parses a time: a Unix time or one of the layouts. Any other text is the zero time.
 func timeOf(text string) time.Time {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		switch {

@@ -23,8 +23,10 @@ func decodeUptimeRobot(in input) Event {
 	name, kind := o.first("monitorfriendlyname", "monitorurl"), o.text("alerttypefriendlyname")
 	event := Event{
 		Category: cmp.Or(name, "uptimerobot"), Title: cmp.Or(joined(" is ", name, strings.ToLower(kind)), "UptimeRobot alert"),
-		Text: o.text("alertdetails"), Fingerprint: named("monitor", o.first("monitorid", "monitorfriendlyname")), StartedAt: timeOf(o.text("alertdatetime")),
-		Labels: map[string]string{},
+		Text:        o.text("alertdetails"),
+		Fingerprint: named("monitor", o.first("monitorid", "monitorfriendlyname")),
+		StartedAt:   timeOf(o.text("alertdatetime")),
+		Labels:      map[string]string{},
 	}
 	switch o.text("alerttype") {
 	case "1":

@@ -58,7 +58,8 @@ func zabbixSeverity(number string) string {
 
 // problemName is a subject without "Problem: " or "Resolved in 5m: ".
 func problemName(subject string) string {
-	if before, name, ok := strings.Cut(subject, ": "); ok && (strings.HasPrefix(before, "Problem") || strings.HasPrefix(before, "Resolved") || strings.HasPrefix(before, "Updated")) {
+	if before, name, ok := strings.Cut(subject, ": "); ok &&
+		(strings.HasPrefix(before, "Problem") || strings.HasPrefix(before, "Resolved") || strings.HasPrefix(before, "Updated")) {
 		return name
 	}
 	return subject

@@ -16,7 +16,7 @@ import (
 func metricNames(t *testing.T) []string {
 	t.Helper()
 	var known []string
-	for _, pattern := range []string{"../server/*.go", "../pipeline/*.go", "../cmd/relay/*.go"} {
+	for _, pattern := range []string{"../server/*.go", "../pipeline/*.go", "../app/*.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {

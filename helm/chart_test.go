@@ -23,12 +23,12 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// refused is what helm says instead of rendering.
+// refused returns the error of helm for values that it refuses.
 func refused(t *testing.T, set string) string {
 	t.Helper()
 	out, err := helm(t, "template", "my", "relay", "--set", set)
 	require.Error(t, err, "%s: %s", set, out)
-	return strings.ReplaceAll(out, "/", ".") // paths of the schema as values.yaml has them
+	return strings.ReplaceAll(out, "/", ".") // paths of the schema as in values.yaml
 }
 
 type object = map[string]any
@@ -66,7 +66,7 @@ func at[T any](t *testing.T, v any, path ...any) T {
 	return typed
 }
 
-// environment is what the container would see: the Secret, then its own variables.
+// environment returns the variables of the container: those of the Secret, then its own.
 func environment(t *testing.T, objects map[string]object) []string {
 	t.Helper()
 	var env []string
@@ -118,7 +118,7 @@ func TestDefaults(t *testing.T) {
 	require.Contains(t, objects, "Service/my-relay-ops")
 	_, stderr, err := check(t, environment(t, objects))
 	require.Error(t, err, "the relay itself asks for a token")
-	require.Contains(t, stderr, "ingress_token or auth is needed")
+	require.Contains(t, stderr, "set ingress_token, auth or allow_unauthenticated")
 }
 
 func TestChannelsBecomeVariables(t *testing.T) {
@@ -127,8 +127,9 @@ func TestChannelsBecomeVariables(t *testing.T) {
 redisURL: redis://:pw@r:6379/0
 slackToken: xoxb-1
 channels:
-  - {name: alerts-db, slackChannel: C01, ingressToken: in, globalLimit: 1000000, categoryLimit: 20, window: 1h, globalWindow: 2h, categoryWindow: 3h, pace: 0s, burst: 5, onRedisDown: closed,
-     ttl: 2h, resolves: edit, repeats: merge, bundle: webhook, digest: false, dropRecord: 5, fallbackWebhookURL: "https://hooks/services/y"}
+  - {name: alerts-db, slackChannel: C01, ingressToken: in, globalLimit: 1000000, categoryLimit: 20, window: 1h, globalWindow: 2h,
+     categoryWindow: 3h, pace: 0s, burst: 5, onRedisDown: closed, ttl: 2h, resolves: edit, repeats: merge, bundle: webhook,
+     digest: false, dropRecord: 5, fallbackWebhookURL: "https://hooks/services/y"}
   - {name: hook, slackWebhookURL: "https://hooks/services/x", ingressToken: in, overflow: delay, maxDelayed: 7, maxDelay: 3h}
 adminToken: 4dm1n
 operations: {webhookURL: "https://ops/services/z"}
@@ -148,12 +149,12 @@ env: {RELAY_DEDUPE: 2h}
 	out, err := helm(t, "template", "my", "relay", "--values", values, "--show-only", "templates/deployment.yaml")
 	require.NoError(t, err, out)
 	for _, secret := range []string{"xoxb-1", ":pw@", "/services/", "value: in", "4dm1n"} {
-		require.NotContains(t, out, secret, "secrets stand in the Secret only")
+		require.NotContains(t, out, secret, "secrets are in the Secret only")
 	}
 }
 
-// What has no variable is a file, which the relay reads with the variables over it.
-func TestTheConfigFile(t *testing.T) {
+// The relay reads the file, and variables take precedence over it.
+func TestConfigBecomesAMountedFile(t *testing.T) {
 	values := t.TempDir() + "/values.yaml"
 	require.NoError(t, os.WriteFile(values, []byte(`
 replicaCount: 3
@@ -190,7 +191,8 @@ config: |
 	for _, line := range []string{
 		"replicas: 3", "- r1:6379", "redis_cluster: true", "redis_username: relay", "redis_password: '********'", "redis_wait_replicas: 1",
 		"on_redis_down: open", "limit_group: team", "window: 1h\n", "mode: auto", "strategy: gate",
-		"- 10.0.0.7", "- 10.1.0.0/16", "- 10.0.0.0/8", "- fd00::/8", "canary_interval: 5m", "canary_webhook_url: '********'", "kind: github", "name: quiet",
+		"- 10.0.0.7", "- 10.1.0.0/16", "- 10.0.0.0/8", "- fd00::/8", "canary_interval: 5m", "canary_webhook_url: '********'",
+		"kind: github", "name: quiet",
 	} {
 		require.Contains(t, stdout, line)
 	}
@@ -198,8 +200,7 @@ config: |
 	require.Equal(t, object{"name": "senders", "secret": object{"secretName": "senders"}}, volume)
 }
 
-// A pod is given the time that the relay takes to stop.
-func TestTheGracePeriod(t *testing.T) {
+func TestGracePeriodCoversTheDrain(t *testing.T) {
 	pod := at[object](t, render(t)["Deployment/my-relay"], "spec", "template", "spec")
 	require.Equal(t, 45, pod["terminationGracePeriodSeconds"])
 	require.NotContains(t, at[object](t, pod, "containers", 0), "lifecycle", "the relay drains by itself")
@@ -233,7 +234,8 @@ func TestTLS(t *testing.T) {
 	require.Contains(t, env, "RELAY_TLS_KEY_FILE=/etc/relay-tls/tls.key")
 	require.Contains(t, env, "RELAY_TLS_CLIENT_CA_FILE=/etc/relay-tls/ca.crt")
 	pod := at[object](t, objects["Deployment/my-relay"], "spec", "template", "spec")
-	require.Equal(t, object{"name": "tls", "mountPath": "/etc/relay-tls", "readOnly": true}, at[object](t, pod, "containers", 0, "volumeMounts", 0))
+	mount := at[object](t, pod, "containers", 0, "volumeMounts", 0)
+	require.Equal(t, object{"name": "tls", "mountPath": "/etc/relay-tls", "readOnly": true}, mount)
 	require.Equal(t, object{"name": "tls", "secret": object{"secretName": "cert"}}, at[object](t, pod, "volumes", 0))
 }
 
@@ -242,11 +244,11 @@ func TestAnExistingSecret(t *testing.T) {
 	require.NotContains(t, objects, "Secret/my-relay")
 	container := at[object](t, objects["Deployment/my-relay"], "spec", "template", "spec", "containers", 0)
 	require.Equal(t, "mine", at[string](t, container, "envFrom", 0, "secretRef", "name"))
-	require.Contains(t, refused(t, "existingSecret=mine,channels[0].name=a,channels[0].ingressToken=x"), "belong into the Secret mine")
+	require.Contains(t, refused(t, "existingSecret=mine,channels[0].name=a,channels[0].ingressToken=x"),
+		"ingressToken must not be in values when existingSecret is set; put it in the Secret mine")
 }
 
-// What docs/operating.md says of values are values.
-func TestTheTableOfValues(t *testing.T) {
+func TestDocumentedValuesExist(t *testing.T) {
 	text, err := os.ReadFile("../docs/operating.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "## Kubernetes")
@@ -269,12 +271,11 @@ func TestTheTableOfValues(t *testing.T) {
 	}
 }
 
-func TestAChannelNeedsAName(t *testing.T) {
+func TestChannelWithoutNameIsRefused(t *testing.T) {
 	require.Contains(t, refused(t, "channels[0].window=5m"), "missing property 'name'")
 }
 
-// The switches for what a cluster may have besides.
-func TestSwitches(t *testing.T) {
+func TestOptionalObjectsAreRendered(t *testing.T) {
 	values := t.TempDir() + "/values.yaml"
 	require.NoError(t, os.WriteFile(values, []byte(`
 podDisruptionBudget: {enabled: false}
@@ -289,7 +290,7 @@ prometheusRule: {enabled: true}
 	objects := render(t, "--values", values)
 	require.NotContains(t, objects, "PodDisruptionBudget/my-relay")
 	deployment := objects["Deployment/my-relay"]
-	require.NotContains(t, at[object](t, deployment, "spec"), "replicas", "the autoscaler decides")
+	require.NotContains(t, at[object](t, deployment, "spec"), "replicas", "the autoscaler sets it")
 	require.Contains(t, environment(t, objects), "RELAY_REPLICAS=3")
 	scaler := objects["HorizontalPodAutoscaler/my-relay"]
 	require.Equal(t, []int{3, 6}, []int{at[int](t, scaler, "spec", "minReplicas"), at[int](t, scaler, "spec", "maxReplicas")})
@@ -301,7 +302,8 @@ prometheusRule: {enabled: true}
 	require.Equal(t, "http", at[string](t, policy, "spec", "ingress", 0, "ports", 0, "port"))
 	require.Equal(t, "monitoring", at[string](t, policy, "spec", "ingress", 0, "from", 0, "namespaceSelector", "matchLabels", "name"))
 	require.Equal(t, "ops", at[string](t, policy, "spec", "ingress", 1, "ports", 0, "port"))
-	require.Len(t, at[[]any](t, render(t, "--set", "networkPolicy.enabled=true")["NetworkPolicy/my-relay"], "spec", "ingress"), 1, "the ops listener is reached by nobody")
+	policy = render(t, "--set", "networkPolicy.enabled=true")["NetworkPolicy/my-relay"]
+	require.Len(t, at[[]any](t, policy, "spec", "ingress"), 1, "nobody reaches the ops listener")
 
 	monitor := objects["ServiceMonitor/my-relay"]
 	require.Equal(t, "prometheus", at[string](t, monitor, "metadata", "labels", "release"))
@@ -310,7 +312,8 @@ prometheusRule: {enabled: true}
 	for name, value := range wanted {
 		require.Equal(t, value, labels[name])
 	}
-	require.NotEqual(t, wanted["app.kubernetes.io/component"], at[object](t, objects["Service/my-relay"], "metadata", "labels")["app.kubernetes.io/component"])
+	public := at[object](t, objects["Service/my-relay"], "metadata", "labels")
+	require.NotEqual(t, wanted["app.kubernetes.io/component"], public["app.kubernetes.io/component"])
 	require.Equal(t, at[string](t, monitor, "spec", "endpoints", 0, "port"), at[string](t, ops, "spec", "ports", 0, "name"))
 
 	rules := at[[]any](t, objects["PrometheusRule/my-relay"], "spec", "groups", 0, "rules")
@@ -318,9 +321,9 @@ prometheusRule: {enabled: true}
 	require.Contains(t, at[string](t, rules[3], "annotations", "summary"), "{{ $labels.channel }}", "Prometheus fills it in, not helm")
 }
 
-// What relay check would refuse, helm refuses before anything is installed.
-func TestTheSchemaOfValues(t *testing.T) {
-	for says, set := range map[string]string{
+// Helm refuses what relay check would refuse, before anything is installed.
+func TestInvalidValuesAreRefused(t *testing.T) {
+	for field, set := range map[string]string{
 		"channels.0.window":      "channels[0].name=a,channels[0].window=30",
 		"channels.0.globalLimit": "channels[0].name=a,channels[0].globalLimit=0",
 		"channels.0.name":        "channels[0].name=Bad_Name",
@@ -338,7 +341,7 @@ func TestTheSchemaOfValues(t *testing.T) {
 		"traces.ratio":           "traces.ratio=2",
 		"traces.endpoint":        "traces.endpoint=collector:4318",
 	} {
-		require.Contains(t, refused(t, set), says, set)
+		t.Run(field, func(t *testing.T) { require.Contains(t, refused(t, set), field) })
 	}
 	values, err := os.ReadFile("relay/values.yaml")
 	require.NoError(t, err)

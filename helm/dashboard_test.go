@@ -4,7 +4,6 @@ package helm_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
-)
 
-var update = flag.Bool("update", false, "write the dashboard for Grafana anew")
+	"slackrelay/test/golden"
+)
 
 // panel is one chart of the dashboard for Grafana.
 type panel struct {
@@ -34,18 +33,32 @@ var grafana = []panel{
 		{`sum by (outcome) (rate(relay_events_total{channel=~"$channel"}[$__rate_interval])) * 60`, "{{outcome}}"},
 	}},
 	{"Dropped, by level", "short", "Which limit refuses, events a minute.", 12, []query{
-		{`sum by (channel, level) (rate(relay_events_total{channel=~"$channel",outcome="dropped"}[$__rate_interval])) * 60`, "{{channel}} {{level}}"},
+		{
+			`sum by (channel, level) (rate(relay_events_total{channel=~"$channel",outcome="dropped"}[$__rate_interval])) * 60`,
+			"{{channel}} {{level}}",
+		},
 	}},
 	{"Slots used", "short", "Of each level within its window.", 12, []query{
 		{`max by (channel, level) (relay_limit_used{channel=~"$channel"})`, "{{channel}} {{level}}"},
 	}},
 	{"Busiest categories", "short", "Events a minute.", 12, []query{
-		{`topk(10, sum by (channel, category) (rate(relay_events_total{channel=~"$channel"}[$__rate_interval])) * 60)`, "{{channel}} {{category}}"},
+		{
+			`topk(10, sum by (channel, category) (rate(relay_events_total{channel=~"$channel"}[$__rate_interval])) * 60)`,
+			"{{channel}} {{category}}",
+		},
 	}},
-	{"Waiting for Slack", "short", "Messages in the outbox.", 8, []query{{`max by (channel) (relay_outbox_pending{channel=~"$channel"})`, "{{channel}}"}}},
-	{"The oldest waits", "s", "Age of the oldest message in the outbox.", 8, []query{{`max by (channel) (relay_outbox_oldest_seconds{channel=~"$channel"})`, "{{channel}}"}}},
-	{"Paused", "short", "1 while a channel sends nothing.", 8, []query{{`max by (channel, reason) (relay_channel_paused{channel=~"$channel"}) > 0`, "{{channel}} {{reason}}"}}},
-	{"Posts to Slack", "short", "A minute, by what became of them.", 8, []query{{`sum by (result) (rate(relay_messages_total{channel=~"$channel"}[$__rate_interval])) * 60`, "{{result}}"}}},
+	{"Waiting for Slack", "short", "Messages in the outbox.", 8, []query{
+		{`max by (channel) (relay_outbox_pending{channel=~"$channel"})`, "{{channel}}"},
+	}},
+	{"The oldest waits", "s", "Age of the oldest message in the outbox.", 8, []query{
+		{`max by (channel) (relay_outbox_oldest_seconds{channel=~"$channel"})`, "{{channel}}"},
+	}},
+	{"Paused", "short", "1 while a channel sends nothing.", 8, []query{
+		{`max by (channel, reason) (relay_channel_paused{channel=~"$channel"}) > 0`, "{{channel}} {{reason}}"},
+	}},
+	{"Posts to Slack", "short", "A minute, by what became of them.", 8, []query{
+		{`sum by (result) (rate(relay_messages_total{channel=~"$channel"}[$__rate_interval])) * 60`, "{{result}}"},
+	}},
 	{"Slack answers within", "s", "Half, and 99 of 100 requests.", 8, []query{
 		{`histogram_quantile(0.5, sum by (le) (rate(relay_slack_request_seconds_bucket{channel=~"$channel"}[$__rate_interval])))`, "half"},
 		{`histogram_quantile(0.99, sum by (le) (rate(relay_slack_request_seconds_bucket{channel=~"$channel"}[$__rate_interval])))`, "99 of 100"},
@@ -57,15 +70,19 @@ var grafana = []panel{
 	{"Who decides", "short", "Decisions a minute: by Redis, by what is known to be closed, by the fallback.", 8, []query{
 		{`sum by (decided_by) (rate(relay_limiter_decisions_total[$__rate_interval])) * 60`, "{{decided_by}}"},
 	}},
-	{"Ledger imbalance", "short", "0, or something is wrong.", 8, []query{{`max by (channel) (abs(relay_ledger_imbalance{channel=~"$channel"}))`, "{{channel}}"}}},
-	{"Redis, replicas, canary", "short", "Replicas that share the limits; 1 while all reach Redis; 1 while the canary is missing; configurations in effect, versions that run.", 8, []query{
+	{"Ledger imbalance", "short", "0, or something is wrong.", 8, []query{
+		{`max by (channel) (abs(relay_ledger_imbalance{channel=~"$channel"}))`, "{{channel}}"},
+	}},
+	{"Redis, replicas, canary", "short", "Replicas that share the limits; 1 while all reach Redis; 1 while the canary is " +
+		"missing; configurations in effect, versions that run.", 8, []query{
 		{`max(relay_replicas)`, "replicas"},
 		{`min(relay_redis_up)`, "redis up"},
 		{`max(relay_canary_missing)`, "canary missing"},
 		{`count(count by (hash) (relay_config_info))`, "configurations"},
 		{`count(count by (version) (relay_build_info))`, "versions"},
 	}},
-	{"Refused requests", "short", "Refused requests a minute, by the code of the answer; without a channel if no channel of that name is configured. The ledger does not count them.", 24, []query{
+	{"Refused requests", "short", "Refused requests a minute, by the code of the answer; without a channel if no " +
+		"channel of that name is configured. The ledger does not count them.", 24, []query{
 		{`sum by (channel, code) (rate(relay_requests_refused_total{channel=~"$channel|"}[$__rate_interval])) * 60 > 0`, "{{channel}} {{code}}"},
 	}},
 }
@@ -111,17 +128,14 @@ func dashboardJSON(t *testing.T) []byte {
 	return append(encoded, '\n')
 }
 
-func TestTheGrafanaDashboardIsFresh(t *testing.T) {
-	const file = "relay/files/dashboard.json"
-	if *update {
-		require.NoError(t, os.WriteFile(file, dashboardJSON(t), 0o644))
-	}
-	have, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(dashboardJSON(t)), string(have), "%s is stale: make chart ARGS=-update", file)
+func TestGoldenGrafanaDashboard(t *testing.T) {
+	golden.File(t, "relay/files/dashboard.json", dashboardJSON(t))
+}
+
+func TestTheChartRendersTheGrafanaDashboard(t *testing.T) {
 	config := render(t, "--set", "grafanaDashboard.enabled=true")["ConfigMap/my-relay-dashboard"]
 	require.Equal(t, "1", at[string](t, config, "metadata", "labels", "grafana_dashboard"))
-	require.JSONEq(t, string(have), at[string](t, config, "data", "relay.json"))
+	require.JSONEq(t, string(dashboardJSON(t)), at[string](t, config, "data", "relay.json"))
 }
 
 // Every query is one that Prometheus understands, asks for metrics that exist, and adds up or takes the maximum over

@@ -24,7 +24,8 @@ const awkward = `a "b' \c $HOME *#`
 func bundledRedis(t *testing.T, more string) map[string]object {
 	t.Helper()
 	values := filepath.Join(t.TempDir(), "values.yaml")
-	require.NoError(t, os.WriteFile(values, []byte("redisPassword: '"+strings.ReplaceAll(awkward, "'", "''")+"'\nbundledRedis: {enabled: true}\n"+more), 0o600))
+	text := "redisPassword: '" + strings.ReplaceAll(awkward, "'", "''") + "'\nbundledRedis: {enabled: true}\n" + more
+	require.NoError(t, os.WriteFile(values, []byte(text), 0o600))
 	return render(t, "--values", values)
 }
 
@@ -93,7 +94,9 @@ func TestTheBundledRedisRuns(t *testing.T) {
 	require.Empty(t, warnings, "it is what the relay asks for")
 	set, err := client.ConfigGet(t.Context(), "*").Result()
 	require.NoError(t, err)
-	for name, value := range map[string]string{"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "maxmemory": "268435456", "save": ""} {
+	for name, value := range map[string]string{
+		"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "maxmemory": "268435456", "save": "",
+	} {
 		require.Equal(t, value, set[name], name)
 	}
 
@@ -109,14 +112,14 @@ func TestTheBundledRedisRuns(t *testing.T) {
 
 // Two of Redis, or one that nobody may enter, are found before anything is installed.
 func TestBundledRedisRefuses(t *testing.T) {
-	for says, set := range map[string]string{
+	for fault, set := range map[string]string{
 		"redisPassword":      "redisPassword=",
 		"redis.addrs":        "redisPassword=x,redis.addrs={r:6379}",
 		"redis.username":     "redisPassword=x,redis.username=me",
 		"redis.waitReplicas": "redisPassword=x,redis.waitReplicas=1",
 		"appendfsync":        "redisPassword=x,bundledRedis.appendfsync=no",
 	} {
-		require.Contains(t, refused(t, "bundledRedis.enabled=true,"+set), says, set)
+		require.Contains(t, refused(t, "bundledRedis.enabled=true,"+set), fault, set)
 	}
 	objects := render(t, "--set", "bundledRedis.enabled=true,existingSecret=mine")
 	require.Equal(t, "mine", at[string](t, redisContainer(t, objects), "env", 0, "valueFrom", "secretKeyRef", "name"))

@@ -2,25 +2,26 @@
 --
 -- For every event, in order, each event seeing the ones before it:
 --   1. an id that was admitted within the dedupe time is a duplicate: only its count is written;
---   2. with options, it may be folded into a message that exists: a resolve takes the place of its firing that
---      still waits, or marks it resolved; a repeat is counted on it; companions join the first of their bundle;
+--   2. with options, it may be attached to a message that exists: a resolve takes the place of its firing that
+--      still waits, or marks it resolved; a repeat is counted on it; others of a bundle join the first of them;
 --   3. every window of every level is checked, by the level's strategy;
 --   4. when all fit, the units are taken at every level, the id is remembered, and the payload is appended
 --      to the outbox; when one does not fit, no level is touched. Shadow levels report and never refuse;
---   5. with options, what does not fit may wait for a slot, or be counted on its category's last message; what is
---      dropped is recorded, and noted for the digest.
+--   5. with options, what does not fit may wait for a slot, or be counted on its category's last message; drops are
+--      recorded, and counted for the digest.
 -- All is decided first and written last, once for the whole batch: an error leaves nothing half done.
 -- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" goes
 -- on counting, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
 -- now as soon as it makes a level refuse, so that a step throttles at most one window too long.
 --
--- KEYS[1] seen     sorted set of admitted ids, score = when
--- KEYS[2] ledger   hash of totals of the channel
--- KEYS[3] series   hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
--- KEYS[4] outbox   sorted set of entry numbers in order
--- KEYS[5] entries  hash: "seq", "delayed" = bytes that wait for a slot, "<number>" = "<admitted at> <kind> <payload>"
--- KEYS[6] minutes  hash of the same a minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
--- KEYS[7..] the levels, by their place from 1. What a key holds depends on the strategy:
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[2] ledger   (w)  hash of totals of the channel
+-- KEYS[3] series   (rw) hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
+-- KEYS[4] outbox   (rw) sorted set of entry numbers in order
+-- KEYS[5] entries  (rw) hash: "seq", "delayed" = bytes that wait for a slot,
+--                  "<number>" = "<admitted at> <kind> <payload>"
+-- KEYS[6] minutes  (rw) hash of the same a minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
+-- KEYS[7..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy:
 --   (a hash also has "since": when its first unit was taken, so that a refund from before a reset is known)
 --   (and "last": when its last one was, so that a step of the clock is known; "<...>:u": a window of a replica with
 --   another configuration, and when that last used it)
@@ -32,52 +33,46 @@
 --   gcra, gate       hash: "<per>/<drain>:tat" = when the bucket is empty again; a unit drains in drain = per / limit
 --   backlog-stream   stream of what waits; admits while it holds fewer than the limit
 --   backlog-list     list of the same
--- then, only with first_notice auto: known and heard, sorted sets of the channel's categories by their last
+-- then, only with first_notice auto: known (rw) and heard (rw), sorted sets of the channel's categories by their last
 --   attempt, and by their last admission
--- then, only in mode "restore": folds, hash: replica = sequence of its last fold; dead, stream of dead letters
 -- then, only with options:
---   extras   sorted set of the numbers of edits, score = when due; they are entries too
---   posted   hash: "<number>" = record of a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>",
---            "b:<bundle> <category>" = number; "bytes" = how long the records are
---   aged     sorted set of the numbers of records, score = when touched
---   drops    stream of what was dropped: event, category, level, used, limit, retry_us, sum = bytes recorded up to it
---   digest   hash of what the next digest will say (digest.lua)
---   told     sorted set of categories by their last admission
---   delayed  sorted set of "<number> <category>": what waits for a slot, in order; they are entries too
+--   extras   (rw) sorted set of the numbers of edits, score = when due; they are entries too
+--   posted   (rw) hash: "<number>" = a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>",
+--            "b:<bundle> <category>" = number; "bytes" = how long the messages are
+--   aged     (rw) sorted set of their numbers, score = when touched
+--   drops    (rw) stream of drops: event, category, level, used, limit, retry_us, sum = bytes recorded up to it
+--   digest   (rw) hash of what the next digest will report (digest.lua)
+--   told     (rw) sorted set of categories by their last admission
+--   delayed  (rw) sorted set of "<number> <category>": what waits for a slot, in order; they are entries too
 --
 -- ARGV[1] the plan, JSON: [mode, dedupe, levels, routes, fairness, replica, sequence, options]
---   mode     "admit"; "peek": decide each event by itself and write nothing; "restore": take in what a replica
---            admitted by itself while it could not reach this server, whatever the limits say now, with what became of
---            it (its past). Its units are taken, unless it certainly never appeared; "promote": ask again for what is
---            delayed: it is admitted, or goes on waiting, or is dropped because it waited too long; "force": somebody
---            with the right to has it posted: no level is asked, and none holds its units; it is counted as forced too
+--   mode     "admit". The same keys and events go with another mode to: peek.lua, which writes nothing; force.lua,
+--            which asks no level; promote.lua, for what waits for a slot; restore.lua, for what was admitted while
+--            Redis was away
 --   dedupe   how long an admitted id is remembered, microseconds
 --   levels   for each: [strategy, option, shadow, limit, per, limit, per, ...]; per in microseconds;
 --            option: bucket width (sliding-buckets), phase or -1 = from the first unit (fixed-window),
 --            burst (gcra), otherwise 0; shadow 0 or 1
---   routes   for each: [category, headroom, own, level, ...]; headroom = units of level 1 that this route
---            must leave free; own = the category's level, 0 = none; then the levels, outermost first
+--   routes   for each: [category, headroom, category level, level, ...]; headroom = units of level 1 that this route
+--            must leave free; category level = its place, 0 = none; then the places of its levels, outermost first
 --   fairness {} or, about the first window of level 1, the channel: {"slots", "per_category"} are kept for
 --            first notices; {"floor"} learns the reserve (auto); {"reserves": [[category, slots, level], ...]}
---   replica, sequence  only in mode "restore": a fold that was taken in before changes nothing
+--   replica, sequence  of restore.lua
 --   options  absent, or {"overflow": "drop", "delay" or "merge", "most": how many may be delayed, "age": for how long,
 --            "resolves": "post", "reply" or "edit", "repeats": true = counted on the message, "digest": true,
---            "drops": how many are recorded, "posted": how long a record is kept, "every": the time between two edits
+--            "drops": how many are recorded, "posted": how long a message is kept, "every": the time between two edits
 --            of a count, "names": of the levels}; times in microseconds
 -- then for each event: id (at most 40 bytes), units, route, entry ("" = nothing to enqueue, else "<kind> <payload>")
---   and with options: bundle (events with the same one become one message; "" = none; one that begins with "@" goes on
---   in further calls), status (firing, resolved, update
---   = it takes the place of what the message of its fingerprint says, or ""), fingerprint ("" = none), severity,
---   title, delayed (only in mode "promote": its number), answers (the fingerprint of the message that it replies to;
---   "" = none)
---   and in mode "restore", last of all: its past, JSON (lua/past.go), with times in microseconds before now; "" = it
---   waits, or where it has no entry, was delivered
+--   and with options: bundle (events with the same one become one message; "" = none; one that begins with "@"
+--   continues in further calls), status (firing, resolved, update = it replaces what the message of its fingerprint
+--   reports, or ""), fingerprint ("" = none), severity, title, delayed (of promote.lua), answers (the fingerprint of
+--   the message that it replies to; "" = none)
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far time went back, where entries had to be moved; else 0
 --   events   flat, for each: outcome, refused, shadow, retry_us, window
 --     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit), 5 merged, 6 delayed,
---              7 suppressed (dropped: it resolves what was never told), 8 full (dropped: nothing more may wait),
+--              7 suppressed (dropped: it resolves what was never posted), 8 full (dropped: nothing more may wait),
 --              9 admitted in the place and for the slot of its firing
 --     refused  bit i-1 is set when the event's i-th level refused; shadow the same, for shadow levels
 --     retry_us how long until it could fit, microseconds (0 unless dropped)
@@ -93,200 +88,274 @@
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
 --     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
--- answers 1) now 2) 0 3) 1 0 0 0 0 4) 0 0 1 0 0 1: admitted, one unit used at both levels. With ids event-2 to
+-- replies 1) now 2) 0 3) 1 0 0 0 0 4) 0 0 1 0 0 1: admitted, one unit used at both levels. With ids event-2 to
 -- event-10 three pass, seven are dropped.
+--
+-- Code generated from lua/src/admit.lua by go generate ./lua; DO NOT EDIT.
 
+local MODE, MODE_KEYS, MODE_FIELDS = 'admit', 0, 0
 local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local before_levels = 6 -- KEYS[before_levels + i] is level i
-local grace_ms = 60000 -- how long an expired level outlives its longest window
-local slack_ms = 10000 -- of it, that may have passed before it is renewed
-local series_ms = 90000000 -- 25 h: the current hour and the 24 before it
-local max_minutes = 6000 -- fields of an hour: what is more is counted into "other"
-local drops_ms = 604800000 -- 7 days after the last drop
-local max_drop_bytes, max_dead_bytes = 16777216, 8388608 -- what the record of drops holds, and the dead letters
-local record_bytes = 256 -- of a record beside its event
-local max_delayed_bytes = 8388608 -- what may wait for a slot
-local max_posted_bytes = 33554432 -- records of messages
-local max_bundle = 65536 -- bytes of the events that a message tells of
-local digest_ms = 5356800000 -- 62 days: twice the longest interval
-local known_us = 86400000000 -- 24 h: how long a category that is not heard of stays known
-local max_categories = 1000
-local max_step = 5000000 -- how far entries may lie ahead of now before they are moved
-local remember_us = 86400000000 -- 24 h: how long a level keeps what a longer window needs, after its last use
-local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
-local slack = 32 -- entries of a log that no longer count before they are removed, and admissions before ids are
-local backlog_us = 100000 -- nobody knows when a backlog shrinks: look again then
-local max_args = 1000 -- unpack fails above some thousand
-local first = 4 -- where a level's windows begin in the plan, and a route's levels
-local outcomes = { 'admitted', 'dropped' }
+
+-- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
+-- script, which has so many further keys and fields of an event as MODE_KEYS and MODE_FIELDS say.
+local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
-local format = string.format
-local function int(x) return format('%d', x) end
-
--- Read and check the plan. Nothing is written before every event was read and decided.
-local good, plan = pcall(cjson.decode, ARGV[1] or '')
-if not good or type(plan) ~= 'table' or #KEYS < before_levels then
-  return redis.error_reply('ARG five keys and a plan in JSON are needed')
+local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
+if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
+  return redis.error_reply('ARG six keys and a plan in JSON are needed')
 end
-local mode, dedupe, specs, routes, fair = plan[1], plan[2], plan[3], plan[4], plan[5]
-local options = plan[8]
-local peeking, restoring, promoting = mode == 'peek', mode == 'restore', mode == 'promote' and options
-local forcing = mode == 'force'
-if mode ~= 'admit' and not peeking and not restoring and not promoting and not forcing
-  or type(dedupe) ~= 'number' or dedupe <= 0 or not specs or not routes then
-  return redis.error_reply('ARG the plan needs a mode, a dedupe time above 0, levels and routes')
+local dedupe, level_specs, route_specs, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
+if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not route_specs then
+  return redis.error_reply('ARG the plan needs the mode ' .. MODE .. ', a dedupe time above 0, levels and routes')
 end
 if fair and next(fair) == nil then fair = nil end
-local learning, after_levels = fair and fair.floor, before_levels + #specs
-local known, heard = KEYS[after_levels + 1], KEYS[after_levels + 2] -- where they are used
-local after_all = after_levels + (learning and 2 or 0) + (restoring and 2 or 0)
-local folds, dead = KEYS[after_all - 1], KEYS[after_all]
-local width = (options and 11 or 4) + (restoring and 1 or 0)
-if #KEYS ~= after_all + (options and 7 or 0) then
+local is_learning = fair and fair.floor
+
+local keys_to_levels = keys_before_levels + #level_specs
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
+local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
   return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
 end
-if restoring then
-  if not plan[6] or not plan[7] then return redis.error_reply('ARG a fold needs a replica and a sequence') end
-  if tonumber(call('HGET', folds, plan[6]) or 0) >= plan[7] then return { 0, 0, {}, {} } end
-end
-
+-- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local now_text = int(now)
-local outer_per = fair and specs[1][first + 1]
-local stepped = 0
+-- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
+local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+local slack_ms = 10000
 
--- ago is the text of the time that is per before now.
+local function expire(key, ms)
+  if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
+end
+-- part limits/constants: what the strategies have in common.
+local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
+local grace_ms = 60000 -- how long an expired level outlives its longest window
+-- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
+-- before they are moved to now (5 s).
+local remember_us, max_step = 86400000000, 5000000
+local max_args = 1000 -- unpack fails above some thousand
+local stepped = 0 -- how far back time went, where units were moved
+-- part levels: check the levels and the routes of the plan, and name their fields. The windows of a level are pairs in
+-- its spec: spec[w] = limit and spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it
+-- holds.
+local levels, routes = {}, {}
+local needs_strategies = false
+
+for i = 1, #level_specs do
+  local spec = level_specs[i]
+  local level = {
+    spec = spec, key = KEYS[keys_before_levels + i], place = i, option = spec[2], is_shadow = spec[3] == 1,
+    keep = 0, largest = 0, -- its longest window, its largest limit
+    used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
+    closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
+  }
+  if #spec < FIRST + 1 or #spec % 2 == 0 then
+    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')
+  end
+  for w = FIRST, #spec, 2 do
+    local limit, per = tonumber(spec[w]), tonumber(spec[w + 1])
+    if not limit or not per or limit < 0 or per <= 0 then
+      return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
+    end
+    if per > level.keep then level.keep = per end
+    if limit > level.largest then level.largest = limit end
+  end
+  if spec[1] ~= 'sliding-log' then needs_strategies = true end
+  levels[i] = level
+end
+for i = 1, #route_specs do
+  local spec, own = route_specs[i], {}
+  for j = FIRST, #spec do own[j - FIRST + 1] = levels[spec[j]] end
+  routes[i] = {
+    category = spec[1], headroom = spec[2], category_level = levels[spec[3]], levels = own, admitted = 0, dropped = 0,
+  }
+end
+-- part ago: the text of the time that is per before now, microseconds.
 local last_per, last_ago
+
 local function ago(per)
   if per ~= last_per then last_per, last_ago = per, int(now - per) end
   return last_ago
 end
 
--- expire lets a key live for so long from now on; what lives nearly as long already is let be.
-local function expire(key, ms)
-  if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
-end
+local now_text = int(now)
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was taken. Every other
+-- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
--- within counts what a log holds of the last per, whatever lies ahead of now included, and what is older.
-local function within(key, per)
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
   local old = call('ZCOUNT', key, '-inf', ago(per))
   return all - old, old
 end
 
--- edge is the score of the rank-th newest entry of a log, from 0; what this batch took is the newest.
-local function edge(level, rank)
+-- log_score is the score of the rank-th newest unit, from 0; what this batch took is the newest.
+local function log_score(level, rank)
   rank = rank - level.pending
   if rank < 0 then return now end
-  if level.edge_rank ~= rank then
+  if level.read_rank ~= rank then
     local text = int(rank)
-    level.edge_rank, level.edge = rank, tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+    level.read_rank = rank
+    level.read_score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
   end
-  return level.edge
+  return level.read_score
 end
+-- part limits/log_fits: when units fit into a log.
 
--- The sliding log is decided in place; every other strategy is a table of functions: load reads a level and
--- sets level.used for each window, fits_at says when units that are too many would fit if nobody else commits,
--- take takes units in this batch's view of the level, and store writes what was taken.
--- The other strategies are made only where a level uses one.
-local strategies
-local function make_strategies()
-  strategies = {}
-  -- read is what a hash holds; its times are ago where the clock went back since it was last written.
-  local function read(level)
-    local flat, state = call('HGETALL', level.key), {}
+-- log_fits_at is when units fit into a window of a log. Units that lie too far ahead of now are moved to now.
+local function log_fits_at(level, w, units, reserved)
+  local at = log_score(level, level.spec[w] - units - reserved)
+  if at > now + max_step then
+    stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
+    level.read_rank, at = false, now
+    -- part limits/log_step: move the units of the log that lie ahead of now.
+    local args = {}
+    for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+      args[#args + 1], args[#args + 2] = now_text, member
+    end
+    for from = 1, #args, max_args do
+      call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+    end
+  end
+  return at + level.spec[w + 1]
+end
+if needs_strategies then
+  local strategies = {}
+  -- part limits/hash: read the numbers that a hash holds.
+  local function read_numbers(key)
+    local flat, state = call('HGETALL', key), {}
     for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
+    return state
+  end
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+  -- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
+  -- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+
+  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
+  -- future: level.back is by how much.
+  local function read_hash(level)
+    local state = read_numbers(level.key)
     level.since, level.last, level.back = state.since or now, state.last or 0, 0
     if level.last - now > max_step then
-      level.back, level.moved = level.last - now, true
+      level.back, level.is_moved = level.last - now, true
       stepped, level.since, level.last = max(stepped, level.back), min(level.since, now), now
     end
     return state
   end
 
-  -- A window that keeps a few numbers in the fields "<name>:<field>" of a hash. Its kind has load, which ends what is
-  -- over; used, the units in it; take; and fits_at. Windows of other lengths in the same hash belong to a replica with
-  -- another configuration: they count what is taken here as their own would, until 24 h after that replica's last use.
-  local blank = { 'at', 'n', 'p', 'f', 'tat', 'u' }
+  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
+  -- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
+  -- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+  -- after that replica's last use.
+  local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
+
   local function window_of(name)
     local window = { per = tonumber(string.match(name, '^%d+')), drain = tonumber(string.match(name, '/(%d+)$')) }
-    for _, field in ipairs(blank) do window[field] = 0 end
+    for _, field in ipairs(fields) do window[field] = 0 end
     return window
   end
-  local function few_numbers(kind)
-    local function others(level)
-      local found = {}
-      for field, value in pairs(level.state) do
-        local name, which = string.match(field, '^([%d/]+):(%a+)$')
-        if name and not level.names[name] then
-          found[name] = found[name] or window_of(name)
-          found[name][which] = value
-        end
+
+  -- own_window returns a window of this configuration, as the hash has it.
+  local function own_window(kind, level, w, name)
+    local state = level.state
+    local window = { per = level.spec[w + 1], drain = kind.drain_of and kind.drain_of(level, w), is_own = true }
+    for _, field in ipairs(fields) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
+    if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
+    kind.load(level, window)
+    return window
+  end
+
+  -- windows_of_others returns the other configurations' windows by name, with what this batch took.
+  local function windows_of_others(kind, level)
+    local found = {}
+    for field, value in pairs(level.state) do
+      local name, which = string.match(field, '^([%d/]+):(%a+)$')
+      if name and not level.names[name] then
+        found[name] = found[name] or window_of(name)
+        found[name][which] = value
       end
-      for name, window in pairs(found) do
-        window.u = min(now, window.u > 0 and window.u or level.last)
-        if window.u <= now - remember_us or kind.drains and not window.drain then
-          found[name] = nil
-        else
-          kind.load(level, window)
-          kind.take(level, window, level.pending)
-        end
-      end
-      return found
     end
+    for name, window in pairs(found) do
+      window.u = min(now, window.u > 0 and window.u or level.last)
+      if window.u <= now - remember_us or kind.drain_of and not window.drain then
+        found[name] = nil
+      else
+        kind.load(level, window)
+        kind.take(level, window, level.pending)
+      end
+    end
+    return found
+  end
+
+  -- load_numbers reads the windows of a level: level.names by name, level.windows by place.
+  local function load_numbers(kind, level)
+    level.state = read_hash(level)
+    level.windows, level.names = {}, {}
+    for w = FIRST, #level.spec, 2 do
+      local name = int(level.spec[w + 1]) .. (kind.drain_of and '/' .. int(kind.drain_of(level, w)) or '')
+      local window = level.names[name] or own_window(kind, level, w, name)
+      level.names[name], level.windows[w] = window, window
+      level.used[w] = kind.used(window)
+    end
+  end
+
+  local function store_numbers(kind, level)
+    local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+    local function add(name, window)
+      if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
+      for _, field in ipairs(fields) do
+        if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+      end
+      longest = max(longest, window.per)
+    end
+    for name, window in pairs(level.names) do add(name, window) end
+    for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
+    call('DEL', level.key)
+    call('HSET', level.key, unpack(args))
+    call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+  end
+
+  -- strategy_of_numbers makes a strategy of a kind of window.
+  local function strategy_of_numbers(kind)
     return {
-      load = function(level)
-        local state = read(level)
-        level.state, level.windows, level.names = state, {}, {}
-        for w = first, #level.spec, 2 do
-          local name = int(level.spec[w + 1]) .. (kind.drains and '/' .. int(kind.drains(level, w)) or '')
-          local window = level.names[name]
-          if not window then
-            window = { per = level.spec[w + 1], drain = kind.drains and kind.drains(level, w) }
-            for _, field in ipairs(blank) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
-            window.own, level.names[name] = true, window
-            if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
-            kind.load(level, window)
-          end
-          level.windows[w] = window
-          level.used[w] = kind.used(window)
-        end
-      end,
+      load = function(level) load_numbers(kind, level) end,
       fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
       take = function(level, units)
         for _, window in pairs(level.names) do kind.take(level, window, units) end
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
-      store = function(level)
-        local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
-        local function add(name, window)
-          if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
-          for _, field in ipairs(blank) do
-            if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+      store = function(level) store_numbers(kind, level) end,
+      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      refund = function(level, units, admitted_at)
+        local state = read_numbers(level.key)
+        if admitted_at < (state.since or now) then return 0 end
+        for field, value in pairs(state) do
+          local name, which = string.match(field, '^([%d/]+):(%a+)$')
+          if name then
+            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
+            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
+            if left then call('HSET', level.key, field, int(left)) end
           end
-          longest = max(longest, window.per)
         end
-        for name, window in pairs(level.names) do add(name, window) end
-        for name, window in pairs(others(level)) do add(name, window) end
-        call('DEL', level.key)
-        call('HSET', level.key, unpack(args))
-        call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+        return 1
       end,
     }
   end
-
-  local function count_units(_, window, units) window.n = window.n + units end
-
-  strategies['fixed-window'] = few_numbers({
+  -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+  strategies['fixed-window'] = strategy_of_numbers({
     -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
     load = function(level, window)
-      local per, phase = window.per, window.own and level.spec[2] or -1
+      local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
       local ends = window.at + per
       if ends > now and (window.n > 0 or phase >= 0) then return end
@@ -302,13 +371,24 @@ local function make_strategies()
     used = function(window) return window.n end,
     take = function(level, window, units)
       window.n = window.n + units
-      if window.at == now and (not window.own or level.spec[2] < 0) then window.f = window.f + units end
+      if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
+    -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+    refund = function(level, window, which, refunded)
+      local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
+      if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
+      local left = max(0, refunded.value - refunded.units)
+      if not at_start or refunded.at ~= start then return left end
+      at_start = max(0, at_start - refunded.units)
+      if at_start == 0 and left > 0 then at_start, left = 1, left + 1 end
+      call('HSET', level.key, window.name .. ':f', int(at_start))
+      return left
+    end,
   })
-
-  -- share is the part of the window before that is still inside the rolling one, rounded up.
-  strategies['sliding-counter'] = few_numbers({
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
+  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  strategies['sliding-counter'] = strategy_of_numbers({
     load = function(level, window)
       local per = window.per
       local start = floor(now / per) * per
@@ -324,19 +404,25 @@ local function make_strategies()
       if share * window.per < window.p * rest then share = share + 1 end
       return share + window.n
     end,
-    take = count_units,
+    take = function(_, window, units) window.n = window.n + units end,
     fits_at = function(level, w, window, units)
       local limit, per = level.spec[w], window.per
       local room = limit - units - window.n
       if room >= 0 then return window.at + per - floor(room * per / window.p) end
       return window.at + 2 * per - floor((limit - units) * per / window.n)
     end,
+    refund = function(_, window, which, refunded)
+      local start = window.state[window.name .. ':at'] or 0
+      local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
+      local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
+      if in_window or in_last then return max(0, refunded.value - refunded.units) end
+    end,
     keep = 2,
   })
-
-  -- One unit drains in per / limit; tat is when all has drained.
-  local gcra = few_numbers({
-    drains = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
+  -- drain = per / limit; tat is when all has drained.
+  local gcra = strategy_of_numbers({
+    drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
     adopt = function(level, w, window)
       for field, tat in pairs(level.state) do
@@ -359,38 +445,57 @@ local function make_strategies()
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
+    -- Units that were admitted longer ago than they take to drain are gone.
+    refund = function(_, window, which, refunded)
+      local drained_in = window.drain and refunded.units * window.drain
+      if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
+        return max(now, refunded.value - drained_in)
+      end
+    end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
+  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
+  -- = when. Buckets that only that one still counts are kept in its width.
+  local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
-  -- Buckets are kept as long as the longest window needs them that used them within 24 h, each of which leaves a field
-  -- "keep:<longest window>:<width>" = when. What only that one still counts is kept in buckets of its width.
-  local function bucket_end(level) return (floor(now / level.spec[2]) + 1) * level.spec[2] end
+  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
+  -- longest of them is, and its width (nil = none is longer than the level's own).
+  local function read_other_windows(level, state)
+    local keep, coarse = level.keep, nil
+    level.others = {}
+    for field, used_at in pairs(state) do
+      local per, wide = string.match(field, '^keep:(%d+):(%d+)$')
+      if per and min(used_at, now) > now - remember_us then
+        level.others[field] = min(used_at, now)
+        if tonumber(per) > keep then keep, coarse = tonumber(per), tonumber(wide) end
+      end
+    end
+    return keep, coarse
+  end
+
+  -- place_of is the end of the bucket that counts what the hash has under an end.
+  local function place_of(level, ends, coarse)
+    if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
+    if ends > now - level.keep or not coarse then return ends end
+    return min(ceil(ends / coarse) * coarse, now - level.keep)
+  end
+
   strategies['sliding-buckets'] = {
     load = function(level)
-      local units, order, state, keep, coarse = {}, {}, read(level), level.keep, nil
-      level.others = {}
-      for field, used in pairs(state) do
-        local per, wide = string.match(field, '^keep:(%d+):(%d+)$')
-        if per and min(used, now) > now - remember_us then
-          level.others[field] = min(used, now)
-          if tonumber(per) > keep then keep, coarse = tonumber(per), tonumber(wide) end
-        end
-      end
-      level.longest = keep
+      local units, order, state = {}, {}, read_hash(level)
+      local keep, coarse = read_other_windows(level, state)
       for field, n in pairs(state) do
         local ends = tonumber(field)
-        if ends and level.back > 0 then ends = min(ends, bucket_end(level)) end
-        if ends and ends <= now - level.keep and coarse then
-          ends = min(ceil(ends / coarse) * coarse, now - level.keep)
-        end
+        if ends then ends = place_of(level, ends, coarse) end
         if ends and ends > now - keep then
           if not units[ends] then order[#order + 1] = ends end
           units[ends] = (units[ends] or 0) + n
         end
       end
       table.sort(order)
-      level.units, level.order = units, order
-      for w = first, #level.spec, 2 do
+      level.longest, level.units, level.order = keep, units, order
+      for w = FIRST, #level.spec, 2 do
         level.used[w] = 0
         for _, ends in ipairs(order) do
           if ends > now - level.spec[w + 1] then level.used[w] = level.used[w] + units[ends] end
@@ -405,17 +510,17 @@ local function make_strategies()
       end
     end,
     take = function(level, units)
-      local order, ends = level.order, bucket_end(level)
+      local order, ends = level.order, bucket_end(now, level.option)
       local last = order[#order]
       if last and last > ends then ends = last end
       if last ~= ends then order[#order + 1] = ends end
       level.units[ends] = (level.units[ends] or 0) + units
-      for w = first, #level.spec, 2 do level.used[w] = level.used[w] + units end
+      for w = FIRST, #level.spec, 2 do level.used[w] = level.used[w] + units end
     end,
     store = function(level)
       local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
-      level.others['keep:' .. int(level.keep) .. ':' .. int(level.spec[2])] = now
-      for field, used in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used) end
+      level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now
+      for field, used_at in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used_at) end
       for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
       call('DEL', level.key)
       for from = 1, #args, max_args do
@@ -423,109 +528,85 @@ local function make_strategies()
       end
       call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
     end,
+    refund = function(level, units, admitted_at)
+      local state = read_numbers(level.key)
+      if admitted_at < (state.since or now) then return 0 end
+      local ends = int(bucket_end(admitted_at, level.option))
+      if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(max(0, state[ends] - units))) end
+      return 1
+    end,
   }
+  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
+  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
+  -- soon.
+  local retry_us = 100000
 
   local function backlog(length, add)
     return {
-      waits = true,
-      load = function(level) level.used[first] = call(length, level.key) end,
-      fits_at = function() return now + backlog_us end,
+      is_backlog = true,
+      load = function(level) level.used[FIRST] = call(length, level.key) end,
+      fits_at = function() return now + retry_us end,
       take = function(level, units, number)
         level.members = level.members or {}
         for _ = 1, units do table.insert(level.members, number) end
-        level.used[first] = level.used[first] + units
+        level.used[FIRST] = level.used[FIRST] + units
       end,
       store = function(level)
         for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
       end,
+      refund = function() return 1 end,
     }
   end
   strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
-    call('XADD', key, number .. '-' .. i, 'at', now_text)
+    call('XADD', key, number .. '-' .. i, 'at', int(now))
   end)
   strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
-end
-
--- Check the levels.
-local levels = {}
-for i = 1, #specs do
-  local spec = specs[i]
-  local level = {
-    spec = spec, key = KEYS[before_levels + i], keep = 0, pending = 0, closed = 0, closed_by = first,
-    used = false, edge_rank = false,
-    edge = 0, members = false, old = math.huge, largest = 0,
-  }
-  if spec[1] ~= 'sliding-log' then
-    if not strategies then make_strategies() end
-    level.strategy = strategies[spec[1]]
-    if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
-  end
-  if #spec < first + 1 or #spec % 2 == 0 then
-    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')
-  end
-  for w = first, #spec, 2 do
-    local limit, per = tonumber(spec[w]), tonumber(spec[w + 1])
-    if not limit or not per or limit < 0 or per <= 0 then
-      return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
-    end
-    if per > level.keep then level.keep = per end
-    if limit > level.largest then level.largest = limit end
-  end
-  if spec[1] == 'gcra' or spec[1] == 'gate' then
-    level.most = function(w) return min(spec[w], 1) * (spec[1] == 'gate' and 1 or spec[2]) end
-  end
-  levels[i] = level
-end
-
--- log_fits_at is when units fit into a window of a log. Entries that lie too far ahead of now are moved to now.
-local function log_fits_at(level, w, units, held)
-  local at = edge(level, level.spec[w] - units - held)
-  if at > now + max_step then
-    stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
-    level.edge_rank, at = false, now
-    if not peeking then
-      local args = {}
-      for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
-        args[#args + 1], args[#args + 2] = now_text, member
-      end
-      for from = 1, #args, max_args do
-        call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+  -- part limits/assign: give each level its strategy; a level without one is a sliding log.
+  for i = 1, #levels do
+    local level = levels[i]
+    local name = level.spec[1]
+    if name ~= 'sliding-log' then
+      level.strategy = strategies[name]
+      if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
+      if name == 'gcra' or name == 'gate' then
+        local burst = name == 'gate' and 1 or level.option
+        level.most = function(w) return min(level.spec[w], 1) * burst end
       end
     end
   end
-  return at + level.spec[w + 1]
 end
+-- part limits/fit: when units fit into a level.
 
--- check tells when units fit into a level (0 = now), whether they never can, and which window says so. held units of
--- the first window must stay free.
-local function check(level, units, held)
-  local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, first
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
+-- units of the first window are reserved for others. A level is read once.
+local function fit(level, units, reserved_in_first)
+  local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
   if not used then
     used = {}
     level.used = used
     if strategy then
       strategy.load(level)
     else
-      for w = first, #spec, 2 do
+      for w = FIRST, #spec, 2 do
         local old
-        used[w], old = within(level.key, spec[w + 1])
+        used[w], old = count_log(level.key, spec[w + 1])
         if old < level.old then level.old = old end
       end
     end
   end
-  for w = first, #spec, 2 do
-    local most, hold = level.most and level.most(w) or spec[w], w == first and held or 0
+  for w = FIRST, #spec, 2 do
+    local most, reserved = level.most and level.most(w) or spec[w], w == FIRST and reserved_in_first or 0
     if units > most then
       never, by = true, w
-    elseif used[w] + units + hold > most then
+    elseif used[w] + units + reserved > most then
       local fits_at = strategy and strategy.fits_at or log_fits_at
-      local fits = fits_at(level, w, units, hold)
+      local fits = fits_at(level, w, units, reserved)
       if fits > at then
         at = fits
         if not never then by = w end
       end
       if units == 1 and used[w] >= most then
-        if hold > 0 then fits = fits_at(level, w, 1, 0) end
+        if reserved > 0 then fits = fits_at(level, w, 1, 0) end
         if fits > level.closed then level.closed, level.closed_by = fits, w end
       end
     end
@@ -533,69 +614,82 @@ local function check(level, units, held)
   return at, never, by
 end
 
--- Fairness is made only where it is used. It answers for a route: what an ordinary event must leave free in
--- the channel, what a first notice must, and from when on the next event of the category would be one.
-local function make_fairness()
-  local attempted, admitted, known_count, heard_count = {}, {}, nil, nil
-  local known_for = max(known_us, outer_per)
+local fairness
+if fair then
+  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
+  -- asks for it.
+  local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
+  local channel_per = levels[1].spec[FIRST + 1]
+  local known_for = max(known_us, channel_per)
+  local known, heard = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
+  local attempted, admitted = {}, {} -- categories of this batch
+  local known_count, heard_count
 
-  -- in_outer_window is how many units a category has used within the channel's window.
-  local function in_outer_window(level)
-    level.in_outer = level.in_outer or within(level.key, outer_per)
-    return level.in_outer + level.pending
+  -- in_channel_window is how many units a category has used within the channel's window.
+  local function in_channel_window(level)
+    level.in_channel = level.in_channel or count_log(level.key, channel_per)
+    return level.in_channel + level.pending
   end
 
-  local function last_heard(category)
+  local function last_admission(category)
     if admitted[category] then return now end
     local at = tonumber(call('ZSCORE', heard, category) or 0)
-    return at > now - outer_per and at or nil
+    return at > now - channel_per and at or nil
   end
 
+  -- learn counts the categories that are known, and those of which something was admitted.
   local function learn(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
-      heard_count = call('ZCOUNT', heard, '(' .. ago(outer_per), '+inf')
+      heard_count = call('ZCOUNT', heard, '(' .. ago(channel_per), '+inf')
     end
     if attempted[category] then return end
     attempted[category] = true
     if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
   end
 
-  local fairness = {}
-
-  function fairness.holds(route)
-    local category, least = route[1], route[2]
-    local reserved = 0
+  -- reserved_by_others is what configured reserves keep from a category.
+  local function reserved_by_others(category)
+    local units = 0
     for _, reserve in ipairs(fair.reserves or {}) do
-      if reserve[1] ~= category then
-        reserved = reserved + max(0, reserve[2] - in_outer_window(levels[reserve[3]]))
-      end
+      local owner, slots, level = reserve[1], reserve[2], levels[reserve[3]]
+      if owner ~= category then units = units + max(0, slots - in_channel_window(level)) end
     end
-    least = max(least, reserved)
-    if learning then
-      learn(category)
-      local at = last_heard(category)
-      if not at then return least, least, now end
-      return max(least, known_count - heard_count + max(0, fair.floor - known_count)), least, at + outer_per
-    end
-    local own = fair.slots and levels[route[3]]
-    if not own or in_outer_window(own) < fair.per_category then return least, least, now end
-    return max(least, fair.slots), least, edge(own, fair.per_category - 1) + outer_per
+    return units
   end
 
-  function fairness.admit(category)
-    if not learning then return end
-    if not last_heard(category) then heard_count = heard_count + 1 end
+  fairness = {}
+
+  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
+  -- the next event of the category is one.
+  function fairness.reserves(route)
+    local least = max(route.headroom, reserved_by_others(route.category))
+    if is_learning then
+      learn(route.category)
+      local at = last_admission(route.category)
+      if not at then return least, least, now end
+      local silent = known_count - heard_count + max(0, fair.floor - known_count)
+      return max(least, silent), least, at + channel_per
+    end
+    local own = fair.slots and route.category_level
+    if not own or in_channel_window(own) < fair.per_category then return least, least, now end
+    return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
+  end
+  -- part fairness_store: note what was admitted, and write the categories by their last attempt and last admission.
+  -- Above the bound, those that were silent longest are forgotten.
+  function fairness.note_admission(category)
+    if not is_learning then return end
+    if not last_admission(category) then heard_count = heard_count + 1 end
     admitted[category] = true
   end
 
-  -- What was attempted is known, what was admitted is heard; above the bound the longest silent are forgotten.
   function fairness.store()
     if not known_count then return end
+    local max_categories = 1000
     for category in pairs(attempted) do call('ZADD', known, now_text, category) end
     for category in pairs(admitted) do call('ZADD', heard, now_text, category) end
     call('ZREMRANGEBYSCORE', known, '-inf', ago(known_for))
-    call('ZREMRANGEBYSCORE', heard, '-inf', ago(outer_per))
+    call('ZREMRANGEBYSCORE', heard, '-inf', ago(channel_per))
     local over = call('ZCARD', known) - max_categories
     if over > 0 then
       local forgotten = call('ZRANGE', known, 0, over - 1)
@@ -603,941 +697,1020 @@ local function make_fairness()
       call('ZREM', heard, unpack(forgotten))
     end
     expire(known, ceil(known_for / 1000) + grace_ms)
-    expire(heard, ceil(outer_per / 1000) + grace_ms)
+    expire(heard, ceil(channel_per / 1000) + grace_ms)
   end
-
-  return fairness
 end
-local fairness = fair and make_fairness()
 
--- What the batch writes at the end.
-local number, begun, taken, remembered, waiting, places -- entries: their numbers and what they say; numbers of messages
-local received, duplicates, decisions = 0, 0, {}
-local results = restoring and { delivered = 0, failed = 0, expired = 0 } -- of what is restored
-local buried = restoring and {}
-local merged_total, delayed_total, superseded, forced_total = 0, 0, 0, 0
+-- part batch/written: what the batch writes at the end.
+local last_number, number_before -- of an entry; nil until one is needed
+local taken_ids, remembered -- ids by name; scores and ids
+local waiting, places -- fields and values of entries; scores and numbers of messages
+
+-- begin reads the last number. From here on, the batch writes something.
 local function begin()
-  if number then return end
-  number = tonumber(call('HGET', entries, 'seq') or 0)
-  begun = number
-  taken, remembered, waiting, places = {}, {}, {}, {}
+  if last_number then return end
+  last_number = tonumber(call('HGET', entries, 'seq') or 0)
+  number_before = last_number
+  taken_ids, remembered, waiting, places = {}, {}, {}, {}
 end
 
--- What a stream of records holds is a difference of sums; trim forgets the oldest, where it is more than most bytes.
-local newest_sum, trim
-if options or restoring then
-  local function field_of(record, name)
-    for i = 1, record and #record[2] or 0, 2 do
-      if record[2][i] == name then return record[2][i + 1] end
-    end
-    return ''
-  end
-  local function sum_of(record) return tonumber(field_of(record, 'sum')) or 0 end
-  function newest_sum(key) return sum_of(call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]) end
-  function trim(key, field, most, sum, times)
-    for _ = 0, times do
-      local oldest = call('XRANGE', key, '-', '+', 'COUNT', '1')[1]
-      if not oldest or sum - max(0, sum_of(oldest) - #field_of(oldest, field) - record_bytes) <= most then return end
-      call('XDEL', key, oldest[1])
-    end
-  end
-end
-
--- What was posted and what waits is looked after only with options. All is read here, and written by store.
-local told
+local superseded_total = 0
+local messages
 if options then
-  local extras, posted, aged, drops, digest, heard_of, delayed = unpack(KEYS, after_all + 1, after_all + 7)
-  local entered, messages, bundles = {}, {}, {} -- by number: its place in waiting; true
-  local noted, noted_count, kept, admitted = {}, 0, {}, {}
-  local aging, posted_bytes -- records that are too old; how long all are
-  local max_noted, max_titled = 1000, 300 -- fields of a digest; titles must not crowd out counts
-  local t = {}
+  -- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
+  -- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
+  -- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+  local extras, posted, aged, drops, digest, last_admitted, delayed =
+    unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
+  local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
+  local admitted = {} -- categories
+  local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
+  local archive
+  messages = {}
 
   local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
+  local function make_archive()
+    -- part messages/records: what is kept of messages: read once, changed here, and written at the end. A name stands
+    -- for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
+    local loaded, newest = {}, {} -- messages by number, numbers by name; false = there is none
+    local changed, renamed, deleted = {}, {}, {}
 
-  -- The records of messages are read, and their functions made, only where an event concerns them.
-  local function make_changes()
-    local records, newest, touched, renamed, cleared, rewritten = {}, {}, {}, {}, {}, {}
-    local max_events = 10 -- that a message lists
-    local max_members = 2000 -- that it follows beyond those; what is more is counted
-    local max_before = 16 -- messages that told of the same alerts before, and are told when they are over
-    local c = {}
-
-    -- find is the number and the record that a name stands for, if it was not forgotten.
-    local function load(n)
-      if records[n] == nil then
-        local text = call('HGET', posted, n)
-        records[n] = text and cjson.decode(text) or false
+    local function load_message(number)
+      if loaded[number] == nil then
+        local text = call('HGET', posted, number)
+        loaded[number] = text and cjson.decode(text) or false
       end
-      return records[n]
+      return loaded[number]
     end
+
+    -- find returns the number and the message that a name stands for, nil = none, or it is no longer kept.
     local function find(name)
-      local n = newest[name]
-      if n == nil then
-        n = call('HGET', posted, name) or false
-        newest[name] = n
+      local number = newest[name]
+      if number == nil then
+        number = call('HGET', posted, name) or false
+        newest[name] = number
       end
-      if n and load(n) then return n, records[n] end
+      if number and load_message(number) then return number, loaded[number] end
     end
-    local function point(name, n) newest[name], renamed[name] = n or false, n or false end
-    local function change(n, record) records[n], touched[n], cleared[n] = record, true, nil end
 
-    -- A message is followed until all that it tells of is over: what it lists by "f" and "r" of its events, the others
-    -- by the members of its record, fingerprint = when it was over in seconds, 0 = it is not. told_of tells whether a
-    -- message tells of an alert: nil, "firing" or "over".
-    local function told_of(record, fingerprint)
-      for _, event in ipairs(record.events or {}) do
-        if event.f == fingerprint then return event.r and 'over' or 'firing' end
+    -- point lets a name stand for a message; without a number, for none.
+    local function point(name, number) newest[name], renamed[name] = number or false, number or false end
+
+    local function change(number, message) loaded[number], changed[number], deleted[number] = message, true, nil end
+
+    local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
+    -- part messages/alerts: the alerts that a message reports. It is followed until all of them are over: those that it
+    -- lists by "f" and "r" of its events, the others by its members: fingerprint = when it was over in seconds, 0 = it
+    -- is not.
+    local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are over
+
+    -- state_in returns whether a message reports an alert: nil, "firing" or "over".
+    local function state_in(message, fingerprint)
+      for _, alert in ipairs(message.events or {}) do
+        if alert.f == fingerprint then return alert.r and 'over' or 'firing' end
       end
-      local at = record.members and record.members[fingerprint]
-      if at then return at > 0 and 'over' or 'firing' end
+      local over_at = message.members and message.members[fingerprint]
+      if over_at then return over_at > 0 and 'over' or 'firing' end
     end
 
-    -- follow has a message stand for an alert. One that told of it before, and does not know that it is over, is kept
-    -- in mind.
-    local function follow(n, record, fingerprint)
-      local last, older = find('f:' .. fingerprint)
-      if last and last ~= n and told_of(older, fingerprint) == 'firing' then
-        local before = record.before or {}
-        for _, other in ipairs(before) do
-          if other == last then last = nil end
-        end
-        if last then
-          before[#before + 1] = last
-          if #before > max_before then table.remove(before, 1) end
-        end
-        record.before = before
+    -- add_earlier adds to a message that an earlier one reports the same alert.
+    local function add_earlier(message, earlier_number)
+      local before = message.before or {}
+      message.before = before
+      for _, number in ipairs(before) do
+        if number == earlier_number then return end
       end
-      point('f:' .. fingerprint, n)
+      before[#before + 1] = earlier_number
+      if #before > max_earlier then table.remove(before, 1) end
     end
 
-    local function new_record(category, payload, status, fingerprint)
-      local event = { p = payload }
-      if fingerprint ~= '' and status ~= 'resolved' then event.f = fingerprint end
-      return { category = category, at = now_text, events = { event } }
+    -- follow lets a message stand for an alert. An earlier message that reports it as firing is kept in mind.
+    local function follow(number, message, fingerprint)
+      local last, earlier = find('f:' .. fingerprint)
+      if last and last ~= number and state_in(earlier, fingerprint) == 'firing' then add_earlier(message, last) end
+      point('f:' .. fingerprint, number)
     end
 
-    local function size(record)
-      local n = #(record.events or {}) + (record.over or 0) + (record.more or 0)
-      for _ in pairs(record.members or {}) do n = n + 1 end
+    local function new_message(category, entry_payload, status, fingerprint)
+      local alert = { p = entry_payload }
+      if fingerprint ~= '' and status ~= 'resolved' then alert.f = fingerprint end
+      return { category = category, at = now_text, events = { alert } }
+    end
+
+    -- count_alerts is how many events a message reports.
+    local function count_alerts(message)
+      local n = #(message.events or {}) + (message.over or 0) + (message.more or 0)
+      for _ in pairs(message.members or {}) do n = n + 1 end
       return n
     end
+    -- part messages/remember: keep a message so that later events find it.
+    archive = {}
 
-    -- shown is for a message that is to be told of later; thread is the one that it answers, waited its number before,
-    -- at its admission (now).
-    function c.shown(n, route, status, fingerprint, entry, thread, waited, at)
-      if thread and status == 'resolved' then c.rest().close(thread, fingerprint) end
-      if thread and (status ~= 'resolved' or options.resolves == 'reply') then
-        c.rest().enter(n .. ':thread', thread)
-      end
-      local record = waited and string.find(entry, '\n', 1, true) and load(waited)
-      if record then
-        record = c.rest().adopt(n, waited, record)
-      elseif status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then
-        return
-      else
-        record = new_record(route[1], payload_of(entry), status, fingerprint)
-        record.at = at or now_text
-        if fingerprint ~= '' then follow(n, record, fingerprint) end
-      end
-      if options.overflow == 'merge' then point('c:' .. route[1], n) end
-      change(n, record)
+    -- keep keeps a message, as the last of its category where later events are counted on that.
+    local function keep(number, event, message)
+      if options.overflow == 'merge' then point('c:' .. event.route.category, number) end
+      change(number, message)
     end
 
-    -- What becomes of groups, of resolves and repeats, and of what waits for a slot.
-    local rest
-    local function make_rest()
-      local edits, joined, left = {}, {}, {} -- by number: when due; how many
-      local queued, queued_bytes
-    local unsent = {} -- edits that wait, and nobody began to send: as it was when this began
-      local grows = {} -- bundles that wait for a slot
-      local r = {}
+    -- remember_new keeps what an event posts, where a later event may concern it.
+    function archive.remember_new(number, event, at)
+      local status, fingerprint = event.status, event.fingerprint
+      if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
+      local message = new_message(event.route.category, payload_of(event.entry), status, fingerprint)
+      message.at = at or now_text
+      if fingerprint ~= '' then follow(number, message, fingerprint) end
+      keep(number, event, message)
+    end
+    -- part messages/threads: a message that answers another one in its thread.
 
+    -- link_thread notes the message that the event answers. A resolve ends the alert there.
+    local function link_thread(number, event)
+      local thread, is_resolve = event.thread, event.status == 'resolved'
+      if not thread then return end
+      if is_resolve then archive.editor().end_alert(thread, load_message(thread), event.fingerprint) end
+      if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
+    end
+    -- part messages/remember_posted: keep the message of an event that is posted.
+    function archive.remember(event)
+      link_thread(event.number, event)
+      archive.remember_new(event.number, event)
+    end
+    local editor
+    local function make_editor()
+      -- part messages/numbers: numbers for further entries, and ids that get none.
       local function next_number()
         begin()
-        number = number + 1
-        return int(number)
+        last_number = last_number + 1
+        return int(last_number)
       end
-      local function remember(id)
+
+      local function remember_id(id)
         begin()
-        taken[id] = true
+        taken_ids[id] = true
         remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
       end
-      local function enter(n, entry)
-        waiting[#waiting + 1], waiting[#waiting + 2] = n, entry
-        entered[n] = #waiting
+      -- part messages/edits: edit messages that are in Slack.
+      local edits = {} -- by number: when it is due
+      local unsent = {} -- edits that wait, and nobody began to send: as it was when this batch began
+      editor = {}
+
+      local function enter(number, entry)
+        waiting[#waiting + 1], waiting[#waiting + 2] = number, entry
+        entered[number] = #waiting
       end
 
-      -- edit has a message said anew, at a time; an edit that nobody began to send will do.
-      local function edit(n, record, at)
-        change(n, record)
-        local last = record.edit
-        if last and unsent[last] == nil then
-          unsent[last] = call('HEXISTS', entries, last) == 1 and call('HEXISTS', entries, last .. ':sent') == 0
+      -- is_unsent_edit tells whether an edit waits, and nobody began to send it.
+      local function is_unsent_edit(number)
+        if unsent[number] == nil then
+          unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
         end
-        local fresh = last and (edits[last] or unsent[last])
-        if fresh and tonumber(record.due) <= at then return end
-        if not fresh then
+        return unsent[number]
+      end
+
+      -- edit enqueues an edit of a message for a time; an edit that nobody began to send will do.
+      local function edit(number, message, at)
+        change(number, message)
+        local last = message.edit
+        local is_fresh = last and (edits[last] or is_unsent_edit(last))
+        if is_fresh and tonumber(message.due) <= at then return end
+        if not is_fresh then
           last = next_number()
-          enter(last, now_text .. ' edit ' .. n)
+          enter(last, now_text .. ' edit ' .. number)
         end
-        record.edit, record.due, edits[last] = last, int(at), int(at)
-      end
-      local function later(record) return max(now, tonumber(record.due or 0) + options.every) end
-
-      -- waits tells whether a message is in the outbox and nobody began to send it.
-      local function waits(n)
-        return messages[n] or call('ZSCORE', outbox, n) and call('HEXISTS', entries, n .. ':sent') == 0
-      end
-      -- silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
-      local function silent(record) return record.shown and not record.ts end
-
-      -- mark has a record say that an alert is over, or that it fires again.
-      local function mark(record, fingerprint, over)
-        for _, event in ipairs(record.events or {}) do
-          if event.f == fingerprint then event.r = over and now_text or nil end
-        end
-        if record.members and record.members[fingerprint] then
-          record.members[fingerprint] = over and floor(now / 1000000) or 0
-        end
+        message.edit, message.due, edits[last] = last, int(at), int(at)
       end
 
-      -- fires tells whether anything that a message follows is not over.
-      local function fires(record)
-        for _, event in ipairs(record.events or {}) do
-          if event.f and not event.r then return true end
-        end
-        for _, at in pairs(record.members or {}) do
-          if at == 0 then return true end
-        end
-        return false
+      -- is_unreachable tells that a message is in Slack, and nobody knows where: it can be neither edited nor answered.
+      local function is_unreachable(message) return message.shown and not message.ts end
+
+      -- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
+      local function can_edit(message)
+        return options.resolves == 'edit' and not is_unreachable(message) and message.events and message.events[1].p
       end
 
-      -- What was told without its text, while this server was away, cannot be said anew.
-      local function can_edit(record)
-        return options.resolves == 'edit' and not silent(record) and record.events and record.events[1].p
+      local function store_edits()
+        for number, due in pairs(edits) do call('ZADD', extras, due, number) end
       end
 
-      -- over has all messages that told of an alert say that it is over, but for the last one where its place is taken.
-      -- Where they can be edited the name stays, so that what fires again is found.
-      local function over(n, record, fingerprint, taken_over)
-        local ways, met, at = { n }, {}, 1
-        if taken_over then ways = { unpack(record.before or {}) } end
-        while ways[at] and at <= 2 * max_before do
-          local way = ways[at]
-          local found = not met[way] and load(way)
-          met[way], at = true, at + 1
-          if found then
-            if told_of(found, fingerprint) == 'firing' then
-              mark(found, fingerprint, true)
-              if can_edit(found) then edit(way, found, now) else change(way, found) end
-            end
-            for _, older in ipairs(found.before or {}) do ways[#ways + 1] = older end
+      -- check_types fails where a key that is to be written has another type.
+      function editor.check_types()
+        if next(edits) then call('ZCARD', extras) end
+      end
+
+      editor.enter = enter
+      -- part messages/rewrites: change entries that still wait in the outbox, or for a slot.
+      local rewritten = {} -- by number: the new text
+      local growing = {} -- by number: true = a group that waits for a slot, whose entry may grow
+
+      -- entry_of is the text that waits under a number.
+      local function entry_of(number)
+        return entered[number] and waiting[entered[number]] or rewritten[number] or call('HGET', entries, number) or ''
+      end
+
+      local function rewrite(number, entry)
+        if entered[number] then waiting[entered[number]] = entry else rewritten[number] = entry end
+      end
+
+      -- next_edit is when a count on a message may be edited next.
+      local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
+
+      -- is_waiting tells whether a message is in the outbox and nobody began to send it.
+      local function is_waiting(number)
+        return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
+      end
+      -- part messages/resolves: an alert is over, or fires again.
+
+      -- mark notes in a message that an alert is over, or that it fires again.
+      local function mark(message, fingerprint, is_over)
+        for _, alert in ipairs(message.events or {}) do
+          if alert.f == fingerprint then alert.r = is_over and now_text or nil end
+        end
+        if message.members and message.members[fingerprint] then
+          message.members[fingerprint] = is_over and floor(now / 1000000) or 0
+        end
+      end
+
+      -- end_alert has all messages that report an alert show that it is over, but for the last one where its place is
+      -- taken. Where they can be edited the name stays, so that what fires again is found.
+      local function end_alert(number, message, fingerprint, is_replaced)
+        local numbers, seen_numbers, at = { number }, {}, 1
+        if is_replaced then numbers = { unpack(message.before or {}) } end
+        while numbers[at] and at <= 2 * max_earlier do
+          local one = numbers[at]
+          local found = not seen_numbers[one] and load_message(one)
+          seen_numbers[one], at = true, at + 1
+          if found and state_in(found, fingerprint) == 'firing' then
+            mark(found, fingerprint, true)
+            if can_edit(found) then edit(one, found, now) else change(one, found) end
           end
+          for _, earlier in ipairs(found and found.before or {}) do numbers[#numbers + 1] = earlier end
         end
-        if not can_edit(record) then point('f:' .. fingerprint) end
+        if not can_edit(message) then point('f:' .. fingerprint) end
       end
 
-      -- add has a record tell of one more, the count-th, and tells whether the message lists it.
-      local function add(record, payload, status, fingerprint, count)
-        local tell, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
-        for _, event in ipairs(record.events) do bytes = bytes + #(event.p or '') end
-        if #record.events < max_events and bytes < max_bundle then
-          record.events[#record.events + 1] = { p = payload, f = tell and fingerprint or nil }
+      editor.end_alert = end_alert
+      -- part messages/groups: events of one bundle become one message. lead is the first of them, which the others
+      -- join, or whose outcome they share: outcome, refused, retry_at, window, number, category; count (its events),
+      -- over (those of them that only a count reports and that are over), is_delayed, is_sent, and message.
+      local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
+      local max_group_bytes = 65536 -- of the events that a message lists
+      local groups = {} -- leads by name
+      local unlisted = {} -- by number: the lead of a group that has more events than its message lists
+
+      -- add has a message report one more event, and returns whether it lists it.
+      local function add(message, event, payload, count)
+        local status, fingerprint = event.status, event.fingerprint
+        local is_followed, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
+        for _, alert in ipairs(message.events) do bytes = bytes + #(alert.p or '') end
+        if #message.events < max_listed and bytes < max_group_bytes then
+          message.events[#message.events + 1] = { p = payload, f = is_followed and fingerprint or nil }
           return true
-        elseif tell and count <= max_events + max_members then
-          record.members = record.members or {}
-          record.members[fingerprint] = 0
+        elseif is_followed and count <= max_listed + max_members then
+          message.members = message.members or {}
+          message.members[fingerprint] = 0
         elseif status == 'resolved' then
-          record.over = (record.over or 0) + 1
+          message.over = (message.over or 0) + 1
         else
-          record.more = (record.more or 0) + 1
+          message.more = (message.more or 0) + 1
         end
         return false
       end
 
-      local function forget(n) records[n], touched[n], cleared[n] = false, nil, true end
-
-      -- adopt has a message that waited for a slot stand for what was told of it meanwhile.
-      local function adopt(n, waited, record)
-        forget(waited)
-        record.at = now_text
-        for _, event in ipairs(record.events) do
-          if event.f then follow(n, record, event.f) end
-        end
-        for fingerprint in pairs(record.members or {}) do follow(n, record, fingerprint) end
-        if record.bundle then point('b:' .. record.bundle, n) end
-        return record
+      -- renew gives a lead another message where a resolve took the place of its own.
+      local function renew(lead)
+        if not deleted[lead.number] or lead.is_renewed then return end
+        local group = lead.message.bundle
+        local payload = payload_of(payload_of(entry_of(lead.number)))
+        lead.message, lead.is_renewed = new_message(lead.category, payload, 'resolved', ''), true
+        lead.message.bundle = group
       end
 
-      -- replace says a message anew in other words: where it waits, or by an edit.
-      local function replace(id, n, record, fingerprint, entry)
-        for _, event in ipairs(record.events) do
-          if event.f == fingerprint then event.p = payload_of(entry) end
+      -- add_to_lead counts an event on the lead's message.
+      local function add_to_lead(lead, event)
+        local payload = payload_of(event.entry)
+        lead.count = lead.count + 1
+        if not add(lead.message, event, payload, lead.count) then
+          unlisted[lead.number] = lead
+          lead.over = lead.over + (event.status == 'resolved' and 1 or 0)
+        elseif not lead.is_sent then
+          rewrite(lead.number, entry_of(lead.number) .. '\n' .. payload)
         end
-        if not waits(n) then
-          edit(n, record, now)
-        elseif entered[n] then
-          waiting[entered[n]] = now_text .. ' ' .. entry
+      end
+
+      -- join attaches an event to the message of its group.
+      local function join(lead, event)
+        local number, fingerprint = lead.number, event.fingerprint
+        local is_resolve = event.status == 'resolved'
+        local is_followed = not is_resolve and fingerprint ~= ''
+        remember_id(event.id)
+        renew(lead)
+        local message = lead.message
+        if is_followed and state_in(message, fingerprint) then
+          mark(message, fingerprint, false)
         else
-          rewritten[n] = now_text .. ' ' .. entry
+          add_to_lead(lead, event)
         end
-        change(n, record)
-        remember(id)
-        return 5
+        if is_followed and not lead.is_delayed then follow(number, message, fingerprint) end
+        if is_resolve and fingerprint ~= '' then
+          local resolved, reported_in = find('f:' .. fingerprint)
+          if resolved then end_alert(resolved, reported_in, fingerprint) end
+        end
+        if is_followed or loaded[number] or message.events[1].f then
+          change(number, message)
+          if message.bundle then point('b:' .. message.bundle, number) end
+        end
+        if lead.is_sent then edit(number, message, now) end
       end
 
-      -- again is what becomes of a firing: it is counted on the message that tells of it. What was over and fires again
-      -- is, too, while anything else there fires; else it is news.
-      local function again(id, n, record, fingerprint, entry)
-        if not n or not options.repeats or silent(record) then return end
-        if promoting and string.find(entry, '\n', 1, true) then return end
-        local at = later(record)
-        if told_of(record, fingerprint) == 'over' then
-          if not fires(record) then return end
-          mark(record, fingerprint, false)
-          at = now
-        end
-        record.repeats, record.last = (record.repeats or 0) + 1, now_text
-        edit(n, record, at)
-        remember(id)
-        return 5
-      end
-
-      local function say(n, entry)
-        if entered[n] then waiting[entered[n]] = entry else rewritten[n] = entry end
-      end
-
-      -- before is what becomes of an event because of what was posted before, and the message that it answers; nil = it
-      -- is asked of the levels.
-      local function before(id, status, fingerprint, entry, answers)
-        if answers ~= '' then return nil, (find('f:' .. answers)) end
-        if fingerprint == '' or status == '' then return end
-        local n, record = find('f:' .. fingerprint)
-        if status == 'firing' then return again(id, n, record, fingerprint, entry) end
-        if not n or status == 'resolved' and told_of(record, fingerprint) == 'over' then
-          return (options.overflow == 'delay' and not promoting and r.queue() > 0) and 6 or 7
-        end
-        if status == 'update' then
-          if silent(record) then return end
-          return replace(id, n, record, fingerprint, entry)
-        end
-        if size(record) == 1 and waits(n) then
-          superseded = superseded + 1
-          over(n, record, fingerprint, true)
-          say(n, now_text .. ' ' .. entry)
-          if find('c:' .. record.category) == n then point('c:' .. record.category) end
-          point('f:' .. fingerprint)
-          if record.bundle then point('b:' .. record.bundle) end
-          forget(n)
-          remember(id)
-          return 1
-        end
-        if not can_edit(record) then return nil, n end
-        over(n, record, fingerprint)
-        remember(id)
-        return 5
-      end
-
-      -- over says that an alert was over at a time: what fires after it is another.
-      function r.over(fingerprint, at)
-        local n, record = find('f:' .. fingerprint)
-        if n and tonumber(record.at or 0) <= at then over(n, record, fingerprint) end
-      end
-
-      -- posted is for what was posted while this server was away. Where nobody knows where it is, an older message of
-      -- the same alert goes on standing for it, if something can be said on that.
-      function r.posted(n, route, fingerprint, entry, at, past)
-        admitted[route[1]] = true
-        local merges = options.overflow == 'merge' and past.ts
-        if fingerprint == '' and not merges then return end
-        local _, last = find('f:' .. fingerprint)
-        if last and not silent(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
-        local event = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(entry) or nil }
-        local record = {
-          category = route[1], at = int(at), events = { event }, shown = true, ts = past.ts, channel = past.channel,
-        }
-        if fingerprint ~= '' then follow(n, record, fingerprint) end
-        change(n, record)
-        if merges then point('c:' .. route[1], n) end
-      end
-
-      -- entry_of is what waits under a number, and say says it anew.
-      local function entry_of(n)
-        return entered[n] and waiting[entered[n]] or rewritten[n] or call('HGET', entries, n) or ''
-      end
-
-      -- join folds an event into the message of its bundle.
-      local function join(lead, id, status, fingerprint, entry)
-        local n, payload, tell = lead.number, payload_of(entry), status ~= 'resolved' and fingerprint ~= ''
-        remember(id)
-        if cleared[n] and not lead.fresh then -- a resolve took its place
-          local named = lead.record.bundle
-          lead.record, lead.fresh = new_record(lead.category, payload_of(payload_of(entry_of(n))), 'resolved', ''), true
-          lead.record.bundle = named
-        end
-        local record = lead.record
-        if tell and told_of(record, fingerprint) then
-          mark(record, fingerprint, false)
-        else
-          lead.count = lead.count + 1
-          if not add(record, payload, status, fingerprint, lead.count) then
-            joined[n] = lead
-            lead.over = lead.over + (status == 'resolved' and 1 or 0)
-          elseif not lead.sent then
-            say(n, entry_of(n) .. '\n' .. payload)
-          end
-        end
-        if tell and not lead.delayed then follow(n, record, fingerprint) end
-        if status == 'resolved' and fingerprint ~= '' then
-          local resolved, told_in = find('f:' .. fingerprint)
-          if resolved then over(resolved, told_in, fingerprint) end
-        end
-        if tell or records[n] or record.events[1].f then
-          change(n, record)
-          if record.bundle then point('b:' .. record.bundle, n) end
-        end
-        if lead.sent then edit(n, record, now) end
-      end
-
-      -- resume finds the message of a bundle that goes on from an earlier call.
+      -- resume finds the message of a group that continues an earlier call.
       local function resume(bundle, category)
         if string.sub(bundle, 1, 1) ~= '@' then return end
-        local n, record = find('b:' .. bundle .. ' ' .. category)
-        if not n then return end
+        local group = bundle .. ' ' .. category
+        local number, message = find('b:' .. group)
+        if not number then return end
         local lead = {
-          outcome = 1, bits = 0, retry_at = now, by = first, number = n, count = size(record), over = record.over or 0,
-          category = category, record = record,
-          delayed = call('ZSCORE', delayed, n .. ' ' .. category) and true or false,
+          outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = category,
+          count = count_alerts(message), over = message.over or 0, message = message,
+          is_delayed = call('ZSCORE', delayed, number .. ' ' .. category) and true or false,
         }
-        lead.sent, grows[n] = not lead.delayed and not waits(n), lead.delayed or nil
-        if not lead.sent then say(n, (string.gsub(entry_of(n), '\n%+[%d ]+$', ''))) end
-        if lead.count > #record.events then joined[n] = lead end
-        bundles[bundle .. ' ' .. category] = lead
+        lead.is_sent, growing[number] = not lead.is_delayed and not is_waiting(number), lead.is_delayed or nil
+        if not lead.is_sent then rewrite(number, (string.gsub(entry_of(number), '\n%+[%d ]+$', ''))) end
+        if lead.count > #message.events then unlisted[number] = lead end
+        groups[group] = lead
         return lead
       end
 
-      -- hold counts an event on the last message of its category; nil where there is none.
-      local function hold(id, category, title)
-        local n, record = find('c:' .. category)
-        if not n or silent(record) then return end
-        record.held, record.held_at, record.held_title = (record.held or 0) + 1, now_text, title
-        edit(n, record, later(record))
-        remember(id)
-        return 5
-      end
-
-      function r.queue()
-        queued = queued or call('ZCARD', delayed)
-        return queued
-      end
-
-      -- delay lets an event wait for a slot, where the queue is not full.
-      local function delay(id, category, entry)
-        queued_bytes = queued_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
-        if r.queue() >= options.most or queued_bytes >= max_delayed_bytes then return 8 end
-        local n = next_number()
-        queued, queued_bytes = queued + 1, queued_bytes + #entry
-        enter(n, now_text .. ' ' .. entry)
-        left[#left + 1] = { n, category }
-        remember(id)
-        return 6, n
-      end
-
-      -- overflow is what becomes of an event that the levels of bits refuse: delayed, merged or dropped, and its
-      -- number.
-      function r.overflow(bits, id, route, entry, title)
-        if options.overflow == 'delay' then return delay(id, route[1], entry) end
-        for i = first, #route do
-          if options.overflow == 'merge' and route[i] == route[3] and floor(bits / 2 ^ (i - first)) % 2 == 1 then
-            return hold(id, route[1], title) or 2
-          end
-        end
-        return 2
-      end
-
-      -- fold is what becomes of an event before any level is asked: its outcome (nil = ask), its number, whether that
-      -- is because of what was posted before, the message that it answers, and the first of its bundle.
-      function r.fold(id, route, entry, bundle, status, fingerprint, title, answers)
-        local outcome, thread = before(id, status, fingerprint, entry, answers)
-        if forcing and outcome and outcome ~= 1 and outcome ~= 5 then outcome = nil end
-        if outcome == 6 then
-          local late, n = delay(id, route[1], entry)
-          return late, n, true
-        end
-        local lead = bundles[bundle .. ' ' .. route[1]] or resume(bundle, route[1])
-        if outcome then return outcome, nil, true, nil, lead end
-        if lead and lead.number then
-          join(lead, id, status, fingerprint, entry)
-          return 5, nil, false, nil, lead
-        elseif lead and lead.outcome == 5 then
-          return hold(id, route[1], title) or 2, nil, false, nil, lead
-        elseif lead then
-          return lead.outcome, nil, false, nil, lead
-        elseif options.overflow == 'delay' and not promoting and not forcing and r.queue() > 0 then
-          local late, n = delay(id, route[1], entry)
-          return late, n, false
-        end
-        return nil, nil, false, thread
-      end
-
-      -- lead notes the first event of a bundle, which the others join, or whose fate they share.
-      function r.lead(bundle, route, outcome, bits, retry_at, by, n, entry, status, fingerprint)
+      -- lead notes the first event of a group.
+      function editor.lead(event)
+        local category, number = event.route.category, event.number
+        local group = event.bundle .. ' ' .. category
         local lead = {
-          outcome = outcome, bits = bits, retry_at = retry_at, by = by, number = n, count = 1, over = 0,
-          category = route[1], delayed = outcome == 6,
+          outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
+          number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
         }
-        bundles[bundle .. ' ' .. route[1]] = lead
-        if not n then return end
-        lead.record = records[n] or new_record(route[1], payload_of(entry), status, fingerprint)
-        if string.sub(bundle, 1, 1) ~= '@' then return end
-        lead.record.bundle = bundle .. ' ' .. route[1]
-        point('b:' .. lead.record.bundle, n)
-        change(n, lead.record)
+        groups[group] = lead
+        if not number then return end
+        lead.message = loaded[number] or new_message(category, payload_of(event.entry), event.status, event.fingerprint)
+        if string.sub(event.bundle, 1, 1) ~= '@' then return end
+        lead.message.bundle = group
+        point('b:' .. group, number)
+        change(number, lead.message)
       end
 
-      -- Of what is asked for again: whether it still waits, under a number that may have been given again since it was
-      -- listed, where this server came back older than it was; and whether it has waited too long.
-      function r.still(n, category, entry)
-        return call('ZSCORE', delayed, n .. ' ' .. category) and payload_of(call('HGET', entries, n) or '') == entry
-      end
-      function r.overdue(n)
-        local at = tonumber(string.match(call('HGET', entries, n) or '', '^%d+') or 0)
-        return now - at > options.age
-      end
-      function r.leave(n, category, entry)
-        left[#left + 1] = { n, category, true }
-        if string.find(entry, '\n', 1, true) and load(n) then forget(n) end
-      end
-
-      -- finish writes down how many events a bundle has beyond those that it tells of.
-      function r.finish()
-        for n, lead in pairs(joined) do
-          if not lead.sent then
-            local of_them_over = lead.over > 0 and ' ' .. int(lead.over) or ''
-            say(n, entry_of(n) .. '\n+' .. int(lead.count - #lead.record.events) .. of_them_over)
+      -- finish writes down how many events a group has beyond those that its message lists.
+      function editor.finish()
+        for number, lead in pairs(unlisted) do
+          if not lead.is_sent then
+            local over = lead.over > 0 and ' ' .. int(lead.over) or ''
+            rewrite(number, entry_of(number) .. '\n+' .. int(lead.count - #lead.message.events) .. over)
           end
         end
       end
+      -- part messages/count_on_last: count an event that gets no slot on the last message of its category.
+      local function count_on_last(event)
+        local number, message = find('c:' .. event.route.category)
+        if not number or is_unreachable(message) then return nil end
+        message.held, message.held_at, message.held_title = (message.held or 0) + 1, now_text, event.title
+        edit(number, message, next_edit(message))
+        remember_id(event.id)
+        return MERGED
+      end
+      -- part messages/queue: events that wait for a slot, in their order.
+      local max_delayed_bytes = 8388608
+      local moved = {} -- what joins the queue or leaves it: number, category, has_left
+      local queue_length, queue_bytes
 
-      function r.store()
-        local bytes = 0
-        for n, entry in pairs(rewritten) do
-          if grows[n] then bytes = bytes + #entry - #(call('HGET', entries, n) or '') end
-          call('HSET', entries, n, entry)
+      local function length_of_queue()
+        queue_length = queue_length or call('ZCARD', delayed)
+        return queue_length
+      end
+
+      -- delay lets an event wait for a slot, where the queue is not full. It sets the event's number and returns its
+      -- outcome.
+      local function delay(event)
+        queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+        if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
+        local number = next_number()
+        queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
+        enter(number, now_text .. ' ' .. event.entry)
+        moved[#moved + 1] = { number = number, category = event.route.category }
+        remember_id(event.id)
+        event.number = number
+        return DELAYED
+      end
+
+      -- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait.
+      local function without_firing(event)
+        if options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+        return SUPPRESSED
+      end
+
+      -- wait_behind_others delays an event where others wait, so that the order is kept, and returns whether it did.
+      local function wait_behind_others(event)
+        if options.overflow ~= 'delay' or length_of_queue() == 0 then return false end
+        event.outcome = delay(event)
+        return true
+      end
+
+      -- is_refused_by_category tells whether the category's level is among those that refuse.
+      local function is_refused_by_category(event)
+        local route = event.route
+        for i, level in ipairs(route.levels) do
+          if level == route.category_level and floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then return true end
         end
-        for n, due in pairs(edits) do call('ZADD', extras, due, n) end
-        for _, item in ipairs(left) do
-          local length = #(call('HGET', entries, item[1]) or '')
-          if item[3] then
+        return false
+      end
+
+      -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
+      function editor.overflow(event)
+        if options.overflow == 'delay' then return delay(event) end
+        if options.overflow == 'merge' and is_refused_by_category(event) then return count_on_last(event) or DROPPED end
+        return DROPPED
+      end
+      -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
+      -- update.
+
+      -- is_any_firing tells whether any alert of a message is not over.
+      local function is_any_firing(message)
+        for _, alert in ipairs(message.events or {}) do
+          if alert.f and not alert.r then return true end
+        end
+        for _, over_at in pairs(message.members or {}) do
+          if over_at == 0 then return true end
+        end
+        return false
+      end
+
+      -- update replaces the text that a message has for an alert: where it waits, or by an edit.
+      local function update(number, message, event)
+        for _, alert in ipairs(message.events) do
+          if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
+        end
+        if is_waiting(number) then
+          rewrite(number, now_text .. ' ' .. event.entry)
+        else
+          edit(number, message, now)
+        end
+        change(number, message)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- repeat_firing counts a firing on the message that reports it. What was over and fires again is, too, while
+      -- anything else there fires; else it is news, and nil is returned.
+      local function repeat_firing(number, message, event)
+        if not number or not options.repeats or is_unreachable(message) then return nil end
+        if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
+        local at = next_edit(message)
+        if state_in(message, event.fingerprint) == 'over' then
+          if not is_any_firing(message) then return nil end
+          mark(message, event.fingerprint, false)
+          at = now
+        end
+        message.repeats, message.last = (message.repeats or 0) + 1, now_text
+        edit(number, message, at)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- supersede puts a resolve in the place of its firing, which still waits.
+      local function supersede(number, message, event)
+        superseded_total = superseded_total + 1
+        end_alert(number, message, event.fingerprint, true)
+        rewrite(number, now_text .. ' ' .. event.entry)
+        if find('c:' .. message.category) == number then point('c:' .. message.category) end
+        point('f:' .. event.fingerprint)
+        if message.bundle then point('b:' .. message.bundle) end
+        forget(number)
+        remember_id(event.id)
+        return ADMITTED
+      end
+
+      -- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
+      -- answers.
+      local function resolve(number, message, event)
+        if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
+        if not can_edit(message) then return nil, number end
+        end_alert(number, message, event.fingerprint)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- by_earlier returns an event's outcome, nil = ask the levels; and the message that it answers. SUPPRESSED is a
+      -- resolve or an update of what was never posted, unless its firing waits for a slot.
+      local function by_earlier(event)
+        local status, fingerprint = event.status, event.fingerprint
+        if event.answers ~= '' then return nil, (find('f:' .. event.answers)) end
+        if fingerprint == '' or status == '' then return nil end
+        local number, message = find('f:' .. fingerprint)
+        if status == 'firing' then return repeat_firing(number, message, event) end
+        if not number or status == 'resolved' and state_in(message, fingerprint) == 'over' then return SUPPRESSED end
+        if status ~= 'update' then return resolve(number, message, event) end
+        if is_unreachable(message) then return nil end
+        return update(number, message, event)
+      end
+      -- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
+      -- because others wait for a slot. Sets the event's outcome (nil = ask the levels), number, thread and lead;
+      -- is_attached: the outcome comes from an earlier message.
+
+      -- by_group returns the outcome of an event whose group has a lead.
+      local function by_group(lead, event)
+        if lead.number then
+          join(lead, event)
+          return MERGED
+        elseif lead.outcome == MERGED then
+          return count_on_last(event) or DROPPED
+        end
+        return lead.outcome
+      end
+
+      function editor.attach(event)
+        local category = event.route.category
+        local outcome, thread = by_earlier(event)
+        if outcome == SUPPRESSED then outcome = without_firing(event) end
+        if outcome == DELAYED or outcome == FULL then
+          event.outcome, event.is_attached = outcome, true
+          return
+        end
+        local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
+        if outcome then
+          event.outcome, event.is_attached, event.lead = outcome, true, lead
+        elseif lead then
+          event.outcome, event.lead = by_group(lead, event), lead
+        elseif not wait_behind_others(event) then
+          event.thread = thread
+        end
+      end
+      -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
+
+      -- store_moved writes what joined the queue or left it, and returns by how many bytes it grew.
+      local function store_moved()
+        local bytes = 0
+        for _, item in ipairs(moved) do
+          local number, member = item.number, item.number .. ' ' .. item.category
+          local length = #(call('HGET', entries, number) or '')
+          if item.has_left then
             bytes = bytes - length
-            call('ZREM', delayed, item[1] .. ' ' .. item[2])
-            call('HDEL', entries, item[1])
+            call('ZREM', delayed, member)
+            call('HDEL', entries, number)
           else
             bytes = bytes + length
-            call('ZADD', delayed, item[1], item[1] .. ' ' .. item[2])
+            call('ZADD', delayed, number, member)
           end
         end
+        return bytes
+      end
+
+      function editor.store()
+        local bytes = 0
+        for number, entry in pairs(rewritten) do
+          if growing[number] then bytes = bytes + #entry - #(call('HGET', entries, number) or '') end
+          call('HSET', entries, number, entry)
+        end
+        store_edits()
+        bytes = bytes + store_moved()
         if bytes ~= 0 then call('HINCRBY', entries, 'delayed', bytes) end
         if bytes < 0 and call('ZCARD', delayed) == 0 then call('HDEL', entries, 'delayed') end
       end
-
-      r.edits, r.enter, r.adopt = edits, enter, adopt
-      function r.close(n, fingerprint) over(n, load(n), fingerprint) end
-      return r
+      return editor
     end
+    -- part messages/store: write what is kept of messages. It is bounded in bytes and in age: the oldest go first.
+    local max_posted_bytes = 33554432
+    local max_erased = 2000 -- alerts of messages that one call erases; the next call continues
+    local grown = 0 -- by how many bytes
 
-    function c.rest()
-      rest = rest or make_rest()
-      return rest
-    end
+    local function size_of(number) return #(call('HGET', posted, number) or '') end
 
-    function c.finish()
-      if rest then rest.finish() end
-    end
-
-    -- sound fails where a key that is to be written has another type.
-    function c.sound()
-      if rest and next(rest.edits) then call('ZCARD', extras) end
-    end
-
-    -- erase deletes a record and the names that stand for it, and tells how many they were.
-    local grown = 0 -- by how many bytes the records did
-    local function size_of(n) return #(call('HGET', posted, n) or '') end
-    local function erase(n)
-      local text = call('HGET', posted, n)
-      local record = text and cjson.decode(text) or {}
-      local function unname(name)
-        if call('HGET', posted, name) == n then call('HDEL', posted, name) end
+    -- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+    local function delete_names(message_number, message)
+      local function delete(name)
+        if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end
       end
-      for _, event in ipairs(record.events or {}) do
-        if event.f then unname('f:' .. event.f) end
+      for _, event in ipairs(message.events or {}) do
+        if event.f then delete('f:' .. event.f) end
       end
-      for fingerprint in pairs(record.members or {}) do unname('f:' .. fingerprint) end
-      unname('c:' .. (record.category or ''))
-      unname('b:' .. (record.bundle or ''))
+      for fingerprint in pairs(message.members or {}) do delete('f:' .. fingerprint) end
+      delete('c:' .. (message.category or ''))
+      delete('b:' .. (message.bundle or ''))
+    end
+
+    -- erase deletes a message and its names, and returns how many events it reported.
+    local function erase(number)
+      local text = call('HGET', posted, number)
+      local message = text and cjson.decode(text) or {}
+      delete_names(number, message)
       grown = grown - #(text or '')
-      call('HDEL', posted, n)
-      call('ZREM', aged, n)
-      return size(record)
+      call('HDEL', posted, number)
+      call('ZREM', aged, number)
+      return count_alerts(message)
     end
 
-    -- Where the records are too long together, the oldest go.
     local function erase_oldest(bytes)
-      local names = 0
-      while bytes + grown > max_posted_bytes and names < max_members do
+      local erased = 0
+      while bytes + grown > max_posted_bytes and erased < max_erased do
         local oldest = call('ZRANGE', aged, 0, 0)[1]
         if not oldest then break end
-        names = names + 1 + erase(oldest)
+        erased = erased + 1 + erase(oldest)
       end
-      if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
     end
 
-    function c.store(old, bytes)
-      if rest then rest.store() end
-      for n in pairs(touched) do
-        local record = records[n]
-        local text = cjson.encode(record)
-        grown = grown + #text - size_of(n)
-        call('HSET', posted, n, text)
-        call('ZADD', aged, now_text, n)
+    local function store_changed()
+      for number in pairs(changed) do
+        local text = cjson.encode(loaded[number])
+        grown = grown + #text - size_of(number)
+        call('HSET', posted, number, text)
+        call('ZADD', aged, now_text, number)
       end
-      for name, n in pairs(renamed) do
-        if n then call('HSET', posted, name, n) else call('HDEL', posted, name) end
+      for name, number in pairs(renamed) do
+        if number then call('HSET', posted, name, number) else call('HDEL', posted, name) end
       end
-      for n in pairs(cleared) do
-        grown = grown - size_of(n)
-        call('HDEL', posted, n)
-        call('ZREM', aged, n)
-        call('HDEL', entries, n .. ':attempts', n .. ':faults', n .. ':name')
+      for number in pairs(deleted) do
+        grown = grown - size_of(number)
+        call('HDEL', posted, number)
+        call('ZREM', aged, number)
+        call('HDEL', entries, number .. ':attempts', number .. ':faults', number .. ':name')
       end
-      local names = 0
-      for _, n in ipairs(old) do
-        if names > max_members then break end -- the next call goes on
-        if not touched[n] then names = names + erase(n) end
+    end
+
+    -- store writes all of it. too_old are the numbers of messages that are kept too long, bytes is how long all are.
+    function archive.store(too_old, bytes)
+      if editor then editor.store() end
+      store_changed()
+      local erased = 0
+      for _, number in ipairs(too_old) do
+        if erased > max_erased then break end
+        if not changed[number] then erased = erased + erase(number) end
       end
       erase_oldest(bytes)
-      if next(touched) then
+      if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
+      if next(changed) then
         expire(posted, ceil(options.posted / 1000) + grace_ms)
         expire(aged, ceil(options.posted / 1000) + grace_ms)
       end
     end
-    return c
-  end
-  local changes
-  local function change()
-    changes = changes or make_changes()
-    return changes
-  end
 
-  function t.shown(n, route, status, fingerprint, entry, thread, waited, at)
-    admitted[route[1]] = true
-    entered[n], messages[n] = #waiting, true
-    if thread or waited or status ~= 'resolved' and fingerprint ~= '' or options.overflow == 'merge' then
-      change().shown(n, route, status, fingerprint, entry, thread, waited, at)
+    function archive.finish()
+      if editor then editor.finish() end
     end
+
+    function archive.check_types()
+      if editor then editor.check_types() end
+    end
+
+    function archive.editor()
+      editor = editor or make_editor()
+      return editor
+    end
+    return archive
+  end
+  -- part messages/kept: what is kept of messages, and the categories by their last admission, for the digest.
+  local function open_archive()
+    archive = archive or make_archive()
+    return archive
   end
 
-  function t.heard(route) admitted[route[1]] = true end
-
-  -- fold asks what was told before only where that can matter.
-  function t.fold(id, route, entry, bundle, status, fingerprint, title, answers)
-    local alone = fingerprint == '' or status == '' or status == 'firing' and not options.repeats
-    if alone and bundle == '' and answers == '' and options.overflow ~= 'delay' then return nil, nil, false end
-    return change().rest().fold(id, route, entry, bundle, status, fingerprint, title, answers)
+  local function store_last_admitted()
+    local max_categories = 1000
+    local keep_ms = 180000000 -- 50 h
+    for category in pairs(admitted) do call('ZADD', last_admitted, now_text, category) end
+    if call('ZCARD', last_admitted) > max_categories then
+      call('ZREMRANGEBYRANK', last_admitted, 0, -max_categories - 1)
+    end
+    expire(last_admitted, keep_ms)
   end
 
-  function t.overflow(...)
-    if options.overflow == 'drop' then return 2 end
-    return change().rest().overflow(...)
+  -- check_kept fails where a key that is to be written has another type. It reads which messages are kept too long.
+  local function check_kept()
+    if archive then archive.check_types() end
+    if options.digest and next(admitted) then call('ZCARD', last_admitted) end
+    expired_numbers = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', '0', '100')
+    if archive or expired_numbers[1] then posted_bytes = tonumber(call('HGET', posted, 'bytes') or 0) end
   end
 
-  -- drop records what was dropped; what resolves something untold is no loss that a digest would tell of.
-  function t.drop(route, severity, title, entry, outcome, bits, retry, by)
-    local category = route[1]
-    local level = outcome == 7 and 'suppressed' or outcome == 8 and 'full' or outcome == 4 and 'never' or nil
-    local used, limit = -1, -1
-    for i = first, #route do
-      if not level and floor(bits / 2 ^ (i - first)) % 2 == 1 then
-        level, used, limit = options.names[route[i]], levels[route[i]].used[by], levels[route[i]].spec[by]
+  local function store_kept()
+    if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
+    if options.digest and next(admitted) then store_last_admitted() end
+  end
+  -- part messages/dropped: describe drops for their record, and count them for the digest.
+  local dropped, digest_counts = {}, {}
+
+  -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
+  local function drop_of(event)
+    local outcome, window = event.outcome, event.window
+    local reason = outcome == SUPPRESSED and 'suppressed' or outcome == FULL and 'full' or outcome == NEVER and 'never'
+    local drop = {
+      event = payload_of(event.entry), category = event.route.category, level = reason or 'full', used = '-1',
+      limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
+    }
+    if reason then return drop end
+    local asked = event.route.levels
+    for i = 1, #asked do
+      local level = asked[i]
+      if floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then
+        drop.level, drop.used, drop.limit = options.names[level.place], int(level.used[window]), int(level.spec[window])
+        return drop
       end
     end
-    level = level or 'full'
-    kept[#kept + 1] = { category, payload_of(entry), level, retry, used, limit }
-    if not options.digest or level == 'suppressed' then return end
-    for _, field in ipairs({ 'd:' .. category .. ':' .. severity, 't:' .. title }) do
-      noted[field] = (noted[field] or 0) + 1
-    end
-    noted_count = noted_count + 1
+    return drop
   end
 
-  local function store_drops()
-    local record = options.drops > 0 and #kept > 0
-    local sum = record and newest_sum(drops)
-    for _, drop in ipairs(record and kept or {}) do
-      sum = sum + #drop[2] + record_bytes
-      call('XADD', drops, 'MAXLEN', '=', int(options.drops), '*', 'event', drop[2], 'category', drop[1],
-        'level', drop[3], 'used', int(drop[5]), 'limit', int(drop[6]), 'retry_us', int(drop[4]), 'sum', int(sum))
-    end
-    if record then
-      trim(drops, 'event', max_drop_bytes, sum, 2 * #kept)
-      expire(drops, drops_ms)
-    end
-    if noted_count == 0 then return end
-    call('HINCRBY', digest, 'noted', int(noted_count))
-    for field, n in pairs(noted) do
-      local title = string.sub(field, 1, 2) == 't:'
-      if call('HLEN', digest) < (title and max_titled or max_noted) or call('HEXISTS', digest, field) == 1 then
-        call('HINCRBY', digest, field, int(n))
-      elseif not title then
-        call('HINCRBY', digest, 'd:other:warning', n)
+  -- note_drop: a resolve of what was never posted is no loss that a digest would report.
+  local function note_drop(event)
+    dropped[#dropped + 1] = drop_of(event)
+    if not options.digest or event.outcome == SUPPRESSED then return end
+    local kind, title = 'd:' .. event.route.category .. ':' .. event.severity, 't:' .. event.title
+    digest_counts[kind] = (digest_counts[kind] or 0) + 1
+    digest_counts[title] = (digest_counts[title] or 0) + 1
+  end
+  -- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
+  -- matters.
+  local function open_editor() return open_archive().editor() end
+
+  -- attach asks for earlier messages only where they can matter. It returns whether they decide the event.
+  function messages.attach(event)
+    local status, fingerprint = event.status, event.fingerprint
+    local is_alone = fingerprint == '' or status == '' or status == 'firing' and not options.repeats
+    if is_alone and event.bundle == '' and event.answers == '' and options.overflow ~= 'delay' then return false end
+    open_editor().attach(event)
+    return event.outcome ~= nil
+  end
+
+  -- close notes the lead of a group, and what was dropped.
+  function messages.close(event)
+    if event.bundle ~= '' and not event.lead and not event.is_attached then open_editor().lead(event) end
+    local outcome = event.outcome
+    if outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then note_drop(event) end
+  end
+
+  -- check_types fails where a key that is to be written has another type.
+  function messages.check_types()
+    check_kept()
+    if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
+    if next(digest_counts) then call('HLEN', digest) end
+  end
+
+  function messages.finish()
+    if archive then archive.finish() end
+  end
+
+  function messages.store()
+    store_kept()
+    if #dropped > 0 and options.drops > 0 then
+      -- part stream_bytes: bound a stream in bytes. Each item has in "sum" how many bytes were added up to it, so that
+      -- what the stream holds is the difference of two sums.
+      local item_overhead = 256 -- bytes of an item beside its text
+
+      local function field_of(item, name)
+        for i = 1, item and #item[2] or 0, 2 do
+          if item[2][i] == name then return item[2][i + 1] end
+        end
+        return ''
       end
-    end
-    call('HSETNX', digest, 'since', now_text)
-    call('HSET', digest, 'last', now_text)
-    expire(digest, digest_ms)
-  end
 
-  -- sound fails where a key that is to be written has another type.
-  function t.sound()
-    if changes then changes.sound() end
-    if #kept > 0 and options.drops > 0 then call('XLEN', drops) end
-    if noted_count > 0 then call('HLEN', digest) end
-    if options.digest and next(admitted) then call('ZCARD', heard_of) end
-    aging = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', '0', '100')
-    if changes or aging[1] then posted_bytes = tonumber(call('HGET', posted, 'bytes') or 0) end
-  end
+      local function sum_of(item) return tonumber(field_of(item, 'sum')) or 0 end
 
-  function t.finish()
-    if changes then changes.finish() end
-  end
+      local function newest_sum(stream) return sum_of(call('XREVRANGE', stream, '+', '-', 'COUNT', '1')[1]) end
 
-  function t.store()
-    if changes or aging[1] then change().store(aging, posted_bytes) end
-    store_drops()
-    if not options.digest or next(admitted) == nil then return end
-    for category in pairs(admitted) do call('ZADD', heard_of, now_text, category) end
-    if call('ZCARD', heard_of) > max_categories then call('ZREMRANGEBYRANK', heard_of, 0, -max_categories - 1) end
-    expire(heard_of, 2 * series_ms)
-  end
-
-  -- The rest is for what is rare.
-  told = setmetatable(t, { __index = function(_, name) return change().rest()[name] end })
-end
-
--- restore writes down what became of an event while this server was away: it waits, with all that is known of its
--- attempts, or it was posted, or it is dead.
-local restore
-if restoring then
-  restore = function(n, route, status, fingerprint, entry, past, ended)
-    local at = now - (past.age or 0)
-    if told and status == 'resolved' and fingerprint ~= '' then told.over(fingerprint, at) end
-    if not ended then
-      waiting[#waiting + 1], waiting[#waiting + 2] = n, int(at) .. ' ' .. entry
-      places[#places + 1], places[#places + 2] = n, n
-      if told then told.shown(n, route, status, fingerprint, entry, nil, nil, int(at)) end
-      local fields = { attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name }
-      fields.sent, fields.tried = past.sent and now - past.sent, past.tried and now - past.tried
-      fields.again = past.again and '1'
-      for field, value in pairs(fields) do
-        if value then
-          waiting[#waiting + 1] = n .. ':' .. field
-          waiting[#waiting + 1] = type(value) == 'number' and int(value) or value
+      -- trim deletes the oldest items while the stream holds more than most bytes, so many of them at most. field has
+      -- an item's text, and sum is that of the newest.
+      local function trim(stream, field, most, sum, items_at_most)
+        for _ = 1, items_at_most do
+          local oldest = call('XRANGE', stream, '-', '+', 'COUNT', '1')[1]
+          if not oldest then return end
+          local before = max(0, sum_of(oldest) - #field_of(oldest, field) - item_overhead)
+          if sum - before <= most then return end
+          call('XDEL', stream, oldest[1])
         end
       end
-    elseif ended == 'failed' then
-      buried[#buried + 1] = { n, int(at) .. ' ' .. entry, past }
-    elseif told and ended == 'delivered' and status ~= 'resolved' and status ~= 'update' then
-      told.posted(n, route, fingerprint, entry, at, past)
-    elseif told and ended == 'delivered' then
-      told.heard(route)
+      -- part drops: add to the record of drops, which is bounded in number and in bytes. A drop has event, category,
+      -- level, used, limit and retry_us (numbers as text); keep is how many the channel keeps.
+      local max_drop_bytes = 16777216
+      local drops_ms = 604800000 -- 7 days after the last drop
+
+      local function record_drops(list, keep)
+        local sum, keep_text = newest_sum(drops), int(keep)
+        for _, drop in ipairs(list) do
+          sum = sum + #drop.event + item_overhead
+          call('XADD', drops, 'MAXLEN', '=', keep_text, '*', 'event', drop.event, 'category', drop.category,
+            'level', drop.level, 'used', drop.used, 'limit', drop.limit, 'retry_us', drop.retry_us, 'sum', int(sum))
+        end
+        trim(drops, 'event', max_drop_bytes, sum, 2 * #list + 1)
+        expire(drops, drops_ms)
+      end
+      record_drops(dropped, options.drops)
     end
+    if next(digest_counts) then
+      -- part digest_notes: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
+      -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
+      -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+      local function note_for_digest(counts)
+        local max_fields, max_fields_for_title = 1000, 300
+        local digest_ms = 5356800000 -- 62 days: twice the longest interval
+        local noted = 0
+        for field, n in pairs(counts) do
+          local prefix = string.sub(field, 1, 2)
+          local is_title = prefix == 't:'
+          local most = is_title and max_fields_for_title or max_fields
+          if not is_title then noted = noted + n end
+          if call('HLEN', digest) < most or call('HEXISTS', digest, field) == 1 then
+            call('HINCRBY', digest, field, int(n))
+          elseif not is_title then
+            call('HINCRBY', digest, prefix .. 'other:warning', int(n))
+          end
+        end
+        if noted <= 0 then return end
+        call('HINCRBY', digest, 'noted', int(noted))
+        call('HSETNX', digest, 'since', int(now))
+        call('HSET', digest, 'last', int(now))
+        expire(digest, digest_ms)
+      end
+      note_for_digest(digest_counts)
+    end
+  end
+  -- part messages/remember_admitted: note that an event was admitted, and keep its message where a later event may
+  -- concern it.
+  function messages.remember(event)
+    local number = event.number
+    admitted[event.route.category] = true
+    entered[number], is_queued[number] = #waiting, true
+    local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+    if event.thread or is_firing or options.overflow == 'merge' then open_archive().remember(event) end
+  end
+  -- part messages/overflow: an event that levels refuse may wait, or be counted on a message.
+  function messages.overflow(event)
+    if options.overflow == 'drop' then return DROPPED end
+    return open_editor().overflow(event)
   end
 end
 
--- Decide every event: ask all its levels, and take its units where all pass.
+local received_total, duplicate_total, merged_total, delayed_total = 0, 0, 0, 0
+local event, decisions = {}, {}
 for at = 2, #ARGV, width do
+  -- part batch/event: read an event. What is decided of it are local variables, for speed.
   local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local bundle, status, fingerprint, severity, title, waited, answers
-  local outcome, bits, shadow, retry_at, never, refused_by = nil, 0, 0, now, false, first
-  local place, folded, thread, lead -- its number; see told.fold
-  if options then
-    bundle, status, fingerprint, severity, title, waited, answers = unpack(ARGV, at + 4, at + 10)
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
+  -- part messages/event: name the fields of an event for messages. All events use one table in turn, for speed.
+  if messages then
+    event.id, event.route, event.entry = id, route, entry
+    event.bundle, event.status, event.fingerprint = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
+    event.severity, event.title, event.delayed, event.answers = ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10]
+    event.outcome, event.number, event.is_attached, event.thread, event.lead = nil, nil, false, nil, nil
   end
-  local past, ended = nil, nil -- of what is restored
-  if restoring then
-    local text = ARGV[at + width - 1]
-    good, past = pcall(cjson.decode, text == '' and '{}' or text)
-    if not good or type(past) ~= 'table' or past.result and not results[past.result] then
-      return redis.error_reply('ARG a past is JSON, with the result delivered, failed or expired, or none')
-    end
-    ended = past.result or entry == '' and 'delivered'
-  end
-  if promoting then
-    if not told.still(waited, route[1], entry) then outcome = 3 end
+
+  received_total = received_total + 1
+  if taken_ids and taken_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+    outcome = DUPLICATE
+    duplicate_total = duplicate_total + 1
   else
-    received = received + 1
-    if taken and taken[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
-      outcome, duplicates = 3, duplicates + 1
-    end
-  end
-  local handling = told and not peeking and not restoring and not outcome
-  if handling then
-    outcome, place, folded, thread, lead = told.fold(id, route, entry, bundle, status, fingerprint, title, answers)
-    if lead and not folded then bits, retry_at, refused_by = lead.bits, lead.retry_at, lead.by end
-  end
-  if not outcome then
-    local ordinary, least, first_again = route[2], route[2], now
-    if fairness and not forcing then ordinary, least, first_again = fairness.holds(route) end
-    for i = first, forcing and 0 or #route do
-      local level, held = levels[route[i]], route[i] == 1 and ordinary or 0
-      local fits_at, cannot, by = check(level, units, held)
-      if held > least and fits_at > now then -- sooner, where the category becomes a first notice before
-        fits_at = min(fits_at, max(check(level, units, least), first_again))
+    -- part messages/attached: a message or a group may decide the event before any level is asked.
+    if messages and messages.attach(event) then
+      outcome = event.outcome
+      if event.lead and not event.is_attached then
+        refused, retry_at, window = event.lead.refused, event.lead.retry_at, event.lead.window
       end
-      if held > 0 and units + route[2] > level.spec[first] then cannot = true end
-      if fits_at > now or cannot then
-        if level.spec[3] == 1 then
-          shadow = shadow + 2 ^ (i - first)
-        else
-          if bits == 0 then refused_by = by end
-          bits, never = bits + 2 ^ (i - first), never or cannot
+    end
+    if not outcome then
+      -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+      -- when, and because of which window. Shadow levels report and never refuse.
+      local ordinary, least, first_again, is_never = route.headroom, route.headroom, now, false
+      if fairness then ordinary, least, first_again = fairness.reserves(route) end
+      local asked = route.levels
+      for i = 1, #asked do
+        local level = asked[i]
+        local reserved = level.place == 1 and ordinary or 0
+        local fits_at, never, by = fit(level, units, reserved)
+        if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+          fits_at = min(fits_at, max(fit(level, units, least), first_again))
+        end
+        if reserved > 0 and units + route.headroom > level.spec[FIRST] then never = true end
+        if (fits_at > now or never) and level.is_shadow then
+          shadow = shadow + 2 ^ (i - 1)
+        elseif fits_at > now or never then
+          if refused == 0 then window = by end
+          refused, is_never = refused + 2 ^ (i - 1), is_never or never
           if fits_at > retry_at then retry_at = fits_at end
         end
       end
-    end
-    if restoring then bits, shadow = 0, 0 end
-    outcome = bits == 0 and 1 or never and 4 or 2
-    if outcome == 2 and promoting then
-      outcome = told.overdue(waited) and 8 or 6
-    elseif outcome == 2 and handling then
-      outcome, place = told.overflow(bits, id, route, entry, title)
-    elseif outcome == 1 and ended then
-      results[ended] = results[ended] + 1
-    end
-  end
-  if outcome == 1 then
-    route.admitted = (route.admitted or 0) + 1
-  elseif outcome == 2 or outcome == 4 or outcome >= 7 then
-    route.dropped = (route.dropped or 0) + 1
-  elseif outcome == 5 then
-    merged_total = merged_total + 1
-  elseif outcome == 6 and not promoting then
-    delayed_total = delayed_total + 1
-  end
-  if outcome == 1 and not folded and not peeking then
-    begin()
-    number = number + 1
-    local text = int(number)
-    local member = id .. ':' .. text .. ':' -- and the unit
-    local only = member .. '1'
-    local spent = not ended or ended == 'delivered' or past.shown -- what certainly never appeared gives its slot back
-    for i = first, forcing and 0 or #route do
-      local level = levels[route[i]]
-      if spent and (level.spec[3] == 0 or floor(shadow / 2 ^ (i - first)) % 2 == 0) then
-        level.pending = level.pending + units
-        if level.strategy then
-          if not (ended and level.strategy.waits) then -- what was sent waits no more
-            level.strategy.take(level, units, text)
-          end
-        else
-          local members, used = level.members or {}, level.used
-          level.members = members
-          members[#members + 1], members[#members + 2] = now_text, only
-          for unit = 2, units do
-            members[#members + 1], members[#members + 2] = now_text, member .. unit
-          end
-          for w = first, #level.spec, 2 do used[w] = used[w] + units end
-        end
+      outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
+      if outcome == DROPPED and messages then
+        event.refused, event.retry_at, event.window = refused, retry_at, window
+        outcome = messages.overflow(event)
       end
     end
-    taken[id] = true
-    remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-    if entry ~= '' and not restoring then
-      waiting[#waiting + 1], waiting[#waiting + 2] = text, now_text .. ' ' .. entry
-      places[#places + 1], places[#places + 2] = text, text
+    if outcome == ADMITTED and not event.is_attached then
+      local is_sent = false
+      -- part batch/number: give an admitted event its number, and remember its id.
+      begin()
+      last_number = last_number + 1
+      local number = int(last_number)
+      taken_ids[id] = true
+      remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+      -- part batch/spend: take the event's units at the levels of its route, but for the shadow levels that refuse it.
+      -- What was sent is in no backlog.
+      local member, spent = id .. ':' .. number .. ':', route.levels -- and the unit
+      for i = 1, #spent do
+        local level = spent[i]
+        local strategy = level.strategy
+        if not level.is_shadow or floor(shadow / 2 ^ (i - 1)) % 2 == 0 then
+          level.pending = level.pending + units
+          if not strategy then
+            local members, used = level.members or {}, level.used
+            level.members = members
+            for unit = 1, units do
+              members[#members + 1], members[#members + 2] = now_text, member .. unit
+            end
+            for w = FIRST, #level.spec, 2 do used[w] = used[w] + units end
+          elseif not (is_sent and strategy.is_backlog) then
+            strategy.take(level, units, number)
+          end
+        end
+      end
+      -- part batch/enqueue: append the event's payload to the outbox.
+      if entry ~= '' then
+        waiting[#waiting + 1], waiting[#waiting + 2] = number, now_text .. ' ' .. entry
+        places[#places + 1], places[#places + 2] = number, number
+      end
+      event.number = number
+      if fairness then fairness.note_admission(route.category) end
+      if messages then messages.remember(event) end
     end
-    if forcing then forced_total = forced_total + 1 elseif fairness then fairness.admit(route[1]) end
-    place = text
-    if restoring then
-      restore(text, route, status, fingerprint, entry, past, ended)
-    elseif told then
-      told.shown(text, route, status, fingerprint, entry, thread, promoting and waited)
+    -- part messages/closed: note the lead of a group, and what was dropped.
+    if messages and (event.bundle ~= '' or outcome ~= ADMITTED) then
+      event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
+      messages.close(event)
     end
   end
-  if handling then
-    if bundle ~= '' and not lead and not folded then
-      told.lead(bundle, route, outcome, bits, retry_at, refused_by, place, entry, status, fingerprint)
-    end
-    if outcome == 2 or outcome == 4 or outcome >= 7 then
-      local retry = outcome == 2 and retry_at - now or 0
-      told.drop(route, severity, title, entry, outcome, bits, retry, refused_by)
-    end
-    if promoting and outcome ~= 6 then
-      told.leave(waited, route[1], entry)
-      delayed_total = delayed_total - 1
-    end
+  -- part batch/count: count the outcome.
+  if outcome == ADMITTED then
+    route.admitted = route.admitted + 1
+  elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
+    route.dropped = route.dropped + 1
+  elseif outcome == MERGED then
+    merged_total = merged_total + 1
+  elseif outcome == DELAYED then
+    delayed_total = delayed_total + 1
   end
+  if outcome == ADMITTED and event.is_attached then outcome = IN_PLACE end
+  -- part batch/report: what the caller learns of the event.
   local n = #decisions
-  decisions[n + 1], decisions[n + 2], decisions[n + 3] = folded and outcome == 1 and 9 or outcome, bits, shadow
-  decisions[n + 4], decisions[n + 5] = outcome == 2 and retry_at - now or 0, (refused_by - first) / 2
+  decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
+  decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
-
-local states, n = {}, 0
+-- part batch/states: for each level until when it is closed, because of which window, and the units used.
+local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]
-  n = n + 2
-  states[n - 1] = level.spec[3] == 0 and level.closed > now and level.closed - now or 0
-  states[n] = (level.closed_by - first) / 2
-  for w = first, #level.spec, 2 do
-    n = n + 1
-    states[n] = level.used and level.used[w] or -1
+  count = count + 2
+  states[count - 1] = not level.is_shadow and level.closed > now and level.closed - now or 0
+  states[count] = (level.closed_by - FIRST) / 2
+  for w = FIRST, #level.spec, 2 do
+    count = count + 1
+    states[count] = level.used and level.used[w] or -1
   end
 end
 local reply = { now, stepped, decisions, states }
-if peeking then return reply end
 
--- A write fails on a key of another type, when others are done: what was not read yet is read now, where it fails.
+-- part batch/check_types: a write fails on a key of another type, when others are done: what was not read yet is read
+-- now, where it fails.
 call('HLEN', series)
 call('HLEN', minutes)
-if number and #places > 0 then call('ZCARD', outbox) end
-if promoting then
-  call('HLEN', entries)
-  call('ZCARD', seen)
-end
-if told then told.sound() end
-local dead_sum = buried and buried[1] and newest_sum(dead)
-if received == 0 then call('HLEN', ledger) end
+if last_number and #places > 0 then call('ZCARD', outbox) end
+if messages then messages.check_types() end
 
--- Write. The first write needs memory: where there is none, it is refused, and nothing was written yet.
-if received > 0 then call('HINCRBY', ledger, 'received', int(received)) end
-if number then call('HSET', entries, 'seq', int(number)) end
-if number or stepped > 0 then
-  -- store_log keeps what was taken of a log. What lies below 0 are the windows that used it within 24 h: members
-  -- "keep:<longest window>:<largest limit>", score = when, negated. Entries stay as long as any of these counts them;
-  -- of what only another one counts, the newest are enough, twice its limit so that refunds leave enough.
-  local last_keep, last_largest, last_mark
+-- The first write needs memory: where there is none, it is refused, and nothing was written yet.
+call('HINCRBY', ledger, 'received', int(received_total))
+if last_number then call('HSET', entries, 'seq', int(last_number)) end
+-- part batch/store_levels: write what was taken of the levels.
+if last_number or stepped > 0 then
+  -- part limits/log_store: write what was taken of a log. What lies below 0 are the windows that used it within 24 h:
+  -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
+  -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
+  -- enough.
+  local max_old = 32 -- units that no longer count before they are removed
+  local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
+  local last_keep, last_largest, own_mark
+
   local function store_log(level)
-    local key, members, keep, most, fresh = level.key, level.members, level.keep, 0, false
+    local key, members, keep, most, is_fresh = level.key, level.members, level.keep, 0, false
     if keep ~= last_keep or level.largest ~= last_largest then
-      last_keep, last_largest, last_mark = keep, level.largest, 'keep:' .. int(keep) .. ':' .. int(level.largest)
+      last_keep, last_largest, own_mark = keep, level.largest, 'keep:' .. int(keep) .. ':' .. int(level.largest)
     end
     local marks = call('ZRANGEBYSCORE', key, '-inf', '(0', 'WITHSCORES')
     for i = 1, #marks, 2 do
-      local used = -tonumber(marks[i + 1])
-      if marks[i] == last_mark then
-        fresh = used > now - renew_us and used <= now
-      elseif used <= now - remember_us then
+      local used_at = -tonumber(marks[i + 1])
+      if marks[i] == own_mark then
+        is_fresh = used_at > now - renew_us and used_at <= now
+      elseif used_at <= now - remember_us then
         call('ZREM', key, marks[i])
       else
         local per, limit = string.match(marks[i], '^keep:(%d+):(%d+)$')
         keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
       end
     end
-    if level.old > slack then
+    if level.old > max_old then
       call('ZREMRANGEBYSCORE', key, 0, ago(keep))
       if keep > level.keep then
         local from = call('ZCOUNT', key, '-inf', '(0')
@@ -1545,7 +1718,7 @@ if number or stepped > 0 then
         if over > 0 then call('ZREMRANGEBYRANK', key, from, from + over - 1) end
       end
     end
-    if not fresh then members[#members + 1], members[#members + 2] = int(-now), last_mark end
+    if not is_fresh then members[#members + 1], members[#members + 2] = int(-now), own_mark end
     for from = 1, #members, max_args do
       call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
     end
@@ -1554,81 +1727,80 @@ if number or stepped > 0 then
 
   for i = 1, #levels do
     local level = levels[i]
-    if fair then level.keep, level.largest = max(level.keep, outer_per), max(level.largest, specs[1][first]) end
-    if level.strategy and (level.pending > 0 or level.moved) then
+    if fair then
+      local channel = level_specs[1]
+      level.keep, level.largest = max(level.keep, channel[FIRST + 1]), max(level.largest, channel[FIRST])
+    end
+    if level.strategy and (level.pending > 0 or level.is_moved) then
       level.strategy.store(level)
     elseif level.members then
       store_log(level)
     end
   end
 end
-if number then
-  if told then told.finish() end
+-- part batch/store_entries: write the entries, their places in the outbox, and the ids.
+if last_number then
+  local ids_page = 32 -- admissions between two removals of ids that are no longer remembered
+  if messages then messages.finish() end
   if #places > 0 then call('ZADD', outbox, unpack(places)) end
   for from = 1, #waiting, max_args do
     call('HSET', entries, unpack(waiting, from, min(from + max_args - 1, #waiting)))
   end
   if #remembered > 0 then call('ZADD', seen, unpack(remembered)) end
-  if floor(number / slack) > floor(begun / slack) then call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe)) end
+  if floor(last_number / ids_page) > floor(number_before / ids_page) then
+    call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
+  end
   expire(seen, ceil(dedupe / 1000) + grace_ms)
 end
-for _, letter in ipairs(dead_sum and buried or {}) do
-  local past = letter[3]
-  dead_sum = dead_sum + #letter[2] + record_bytes
-  call('XADD', dead, 'MAXLEN', '=', past.keep or 1, '*', 'number', letter[1], 'entry', letter[2],
-    'reason', past.reason or '', 'answer', past.answer or '', 'attempts', int(past.attempts or 0), 'sum', int(dead_sum))
-end
-if dead_sum then trim(dead, 'entry', max_dead_bytes, dead_sum, 2 * #buried) end
-if told then told.store() end
+if messages then messages.store() end
 if fairness then fairness.store() end
+-- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
+-- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
+local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
 
--- Count. A category that is new in this hour gets both its fields, or is counted into "other" when there are
--- too many.
-local function count_minute(category, outcome, total)
-  local minute = int(floor(now / 60000000)) .. ':' .. string.sub(outcome, 1, 1) .. ':'
-  if call('HINCRBY', minutes, minute .. category, int(total)) ~= total then return end
+-- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
+local function count_in_hour(category, name, n)
+  local max_categories = 1000
+  local field, sibling = ':' .. name, name == 'admitted' and ':dropped' or ':admitted'
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
+  return 'other'
+end
+
+local function count_in_minute(category, name, n)
+  local max_fields = 6000
+  local minute = int(floor(now / 60000000)) .. ':' .. string.sub(name, 1, 1) .. ':'
+  if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
   local fields = call('HLEN', minutes)
-  if fields == 1 then call('PEXPIRE', minutes, series_ms) end
-  if fields > max_minutes and category ~= 'other' then
+  if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
+  if fields > max_fields and category ~= 'other' then
     call('HDEL', minutes, minute .. category)
-    call('HINCRBY', minutes, minute .. 'other', total)
+    call('HINCRBY', minutes, minute .. 'other', int(n))
   end
 end
-local admitted, dropped = 0, 0
+-- part batch/store_counts: write the counts.
+local admitted_total, dropped_total = 0, 0
 for i = 1, #routes do
   local route = routes[i]
-  for _, name in ipairs(outcomes) do
-    local total = route[name]
-    if total then
-      count_minute(route[1], name, total)
-      local field = route[1] .. ':' .. name
-      if call('HINCRBY', series, field, int(total)) == total then
-        local sibling = route[1] .. (name == 'admitted' and ':dropped' or ':admitted')
-        if call('HSETNX', series, sibling, 0) == 1 then
-          call('PEXPIRE', series, series_ms)
-          if route[1] ~= 'other' and call('HLEN', series) > 2 * max_categories then
-            call('HDEL', series, field, sibling)
-            call('HINCRBY', series, 'other:' .. name, total)
-            call('HSETNX', series, name == 'admitted' and 'other:dropped' or 'other:admitted', 0)
-          end
-        end
-      end
-    end
+  admitted_total, dropped_total = admitted_total + route.admitted, dropped_total + route.dropped
+  if route.admitted > 0 then
+    count_in_minute(route.category, 'admitted', route.admitted)
+    count_in_hour(route.category, 'admitted', route.admitted)
   end
-  admitted, dropped = admitted + (route.admitted or 0), dropped + (route.dropped or 0)
+  if route.dropped > 0 then
+    count_in_minute(route.category, 'dropped', route.dropped)
+    count_in_hour(route.category, 'dropped', route.dropped)
+  end
 end
-if admitted > 0 then call('HINCRBY', ledger, 'admitted', int(admitted)) end
-if dropped > 0 then call('HINCRBY', ledger, 'dropped', int(dropped)) end
-if duplicates > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicates)) end
+if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end
+if dropped_total > 0 then call('HINCRBY', ledger, 'dropped', int(dropped_total)) end
+if duplicate_total > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicate_total)) end
 if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
 if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
-if superseded > 0 then call('HINCRBY', ledger, 'superseded', superseded) end
-if forced_total > 0 then call('HINCRBY', ledger, 'forced', forced_total) end
-if restoring then
-  for result, total in pairs(results) do
-    if total > 0 then call('HINCRBY', ledger, result, total) end
-  end
-  call('HSET', folds, plan[6], int(plan[7]))
-  call('PEXPIRE', folds, series_ms)
-end
+if superseded_total > 0 then call('HINCRBY', ledger, 'superseded', int(superseded_total)) end
 return reply

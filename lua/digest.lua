@@ -1,131 +1,175 @@
--- digest.lua: have a digest posted, where one is due: move what was noted into an entry of the outbox.
+-- digest.lua: have a digest posted, where one is due: move what was noted for it into an entry of the outbox.
 --
--- At the interval's end, one post says it all. Or, where a post can be edited (every > 0), it comes a third of
--- every after the first note, so that what a phone shows of it says more than "1 event"; later calls, every so
+-- At the interval's end, one post reports it all. Or, where a post can be edited (every > 0), it comes a third of
+-- every after the first note, so that its notification on a phone shows more than "1 event"; later calls, every so
 -- often, move what is new into the totals, and enqueue an edit with the absolute totals, in place of one that is
 -- not sent yet; the call at the interval's end closes the digest. What is noted later goes to the next one. Calls
 -- that come too early change nothing, so that any replica may call.
 --
--- KEYS[1] digest   hash. Noted: since, last (microseconds), noted (how much), and counts
---                  "d:<category>:<severity>" of what was dropped, "x:..." of what expired, "t:<title>".
+-- KEYS[1] digest   (rw) hash. Noted: since, last (microseconds), noted (how many events), and counts
+--                  "d:<category>:<severity>" of drops, "x:..." of what expired, "t:<title>".
 --                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when),
---                  from (what it tells of begins there), totals (JSON)
--- KEYS[2] told     sorted set of the channel's categories by their last admission
--- KEYS[3] extras   sorted set of the numbers of extras
--- KEYS[4] entries  hash of entries
--- KEYS[5] posted   hash of records, so that an edit finds the post
--- KEYS[6] aged     sorted set of the records by their age
+--                  from (when its report begins), totals (JSON)
+-- KEYS[2] told     (r)  sorted set of the channel's categories by their last admission
+-- KEYS[3] extras   (w)  sorted set of the numbers of extras
+-- KEYS[4] entries  (rw) hash of entries
+-- KEYS[5] posted   (w)  hash of messages, so that an edit finds the post
+-- KEYS[6] aged     (w)  sorted set of their numbers, by when each was last touched
 --
 -- ARGV[1] channel  the beginning of the digest's id
 -- ARGV[2] interval, microseconds
 -- ARGV[3] every, microseconds; 0 = one post at the end
--- ARGV[4] minimum, how much there must be to tell
+-- ARGV[4] minimum, how many events there must be to report
 --
--- Reply: how much was moved; 0 = nothing was due
+-- Reply: how many events were moved; 0 = nothing was due
 --
 -- By hand:
 --   redis-cli --eval lua/digest.lua 'relay:{demo}:digest:demo' 'relay:{demo}:told:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' , demo 1800000000 30000000 1
+--
+-- Code generated from lua/src/digest.lua by go generate ./lua; DO NOT EDIT.
 
-local digest, told, extras, entries, posted, aged = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local digest, last_admitted, extras, entries, posted, aged = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local channel, interval, every, minimum = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local digest_ms = 5356800000 -- 62 days: twice the longest interval
 local call = redis.call
-
-local function int(x) return string.format('%.0f', x) end
 
 if not interval or interval <= 0 or not every or not minimum then
   return redis.error_reply('ARG a channel, an interval above 0, every and a minimum are needed')
 end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part digest/noted: read what was noted for the digest, and decide whether it is due.
 
-for _, set in ipairs({ told, extras, aged }) do call('ZCARD', set) end -- another type fails here, and not half-way
-for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
-local flat, noted, state = call('HGETALL', digest), {}, {}
-for i = 1, #flat, 2 do
-  local field = flat[i]
-  if string.match(field, '^[dxt]:') then
-    noted[field] = tonumber(flat[i + 1])
+-- read_digest returns what was noted since the last call, and the digest's other fields.
+local function read_digest()
+  local flat, noted, state = call('HGETALL', digest), {}, {}
+  for i = 1, #flat, 2 do
+    local field = flat[i]
+    if string.match(field, '^[dxt]:') then
+      noted[field] = tonumber(flat[i + 1])
+    else
+      state[field] = flat[i + 1]
+    end
+  end
+  return noted, state
+end
+
+-- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
+local function is_due(state, ends)
+  local since = tonumber(state.since)
+  if state.open then return ends or since and now >= tonumber(state.moved) + every end
+  if not since then return false end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
+  return is_early or now >= since + interval
+end
+
+local function delete_noted(noted)
+  local page = 1000 -- unpack fails above some thousand
+  local fields = { 'since', 'last', 'noted' }
+  for field in pairs(noted) do fields[#fields + 1] = field end
+  for from = 1, #fields, page do call('HDEL', digest, unpack(fields, from, math.min(from + page - 1, #fields))) end
+end
+
+-- add_totals returns all counts of the digest: those of earlier calls, and what was noted since.
+local function add_totals(state, noted)
+  if not state.open or not state.totals then return noted end
+  local totals = cjson.decode(state.totals)
+  for field, n in pairs(noted) do totals[field] = (totals[field] or 0) + n end
+  return totals
+end
+
+-- silent_categories are those of the counts of which nothing was admitted since a time.
+local function silent_categories(counts, since)
+  local silent, seen = {}, {}
+  for field in pairs(counts) do
+    local category = string.match(field, '^[dx]:([^:]*):')
+    if category and not seen[category] then
+      seen[category] = true
+      if tonumber(call('ZSCORE', last_admitted, category) or 0) <= since then silent[#silent + 1] = category end
+    end
+  end
+  table.sort(silent)
+  return silent
+end
+-- part digest/post: enqueue the digest's post, or an edit of it.
+local digest_ms = 5356800000 -- 62 days: twice the longest interval
+
+local function entry_of(kind, body) return int(now) .. ' ' .. kind .. ' ' .. cjson.encode(body) end
+
+-- enqueue adds an entry, and returns its number.
+local function enqueue(kind, post, body)
+  local number = int(call('HINCRBY', entries, 'seq', 1))
+  body.post = post or number
+  call('HSET', entries, number, entry_of(kind, body))
+  call('ZADD', extras, int(now), number)
+  return number
+end
+
+-- is_unsent tells whether an entry waits, and nobody began to send it.
+local function is_unsent(number)
+  return number and call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
+end
+
+-- edit_post rewrites an entry that is not sent yet, or adds an edit.
+local function edit_post(state, body)
+  body.post = state.post
+  if is_unsent(state.post) then
+    call('HSET', entries, state.post, entry_of('digest', body))
+  elseif is_unsent(state.edit) then
+    call('HSET', entries, state.edit, entry_of('digest-edit', body))
   else
-    state[field] = flat[i + 1]
+    state.edit = enqueue('digest-edit', state.post, body)
   end
 end
-local open, since, amount = tonumber(state.open), tonumber(state.since), tonumber(state.noted or 0)
-local ends = open and now >= open + interval
-if open then
-  if not ends and not (since and now >= tonumber(state.moved) + every) then return 0 end
-elseif not since or now < since + interval and not (every > 0 and amount >= minimum and now >= since + every / 3) then
-  return 0
+
+-- add_post enqueues the post. Where it can be edited later, it is remembered like any other message.
+local function add_post(state, body)
+  state.post = enqueue('digest', state.post, body)
+  if every == 0 then return end
+  local message = cjson.encode({ at = int(now) })
+  call('HINCRBY', posted, 'bytes', #message)
+  call('HSET', posted, state.post, message)
+  call('ZADD', aged, int(now), state.post)
 end
 
--- Too little to tell of, and nothing that it could be added to.
-if not open and amount < minimum then
+local function keep_open(state, body)
+  local open = tonumber(state.open) or now
+  call('HSET', digest, 'open', int(open), 'id', body.id, 'post', state.post, 'moved', int(now), 'from', body.from,
+    'totals', cjson.encode(body.counts))
+  if state.edit then call('HSET', digest, 'edit', state.edit) end
+  call('PEXPIRE', digest, digest_ms)
+end
+
+for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- another type fails here
+for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
+local noted, state = read_digest()
+local amount = tonumber(state.noted or 0)
+local is_open = state.open ~= nil
+local ends = is_open and now >= tonumber(state.open) + interval
+if not is_due(state, ends) then return 0 end
+if not is_open and amount < minimum then -- too little to report, and nothing that it could be added to
   call('DEL', digest)
   return 0
 end
-local fields = { 'since', 'last', 'noted' }
-for field in pairs(noted) do fields[#fields + 1] = field end
-for from = 1, #fields, 1000 do call('HDEL', digest, unpack(fields, from, math.min(from + 999, #fields))) end
 
-local totals, from = noted, state.from or state.since
-if open and state.totals then
-  totals = cjson.decode(state.totals)
-  for field, n in pairs(noted) do totals[field] = (totals[field] or 0) + n end
-end
-
-local silent, looked = {}, {}
-for field in pairs(totals) do
-  local category = string.match(field, '^[dx]:([^:]*):')
-  if category and not looked[category] then
-    looked[category] = true
-    local at = tonumber(call('ZSCORE', told, category) or 0)
-    if at <= tonumber(from) - interval then silent[#silent + 1] = category end
-  end
-end
-table.sort(silent)
-
-local id = state.id or channel .. ':' .. from
-local closed = (ends or every == 0) and true or false
-local body = { id = id, from = from, last = state.last or state.moved, counts = totals, closed = closed }
+delete_noted(noted)
+local from = state.from or state.since
+local totals = add_totals(state, noted)
+local body = {
+  id = state.id or channel .. ':' .. from, from = from, last = state.last or state.moved, counts = totals,
+  closed = ends or every == 0,
+}
+local silent = silent_categories(totals, tonumber(from) - interval)
 if #silent > 0 then body.silent = silent end
-
--- An entry that nobody began to send is written anew; else there is a further one.
-local function unsent(name)
-  return name and call('HEXISTS', entries, name) == 1 and call('HEXISTS', entries, name .. ':sent') == 0
-end
-local function put(kind)
-  local name = int(call('HINCRBY', entries, 'seq', 1))
-  body.post = state.post or name
-  call('HSET', entries, name, int(now) .. ' ' .. kind .. ' ' .. cjson.encode(body))
-  call('ZADD', extras, int(now), name)
-  return name
-end
-if open then
-  body.post = state.post
-  local rewritten = unsent(state.post) and state.post or unsent(state.edit) and state.edit
-  if rewritten then
-    local kind = rewritten == state.post and 'digest' or 'digest-edit'
-    call('HSET', entries, rewritten, int(now) .. ' ' .. kind .. ' ' .. cjson.encode(body))
-  else
-    state.edit = put('digest-edit')
-  end
-else
-  state.post = put('digest')
-  if every > 0 then
-    local record = cjson.encode({ at = int(now) })
-    call('HINCRBY', posted, 'bytes', #record)
-    call('HSET', posted, state.post, record)
-    call('ZADD', aged, int(now), state.post)
-  end
-end
+if is_open then edit_post(state, body) else add_post(state, body) end
 
 if every == 0 or ends then
   call('DEL', digest)
 else
-  call('HSET', digest, 'open', int(open or now), 'id', id, 'post', state.post, 'moved', int(now), 'from', from,
-    'totals', cjson.encode(totals))
-  if state.edit then call('HSET', digest, 'edit', state.edit) end
-  call('PEXPIRE', digest, digest_ms)
+  keep_open(state, body)
 end
 return amount

@@ -7,6 +7,8 @@
 // Nothing newer than Redis 6.2 is used.
 package lua
 
+//go:generate go run ./compose
+
 import (
 	_ "embed"
 
@@ -16,8 +18,20 @@ import (
 //go:embed admit.lua
 var admitSource string
 
-//go:embed fold.lua
-var foldSource string
+//go:embed peek.lua
+var peekSource string
+
+//go:embed restore.lua
+var restoreSource string
+
+//go:embed promote.lua
+var promoteSource string
+
+//go:embed force.lua
+var forceSource string
+
+//go:embed merge_counts.lua
+var mergeCountsSource string
 
 //go:embed refund.lua
 var refundSource string
@@ -46,14 +60,23 @@ var pageSource string
 //go:embed remove.lua
 var removeSource string
 
-//go:embed record.lua
-var recordSource string
+//go:embed posted_message.lua
+var postedMessageSource string
 
 //go:embed claim.lua
 var claimSource string
 
-//go:embed settle.lua
-var settleSource string
+//go:embed ack.lua
+var ackSource string
+
+//go:embed bury.lua
+var burySource string
+
+//go:embed expire.lua
+var expireSource string
+
+//go:embed discard.lua
+var discardSource string
 
 //go:embed retry.lua
 var retrySource string
@@ -64,8 +87,8 @@ var renewSource string
 //go:embed release.lua
 var releaseSource string
 
-//go:embed put.lua
-var putSource string
+//go:embed append.lua
+var appendSource string
 
 //go:embed digest.lua
 var digestSource string
@@ -73,46 +96,61 @@ var digestSource string
 //go:embed delayed.lua
 var delayedSource string
 
-//go:embed budget.lua
-var budgetSource string
+//go:embed budget_reserve.lua
+var budgetReserveSource string
 
-//go:embed mute.lua
-var muteSource string
+//go:embed credential_pause.lua
+var credentialPauseSource string
+
+//go:embed credential_paused.lua
+var credentialPausedSource string
+
+//go:embed count_muted.lua
+var countMutedSource string
+
+//go:embed pause.lua
+var pauseSource string
 
 //go:embed types.lua
 var typesSource string
-
-//go:embed hold.lua
-var holdSource string
 
 //go:embed memory.lua
 var memorySource string
 
 // The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
 var (
-	Admit      = redis.NewScript(admitSource)
-	Fold       = redis.NewScript(foldSource)
-	Refund     = redis.NewScript(refundSource)
-	Reset      = redis.NewScript(resetSource)
-	Probe      = redis.NewScript(probeSource)
-	Warming    = redis.NewScript(warmingSource)
-	Heartbeat  = redis.NewScript(heartbeatSource)
-	Report     = redis.NewScript(reportSource)
-	Series     = redis.NewScript(seriesSource)
-	Page       = redis.NewScript(pageSource)
-	Remove     = redis.NewScript(removeSource)
-	ReadRecord = redis.NewScript(recordSource)
-	Claim      = redis.NewScript(claimSource)
-	Settle     = redis.NewScript(settleSource)
-	Retry      = redis.NewScript(retrySource)
-	Renew      = redis.NewScript(renewSource)
-	Release    = redis.NewScript(releaseSource)
-	Put        = redis.NewScript(putSource)
-	Digester   = redis.NewScript(digestSource)
-	Delayed    = redis.NewScript(delayedSource)
-	Budget     = redis.NewScript(budgetSource)
-	Mute       = redis.NewScript(muteSource)
-	Hold       = redis.NewScript(holdSource)
-	Types      = redis.NewScript(typesSource)
-	Memory     = redis.NewScript(memorySource)
+	Admit             = redis.NewScript(admitSource)
+	Peek              = redis.NewScript(peekSource)
+	Restore           = redis.NewScript(restoreSource)
+	Promote           = redis.NewScript(promoteSource)
+	Force             = redis.NewScript(forceSource)
+	MergeCounts       = redis.NewScript(mergeCountsSource)
+	Refund            = redis.NewScript(refundSource)
+	Reset             = redis.NewScript(resetSource)
+	Probe             = redis.NewScript(probeSource)
+	Warming           = redis.NewScript(warmingSource)
+	Heartbeat         = redis.NewScript(heartbeatSource)
+	Report            = redis.NewScript(reportSource)
+	Series            = redis.NewScript(seriesSource)
+	Page              = redis.NewScript(pageSource)
+	Remove            = redis.NewScript(removeSource)
+	ReadPostedMessage = redis.NewScript(postedMessageSource)
+	Claim             = redis.NewScript(claimSource)
+	Ack               = redis.NewScript(ackSource)
+	Bury              = redis.NewScript(burySource)
+	Expire            = redis.NewScript(expireSource)
+	Discard           = redis.NewScript(discardSource)
+	Retry             = redis.NewScript(retrySource)
+	Renew             = redis.NewScript(renewSource)
+	Release           = redis.NewScript(releaseSource)
+	Append            = redis.NewScript(appendSource)
+	Digester          = redis.NewScript(digestSource)
+	Delayed           = redis.NewScript(delayedSource)
+	BudgetReserve     = redis.NewScript(budgetReserveSource)
+	CredentialPause   = redis.NewScript(credentialPauseSource)
+	CredentialPaused  = redis.NewScript(credentialPausedSource)
+	CountMuted        = redis.NewScript(countMutedSource)
+	Pause             = redis.NewScript(pauseSource)
+	Types             = redis.NewScript(typesSource)
+	Memory            = redis.NewScript(memorySource)
 )

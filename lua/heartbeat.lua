@@ -1,90 +1,115 @@
--- heartbeat.lua: a replica says that it lives and which windows it counts in, and learns how many live, which windows
--- the others count in, and whether this server still has the data it had.
+-- heartbeat.lua: note that a replica is alive and which windows it counts in, and return how many replicas are alive,
+-- which windows the others count in, and whether this server still has the data it had.
 --
--- KEYS[1] alive    sorted set of replicas, score = when each was last heard
--- KEYS[2] epoch    string: a random text, written once; where it changed, the data was lost
--- KEYS[3] levels   hash: replica = digest of the windows of its levels; of those alive that said so
--- KEYS[4] texts    hash: digest = these windows, as ratelimit/peers_text.go writes them; of the digests in levels
+-- KEYS[1] alive    (rw) sorted set of replicas, score = when each sent its last heartbeat
+-- KEYS[2] epoch    (rw) string: a random text, written once; where it changed, the data was lost
+-- KEYS[3] levels   (rw) hash: replica = digest of the windows of its levels; of those alive that sent one
+-- KEYS[4] texts    (rw) hash: digest = these windows, as ratelimit/peers_text.go writes them; of the digests in levels
 --
--- ARGV[1] replica  unique to one process; "" = only look
+-- ARGV[1] replica  unique to one process; "" = only read
 -- ARGV[2] how long a replica counts as alive after its last heartbeat, microseconds
 -- ARGV[3] the epoch to write where there is none
 -- ARGV[4] 1 = this replica ends: forget it
--- ARGV[5] the digest of the replica's windows; "" = it says nothing of them
--- ARGV[6] their text; "" = it was told before
+-- ARGV[5] the digest of the replica's windows; "" = it sends none
+-- ARGV[6] their text; "" = it was sent before
 -- ARGV[7..] the digests whose texts the replica has
 --
 -- Reply: [now, replicas alive, epoch, missing, others]
---   missing  1 = the text of ARGV[5] is not here: nothing of it was noted, and the replica tells it again
+--   missing  1 = the text of ARGV[5] is not here: the windows were not noted, and the replica sends the text again
 --   others   flat, for each digest of another replica that is alive: digest, text; "" where the replica has it
 --
 -- By hand:
 --   redis-cli --eval lua/heartbeat.lua 'relay:{replicas}:alive' 'relay:{replicas}:epoch' 'relay:{replicas}:levels' \
 --     'relay:{replicas}:texts' , '' 10000000 demo 0 '' ''
+--
+-- Code generated from lua/src/heartbeat.lua by go generate ./lua; DO NOT EDIT.
 
 local alive, epoch, levels, texts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local replica, keep, digest, text = ARGV[1], tonumber(ARGV[2]), ARGV[5], ARGV[6]
+local replica, keep, new_epoch, is_ending = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
+local digest, text, first_known = ARGV[5], ARGV[6], 7
 local epoch_ms = 2592000000 -- 30 days after the last heartbeat
+local call = redis.call
 
-local function int(x) return string.format('%.0f', x) end
-
-if not replica or not keep or keep <= 0 or not ARGV[3] or not text then
+if not replica or not keep or keep <= 0 or not new_epoch or not text then
   return redis.error_reply('ARG a replica, a time above 0, an epoch, a digest and a text are needed')
 end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local keep_ms = int(math.ceil(keep / 1000))
+-- part heartbeat/levels: the windows that each replica counts in, as a digest for each replica and each text once.
 
-redis.call('ZCARD', alive) -- another type fails here, and not half-way
-redis.call('GET', epoch)
-redis.call('HLEN', levels)
-redis.call('HLEN', texts)
--- First what a server without memory refuses: once a script has written, it may go on, and would hide that.
-redis.call('SET', epoch, ARGV[3], 'PX', epoch_ms, 'NX')
-redis.call('ZREMRANGEBYSCORE', alive, '-inf', int(now - keep))
-local missing = 0
-if ARGV[4] == '1' then
-  redis.call('ZREM', alive, replica)
-elseif replica ~= '' then
-  redis.call('ZADD', alive, int(now), replica)
+-- write_levels notes the caller's windows, and returns whether their text is missing.
+local function write_levels()
   if digest == '' then
-    redis.call('HDEL', levels, replica)
-  elseif text ~= '' or redis.call('HEXISTS', texts, digest) == 1 then
-    redis.call('HSET', levels, replica, digest)
-    if text ~= '' then redis.call('HSET', texts, digest, text) end
-  else
-    missing = 1
+    call('HDEL', levels, replica)
+    return false
+  end
+  if text == '' and call('HEXISTS', texts, digest) == 0 then return true end
+  call('HSET', levels, replica, digest)
+  if text ~= '' then call('HSET', texts, digest, text) end
+  return false
+end
+
+-- digests_in_use forgets replicas that are gone, and returns by digest whether another replica counts in it, and how
+-- many digests there are.
+local function digests_in_use()
+  local flat, by_others, count = call('HGETALL', levels), {}, 0
+  for i = 1, #flat, 2 do
+    local name, its_digest = flat[i], flat[i + 1]
+    if not call('ZSCORE', alive, name) then
+      call('HDEL', levels, name)
+    else
+      if by_others[its_digest] == nil then count = count + 1 end
+      by_others[its_digest] = by_others[its_digest] or name ~= replica
+    end
+  end
+  return by_others, count
+end
+
+-- delete_unused_texts keeps only the texts of digests that are in use.
+local function delete_unused_texts(by_others, count)
+  if call('HLEN', texts) <= count then return end
+  local flat = call('HGETALL', texts)
+  for i = 1, #flat, 2 do
+    if by_others[flat[i]] == nil then call('HDEL', texts, flat[i]) end
   end
 end
 
--- Of a replica that is gone, and of a text that nobody has any more, nothing is kept.
-local said, used, count = redis.call('HGETALL', levels), {}, 0
-for i = 1, #said, 2 do
-  local by, its = said[i], said[i + 1]
-  if not redis.call('ZSCORE', alive, by) then
-    redis.call('HDEL', levels, by)
-  else
-    if used[its] == nil then count = count + 1 end
-    used[its] = used[its] or by ~= replica
+-- texts_of_others lists the digests of other replicas, each with its text where the caller does not have it.
+local function texts_of_others(by_others)
+  local list, has = {}, {}
+  for i = first_known, #ARGV do has[ARGV[i]] = true end
+  for its_digest, is_another in pairs(by_others) do
+    if is_another and digest ~= '' then
+      list[#list + 1] = its_digest
+      list[#list + 1] = not has[its_digest] and call('HGET', texts, its_digest) or ''
+    end
   end
-end
-if redis.call('HLEN', texts) > count then
-  local all = redis.call('HGETALL', texts)
-  for i = 1, #all, 2 do
-    if used[all[i]] == nil then redis.call('HDEL', texts, all[i]) end
-  end
+  return list
 end
 
-local others, has = {}, {}
-for i = 7, #ARGV do has[ARGV[i]] = true end
-for its, another in pairs(used) do
-  if another and digest ~= '' then
-    others[#others + 1] = its
-    others[#others + 1] = not has[its] and redis.call('HGET', texts, its) or ''
-  end
+call('ZCARD', alive) -- another type fails here, and not half-way
+call('GET', epoch)
+call('HLEN', levels)
+call('HLEN', texts)
+-- First what a server without memory refuses: once a script has written, it may go on, and would hide that.
+call('SET', epoch, new_epoch, 'PX', epoch_ms, 'NX')
+call('ZREMRANGEBYSCORE', alive, '-inf', int(now - keep))
+local is_missing = false
+if is_ending then
+  call('ZREM', alive, replica)
+elseif replica ~= '' then
+  call('ZADD', alive, int(now), replica)
+  is_missing = write_levels()
 end
-redis.call('PEXPIRE', alive, keep_ms)
-redis.call('PEXPIRE', levels, keep_ms)
-redis.call('PEXPIRE', texts, keep_ms)
-redis.call('PEXPIRE', epoch, epoch_ms)
-return { now, redis.call('ZCARD', alive), redis.call('GET', epoch), missing, others }
+local by_others, count = digests_in_use()
+delete_unused_texts(by_others, count)
+local others = texts_of_others(by_others)
+
+local keep_ms = int(math.ceil(keep / 1000))
+for _, key in ipairs({ alive, levels, texts }) do call('PEXPIRE', key, keep_ms) end
+call('PEXPIRE', epoch, epoch_ms)
+return { now, call('ZCARD', alive), call('GET', epoch), is_missing and 1 or 0, others }

@@ -1,6 +1,7 @@
--- memory.lua: say how full the memory is of the server that has a channel's keys. Writes nothing.
+-- memory.lua: how full the memory is of the server that has a channel's keys. Writes nothing.
 --
--- KEYS[1] any key of the channel: it names the server of a Cluster, and is not touched
+-- KEYS[1] any      (-)  any key of the channel: it names the server of a Cluster, and is not touched
+--
 -- ARGV    none
 --
 -- Reply: [used, most]
@@ -9,6 +10,8 @@
 --
 -- By hand:
 --   redis-cli --eval lua/memory.lua 'relay:{demo}:ledger:demo'
+--
+-- Code generated from lua/src/memory.lua by go generate ./lua; DO NOT EDIT.
 
 local info = redis.call('INFO', 'memory')
 

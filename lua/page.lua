@@ -1,6 +1,6 @@
 -- page.lua: a page of a stream, newest first. Writes nothing.
 --
--- KEYS[1] the stream, of dead letters or of drops
+-- KEYS[1] dead     (r)  stream of dead letters; or drops (r) stream of drops
 --
 -- ARGV[1] before   only what is older than this id; "+" = from the newest on
 -- ARGV[2] how many at most
@@ -9,11 +9,14 @@
 --
 -- By hand:
 --   redis-cli --eval lua/page.lua 'relay:{demo}:dead:demo' , + 10
+--
+-- Code generated from lua/src/page.lua by go generate ./lua; DO NOT EDIT.
 
+local stream = KEYS[1]
 local before, most = ARGV[1], tonumber(ARGV[2])
 
 if not before or not most or most < 1 then
   return redis.error_reply('ARG an id and a number of 1 or more are needed')
 end
 local newest = before == '+' and '+' or '(' .. before
-return redis.call('XREVRANGE', KEYS[1], newest, '-', 'COUNT', most)
+return redis.call('XREVRANGE', stream, newest, '-', 'COUNT', most)

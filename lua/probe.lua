@@ -1,14 +1,21 @@
--- probe.lua: call every command that the other scripts use, on keys of its own, and say which are refused.
+-- probe.lua: call every command that the other scripts use, on keys of its own, and return which are refused.
 -- The keys are deleted again.
 --
--- KEYS[1] a sorted set, KEYS[2] a hash, KEYS[3] a string, KEYS[4] a stream, KEYS[5] a list
+-- KEYS[1] zset     (rw) a sorted set
+-- KEYS[2] hash     (rw) a hash
+-- KEYS[3] string   (rw) a string
+-- KEYS[4] stream   (rw) a stream
+-- KEYS[5] list     (rw) a list
+--
 -- ARGV    none
 --
--- Reply: [error, ...], what each refused call answered; empty when all is well
+-- Reply: [error, ...], the error of each refused call; empty when none is
 --
 -- By hand:
 --   redis-cli --eval lua/probe.lua 'relay:{probe}:zset' 'relay:{probe}:hash' 'relay:{probe}:string' \
 --     'relay:{probe}:stream' 'relay:{probe}:list'
+--
+-- Code generated from lua/src/probe.lua by go generate ./lua; DO NOT EDIT.
 
 local zset, hash, text, stream, list = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local refused = {}

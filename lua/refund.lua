@@ -1,70 +1,75 @@
--- refund.lua: give back what an event spent, because it provably never reached its channel. The id stays
+-- refund.lua: give back the units of an event, because it provably never reached its channel. The id stays
 -- remembered: the event itself is not admitted again. A repeat changes nothing.
 --
--- KEYS[1] seen     sorted set of admitted ids, score = when
--- KEYS[2] refunds  sorted set of refunded ids, score = when
--- KEYS[3..] the levels that the event spent from
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
+-- KEYS[2] refunds  (rw) sorted set of refunded ids, score = when
+-- KEYS[3..] limit  (rw) the levels that the event spent from
 --
 -- ARGV[1] id
 -- ARGV[2] units
 -- ARGV[3] how long a refund is remembered, microseconds
 -- then for each level: strategy, option, number of windows, and for each window: limit, length in
---   microseconds, as in lua/admit.lua. A backlog has nothing to give back: it shrinks when the entry is settled.
+--   microseconds, as in lua/admit.lua. A backlog has nothing to give back: it shrinks when the entry leaves the outbox.
 --
 -- Reply: 1 given back, 0 given back before, or nothing is known of the id
 --
 -- By hand:
 --   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' \
 --     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0 1 10 60000000
+--
+-- Code generated from lua/src/refund.lua by go generate ./lua; DO NOT EDIT.
 
 local seen, refunds = KEYS[1], KEYS[2]
-local id, units, remember = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local before_levels = 2
-local page = 1000
-local call = redis.call
+local id, event_units, remember = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local keys_before_levels = 2
+local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
-local function int(x) return string.format('%.0f', x) end
-
-if not units or units < 1 or not remember or remember <= 0 then
+if not event_units or event_units < 1 or not remember or remember <= 0 then
   return redis.error_reply('ARG units of 1 or more and a time above 0 are needed')
 end
-local levels, at = {}, 4
-for i = 1, #KEYS - before_levels do
-  local level = { key = KEYS[before_levels + i], strategy = ARGV[at], option = tonumber(ARGV[at + 1]) }
-  local windows = tonumber(ARGV[at + 2])
-  if not level.option or not windows then
+local levels, next_arg = {}, 4
+for i = 1, #KEYS - keys_before_levels do
+  local key, strategy, option = KEYS[keys_before_levels + i], ARGV[next_arg], tonumber(ARGV[next_arg + 1])
+  local windows = tonumber(ARGV[next_arg + 2])
+  if not option or not windows then
     return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option and its windows')
   end
   for w = 1, windows do
-    local limit, per = tonumber(ARGV[at + 1 + 2 * w]), tonumber(ARGV[at + 2 + 2 * w])
+    local limit, per = tonumber(ARGV[next_arg + 1 + 2 * w]), tonumber(ARGV[next_arg + 2 + 2 * w])
     if not limit or not per then return redis.error_reply('ARG each window needs a limit and a length') end
   end
-  at = at + 3 + 2 * windows
-  levels[i] = level
+  next_arg = next_arg + 3 + 2 * windows
+  levels[i] = { key = key, name = strategy, option = option, is_log = strategy == 'sliding-log' }
 end
 
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local admitted_at = tonumber(call('ZSCORE', seen, id) or 0)
+local now_text = int(now)
+local event_at = tonumber(call('ZSCORE', seen, id) or 0)
 if call('ZSCORE', refunds, id) then return 0 end
-for _, level in ipairs(levels) do -- another type fails here, and not half-way
-  if level.strategy == 'sliding-log' then
-    call('ZCARD', level.key)
-  elseif string.sub(level.strategy, 1, 7) ~= 'backlog' then
-    call('HLEN', level.key)
-  end
-end
 
--- A log knows its entries by the id. They are where the id was admitted, unless the clock was stepped since.
-local function remove(level)
-  local prefix, found = id .. ':', 0
+-- part limits/constants: what the strategies have in common.
+local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
+local grace_ms = 60000 -- how long an expired level outlives its longest window
+-- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
+-- before they are moved to now (5 s).
+local remember_us, max_step = 86400000000, 5000000
+local max_args = 1000 -- unpack fails above some thousand
+local stepped = 0 -- how far back time went, where units were moved
+-- part limits/log_refund: remove an event's units from a log, which knows them by the event's id. They are where the id
+-- was admitted, unless the clock was stepped since.
+local function refund_log(level)
+  local page = 1000
+  local prefix, found, from = id .. ':', 0, 0
   local function sweep(members)
     for _, member in ipairs(members) do
       if string.sub(member, 1, #prefix) == prefix then found = found + call('ZREM', level.key, member) end
     end
   end
-  if admitted_at > 0 then sweep(call('ZRANGEBYSCORE', level.key, int(admitted_at), int(admitted_at))) end
-  local from = 0
+  if event_at > 0 then sweep(call('ZRANGEBYSCORE', level.key, int(event_at), int(event_at))) end
   while found == 0 do
     local members = call('ZRANGE', level.key, from, from + page - 1)
     if #members == 0 then break end
@@ -73,51 +78,360 @@ local function remove(level)
   end
   return found
 end
-
--- A hash counts in windows, its own and those of replicas with another configuration.
-local function lower(level)
-  local flat, state = call('HGETALL', level.key), {}
+local strategies = {}
+-- part limits/hash: read the numbers that a hash holds.
+local function read_numbers(key)
+  local flat, state = call('HGETALL', key), {}
   for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
-  if admitted_at < (state.since or now) then return 0 end
-  if level.strategy == 'sliding-buckets' then
-    local ends = int((math.floor(admitted_at / level.option) + 1) * level.option)
-    if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(math.max(0, state[ends] - units))) end
-    return 1
+  return state
+end
+-- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+-- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
+-- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+
+-- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
+-- future: level.back is by how much.
+local function read_hash(level)
+  local state = read_numbers(level.key)
+  level.since, level.last, level.back = state.since or now, state.last or 0, 0
+  if level.last - now > max_step then
+    level.back, level.is_moved = level.last - now, true
+    stepped, level.since, level.last = max(stepped, level.back), min(level.since, now), now
   end
-  for field, value in pairs(state) do
-    local per, drain, which = string.match(field, '^(%d+)/?(%d*):(%a+)$')
-    per, drain = tonumber(per), tonumber(drain)
-    local start, left = per and state[int(per) .. ':at'] or 0, math.max(0, value - units)
-    if which == 'n' and admitted_at >= start and admitted_at < start + per then
-      -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
-      local at_start = state[int(per) .. ':f']
-      if at_start and admitted_at == start then
-        at_start = math.max(0, at_start - units)
-        if at_start == 0 and left > 0 then at_start, left = 1, left + 1 end
-        call('HSET', level.key, int(per) .. ':f', int(at_start))
-      end
-      call('HSET', level.key, field, int(left))
-    elseif which == 'p' and admitted_at >= start - per and admitted_at < start then
-      call('HSET', level.key, field, int(left))
-    elseif which == 'tat' and drain and now - admitted_at < units * drain and value > now then
-      call('HSET', level.key, field, int(math.max(now, value - units * drain))) -- none of it can have drained otherwise
+  return state
+end
+
+-- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
+-- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
+-- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+-- after that replica's last use.
+local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
+
+local function window_of(name)
+  local window = { per = tonumber(string.match(name, '^%d+')), drain = tonumber(string.match(name, '/(%d+)$')) }
+  for _, field in ipairs(fields) do window[field] = 0 end
+  return window
+end
+
+-- own_window returns a window of this configuration, as the hash has it.
+local function own_window(kind, level, w, name)
+  local state = level.state
+  local window = { per = level.spec[w + 1], drain = kind.drain_of and kind.drain_of(level, w), is_own = true }
+  for _, field in ipairs(fields) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
+  if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
+  kind.load(level, window)
+  return window
+end
+
+-- windows_of_others returns the other configurations' windows by name, with what this batch took.
+local function windows_of_others(kind, level)
+  local found = {}
+  for field, value in pairs(level.state) do
+    local name, which = string.match(field, '^([%d/]+):(%a+)$')
+    if name and not level.names[name] then
+      found[name] = found[name] or window_of(name)
+      found[name][which] = value
     end
   end
-  return 1
+  for name, window in pairs(found) do
+    window.u = min(now, window.u > 0 and window.u or level.last)
+    if window.u <= now - remember_us or kind.drain_of and not window.drain then
+      found[name] = nil
+    else
+      kind.load(level, window)
+      kind.take(level, window, level.pending)
+    end
+  end
+  return found
 end
 
-local given = 0
-for _, level in ipairs(levels) do
-  if level.strategy == 'sliding-log' then
-    given = given + remove(level)
-  elseif admitted_at > 0 and string.sub(level.strategy, 1, 7) == 'backlog' then
-    given = given + 1
-  elseif admitted_at > 0 then
-    given = given + lower(level)
+-- load_numbers reads the windows of a level: level.names by name, level.windows by place.
+local function load_numbers(kind, level)
+  level.state = read_hash(level)
+  level.windows, level.names = {}, {}
+  for w = FIRST, #level.spec, 2 do
+    local name = int(level.spec[w + 1]) .. (kind.drain_of and '/' .. int(kind.drain_of(level, w)) or '')
+    local window = level.names[name] or own_window(kind, level, w, name)
+    level.names[name], level.windows[w] = window, window
+    level.used[w] = kind.used(window)
   end
 end
-if given == 0 then return 0 end
-call('ZADD', refunds, int(now), id)
+
+local function store_numbers(kind, level)
+  local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+  local function add(name, window)
+    if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
+    for _, field in ipairs(fields) do
+      if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+    end
+    longest = max(longest, window.per)
+  end
+  for name, window in pairs(level.names) do add(name, window) end
+  for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
+  call('DEL', level.key)
+  call('HSET', level.key, unpack(args))
+  call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+end
+
+-- strategy_of_numbers makes a strategy of a kind of window.
+local function strategy_of_numbers(kind)
+  return {
+    load = function(level) load_numbers(kind, level) end,
+    fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
+    take = function(level, units)
+      for _, window in pairs(level.names) do kind.take(level, window, units) end
+      for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
+    end,
+    store = function(level) store_numbers(kind, level) end,
+    -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+    refund = function(level, units, admitted_at)
+      local state = read_numbers(level.key)
+      if admitted_at < (state.since or now) then return 0 end
+      for field, value in pairs(state) do
+        local name, which = string.match(field, '^([%d/]+):(%a+)$')
+        if name then
+          local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
+          window.drain = tonumber(string.match(name, '/(%d+)$'))
+          local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
+          if left then call('HSET', level.key, field, int(left)) end
+        end
+      end
+      return 1
+    end,
+  }
+end
+-- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+strategies['fixed-window'] = strategy_of_numbers({
+  -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
+  load = function(level, window)
+    local per, phase = window.per, window.is_own and level.option or -1
+    if level.back > 0 and window.at > now then window.at = now end
+    local ends = window.at + per
+    if ends > now and (window.n > 0 or phase >= 0) then return end
+    if phase < 0 then
+      window.at = now
+    elseif ends + per > now then
+      window.at = ends
+    else
+      window.at = floor((now + phase) / per) * per - phase
+    end
+    window.n, window.f = 0, 0
+  end,
+  used = function(window) return window.n end,
+  take = function(level, window, units)
+    window.n = window.n + units
+    if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
+  end,
+  fits_at = function(_, _, window) return window.at + window.per end,
+  -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+  refund = function(level, window, which, refunded)
+    local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
+    if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
+    local left = max(0, refunded.value - refunded.units)
+    if not at_start or refunded.at ~= start then return left end
+    at_start = max(0, at_start - refunded.units)
+    if at_start == 0 and left > 0 then at_start, left = 1, left + 1 end
+    call('HSET', level.key, window.name .. ':f', int(at_start))
+    return left
+  end,
+})
+-- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
+-- which a share counts: the part that is still inside the rolling window, rounded up.
+strategies['sliding-counter'] = strategy_of_numbers({
+  load = function(level, window)
+    local per = window.per
+    local start = floor(now / per) * per
+    if level.back > 0 and window.at > start then window.at = start end
+    if window.at < start then
+      window.p = window.at == start - per and window.n or 0
+      window.at, window.n = start, 0
+    end
+  end,
+  used = function(window)
+    local rest = window.per - max(0, now - window.at)
+    local share = floor(window.p * rest / window.per)
+    if share * window.per < window.p * rest then share = share + 1 end
+    return share + window.n
+  end,
+  take = function(_, window, units) window.n = window.n + units end,
+  fits_at = function(level, w, window, units)
+    local limit, per = level.spec[w], window.per
+    local room = limit - units - window.n
+    if room >= 0 then return window.at + per - floor(room * per / window.p) end
+    return window.at + 2 * per - floor((limit - units) * per / window.n)
+  end,
+  refund = function(_, window, which, refunded)
+    local start = window.state[window.name .. ':at'] or 0
+    local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
+    local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
+    if in_window or in_last then return max(0, refunded.value - refunded.units) end
+  end,
+  keep = 2,
+})
+-- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
+-- drain = per / limit; tat is when all has drained.
+local gcra = strategy_of_numbers({
+  drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
+  -- A bucket whose limit changed holds the units that it held before, as many as it can.
+  adopt = function(level, w, window)
+    for field, tat in pairs(level.state) do
+      local per, drain = string.match(field, '^(%d+)/?(%d*):tat$')
+      local left = tat - level.back - now
+      if per and tonumber(per) == window.per and left > 0 then
+        drain = tonumber(drain) or window.drain
+        local units = drain > 0 and left / drain or 0
+        window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+      end
+    end
+  end,
+  load = function(level, window)
+    if level.back > 0 then window.tat = window.tat - level.back end
+  end,
+  used = function(window)
+    return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
+  end,
+  take = function(_, window, units)
+    if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
+  end,
+  fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
+  -- Units that were admitted longer ago than they take to drain are gone.
+  refund = function(_, window, which, refunded)
+    local drained_in = window.drain and refunded.units * window.drain
+    if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
+      return max(now, refunded.value - drained_in)
+    end
+  end,
+})
+strategies['gcra'], strategies['gate'] = gcra, gcra
+-- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
+-- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
+-- = when. Buckets that only that one still counts are kept in its width.
+local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
+
+-- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
+-- longest of them is, and its width (nil = none is longer than the level's own).
+local function read_other_windows(level, state)
+  local keep, coarse = level.keep, nil
+  level.others = {}
+  for field, used_at in pairs(state) do
+    local per, wide = string.match(field, '^keep:(%d+):(%d+)$')
+    if per and min(used_at, now) > now - remember_us then
+      level.others[field] = min(used_at, now)
+      if tonumber(per) > keep then keep, coarse = tonumber(per), tonumber(wide) end
+    end
+  end
+  return keep, coarse
+end
+
+-- place_of is the end of the bucket that counts what the hash has under an end.
+local function place_of(level, ends, coarse)
+  if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
+  if ends > now - level.keep or not coarse then return ends end
+  return min(ceil(ends / coarse) * coarse, now - level.keep)
+end
+
+strategies['sliding-buckets'] = {
+  load = function(level)
+    local units, order, state = {}, {}, read_hash(level)
+    local keep, coarse = read_other_windows(level, state)
+    for field, n in pairs(state) do
+      local ends = tonumber(field)
+      if ends then ends = place_of(level, ends, coarse) end
+      if ends and ends > now - keep then
+        if not units[ends] then order[#order + 1] = ends end
+        units[ends] = (units[ends] or 0) + n
+      end
+    end
+    table.sort(order)
+    level.longest, level.units, level.order = keep, units, order
+    for w = FIRST, #level.spec, 2 do
+      level.used[w] = 0
+      for _, ends in ipairs(order) do
+        if ends > now - level.spec[w + 1] then level.used[w] = level.used[w] + units[ends] end
+      end
+    end
+  end,
+  fits_at = function(level, w, units)
+    local over, per = level.used[w] + units - level.spec[w], level.spec[w + 1]
+    for _, ends in ipairs(level.order) do
+      if ends > now - per then over = over - level.units[ends] end
+      if over <= 0 then return ends + per end
+    end
+  end,
+  take = function(level, units)
+    local order, ends = level.order, bucket_end(now, level.option)
+    local last = order[#order]
+    if last and last > ends then ends = last end
+    if last ~= ends then order[#order + 1] = ends end
+    level.units[ends] = (level.units[ends] or 0) + units
+    for w = FIRST, #level.spec, 2 do level.used[w] = level.used[w] + units end
+  end,
+  store = function(level)
+    local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
+    level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now
+    for field, used_at in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used_at) end
+    for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
+    call('DEL', level.key)
+    for from = 1, #args, max_args do
+      call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+    end
+    call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+  end,
+  refund = function(level, units, admitted_at)
+    local state = read_numbers(level.key)
+    if admitted_at < (state.since or now) then return 0 end
+    local ends = int(bucket_end(admitted_at, level.option))
+    if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(max(0, state[ends] - units))) end
+    return 1
+  end,
+}
+-- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
+-- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
+-- soon.
+local retry_us = 100000
+
+local function backlog(length, add)
+  return {
+    is_backlog = true,
+    load = function(level) level.used[FIRST] = call(length, level.key) end,
+    fits_at = function() return now + retry_us end,
+    take = function(level, units, number)
+      level.members = level.members or {}
+      for _ = 1, units do table.insert(level.members, number) end
+      level.used[FIRST] = level.used[FIRST] + units
+    end,
+    store = function(level)
+      for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
+    end,
+    refund = function() return 1 end,
+  }
+end
+strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
+  call('XADD', key, number .. '-' .. i, 'at', int(now))
+end)
+strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+
+for i, level in ipairs(levels) do -- another type fails here, and not half-way
+  level.strategy = strategies[level.name]
+  if level.is_log then
+    call('ZCARD', level.key)
+  elseif not level.strategy then
+    return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy')
+  elseif not level.strategy.is_backlog then
+    call('HLEN', level.key)
+  end
+end
+
+local given_back = 0
+for _, level in ipairs(levels) do
+  if level.is_log then
+    given_back = given_back + refund_log(level)
+  elseif event_at > 0 then
+    given_back = given_back + level.strategy.refund(level, event_units, event_at)
+  end
+end
+if given_back == 0 then return 0 end
+call('ZADD', refunds, now_text, id)
 call('ZREMRANGEBYSCORE', refunds, '-inf', int(now - remember))
-call('PEXPIRE', refunds, int(math.ceil(remember / 1000)))
+call('PEXPIRE', refunds, int(ceil(remember / 1000)))
 return 1

@@ -1,12 +1,15 @@
 -- release.lua: give up the lease of a channel, so that another sender need not wait for its end.
 --
--- KEYS[1] lease    hash: owner, until (microseconds)
+-- KEYS[1] lease    (rw) hash: owner, until (microseconds)
+--
 -- ARGV[1] owner    who gives it up
 --
 -- Reply: 1 released, 0 it was not the caller's
 --
 -- By hand:
 --   redis-cli --eval lua/release.lua 'relay:{demo}:lease:demo' , me
+--
+-- Code generated from lua/src/release.lua by go generate ./lua; DO NOT EDIT.
 
 local lease, owner = KEYS[1], ARGV[1]
 

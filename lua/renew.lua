@@ -1,20 +1,27 @@
--- renew.lua: hold the lease of a channel a while longer.
+-- renew.lua: renew the lease of a channel.
 --
--- KEYS[1] lease    hash: owner, until (microseconds)
--- ARGV[1] owner    who holds it
+-- KEYS[1] lease    (rw) hash: owner, until (microseconds)
+-- ARGV[1] owner    who has it
 -- ARGV[2] lease, microseconds
 --
--- Reply: 1 held, -1 it is not the caller's any more
+-- Reply: 1 renewed, -1 it is not the caller's any more
 --
 -- By hand:
 --   redis-cli --eval lua/renew.lua 'relay:{demo}:lease:demo' , me 10000000
+--
+-- Code generated from lua/src/renew.lua by go generate ./lua; DO NOT EDIT.
 
 local lease, owner, lease_us = KEYS[1], ARGV[1], tonumber(ARGV[2])
 
 if not lease_us or lease_us <= 0 then return redis.error_reply('ARG a lease above 0 is needed') end
 if redis.call('HGET', lease, 'owner') ~= owner then return -1 end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-redis.call('HSET', lease, 'until', string.format('%.0f', now + lease_us))
-redis.call('PEXPIRE', lease, string.format('%.0f', math.ceil(lease_us / 1000) + 1000))
+
+redis.call('HSET', lease, 'until', int(now + lease_us))
+redis.call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
 return 1

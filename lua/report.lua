@@ -1,25 +1,29 @@
--- report.lua: the ledger of a channel, with what waits in its outbox, read in one instant. Writes nothing.
+-- report.lua: the ledger of a channel, with the messages in its outbox, read in one instant. Writes nothing.
 -- The terms are read here and never derived from each other, so that an imbalance shows.
 --
--- KEYS[1] ledger   hash of totals
--- KEYS[2] outbox   sorted set of entry numbers; all of them are messages
--- KEYS[3] entries  hash of entries
--- KEYS[4] pause    hash: until (microseconds), reason, settling (microseconds; claim.lua)
+-- KEYS[1] ledger   (r)  hash of totals
+-- KEYS[2] outbox   (r)  sorted set of entry numbers; all of them are messages
+-- KEYS[3] entries  (r)  hash of entries
+-- KEYS[4] pause    (r)  hash: until (microseconds), reason, settling (microseconds; claim.lua)
+--
 -- ARGV    none
 --
 -- Reply: [pending, oldest_us, pause_us, pause_reason, field, count, ...]
 --   pending      messages in the outbox
 --   oldest_us    age of the oldest of them, microseconds (0 when none)
 --   pause_us     how long the channel stays paused, microseconds (0 when it is not)
---   pause_reason why ("" when it is not); settling = it waits for a look at what may have been posted
+--   pause_reason why ("" when it is not); settling = a message may have been posted, and is to be looked up
 --   field, count every field of the ledger
 --
 -- By hand:
 --   redis-cli --eval lua/report.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:outbox:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo'
+--
+-- Code generated from lua/src/report.lua by go generate ./lua; DO NOT EDIT.
 
 local ledger, outbox, entries, pause = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
+-- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 

@@ -1,11 +1,16 @@
 -- reset.lua: empty a level.
 --
--- KEYS[1] the level
+-- KEYS[1] limit    (w)  the level
+--
 -- ARGV    none
 --
 -- Reply: 1 emptied, 0 it was empty
 --
 -- By hand:
 --   redis-cli --eval lua/reset.lua 'relay:{demo}:limit:sliding-log:channel'
+--
+-- Code generated from lua/src/reset.lua by go generate ./lua; DO NOT EDIT.
 
-return redis.call('DEL', KEYS[1])
+local level = KEYS[1]
+
+return redis.call('DEL', level)

@@ -1,12 +1,16 @@
 -- series.lua: the counts of each category, summed over hours; or the counts of the minutes of an hour. Writes nothing.
 --
--- KEYS    hourly hashes of one channel: "<category>:admitted" and "<category>:dropped", or those of minutes (admit.lua)
+-- KEYS    series   (r)  hourly hashes of one channel: "<category>:admitted" and "<category>:dropped"; or minutes (r)
+--          those of minutes (admit.lua)
+--
 -- ARGV    none
 --
 -- Reply: [field, count, ...], each field once
 --
 -- By hand:
 --   redis-cli --eval lua/series.lua 'relay:{demo}:series:demo:0'
+--
+-- Code generated from lua/src/series.lua by go generate ./lua; DO NOT EDIT.
 
 local order, sums = {}, {}
 for _, key in ipairs(KEYS) do

@@ -1,23 +1,27 @@
--- warming.lua: remember how long a channel's levels look back, and say which look back further than what they
--- hold: a window that was lengthened counts too little until it has filled once.
+-- warming.lua: remember how long the windows of a channel's levels are, and return which levels are warming up: a
+-- window that was lengthened under-counts until one full window has passed.
 --
--- KEYS[1] windows  hash: level = "<longest window> <since when, 0 = always>", microseconds
+-- KEYS[1] windows  (rw) hash: level = "<longest window> <since when, 0 = always>", microseconds
 --
 -- ARGV    for each level: name, longest window in microseconds
 --
--- Reply: for each level, how long it still counts too little, microseconds; 0 = not at all
+-- Reply: for each level, how long it still under-counts, microseconds; 0 = not at all
 --
 -- By hand:
 --   redis-cli --eval lua/warming.lua 'relay:{demo}:windows:demo' , channel 1800000000 category 1800000000
+--
+-- Code generated from lua/src/warming.lua by go generate ./lua; DO NOT EDIT.
 
 local windows = KEYS[1]
 local keep_ms = 5356800000 -- 62 days: twice the longest window there is
 
-local function int(x) return string.format('%.0f', x) end
-
 for i = 2, #ARGV, 2 do
   if not tonumber(ARGV[i]) then return redis.error_reply('ARG each level needs the length of its longest window') end
 end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 

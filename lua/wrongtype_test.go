@@ -36,7 +36,8 @@ func admitting(mode, overflow, strategy string, restored bool, events ...any) ca
 	plan := `["` + mode + `",3600000000,[["` + strategy + `",1,0,3,60000000],["sliding-log",0,0,2,60000000]],[["a",0,2,1,2]],` +
 		`{"floor":0},"replica",1,{"overflow":"` + overflow + `","most":5,"age":1,"resolves":"edit","repeats":true,"digest":true,` +
 		`"drops":10,"posted":3600000000,"every":0,"names":["channel","category"]}]`
-	return call{lua.Admit, keys, append([]any{plan}, events...)}
+	scripts := map[string]*redis.Script{"admit": lua.Admit, "promote": lua.Promote, "restore": lua.Restore, "force": lua.Force}
+	return call{scripts[mode], keys, append([]any{plan}, events...)}
 }
 
 func event(id, status, fingerprint, delayed string) []any {
@@ -56,18 +57,18 @@ func claiming() call {
 	}
 }
 
-func settling(result, more string) call {
+func settling(script *redis.Script, result, more string) call {
 	other := lua.KeysOf("g", "copy")
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest()}
 	if strings.Contains(more, "copy") {
 		keys = append(keys, other.Extras(), other.Entries())
 	}
-	return call{lua.Settle, append(keys, k.OuterLimit("backlog-list")), []any{"me", "1", admittedAt, 1, result, more}}
+	return call{script, append(keys, k.OuterLimit("backlog-list")), []any{"me", "1", admittedAt, 1, result, more}}
 }
 
 func folding() call {
 	return call{
-		lua.Fold,
+		lua.MergeCounts,
 		[]string{k.Ledger(), "relay:{g}:series:ch:1", k.Folds(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", k.Known()},
 		[]any{"replica", 1, `{"totals":{"dropped":1},"categories":{"a":1},"noted":{"d:a:warning":1},"keep":9,"drops":[["{}","a","channel","1","1","5"]]}`},
 	}
@@ -94,16 +95,17 @@ func writers() map[string][]call {
 		"admit, merge":       {taking(), claiming(), admitting("admit", "merge", "sliding-buckets", false, batch...)},
 		"promote":            {admitting("admit", "delay", "sliding-log", false, batch...), admitting("promote", "delay", "sliding-log", false, event("four", "", "", "3")...)},
 		"restore":            {admitting("restore", "drop", "fixed-window", true, append(event("one", "firing", "f1", ""), `{"result":"failed","keep":3}`)...)},
-		"fold":               {folding()},
+		"merge_counts":       {folding()},
 		"claim":              {taking(), claiming()},
-		"settle, delivered":  {taking(), claiming(), settling("delivered", `{"ts":"1","channel":"C","copy":true}`)},
-		"settle, failed":     {taking(), claiming(), settling("failed", `{"keep":3,"forget":true,"noted":{"x:a:warning":1}}`)},
+		"ack":                {taking(), claiming(), settling(lua.Ack, "delivered", `{"ts":"1","channel":"C"}`)},
+		"bury":               {taking(), claiming(), settling(lua.Bury, "failed", `{"keep":3,"forget":true,"copy":true}`)},
+		"expire":             {taking(), claiming(), settling(lua.Expire, "expired", `{"forget":true,"noted":{"x:a:warning":1}}`)},
 		"retry":              {taking(), claiming(), {lua.Retry, []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}, []any{"me", "1", admittedAt, 1, 1000000, "why", 1, "channel", "not-posted"}}},
-		"put":                {{lua.Put, []string{k.Extras(), k.Entries(), k.Noted()}, []any{"id", "notice", "{}", 1000000}}},
+		"append":             {{lua.Append, []string{k.Extras(), k.Entries(), k.Noted()}, []any{"id", "notice", "{}", 1000000}}},
 		"digest":             {folding(), digest},
 		"refund, log":        {taking(), refund("sliding-buckets")},
 		"heartbeat":          {beating("replica"), beating("other")},
-		"budget":             {{lua.Budget, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60, 0, ""}}},
+		"budget":             {{lua.BudgetReserve, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60}}},
 		"refund, log and it": {admitting("admit", "drop", "fixed-window", false, event("one", "firing", "f1", "")...), refund("fixed-window")},
 	}
 	for _, strategy := range []string{"fixed-window", "sliding-counter", "gcra", "gate", "backlog-stream", "backlog-list", "sliding-buckets"} {
@@ -158,8 +160,8 @@ func TestAWrongTypeLeavesNothingHalfDone(t *testing.T) {
 		t.Logf("%s: needs none of %v", name, untouched[name])
 	}
 	require.Equal(t, []string{k.Delayed()}, untouched["admit"], "nothing may be delayed there")
-	require.Empty(t, untouched["fold"])
-	require.Empty(t, untouched["put"])
+	require.Empty(t, untouched["merge_counts"])
+	require.Empty(t, untouched["append"])
 	require.Empty(t, untouched["retry"])
 	require.Empty(t, untouched["digest"])
 	require.Empty(t, untouched["heartbeat"])

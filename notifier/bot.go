@@ -15,12 +15,14 @@ import (
 	"github.com/slack-go/slack"
 )
 
-// BotOptions configure a Bot.
+// BotOptions configure a Bot. Token and Channel are required.
+//
+//	notifier.NewBot(notifier.BotOptions{Token: "xoxb-...", Channel: "C0123"})
 type BotOptions struct {
-	Token   string        // a bot token with chat:write, and channels:history to look up what may have been posted
+	Token   string        // a bot token with the scope chat:write, and channels:history to look up messages
 	Channel string        // channel id, or the name of a public channel
 	APIURL  string        // base URL of the Web API. Default Slack's own.
-	Timeout time.Duration // bounds one request. Default 5 s.
+	Timeout time.Duration // of one request. Default [DefaultTimeout].
 }
 
 // Bot posts to one channel by chat.postMessage.
@@ -37,11 +39,11 @@ var (
 	_ Workspace = (*Bot)(nil)
 )
 
-// channelID is how Slack's ids of channels look.
+// channelID is the form of Slack's ids of channels.
 var channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{2,}$`)
 
-// NewBot makes a Bot. slack-go's own retries stay off: they would block the channel's sender and hide a 429
-// from the other replicas.
+// NewBot makes a Bot. The retries of slack-go stay off: they would block the channel's sender and hide a 429 from the other
+// replicas.
 func NewBot(opts BotOptions) *Bot {
 	options := []slack.Option{slack.OptionHTTPClient(httpClient(opts.Timeout))}
 	if opts.APIURL != "" {
@@ -61,13 +63,13 @@ func (b *Bot) Workspace() string { return b.workspace }
 
 // Send implements [Sender].
 func (b *Bot) Send(ctx context.Context, m Message) (Receipt, error) {
-	ctx, sent := traced(ctx)
-	channel, ts, err := b.client.PostMessageContext(ctx, b.channel, options(m)...)
+	ctx, sent := traceSent(ctx)
+	channel, ts, err := b.client.PostMessageContext(ctx, b.channel, messageOptions(m)...)
 	if err != nil {
 		return Receipt{}, apiError(err, sent)
 	}
-	if ts == "" { // slack-go takes {"ok":false} and {} for a success
-		return Receipt{}, &Error{Action: Retry, OwnFault: true, Doubt: true, Reason: UnknownAnswer, Answer: "200 without a ts"}
+	if ts == "" { // slack-go returns no error for {"ok":false} and {}
+		return Receipt{}, &Error{Action: Retry, OwnFault: true, MaybePosted: true, Reason: UnknownAnswer, Answer: "200 without a ts"}
 	}
 	b.id.Store(channel)
 	return Receipt{Channel: channel, TS: ts}, nil
@@ -76,8 +78,9 @@ func (b *Bot) Send(ctx context.Context, m Message) (Receipt, error) {
 // metadataType is the event_type of the metadata of every message.
 const metadataType = "relay_message"
 
-// options are the arguments of chat.postMessage and chat.update: nothing in a relayed text comes alive by itself.
-func options(m Message) []slack.MsgOption {
+// messageOptions returns the arguments of chat.postMessage and chat.update. They turn off everything that would make Slack
+// find links or mentions in a text by itself.
+func messageOptions(m Message) []slack.MsgOption {
 	all := []slack.MsgOption{
 		slack.MsgOptionText(m.Text, false), // escaped already
 		slack.MsgOptionParse(false),
@@ -86,8 +89,8 @@ func options(m Message) []slack.MsgOption {
 		slack.MsgOptionDisableMediaUnfurl(),
 	}
 	switch {
-	case m.Own != nil:
-		all = append(all, m.Own.options()...)
+	case m.Native != nil:
+		all = append(all, m.Native.options()...)
 	case len(m.Blocks) > 0 || m.Fallback != "":
 		all = append(all, slack.MsgOptionAttachments(m.attachment()))
 	}
@@ -103,9 +106,9 @@ func options(m Message) []slack.MsgOption {
 
 // Edit implements [Editor].
 func (b *Bot) Edit(ctx context.Context, at Receipt, m Message) error {
-	ctx, sent := traced(ctx)
+	ctx, sent := traceSent(ctx)
 	m.Thread = ""
-	if _, _, _, err := b.client.UpdateMessageContext(ctx, at.Channel, at.TS, options(m)...); err != nil {
+	if _, _, _, err := b.client.UpdateMessageContext(ctx, at.Channel, at.TS, messageOptions(m)...); err != nil {
 		return apiError(err, sent)
 	}
 	return nil
@@ -121,13 +124,13 @@ func (b *Bot) channelID() string {
 
 const (
 	historyPage = 200
-	// clockSkew is by how much Slack's clock may be behind Redis's.
+	// clockSkew is how far Slack's clock may be behind that of Redis.
 	clockSkew = time.Minute
 )
 
 // Find implements [Finder].
 func (b *Bot) Find(ctx context.Context, q Query) (Page, error) {
-	ctx, sent := traced(ctx)
+	ctx, sent := traceSent(ctx)
 	oldest := fmt.Sprintf("%d.000000", q.Since.Add(-clockSkew).Unix())
 	var messages []slack.Message
 	var next string
@@ -157,7 +160,7 @@ func (b *Bot) Find(ctx context.Context, q Query) (Page, error) {
 	return Page{Cursor: next}, nil
 }
 
-// apiError reads what slack-go made of Slack's answer; sent tells whether the request went out.
+// apiError returns the error for an error of slack-go; sent is whether the request went out.
 func apiError(err error, sent *atomic.Bool) *Error {
 	var limit *slack.RateLimitedError
 	var refusal slack.SlackErrorResponse
@@ -175,7 +178,7 @@ func apiError(err error, sent *atomic.Bool) *Error {
 	case errors.As(err, &status):
 		return statusError(status.Code, "")
 	case errors.As(err, &syntax):
-		return &Error{Action: Retry, OwnFault: true, Doubt: true, Reason: UnknownAnswer, Answer: "200 with a body that is not JSON"}
+		return &Error{Action: Retry, OwnFault: true, MaybePosted: true, Reason: UnknownAnswer, Answer: "200 with a body that is not JSON"}
 	default:
 		return transportError(err, sent.Load())
 	}

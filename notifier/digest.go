@@ -13,37 +13,37 @@ import (
 	"slackrelay/events"
 )
 
-// Digest says what was dropped, and what expired, in a channel.
+// Digest is a summary of the events of a channel that were dropped, and of the messages that expired.
 type Digest struct {
 	ID         string
-	Channel    string // as the relay calls it
+	Channel    string // the name in the relay
 	From, Last time.Time
-	Closed     bool // nothing will be added
+	Closed     bool // no more events will be added
 	Categories []DigestCategory
 	Titles     []DigestTitle
 }
 
-// DigestCategory is what a digest says of one category.
+// DigestCategory are the counts of one category by severity.
 type DigestCategory struct {
 	Name    string
-	Silent  bool // nothing of it got through
+	Silent  bool // no event of it was posted
 	Dropped map[events.Severity]int64
 	Expired map[events.Severity]int64
 }
 
-// DigestTitle is how often a title was dropped.
+// DigestTitle is how many events with this title were dropped.
 type DigestTitle struct {
 	Title string
 	Count int64
 }
 
-// What a digest lists; the rest is counted.
+// Entries that a digest lists; the rest is counted.
 const (
 	maxDigestCategories = 20
 	maxDigestTitles     = 5
 )
 
-// Digest says a digest: how much, of what, the categories of which nothing got through at the top.
+// Digest renders a digest: the totals, then the categories, those without any posted event first.
 func (Renderer) Digest(d Digest) Message {
 	slices.SortStableFunc(d.Categories, func(a, b DigestCategory) int {
 		return cmp.Or(-compareBool(a.Silent, b.Silent), -cmp.Compare(a.total(), b.total()), cmp.Compare(a.Name, b.Name))
@@ -62,7 +62,7 @@ func (Renderer) Digest(d Digest) Message {
 	if more := len(d.Categories) - maxDigestCategories; more > 0 {
 		lines = append(lines, fmt.Sprintf("… and %d more categories", more))
 	}
-	headline := heldBack(dropped, expired)
+	headline := digestHeadline(dropped, expired)
 	m := Message{ID: "digest:" + d.ID, Color: "#868e96", Text: fmt.Sprintf("📋 *%s* in %s", headline, escaped(d.Channel, maxLabelShown))}
 	add := func(text string) {
 		m.Blocks = append(m.Blocks, slack.NewSectionBlock(mrkdwn(cutMarkup(text, maxSection)), nil, nil))
@@ -78,20 +78,22 @@ func (Renderer) Digest(d Digest) Message {
 	if !d.Closed {
 		about += ", so far"
 	}
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(about+" · all of them: `relay drops list --channel "+escaped(d.Channel, maxLabelShown)+"`")))
+	m.Blocks = append(m.Blocks, slack.NewContextBlock("",
+		mrkdwn(about+" · all of them: `relay drops list --channel "+escaped(d.Channel, maxLabelShown)+"`")))
 	m.Fallback = escaped(headline+": "+strings.Join(lines, "; "), maxFallback)
 	return m
 }
 
-func heldBack(dropped, expired int64) string {
-	var said []string
+func digestHeadline(dropped, expired int64) string {
+	var parts []string
 	if dropped > 0 || expired == 0 {
-		said = append(said, fmt.Sprintf("%d %s held back", dropped, plural(dropped, "event")))
+		parts = append(parts, fmt.Sprintf("%d %s held back", dropped, plural(dropped, "event")))
 	}
 	if expired > 0 {
-		said = append(said, fmt.Sprintf("%d %s expired before Slack took %s", expired, plural(expired, "message"), map[bool]string{true: "it", false: "them"}[expired == 1]))
+		parts = append(parts, fmt.Sprintf("%d %s expired before Slack took %s", expired, plural(expired, "message"),
+			map[bool]string{true: "it", false: "them"}[expired == 1]))
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func plural(n int64, word string) string {
@@ -103,12 +105,12 @@ func plural(n int64, word string) string {
 
 func (c DigestCategory) total() int64 { return sum(c.Dropped) + sum(c.Expired) }
 
-// line is a category with its counts by severity.
+// line returns a category with its counts by severity.
 func (c DigestCategory) line() string {
 	var parts []string
 	for _, severity := range severityOrder {
 		if n := c.Dropped[severity]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", looks[severity].icon, n))
+			parts = append(parts, fmt.Sprintf("%s %d", styles[severity].icon, n))
 		}
 	}
 	if n := sum(c.Expired); n > 0 {
@@ -148,17 +150,17 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// Notice is something that the operators of the relay must know.
+// Notice is a message of the relay to its operators.
 type Notice struct {
 	ID      string `json:"id"`
-	Channel string `json:"channel"` // of the relay
+	Channel string `json:"channel"` // the name in the relay
 	Text    string `json:"text"`    // one sentence
 	Detail  string `json:"detail,omitempty"`
 }
 
-// Notice says a notice.
+// Notice renders a notice.
 func (Renderer) Notice(n Notice) Message {
-	m := Message{ID: n.ID, Color: looks[events.Error].color, Text: "🚨 *relay:* " + escaped(oneLine(n.Text), maxHeadline)}
+	m := Message{ID: n.ID, Color: styles[events.Error].color, Text: "🚨 *relay:* " + escaped(oneLine(n.Text), maxHeadline)}
 	if n.Detail != "" {
 		m.Blocks = []slack.Block{slack.NewContextBlock("", mrkdwn(escaped(n.Detail, maxContext)))}
 		m.Fallback = escaped(n.Detail, maxFallback)

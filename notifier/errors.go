@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Action is what to do after a failed send.
+// Action is the next step after a failed request.
 type Action int
 
-// The actions.
+// Actions.
 const (
-	// Wait for After, then send again; Slack asked for it, nothing is wrong.
+	// Wait for After, then send again: Slack limits the rate.
 	Wait Action = iota + 1
-	// Retry with growing waits; Slack or the network is at fault, and nothing else gets through either.
+	// Retry with growing delays: Slack or the network is at fault, and no other message gets through either.
 	Retry
-	// GiveUp on this message; it can never be posted.
+	// GiveUp on this message: it can never be posted.
 	GiveUp
-	// Degrade: send it once more as plain text, else give up; Slack refuses how it is laid out.
+	// Degrade to plain text and send again, else give up: Slack refuses the layout.
 	Degrade
-	// StopToken until a person has replaced the credential; nothing gets through in any channel.
+	// StopToken until somebody has replaced the credential: no channel that uses it gets through.
 	StopToken
-	// Repost says that an edit is refused: what it says must be posted instead.
+	// Repost the content of an edit as a new message: Slack refuses the edit.
 	Repost
 )
 
-// String is the action's name in logs.
+// String returns the action's name for logs.
 func (a Action) String() string {
 	names := map[Action]string{
 		Wait: "wait", Retry: "retry", GiveUp: "give up", Degrade: "degrade to plain text",
@@ -42,31 +42,34 @@ func (a Action) String() string {
 	return "unknown"
 }
 
-// Reason says why a send failed. It is one of the codes of the table in codes.go or of the reasons below:
-// a closed set, fit for a metric's label.
+// Reason is why a request to Slack failed: one of Slack's codes from the table in codes.go, or one of the reasons below.
+// It is a closed set, so that it can be the label of a metric.
 type Reason string
 
-// The reasons that are no codes of Slack's.
+// Reasons of the relay's own, beside Slack's codes.
 const (
 	RateLimited      Reason = "rate_limited"
 	SlackUnavailable Reason = "slack_unavailable" // 5xx
 	Network          Reason = "network"           // no answer
 	TimedOut         Reason = "timeout"           // no answer in time
-	UnknownAnswer    Reason = "unknown_answer"    // an answer that nothing here knows
-	Undecodable      Reason = "undecodable"       // the outbox held something that is no event
-	UnknownFate      Reason = "unknown"           // nobody knows whether it was posted, and it is not tried again
+	UnknownAnswer    Reason = "unknown_answer"    // an answer that is not in the table
+	Undecodable      Reason = "undecodable"       // the outbox entry is not a valid event
+	UnknownSendState Reason = "unknown"           // it may have been posted, and is not sent again
+
+	// CannotUpdate is Slack's code for a message that cannot be edited, and the reason of a destination without edits.
+	CannotUpdate Reason = "cant_update_message"
 )
 
-// Error is a failed send. It carries the decision.
+// Error is a failed request with the decision what to do next.
 type Error struct {
 	Action Action
 	Reason Reason
-	After  time.Duration // how long to wait; for Wait only
-	// OwnFault says that the message itself may be at fault: after a few attempts, give it up.
+	After  time.Duration // how long to wait; only for Wait
+	// OwnFault is whether the message itself may be the cause: give it up after a few attempts.
 	OwnFault bool
-	// Doubt says that the message may have been posted all the same.
-	Doubt bool
-	// Answer is what Slack said, without secrets.
+	// MaybePosted is whether the message may have been posted despite the error.
+	MaybePosted bool
+	// Answer is the text of Slack's answer, without secrets.
 	Answer string
 }
 
@@ -75,14 +78,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("slack: %s (%s): %s", e.Reason, e.Action, e.Answer)
 }
 
-// traced notes whether a request of ctx begins to go out: until then, it was certainly not carried out.
-func traced(ctx context.Context) (context.Context, *atomic.Bool) {
+// traceSent returns a context whose requests set sent once they begin to go out. Before that, Slack cannot have acted on them.
+func traceSent(ctx context.Context) (context.Context, *atomic.Bool) {
 	sent := &atomic.Bool{}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}), sent
 }
 
-// transportError is a send without an answer. What is said of it must not hold the URL, which may be a
-// secret.
+// transportError returns the error for a request without an answer. Its text leaves out the URL, which may be a secret.
 func transportError(err error, sent bool) *Error {
 	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		err = withURL.Err
@@ -92,5 +94,5 @@ func transportError(err error, sent bool) *Error {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		reason = TimedOut
 	}
-	return &Error{Action: Retry, Reason: reason, Doubt: sent, Answer: err.Error()}
+	return &Error{Action: Retry, Reason: reason, MaybePosted: sent, Answer: err.Error()}
 }

@@ -11,7 +11,7 @@ import (
 	"slackrelay/events"
 )
 
-// Slack's sizes, in characters, with room left where Slack's own count is not documented
+// Slack's limits, in characters, with a margin where Slack does not document how it counts
 // (https://docs.slack.dev/reference/block-kit/blocks).
 const (
 	maxHeadline = 300
@@ -21,9 +21,8 @@ const (
 	maxText     = 3900
 )
 
-// escaped makes untrusted text safe to stand in mrkdwn: the three characters that Slack reads are escaped,
-// characters that are not seen (events.Hidden) are dropped, and it is cut at limit characters, counted after escaping
-// and never inside an entity. What is cut ends in an ellipsis.
+// escaped makes untrusted text safe for mrkdwn: it escapes the three characters that Slack interprets, removes hidden
+// characters ([events.Hidden]), and cuts the result to limit characters, with an ellipsis and never inside an entity.
 func escaped(s string, limit int) string {
 	var b strings.Builder
 	size, fits := 0, 0 // fits: the length of b up to which an ellipsis still has room
@@ -57,8 +56,7 @@ func escapeRune(r rune) string {
 	}
 }
 
-// cutMarkup cuts mrkdwn at limit characters, never inside an entity or inside <...>. What is cut ends in an
-// ellipsis.
+// cutMarkup cuts mrkdwn to limit characters, with an ellipsis and never inside an entity or <...>.
 func cutMarkup(s string, limit int) string {
 	if characters(s) <= limit {
 		return s
@@ -78,8 +76,7 @@ func cutMarkup(s string, limit int) string {
 	return s[:fits] + "…"
 }
 
-// pieceOf is the length of what must not be taken apart at the beginning of a text: an entity, <...>, or one
-// character.
+// pieceOf returns the length of the unit that a text begins with: an entity, <...>, or one character.
 func pieceOf(s string) int {
 	const longestEntity = len("&quot;")
 	switch s[0] {
@@ -96,14 +93,14 @@ func pieceOf(s string) int {
 	return n
 }
 
-// live is what stands for a mention or a channel in a text that is mrkdwn already.
-var live = regexp.MustCompile(`<(?:!(?:here|channel|everyone)|!subteam\^[A-Z0-9]+|[@#][A-Z0-9]+)(?:\|[^<>|]*)?>`)
+// mentionMarkup is the markup for a mention or a channel.
+var mentionMarkup = regexp.MustCompile(`<(?:!(?:here|channel|everyone)|!subteam\^[A-Z0-9]+|[@#][A-Z0-9]+)(?:\|[^<>|]*)?>`)
 
-// escapedBut is escaped, but what mentions people stays alive.
-func escapedBut(s string, limit int) string {
+// escapedExceptMentions is escaped, but keeps mentions and channels active.
+func escapedExceptMentions(s string, limit int) string {
 	var b strings.Builder
 	last := 0
-	for _, found := range live.FindAllStringIndex(s, -1) {
+	for _, found := range mentionMarkup.FindAllStringIndex(s, -1) {
 		b.WriteString(escaped(s[last:found[0]], limit))
 		b.WriteString(s[found[0]:found[1]])
 		last = found[1]
@@ -112,7 +109,7 @@ func escapedBut(s string, limit int) string {
 	return cutMarkup(b.String(), limit)
 }
 
-// characters counts as the strictest reader would: a character outside the basic plane is two.
+// characters counts UTF-16 code units, the strictest of the ways in which Slack may count.
 func characters(s string) int {
 	n := 0
 	for _, r := range s {
@@ -121,10 +118,10 @@ func characters(s string) int {
 	return n
 }
 
-// oneLine makes one line of a text.
+// oneLine replaces each run of white space by a space.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// link is a link in mrkdwn with an untrusted title; only the title where the address is none.
+// link returns a link in mrkdwn with an untrusted title; only the title if the address is not valid.
 func link(address, title string, limit int) string {
 	safe := safeURL(address)
 	if safe == "" {
@@ -133,14 +130,14 @@ func link(address, title string, limit int) string {
 	return "<" + safe + "|" + escaped(strings.ReplaceAll(oneLine(title), "|", "¦"), limit) + ">"
 }
 
-// safeURL is an address that ends where it should inside <...>, or "".
+// safeURL returns an address in a form that is safe inside <...>, or "" if it is not valid.
 func safeURL(address string) string {
 	u, ok := events.ParseLink(address)
 	if !ok {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(u.Scheme) // in lower case, as Slack knows it
+	b.WriteString(u.Scheme) // in lower case: Slack knows no other
 	for _, r := range address[len(u.Scheme):] {
 		switch {
 		case r == '&':

@@ -1,9 +1,9 @@
-// Package notifier says events in Slack: it renders messages, posts and edits them by bot token or incoming
-// webhook, looks up what may have been posted, and turns every answer into an error that says what to do next.
+// Package notifier renders events as Slack messages and sends them: it posts and edits messages with a bot token or through
+// an incoming webhook, looks up messages that may have been posted, and turns every answer of Slack into an [Error] that
+// carries the next step.
 //
-// All text of an event is untrusted: it is escaped once, here, and cut at Slack's sizes. Only this package and a
-// channel's own templates write anything between "<" and ">". Secrets (tokens, webhook URLs) never appear in an
-// error.
+// All text of an event is untrusted: it is escaped once, here, and cut to Slack's sizes. Only this package and a channel's own
+// templates write markup between "<" and ">". Secrets (tokens, webhook URLs) never appear in an error.
 package notifier
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/slack-go/slack"
 )
 
-// Message is what is posted: a headline, and below it an attachment with the severity's colour.
+// Message is a Slack message: a headline, and below it an attachment with a bar in the severity's colour.
 type Message struct {
 	Text     string        // the headline, mrkdwn; also what a phone shows in its notification
 	Color    string        // "#rrggbb"
 	Fallback string        // the attachment as plain text, for clients that show no blocks
 	Blocks   []slack.Block // the attachment
-	// Own takes the place of the attachment; nil = there is none.
-	Own *Own `json:",omitempty"`
-	// ID is the event's, and Entry this message's own; both are kept in its metadata, so that it can be looked up.
-	// Webhooks keep none.
+	// Native replaces the attachment; nil = the message was not written for Slack.
+	Native *NativeBlocks `json:",omitempty"`
+	// ID is the event's id and Entry the message's own. Both go into the metadata of the message, so that it can be looked
+	// up; an incoming webhook cannot set metadata.
 	ID, Entry string
-	// Thread is the ts of the message that this one answers; "" = none.
+	// Thread is the ts of the message that this one replies to; "" = none.
 	Thread string
 }
 
@@ -34,7 +34,7 @@ func (m Message) attachment() slack.Attachment {
 	return slack.Attachment{Color: m.Color, Fallback: m.Fallback, Blocks: slack.Blocks{BlockSet: m.Blocks}}
 }
 
-// PlainText is the message without anything that Slack could refuse: one text, cut at its size.
+// PlainText returns the message as one text, cut to Slack's size: without anything whose layout Slack could refuse.
 func (m Message) PlainText() Message {
 	text := m.Text
 	if m.Fallback != "" {
@@ -43,58 +43,58 @@ func (m Message) PlainText() Message {
 	return Message{Text: cutMarkup(strings.TrimPrefix(text, "\n"), maxText), ID: m.ID, Entry: m.Entry, Thread: m.Thread}
 }
 
-// Receipt says where a message ended up. An incoming webhook tells neither.
+// Receipt is the place of a posted message. It is empty for an incoming webhook, which does not return it.
 type Receipt struct {
 	Channel string // Slack's channel id
-	TS      string // Slack's name of the message, "1700000000.000100"
+	TS      string // Slack's id of the message, "1700000000.000100"
 }
 
-// Sender posts messages to one destination. Every error is an [*Error], which says what to do next.
+// Sender posts messages to one destination. Every error is an [*Error].
 type Sender interface {
 	Send(ctx context.Context, m Message) (Receipt, error)
 }
 
-// Editor is a Sender that can change what it posted.
+// Editor is a Sender that can edit the messages that it posted.
 type Editor interface {
 	Sender
-	// Edit puts a message in the place of one that was posted.
+	// Edit replaces a posted message.
 	Edit(ctx context.Context, at Receipt, m Message) error
 }
 
-// Finder is a Sender that can look up what it posted.
+// Finder is a Sender that can look up the messages that it posted.
 type Finder interface {
 	Sender
-	// Find looks for a message by its entry in the metadata, a page of Slack's history at a time.
+	// Find looks for a message by the entry in its metadata, on one page of Slack's history.
 	Find(ctx context.Context, q Query) (Page, error)
-	// Findable tells whether it can look at all: Slack's id of the channel must be known.
+	// Findable reports whether Find can work: it needs Slack's id of the channel, which the first post returns.
 	Findable() bool
 }
 
-// Query says what to look for.
+// Query is a message to look for, and where.
 type Query struct {
 	Entry  string    // of the message
-	Since  time.Time // it was posted no earlier
-	Thread string    // the ts of the message that it answers; "" = none
-	Cursor string    // of the page before; "" = the first page
+	Since  time.Time // the earliest time that it can have been posted
+	Thread string    // the ts of the message that it replies to; "" = none
+	Cursor string    // from the previous page; "" = the first page
 }
 
-// Page is the outcome of looking at one page.
+// Page is the result for one page of history.
 type Page struct {
 	Found  bool
-	At     Receipt // where it is, if it was found
-	Cursor string  // of the next page; "" = there is none
+	At     Receipt // the place of the message, if Found
+	Cursor string  // for the next page; "" = this is the last one
 }
 
-// Workspace is a Sender whose credential is shared with others; what Slack allows is for all of them together.
+// Workspace is a Sender with a credential that others use too: Slack's rate limits apply to all of them together.
 type Workspace interface {
 	Workspace() string // a hash of the credential
 }
 
-// DefaultTimeout bounds one request to Slack.
+// DefaultTimeout is the timeout of one request.
 const DefaultTimeout = 5 * time.Second
 
-// httpClient makes a client for Slack: bounded, following no redirect, and with every 429's Retry-After
-// in whole seconds. A timeout of 0 means DefaultTimeout.
+// httpClient returns a client that follows no redirects and has each 429's Retry-After in whole seconds. A timeout of 0 means
+// [DefaultTimeout].
 func httpClient(timeout time.Duration) *http.Client {
 	if timeout == 0 {
 		timeout = DefaultTimeout

@@ -12,7 +12,7 @@ import (
 	"github.com/slack-go/slack"
 )
 
-// Preview stands in where no Slack is configured: it keeps the last messages in memory and prints them.
+// Preview replaces Slack where none is configured: it keeps the latest messages in memory and prints them.
 type Preview struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -24,8 +24,7 @@ type Preview struct {
 
 var _ Sender = (*Preview)(nil)
 
-// NewPreview makes a Preview for a channel that prints to out (nil = print nothing) and keeps the last keep
-// messages.
+// NewPreview makes a Preview for a channel. It prints to out (nil = nowhere) and keeps that many messages.
 func NewPreview(channel string, out io.Writer, keep int) *Preview {
 	return &Preview{out: out, channel: channel, keep: keep}
 }
@@ -45,26 +44,26 @@ func (p *Preview) Send(_ context.Context, m Message) (Receipt, error) {
 	return Receipt{Channel: p.channel, TS: strconv.Itoa(p.sent) + ".000000"}, nil
 }
 
-// Messages are the last messages, oldest first.
+// Messages returns the latest messages, oldest first.
 func (p *Preview) Messages() []Message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]Message(nil), p.messages...)
 }
 
-// PrintTo changes where messages are printed.
+// PrintTo changes where messages are printed; nil = nowhere.
 func (p *Preview) PrintTo(out io.Writer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out = out
 }
 
-// Kind names the colour of a message: its severity, "good" for what is resolved, "" for what has none.
+// Kind returns the meaning of a message's colour: its severity, "good" if it is resolved, "" without a colour.
 func (m Message) Kind() string {
-	if m.Color == resolvedLook.color {
+	if m.Color == resolvedStyle.color {
 		return "good"
 	}
-	for severity, look := range looks {
+	for severity, look := range styles {
 		if m.Color == look.color {
 			return string(severity)
 		}
@@ -74,10 +73,10 @@ func (m Message) Kind() string {
 
 var markup = regexp.MustCompile(`<(?:!date[^|>]*|[^|>]*)\|([^>]*)>`)
 
-// Plain is a message as plain text, for a terminal.
+// Plain returns a message as plain text, for a terminal.
 func Plain(m Message) string {
 	lines := []string{m.Text}
-	if m.Own != nil {
+	if m.Native != nil {
 		lines = append(lines, m.Fallback)
 	}
 	for _, block := range m.Blocks {

@@ -3,6 +3,7 @@ package notifier
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,87 +13,89 @@ import (
 	"slackrelay/events"
 )
 
-// Renderer says events as a channel wants them. The zero value says them as they come.
+// Renderer renders messages for a channel. The zero value mentions nobody and has no template.
+//
+//	r := notifier.Renderer{Mentions: map[events.Severity]string{events.Critical: notifier.Mention("here")}}
 type Renderer struct {
-	// Mentions are who is called by a severity, as [Mention] writes it.
+	// Mentions is the markup of whom to mention for a severity, as [Mention] returns it.
 	Mentions map[events.Severity]string
-	// AllowMentions lets a sender's text call people; else nothing in it comes alive.
+	// AllowMentions keeps mentions in a sender's text active; otherwise they are escaped.
 	AllowMentions bool
-	// Template replaces the headline and the text of a single event; nil = none.
+	// Template renders the headline and the text of a single event; nil = the default layout.
 	Template *Template
 }
 
-// look is how a severity is told at a glance.
-type look struct{ icon, color string }
+// style is the look of a severity.
+type style struct{ icon, color string }
 
-var looks = map[events.Severity]look{
+var styles = map[events.Severity]style{
 	events.Critical: {"🔴", "#e01e5a"},
 	events.Error:    {"🟠", "#e8590c"},
 	events.Warning:  {"🟡", "#ecb22e"},
 	events.Info:     {"🔵", "#36c5f0"},
 }
 
-var resolvedLook = look{"✅", "#2eb67d"}
+var resolvedStyle = style{"✅", "#2eb67d"}
 
 const (
 	maxLabelsShown = 10
 	maxLabelShown  = 80
 )
 
-// Render says an event as a message that reads well on a phone: severity and title with a link on the first
-// line; below it, in the severity's colour, the text, and small the category, labels, links and time.
+// Render renders an event in the default layout, which reads well on a phone: severity and title with a link on the first
+// line; below it, beside a bar in the severity's colour, the text, and in small print category, labels, links and time.
 func Render(e events.Event) Message { return Renderer{}.Render(e) }
 
-// Render says one event.
+// Render renders one event.
 func (r Renderer) Render(e events.Event) Message {
-	if e.Slack.Says() && r.Template == nil {
-		return r.own(e)
+	if e.Slack.HasContent() && r.Template == nil {
+		return r.native(e)
 	}
 	style := styleOf(e)
 	m := Message{Color: style.color, ID: e.ID}
 	title, text, ok := r.Template.run(e)
 	if !ok {
-		title, text = r.headline(e), r.untrusted(strings.TrimSpace(e.Text), maxSection)
+		title, text = r.headline(e), r.escape(strings.TrimSpace(e.Text), maxSection)
 	}
-	m.Text = r.calling(style.icon+" "+testMark(e)+title, e)
+	m.Text = r.withMention(style.icon+" "+testMark(e)+title, e)
 	if text != "" {
 		m.Blocks = append(m.Blocks, slack.NewSectionBlock(mrkdwn(text), nil, nil))
 	}
 	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(escaped(details(e), maxContext))))
-	if places := strings.Join(places(e), " · "); places != "" {
+	if places := strings.Join(linksAndTime(e), " · "); places != "" {
 		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(places)))
 	}
 	m.Fallback = escaped(strings.TrimSpace(strings.TrimSpace(e.Text)+"\n"+details(e)), maxFallback)
 	return m
 }
 
-// untrusted makes a sender's text safe.
-func (r Renderer) untrusted(s string, limit int) string {
+// escape makes a sender's text safe, cut to limit characters.
+func (r Renderer) escape(s string, limit int) string {
 	if r.AllowMentions {
-		return escapedBut(s, limit)
+		return escapedExceptMentions(s, limit)
 	}
 	return escaped(s, limit)
 }
 
-// calling adds who is called by the severity of an event. Nobody is called for what is over.
-func (r Renderer) calling(headline string, e events.Event) string {
+// withMention adds the mention for the severity of an event, unless it is resolved.
+func (r Renderer) withMention(headline string, e events.Event) string {
 	if mention := r.Mentions[e.Severity]; mention != "" && e.Status != events.Resolved {
 		return headline + " " + mention
 	}
 	return headline
 }
 
-func styleOf(e events.Event) look {
+func styleOf(e events.Event) style {
 	if e.Status == events.Resolved {
-		return resolvedLook
+		return resolvedStyle
 	}
-	if style, ok := looks[e.Severity]; ok {
+	if style, ok := styles[e.Severity]; ok {
 		return style
 	}
-	return looks[events.Warning]
+	return styles[events.Warning]
 }
 
-// titleOf is an event in one line.
+// titleOf returns the title of an event, or the first line of its text.
 func titleOf(e events.Event) string {
 	title := oneLine(e.Title)
 	if title == "" {
@@ -102,31 +105,31 @@ func titleOf(e events.Event) string {
 	return title
 }
 
-// headline is the first line, without the icon: what a phone's lock screen shows.
+// headline returns the first line of a message without the icon: the part that a phone's lock screen shows.
 func (r Renderer) headline(e events.Event) string {
 	title := titleOf(e)
 	if e.Status == events.Resolved {
 		title = "Resolved: " + title
 	}
-	title = strings.ReplaceAll(title, "*", "∗") // a star would end the bold type
+	title = strings.ReplaceAll(title, "*", "∗") // a star would end bold type
 	if len(e.Links) == 0 {
-		return "*" + r.untrusted(title, maxHeadline) + "*"
+		return "*" + r.escape(title, maxHeadline) + "*"
 	}
 	return "*" + link(e.Links[0].URL, title, maxHeadline) + "*"
 }
 
-// details are severity, category, source and labels, in one line of plain text.
+// details returns severity, category, source and labels, in one line of plain text.
 func details(e events.Event) string {
 	parts := []string{string(e.Severity), e.Category, e.Source}
 	if e.Shortened > 0 {
-		parts = append(parts, shortened(e))
+		parts = append(parts, shortenedNote(e))
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Labels)), func(name string) bool {
-		return name == "alertname" || name == "severity" // said already
+		return name == "alertname" || name == "severity" // shown elsewhere
 	})
 	shown := min(len(names), maxLabelsShown)
 	for _, name := range names[:shown] {
-		parts = append(parts, shorten(name)+"="+shorten(oneLine(e.Labels[name])))
+		parts = append(parts, truncateLabel(name)+"="+truncateLabel(oneLine(e.Labels[name])))
 	}
 	if more := len(names) - shown; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more labels", more))
@@ -137,11 +140,11 @@ func details(e events.Event) string {
 	return strings.Join(parts, " · ")
 }
 
-// shortened says that not all that a sender said is shown.
-func shortened(e events.Event) string { return fmt.Sprintf("shortened from %d bytes", e.Shortened) }
+// shortenedNote is the note on an event that was too long.
+func shortenedNote(e events.Event) string { return fmt.Sprintf("shortened from %d bytes", e.Shortened) }
 
-// places are the links and the time, in mrkdwn.
-func places(e events.Event) []string {
+// linksAndTime returns the links and the start time, in mrkdwn.
+func linksAndTime(e events.Event) []string {
 	var all []string
 	for _, l := range e.Links {
 		if safeURL(l.URL) != "" {
@@ -154,26 +157,29 @@ func places(e events.Event) []string {
 	return all
 }
 
-// date is a time as each reader's own clock has it.
+// date returns a time that Slack shows in each reader's time zone.
 func date(at time.Time, format string) string {
 	at = at.UTC()
 	return fmt.Sprintf("<!date^%d^%s|%s>", at.Unix(), format, at.Format(time.DateTime+" UTC"))
 }
 
-func shorten(s string) string {
+func truncateLabel(s string) string {
 	if runes := []rune(s); len(runes) > maxLabelShown {
 		return string(runes[:maxLabelShown-1]) + "…"
 	}
 	return s
 }
 
-// mrkdwn is text that is escaped already. Verbatim: Slack must not make links or mentions of bare words.
+// mrkdwn returns a text object for escaped text. It is verbatim: Slack must not turn plain words into links or mentions.
 func mrkdwn(text string) *slack.TextBlockObject {
 	return &slack.TextBlockObject{Type: slack.MarkdownType, Text: text, Verbatim: true}
 }
 
-// Mention writes who is called: here, channel, everyone, or the id of a user (U...) or of a user group (S...);
-// "" when it is none of these.
+// slackID is the form of Slack's ids of users and user groups.
+var slackID = regexp.MustCompile(`^[UWS][A-Z0-9]{2,}$`)
+
+// Mention returns the markup that mentions here, channel, everyone, or the user (U...) or user group (S...) with this id; ""
+// for any other value.
 func Mention(who string) string {
 	switch {
 	case who == "here" || who == "channel" || who == "everyone":

@@ -1,9 +1,7 @@
 package notifier_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,19 +16,18 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
+	"slackrelay/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// golden is what is said and, beside it, the message that it becomes.
-type golden struct {
-	Event    *events.Event    `json:"event,omitempty"`
-	Told     *notifier.Told   `json:"told,omitempty"`
-	Digest   *notifier.Digest `json:"digest,omitempty"`
-	Notice   *notifier.Notice `json:"notice,omitempty"`
-	Renderer *struct {
+// example is what is rendered and, beside it, the message that it becomes.
+type example struct {
+	Event        *events.Event          `json:"event,omitempty"`
+	Notification *notifier.Notification `json:"notification,omitempty"`
+	Digest       *notifier.Digest       `json:"digest,omitempty"`
+	Notice       *notifier.Notice       `json:"notice,omitempty"`
+	Renderer     *struct {
 		Mentions      map[events.Severity]string
 		AllowMentions bool
 		Title, Text   string // templates
@@ -39,7 +36,7 @@ type golden struct {
 	Plain   []string        `json:"plain"` // the same, as a terminal has it
 }
 
-func (g golden) render(t *testing.T) notifier.Message {
+func (g example) render(t *testing.T) notifier.Message {
 	t.Helper()
 	var r notifier.Renderer
 	if g.Renderer != nil {
@@ -48,8 +45,8 @@ func (g golden) render(t *testing.T) notifier.Message {
 		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template}
 	}
 	switch {
-	case g.Told != nil:
-		return r.Told(*g.Told)
+	case g.Notification != nil:
+		return r.Notification(*g.Notification)
 	case g.Digest != nil:
 		return r.Digest(*g.Digest)
 	case g.Notice != nil:
@@ -59,7 +56,7 @@ func (g golden) render(t *testing.T) notifier.Message {
 	}
 }
 
-func TestGoldens(t *testing.T) {
+func TestGoldenMessages(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
@@ -69,34 +66,18 @@ func TestGoldens(t *testing.T) {
 			t.Parallel()
 			raw, err := os.ReadFile(file)
 			require.NoError(t, err)
-			var want golden
-			require.NoError(t, json.Unmarshal(raw, &want))
-			message := want.render(t)
-			requireTaken(t, message)
-			got := encode(t, message)
-			plain := strings.Split(notifier.Plain(message), "\n")
-			if *update {
-				want.Message, want.Plain = got, plain
-				require.NoError(t, os.WriteFile(file, encode(t, want), 0o600))
-				return
-			}
-			require.JSONEq(t, string(want.Message), string(got))
-			require.Equal(t, want.Plain, plain)
+			var e example
+			require.NoError(t, json.Unmarshal(raw, &e))
+			message := e.render(t)
+			requireAccepted(t, message)
+			e.Message = golden.Encode(t, message)
+			e.Plain = strings.Split(notifier.Plain(message), "\n")
+			golden.JSON(t, file, e)
 		})
 	}
 }
 
-func encode(t *testing.T, v any) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	require.NoError(t, encoder.Encode(v))
-	return out.Bytes()
-}
-
-// texts are all texts that a message shows.
+// texts returns all texts that a message shows.
 func texts(m notifier.Message) []string {
 	all := []string{m.Text, m.Fallback}
 	for _, b := range m.Blocks {
@@ -114,8 +95,8 @@ func texts(m notifier.Message) []string {
 	return all
 }
 
-// requireTaken wants a message that Slack takes.
-func requireTaken(t *testing.T, m notifier.Message) {
+// requireAccepted requires that Slack accepts a message.
+func requireAccepted(t *testing.T, m notifier.Message) {
 	t.Helper()
 	slack := fake(t)
 	_, err := senders(t, slack)["bot"].Send(t.Context(), m)
@@ -124,10 +105,10 @@ func requireTaken(t *testing.T, m notifier.Message) {
 	require.NoError(t, err)
 }
 
-// ours is what this package itself writes: links, times and entities.
+// ours matches the markup of this package: links, times and entities.
 var ours = regexp.MustCompile(`<(https?://|!date\^)[^<>]*>|&(amp|lt|gt);`)
 
-// requireSafe wants a message that Slack takes and in which nothing of the event comes alive.
+// requireSafe requires that a message is within Slack's limits and that no text of the event is active markup.
 func requireSafe(t *testing.T, m notifier.Message) {
 	t.Helper()
 	total := 0
@@ -139,7 +120,7 @@ func requireSafe(t *testing.T, m notifier.Message) {
 			total += utf8.RuneCountInString(text)
 		}
 		rest := ours.ReplaceAllString(text, "")
-		require.NotContains(t, rest, "<", "something came alive, or was cut inside <...>")
+		require.NotContains(t, rest, "<", "a text is active, or was cut inside <...>")
 		require.NotContains(t, rest, "&", "cut inside an entity")
 	}
 	require.LessOrEqual(t, utf8.RuneCountInString(m.Text), 4000)
@@ -183,7 +164,7 @@ func TestLongEventsAreCut(t *testing.T) {
 	}
 }
 
-func TestTheLookOfASeverity(t *testing.T) {
+func TestSeverityAndStatusDecideIconAndColour(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		severity events.Severity
@@ -196,7 +177,7 @@ func TestTheLookOfASeverity(t *testing.T) {
 		{events.Warning, events.NoStatus, "🟡 *x*", "#ecb22e"},
 		{events.Info, events.NoStatus, "🔵 *x*", "#36c5f0"},
 		{events.Critical, events.Resolved, "✅ *Resolved: x*", "#2eb67d"},
-		{"unheard of", events.NoStatus, "🟡 *x*", "#ecb22e"},
+		{"unknown", events.NoStatus, "🟡 *x*", "#ecb22e"},
 	} {
 		m := notifier.Render(events.Event{Title: "x", Severity: c.severity, Status: c.status, Category: "c"})
 		require.Equal(t, c.starts, m.Text)
@@ -204,7 +185,7 @@ func TestTheLookOfASeverity(t *testing.T) {
 	}
 }
 
-func TestWithoutATitleTheFirstLineOfTheTextIsOne(t *testing.T) {
+func TestTheFirstLineOfTheTextReplacesAMissingTitle(t *testing.T) {
 	t.Parallel()
 	m := notifier.Render(events.Event{Text: "\n first *line* \nsecond", Severity: events.Warning, Category: "c"})
 	require.Equal(t, "🟡 *first ∗line∗*", m.Text)
@@ -212,7 +193,7 @@ func TestWithoutATitleTheFirstLineOfTheTextIsOne(t *testing.T) {
 
 func TestLabelsThatAreNotShownAreCounted(t *testing.T) {
 	t.Parallel()
-	labels := map[string]string{"alertname": "A", "severity": "info"} // said elsewhere, so never among the rest
+	labels := map[string]string{"alertname": "A", "severity": "info"} // shown elsewhere, so never counted
 	for _, name := range "abcdefghijklm" {
 		labels[string(name)] = "x"
 	}
@@ -225,7 +206,7 @@ func TestLabelsThatAreNotShownAreCounted(t *testing.T) {
 	require.NotContains(t, m.Fallback, "more labels")
 }
 
-func TestPlain(t *testing.T) {
+func TestPlainIsTheMessageWithoutMarkup(t *testing.T) {
 	t.Parallel()
 	m := notifier.Render(events.Event{
 		Title: "a < b & c", Text: "text", Category: "disk", Source: "generic", Severity: events.Info,
@@ -238,17 +219,25 @@ func FuzzRender(f *testing.F) {
 	f.Add("title", "text", "label", "https://x.example/?a=b|c", "info")
 	f.Add("<!here>&amp;", strings.Repeat("&<>", 2000), "\u202e", "http://[::1]/<", "critical")
 	f.Fuzz(func(t *testing.T, title, text, label, link, severity string) {
-		all, err := events.Decode(events.Webhook{Source: "generic", Body: encode(t, map[string]any{
+		all, err := events.Decode(events.Webhook{Source: "generic", Body: golden.Encode(t, map[string]any{
 			"title": title + "x", "text": text, "labels": map[string]string{label: label}, "link": link, "severity": severity,
 		})})
 		require.NoError(t, err)
 		requireSafe(t, notifier.Render(all[0]))
-		told := notifier.ToldEvent{Event: all[0], ResolvedAt: time.Unix(1_700_000_000, 0)}
-		requireSafe(t, notifier.Renderer{}.Told(notifier.Told{Events: []notifier.ToldEvent{told}, Repeats: 1, Held: 2, HeldTitle: title}))
-		requireSafe(t, notifier.Renderer{}.Told(notifier.Told{Events: []notifier.ToldEvent{told, {Event: all[0]}}, More: 3}))
+		resolved := notifier.NotificationEvent{Event: all[0], ResolvedAt: time.Unix(1_700_000_000, 0)}
+		requireSafe(t, notifier.Renderer{}.Notification(notifier.Notification{
+			Events: []notifier.NotificationEvent{resolved}, Repeats: 1,
+			Dropped: 2, DroppedTitle: title,
+		}))
+		requireSafe(t, notifier.Renderer{}.Notification(notifier.Notification{
+			Events: []notifier.NotificationEvent{resolved, {Event: all[0]}},
+			More:   3,
+		}))
 		requireSafe(t, notifier.Renderer{}.Digest(notifier.Digest{
-			ID: "1", Channel: label, Categories: []notifier.DigestCategory{{Name: text, Silent: true, Dropped: map[events.Severity]int64{events.Info: 1}}},
-			Titles: []notifier.DigestTitle{{Title: title, Count: 1}},
+			ID:         "1",
+			Channel:    label,
+			Categories: []notifier.DigestCategory{{Name: text, Silent: true, Dropped: map[events.Severity]int64{events.Info: 1}}},
+			Titles:     []notifier.DigestTitle{{Title: title, Count: 1}},
 		}))
 		template, err := notifier.ParseTemplate("<{{.Link}}|{{.Title}}>", "{{.Text}}{{range .Labels}} {{.}}{{end}}")
 		require.NoError(t, err)
@@ -257,7 +246,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// requireCut wants a message that is cut where nothing is taken apart.
+// requireCut requires that texts are cut, but not inside a character or <...>.
 func requireCut(t *testing.T, m notifier.Message) {
 	t.Helper()
 	for _, text := range texts(m) {

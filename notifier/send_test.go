@@ -21,7 +21,7 @@ var message = notifier.Render(events.Event{
 	Labels: map[string]string{"host": "db-1"}, Links: []events.Link{{Title: "Link", URL: "https://x.example"}},
 })
 
-// senders post to the fake Slack in both ways.
+// senders returns a bot and an incoming webhook of the fake Slack.
 func senders(t *testing.T, slack *fakeslack.Server) map[string]notifier.Sender {
 	t.Helper()
 	t.Cleanup(func() {
@@ -30,7 +30,7 @@ func senders(t *testing.T, slack *fakeslack.Server) map[string]notifier.Sender {
 	})
 	return map[string]notifier.Sender{
 		"bot":     notifier.NewBot(notifier.BotOptions{Token: "xoxb-1", Channel: "C1", APIURL: slack.APIURL(), Timeout: time.Second}),
-		"webhook": notifier.NewWebhook(notifier.WebhookOptions{URL: slack.WebhookURL("C1", "very-secret"), Timeout: time.Second}),
+		"webhook": notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: slack.WebhookURL("C1", "very-secret"), Timeout: time.Second}),
 	}
 }
 
@@ -41,7 +41,7 @@ func fake(t *testing.T) *fakeslack.Server {
 	return slack
 }
 
-func TestSend(t *testing.T) {
+func TestSendPostsHeadlineAndAttachmentWithoutUnfurling(t *testing.T) {
 	t.Parallel()
 	slack := fake(t)
 	for name, sender := range senders(t, slack) {
@@ -67,8 +67,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// Every kind of answer and the decision that its error carries.
-func TestAnswers(t *testing.T) {
+func TestEveryAnswerOfSlackBecomesADecision(t *testing.T) {
 	t.Parallel()
 	code := fakeslack.APIError
 	text := func(status int, body string) fakeslack.Reply { return fakeslack.Reply{Status: status, Body: body} }
@@ -93,7 +92,7 @@ func TestAnswers(t *testing.T) {
 		{"bot", code("rate_limited"), wait(30 * time.Second)},
 		{"bot", code("message_limit_exceeded"), notifier.Error{Action: notifier.Wait, Reason: "message_limit_exceeded", After: 5 * time.Minute}},
 		{"bot", code("internal_error"), notifier.Error{Action: notifier.Retry, Reason: "internal_error"}},
-		{"bot", code("fatal_error"), notifier.Error{Action: notifier.Retry, Reason: "fatal_error", Doubt: true}},
+		{"bot", code("fatal_error"), notifier.Error{Action: notifier.Retry, Reason: "fatal_error", MaybePosted: true}},
 		{"bot", code("channel_not_found"), notifier.Error{Action: notifier.GiveUp, Reason: "channel_not_found"}},
 		{"bot", code("is_archived"), notifier.Error{Action: notifier.GiveUp, Reason: "is_archived"}},
 		{"bot", code("invalid_blocks"), notifier.Error{Action: notifier.Degrade, Reason: "invalid_blocks"}},
@@ -101,20 +100,23 @@ func TestAnswers(t *testing.T) {
 		{"bot", code("token_revoked"), notifier.Error{Action: notifier.StopToken, Reason: "token_revoked"}},
 		{"bot", code("missing_scope"), notifier.Error{Action: notifier.StopToken, Reason: "missing_scope"}},
 		{"bot", code("brand_new_code"), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true}},
-		{"bot", text(200, `{"ok":false}`), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, Doubt: true}},
-		{"bot", text(200, `{}`), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, Doubt: true}},
-		{"bot", text(200, `<html>`), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, Doubt: true}},
+		{"bot", text(200, `{"ok":false}`), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, MaybePosted: true}},
+		{"bot", text(200, `{}`), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, MaybePosted: true}},
+		{"bot", text(200, `<html>`), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, MaybePosted: true}},
 		{"bot", text(204, ``), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true}},
 		{"bot", text(302, ``), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true}},
 		{"bot", text(500, `oops`), notifier.Error{Action: notifier.Retry, Reason: "slack_unavailable"}},
 		{"bot", text(503, ``), notifier.Error{Action: notifier.Retry, Reason: "slack_unavailable"}},
-		{"bot", fakeslack.Reply{Cut: true}, notifier.Error{Action: notifier.Retry, Reason: "network", Doubt: true}},
-		{"bot", fakeslack.Reply{Cut: true, Posted: true}, notifier.Error{Action: notifier.Retry, Reason: "network", Doubt: true}},
-		{"bot", fakeslack.Reply{Delay: 3 * time.Second}, notifier.Error{Action: notifier.Retry, Reason: "timeout", Doubt: true}},
+		{"bot", fakeslack.Reply{Cut: true}, notifier.Error{Action: notifier.Retry, Reason: "network", MaybePosted: true}},
+		{"bot", fakeslack.Reply{Cut: true, Posted: true}, notifier.Error{Action: notifier.Retry, Reason: "network", MaybePosted: true}},
+		{"bot", fakeslack.Reply{Delay: 3 * time.Second}, notifier.Error{Action: notifier.Retry, Reason: "timeout", MaybePosted: true}},
 
 		{"webhook", limit("7"), wait(7 * time.Second)},
 		{"webhook", limit(""), wait(30 * time.Second)},
-		{"webhook", text(200, "not ok at all"), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, Doubt: true}},
+		{
+			"webhook", text(200, "not ok at all"),
+			notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true, MaybePosted: true},
+		},
 		{"webhook", text(400, "invalid_payload"), notifier.Error{Action: notifier.Degrade, Reason: "invalid_payload"}},
 		{"webhook", text(400, "no_text"), notifier.Error{Action: notifier.Degrade, Reason: "no_text"}},
 		{"webhook", text(403, "action_prohibited"), notifier.Error{Action: notifier.GiveUp, Reason: "action_prohibited"}},
@@ -122,10 +124,10 @@ func TestAnswers(t *testing.T) {
 		{"webhook", text(404, "no_service"), notifier.Error{Action: notifier.GiveUp, Reason: "no_service"}},
 		{"webhook", text(410, "channel_is_archived"), notifier.Error{Action: notifier.GiveUp, Reason: "channel_is_archived"}},
 		{"webhook", text(500, "rollup_error"), notifier.Error{Action: notifier.Retry, Reason: "rollup_error"}},
-		{"webhook", text(502, "<html>a page</html>"), notifier.Error{Action: notifier.Retry, Reason: "slack_unavailable", Doubt: true}},
+		{"webhook", text(502, "<html>a page</html>"), notifier.Error{Action: notifier.Retry, Reason: "slack_unavailable", MaybePosted: true}},
 		{"webhook", text(418, strings.Repeat("teapot", 1000)), notifier.Error{Action: notifier.Retry, Reason: "unknown_answer", OwnFault: true}},
-		{"webhook", fakeslack.Reply{Cut: true}, notifier.Error{Action: notifier.Retry, Reason: "network", Doubt: true}},
-		{"webhook", fakeslack.Reply{Delay: 3 * time.Second}, notifier.Error{Action: notifier.Retry, Reason: "timeout", Doubt: true}},
+		{"webhook", fakeslack.Reply{Cut: true}, notifier.Error{Action: notifier.Retry, Reason: "network", MaybePosted: true}},
+		{"webhook", fakeslack.Reply{Delay: 3 * time.Second}, notifier.Error{Action: notifier.Retry, Reason: "timeout", MaybePosted: true}},
 	} {
 		t.Run(c.sender+" "+c.reply.Body+c.reply.RetryAfter, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +153,7 @@ func requireNoSecret(t *testing.T, err error) {
 	require.NotContains(t, err.Error(), "xoxb")
 }
 
-func TestADateInTheFuture(t *testing.T) {
+func TestRetryAfterMayBeADate(t *testing.T) {
 	t.Parallel()
 	slack := fake(t)
 	sender := senders(t, slack)["bot"]
@@ -162,7 +164,7 @@ func TestADateInTheFuture(t *testing.T) {
 	require.InDelta(t, 40*time.Second, failure.After, float64(2*time.Second))
 }
 
-func TestSlackItselfChecksTheMessage(t *testing.T) {
+func TestTheFakeSlackChecksTokenChannelAndText(t *testing.T) {
 	t.Parallel()
 	slack := fake(t)
 	slack.Token = "xoxb-other"
@@ -174,11 +176,11 @@ func TestSlackItselfChecksTheMessage(t *testing.T) {
 	tooLong := message
 	tooLong.Blocks = nil
 	tooLong.Text = ""
-	_, err = notifier.NewWebhook(notifier.WebhookOptions{URL: slack.WebhookURL("C1", "x")}).Send(t.Context(), tooLong)
-	require.NoError(t, err, "an attachment with a fallback says enough")
+	_, err = notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: slack.WebhookURL("C1", "x")}).Send(t.Context(), tooLong)
+	require.NoError(t, err, "an attachment with a fallback is enough")
 }
 
-// Nobody listens, the name does not exist, the URL is nonsense: the secret in the URL stays out of the error.
+// The connection is refused, or the URL is not valid.
 func TestSecretsStayOutOfTransportErrors(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -187,13 +189,16 @@ func TestSecretsStayOutOfTransportErrors(t *testing.T) {
 	for _, url := range []string{
 		"http://" + listener.Addr().String() + "/services/T/B/very-secret", "http://127.0.0.1:1/\x7fvery-secret", "very-secret://x/very-secret",
 	} {
-		_, err := notifier.NewWebhook(notifier.WebhookOptions{URL: url}).Send(t.Context(), message)
+		_, err := notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: url}).Send(t.Context(), message)
 		var failure *notifier.Error
 		require.ErrorAs(t, err, &failure)
 		require.Equal(t, notifier.Retry, failure.Action)
 		require.NotContains(t, strings.ReplaceAll(err.Error(), `unsupported protocol scheme "very-secret"`, ""), "very-secret")
 	}
-	_, err = notifier.NewBot(notifier.BotOptions{Token: "xoxb-1", Channel: "C", APIURL: "http://" + listener.Addr().String() + "/very-secret"}).Send(t.Context(), message)
+	_, err = notifier.NewBot(notifier.BotOptions{
+		Token: "xoxb-1", Channel: "C",
+		APIURL: "http://" + listener.Addr().String() + "/very-secret",
+	}).Send(t.Context(), message)
 	requireNoSecret(t, err)
 }
 
@@ -205,13 +210,14 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	_, err := notifier.NewWebhook(notifier.WebhookOptions{URL: server.URL}).Send(context.Background(), message) //nolint:usetesting // ends with the server
+	webhook := notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: server.URL})
+	_, err := webhook.Send(context.Background(), message) //nolint:usetesting // ends with the server
 	require.Error(t, err)
 	require.Equal(t, 1, asked)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-func TestPreview(t *testing.T) {
+func TestPreviewPrintsMessagesAndKeepsTheLatest(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	preview := notifier.NewPreview("alerts", &out, 2)
@@ -220,7 +226,8 @@ func TestPreview(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, preview.Messages(), 2)
-	require.Equal(t, 3, strings.Count(out.String(), "#alerts  🔴 Disk full\n    /var & more\n    critical · disk · generic · host=db-1\n    Link\n"))
+	require.Equal(t, 3, strings.Count(out.String(),
+		"#alerts  🔴 Disk full\n    /var & more\n    critical · disk · generic · host=db-1\n    Link\n"))
 	preview.PrintTo(nil)
 	_, err := preview.Send(t.Context(), message)
 	require.NoError(t, err)

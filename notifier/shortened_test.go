@@ -11,8 +11,7 @@ import (
 	"slackrelay/notifier"
 )
 
-// What was shortened says so in Slack, in whatever words it is shown.
-func TestShortenedIsSaid(t *testing.T) {
+func TestAShortenedEventHasANoteInEveryLayout(t *testing.T) {
 	t.Parallel()
 	block := `{"type":"section","text":{"type":"mrkdwn","text":"x"}}`
 	for name, m := range map[string]*events.SlackMessage{
@@ -30,8 +29,11 @@ func TestShortenedIsSaid(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(rendered), "shortened", name)
 	}
-	full := notifier.Render(events.Event{Title: "x", Slack: &events.SlackMessage{Blocks: []byte("[" + strings.Repeat(block+",", 49) + block + "]")}, Shortened: 9})
+	full := notifier.Render(events.Event{
+		Title: "x",
+		Slack: &events.SlackMessage{Blocks: []byte("[" + strings.Repeat(block+",", 49) + block + "]")}, Shortened: 9,
+	})
 	var list []any
-	require.NoError(t, json.Unmarshal(full.Own.Blocks, &list))
+	require.NoError(t, json.Unmarshal(full.Native.Blocks, &list))
 	require.Len(t, list, 50)
 }

@@ -12,23 +12,23 @@ import (
 	"slackrelay/events"
 )
 
-// Template says the headline and the text of an event in a channel's own words (text/template). What it is given
-// is escaped already, so that what the template itself writes may be mrkdwn: *bold*, <url|text>.
+// Template renders the headline and the text of an event with a channel's own templates (text/template). The data is escaped,
+// so that the template itself can use mrkdwn: *bold*, <url|text>.
 type Template struct {
 	title, text *template.Template
 }
 
-// Bounds of a template: it belongs to the operator, and a mistake in it must not hold up a channel.
+// Bounds of a template: a mistake of the operator must not block a channel.
 const (
 	maxTemplateOutput = 12_000
 	maxTemplateTime   = 100 * time.Millisecond
-	maxTrialTime      = 5 * time.Second // a machine may be busy when it starts
+	maxTrialTime      = 5 * time.Second // the machine may be busy when the relay starts
 	maxTemplateNumber = 10_000
-	maxTemplateLoops  = 2 // one inside the other
+	maxTemplateLoops  = 2 // nested
 	maxTemplateSteps  = 50_000
 )
 
-// TemplateData is what a template is given. All text is escaped.
+// TemplateData is the data of a template. All text is escaped. Link is the first link of the event; "" = it has none.
 type TemplateData struct {
 	Title, Text, Category, Severity, Status, Source, Sender, Channel, Link string
 	Labels                                                                 map[string]string
@@ -42,8 +42,8 @@ var templateFunctions = template.FuncMap{
 	"cut":     func(n int, s string) string { return cutMarkup(s, max(1, n)) },
 }
 
-// ParseTemplate parses the templates of a channel, and tries them on an event with every field; "" = the relay's
-// own words. It answers nil where both are empty.
+// ParseTemplate parses the templates of a channel and executes them once with a sample event. An empty template stands for the
+// default layout; if both are empty, the result is nil without an error.
 func ParseTemplate(title, text string) (*Template, error) {
 	if title == "" && text == "" {
 		return nil, nil //nolint:nilnil // documented: there is no template and nothing is wrong
@@ -55,7 +55,7 @@ func ParseTemplate(title, text string) (*Template, error) {
 			return nil, fmt.Errorf("template: %w", err)
 		}
 		if len(parsed.Templates()) > 1 {
-			return nil, fmt.Errorf("template %s: define and block are not taken", name)
+			return nil, fmt.Errorf("template %s: define and block are not allowed", name)
 		}
 		if err := checkNode(parsed.Root, 0); err != nil {
 			return nil, fmt.Errorf("template %s: %w", name, err)
@@ -79,10 +79,10 @@ func ParseTemplate(title, text string) (*Template, error) {
 	return &t, nil
 }
 
-// step writes nothing, at the begin of each turn of a loop: a template can be ended only where it writes.
+// step is an empty text at the beginning of each iteration of a loop: a template can only be stopped where it writes.
 var step = &parse.TextNode{NodeType: parse.NodeText}
 
-// checkNode refuses what could run for ever: a template calling itself, a loop over a large number, and deep loops.
+// checkNode rejects templates that could run forever: calls of templates, loops over large numbers and deeply nested loops.
 func checkNode(node parse.Node, loops int) error {
 	var inside []parse.Node
 	switch n := node.(type) {
@@ -92,7 +92,7 @@ func checkNode(node parse.Node, loops int) error {
 		}
 	case *parse.RangeNode:
 		if loops++; loops > maxTemplateLoops {
-			return fmt.Errorf("more than %d loops inside each other", maxTemplateLoops)
+			return fmt.Errorf("more than %d nested loops", maxTemplateLoops)
 		}
 		inside = []parse.Node{n.Pipe, n.List, n.ElseList}
 		n.List.Nodes = append([]parse.Node{step}, n.List.Nodes...)
@@ -107,7 +107,7 @@ func checkNode(node parse.Node, loops int) error {
 			inside = append(inside, command.Args...)
 		}
 	case *parse.TemplateNode:
-		return errors.New("calling a template is not taken")
+		return errors.New("calling a template is not allowed")
 	case *parse.NumberNode:
 		if n.Float64 > maxTemplateNumber {
 			return fmt.Errorf("the number %s is above %d", n.Text, maxTemplateNumber)
@@ -136,39 +136,40 @@ func dataOf(e events.Event) TemplateData {
 	return d
 }
 
-// run says an event; ok is false where there is no template for it, or it fails: then the relay's own words stand.
+// run renders an event; ok is false without a template. A template that fails leaves the default layout.
 func (t *Template) run(e events.Event) (title, text string, ok bool) {
 	if t == nil {
 		return "", "", false
 	}
-	data, own := dataOf(e), Renderer{}
-	title, text = own.headline(e), own.untrusted(strings.TrimSpace(e.Text), maxSection)
-	if said, err := execute(t.title, data, maxTemplateTime); err == nil && t.title != nil {
-		title = cutMarkup(oneLine(said), maxHeadline)
+	data := dataOf(e)
+	title = Renderer{}.headline(e)
+	text = escaped(strings.TrimSpace(e.Text), maxSection)
+	if output, err := execute(t.title, data, maxTemplateTime); err == nil && t.title != nil {
+		title = cutMarkup(oneLine(output), maxHeadline)
 	}
-	if said, err := execute(t.text, data, maxTemplateTime); err == nil && t.text != nil {
-		text = cutMarkup(strings.TrimSpace(said), maxSection)
+	if output, err := execute(t.text, data, maxTemplateTime); err == nil && t.text != nil {
+		text = cutMarkup(strings.TrimSpace(output), maxSection)
 	}
 	return title, text, strings.TrimSpace(title) != ""
 }
 
-func execute(t *template.Template, data TemplateData, most time.Duration) (string, error) {
+func execute(t *template.Template, data TemplateData, timeout time.Duration) (string, error) {
 	if t == nil {
 		return "", nil
 	}
-	out := &boundedWriter{until: time.Now().Add(most), most: most}
+	out := &boundedWriter{until: time.Now().Add(timeout), timeout: timeout}
 	if err := t.Execute(out, data); err != nil {
 		return "", fmt.Errorf("template: %w", err)
 	}
 	return out.String(), nil
 }
 
-// boundedWriter ends a template that writes too much, too often, or for too long.
+// boundedWriter stops a template that writes too much, too often, or for too long.
 type boundedWriter struct {
 	strings.Builder
-	steps int
-	until time.Time
-	most  time.Duration
+	steps   int
+	until   time.Time
+	timeout time.Duration
 }
 
 // Write implements [io.Writer].
@@ -180,7 +181,7 @@ func (w *boundedWriter) Write(p []byte) (int, error) {
 		return 0, errors.New("it takes more than " + strconv.Itoa(maxTemplateSteps) + " steps")
 	}
 	if time.Now().After(w.until) {
-		return 0, errors.New("it takes longer than " + w.most.String())
+		return 0, errors.New("it takes longer than " + w.timeout.String())
 	}
 	return w.Builder.Write(p) //nolint:wrapcheck // never fails
 }

@@ -12,36 +12,39 @@ import (
 	"slackrelay/notifier"
 )
 
-func TestTemplatesThatAreRefused(t *testing.T) {
+func TestInvalidTemplatesAreRefused(t *testing.T) {
 	t.Parallel()
-	for text, says := range map[string]string{
+	for text, fault := range map[string]string{
 		"{{.Title":                               "unclosed action",
 		"{{.Titel}}":                             "can't evaluate field Titel",
-		`{{define "x"}}x{{end}}`:                 "define and block are not taken",
-		`{{template "text" .}}`:                  "calling a template is not taken",
+		`{{define "x"}}x{{end}}`:                 "define and block are not allowed",
+		`{{template "text" .}}`:                  "calling a template is not allowed",
 		"{{range 100000000}}x{{end}}":            "the number 100000000 is above 10000",
 		"{{$n := 100000000}}{{range $n}}{{end}}": "the number 100000000 is above 10000",
-		"{{range .Labels}}{{range $.Labels}}{{range $.Labels}}{{end}}{{end}}{{end}}": "more than 2 loops inside each other",
+		"{{range .Labels}}{{range $.Labels}}{{range $.Labels}}{{end}}{{end}}{{end}}": "more than 2 nested loops",
 		"{{range 10000}}{{$.Text}}{{end}}":                                           "it writes more than 12000 bytes",
-		`{{range 10000}}{{range 10000}}{{$x := printf "%010000d" 1}}{{end}}{{end}}`:  "it takes ", // too many steps or, on a slow machine, too long
-		`{{range 10000}}{{range 10000}}{{else}}{{end}}{{end}}`:                       "it takes more than 50000 steps",
-		`{{range len (printf "%1000000d" 1)}}{{continue}}{{end}}`:                    "it takes more than 50000 steps",
-		"{{if true}}{{with .Labels}}{{range 99999}}{{end}}{{end}}{{end}}":            "the number 99999 is above 10000",
+		`{{range 10000}}{{range 10000}}{{$x := printf "%010000d" 1}}{{end}}{{end}}`:  "it takes ",
+		// too many steps or, on a slow machine, too long
+		`{{range 10000}}{{range 10000}}{{else}}{{end}}{{end}}`:            "it takes more than 50000 steps",
+		`{{range len (printf "%1000000d" 1)}}{{continue}}{{end}}`:         "it takes more than 50000 steps",
+		"{{if true}}{{with .Labels}}{{range 99999}}{{end}}{{end}}{{end}}": "the number 99999 is above 10000",
 	} {
 		_, err := notifier.ParseTemplate("", text)
-		require.ErrorContains(t, err, says, text)
+		require.ErrorContains(t, err, fault, text)
 	}
 	none, err := notifier.ParseTemplate("", "")
 	require.NoError(t, err)
 	require.Nil(t, none)
 }
 
-// A template that fails on an event leaves the relay's own words.
-func TestATemplateThatFails(t *testing.T) {
+func TestATemplateThatFailsLeavesTheDefaultLayout(t *testing.T) {
 	t.Parallel()
 	template, err := notifier.ParseTemplate(`{{cut 10 .Title}}`, `{{range 100}}{{$.Text}}{{end}}`)
 	require.NoError(t, err)
-	long := events.Event{Title: "a long & telling title", Text: strings.Repeat("x", 200), Category: "c", Severity: events.Error, Source: "generic"}
+	long := events.Event{
+		Title: "a long & telling title", Text: strings.Repeat("x", 200), Category: "c", Severity: events.Error,
+		Source: "generic",
+	}
 	m := notifier.Renderer{Template: template}.Render(long)
 	require.Equal(t, "🟠 a long …", m.Text)
 	require.Contains(t, notifier.Plain(m), strings.Repeat("x", 200), "it would have written too much")
@@ -50,15 +53,18 @@ func TestATemplateThatFails(t *testing.T) {
 	require.Contains(t, notifier.Plain(notifier.Renderer{Template: template}.Render(short)), strings.Repeat("brief", 100))
 }
 
-// The names of labels are a sender's words, as their values are.
-func TestTemplatesAreGivenEscapedNames(t *testing.T) {
+func TestTemplatesSeeEscapedNamesAndValuesOfLabels(t *testing.T) {
 	t.Parallel()
 	template, err := notifier.ParseTemplate("", `{{range $name, $value := .Labels}}{{$name}}={{$value}} {{end}}`)
 	require.NoError(t, err)
-	m := notifier.Renderer{Template: template}.Render(events.Event{Title: "x", Category: "c", Severity: events.Error, Labels: map[string]string{
-		"<!channel>": "1", "<@U12345>": "2", "<!subteam^S123>": "3", "<https://evil.example|https://bank.example>": "4", "a\x1b[2J\u202e\u200b\U000e0041b": "5", "host": "db-1",
-	}})
-	said, err := json.Marshal(m)
+	m := notifier.Renderer{Template: template}.Render(events.Event{
+		Title: "x", Category: "c", Severity: events.Error,
+		Labels: map[string]string{
+			"<!channel>": "1", "<@U12345>": "2", "<!subteam^S123>": "3", "<https://evil.example|https://bank.example>": "4",
+			"a\x1b[2J\u202e\u200b\U000e0041b": "5", "host": "db-1",
+		},
+	})
+	encoded, err := json.Marshal(m)
 	require.NoError(t, err)
 	var text strings.Builder
 	for _, block := range m.Blocks {
@@ -70,15 +76,16 @@ func TestTemplatesAreGivenEscapedNames(t *testing.T) {
 	require.Contains(t, text.String(), "a[2Jb=5")
 	require.Contains(t, text.String(), "host=db-1")
 	for _, live := range []string{"<!", "<@", "<http"} {
-		require.NotContains(t, text.String(), live, "%s", said)
+		require.NotContains(t, text.String(), live, "%s", encoded)
 	}
 }
 
-func TestMention(t *testing.T) {
+func TestMentionAcceptsKeywordsAndIDs(t *testing.T) {
 	t.Parallel()
 	for who, want := range map[string]string{
-		"here": "<!here>", "channel": "<!channel>", "everyone": "<!everyone>", "U0123": "<@U0123>", "W0123": "<@W0123>", "S0123": "<!subteam^S0123>",
-		"": "", "me": "", "u0123": "", "U01>": "", "C0123": "",
+		"here": "<!here>", "channel": "<!channel>", "everyone": "<!everyone>", "U0123": "<@U0123>", "W0123": "<@W0123>",
+		"S0123": "<!subteam^S0123>",
+		"":      "", "me": "", "u0123": "", "U01>": "", "C0123": "",
 	} {
 		require.Equal(t, want, notifier.Mention(who), who)
 	}

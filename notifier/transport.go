@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Waits for a 429, which may come with any Retry-After or none.
+// Delays after a 429, which may have any Retry-After or none.
 const (
 	defaultRetryAfter = 30 * time.Second
 	minRetryAfter     = time.Second
 	maxRetryAfter     = time.Hour
 )
 
-// retryAfterTransport writes every 429's Retry-After as whole seconds. slack-go reads nothing else: without
-// the header, or with a date, it answers an error that hides the wait.
+// retryAfterTransport rewrites each 429's Retry-After to whole seconds, the only form that slack-go reads: without the header,
+// or with a date, its error does not have the delay.
 type retryAfterTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -29,7 +29,7 @@ func (t retryAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return response, err
 }
 
-// parseRetryAfter reads seconds (a fraction too) or an HTTP date, rounds up, and keeps within bounds.
+// parseRetryAfter parses seconds (with a fraction too) or an HTTP date, rounds up, and applies the bounds.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	wait := defaultRetryAfter
 	value = strings.TrimSpace(value)

@@ -12,39 +12,53 @@ import (
 	"slackrelay/store"
 )
 
-// Admin is what the operators of the relay do to a channel by hand.
-type Admin struct {
-	Limiter  store.Limiter
-	Outboxes []store.Outbox // all that may hold messages of a channel
-	Channels []Channel
-	Woken    func(channel string) // is told that a channel goes on
+// Resetter is the part of a limiter that an [Admin] calls.
+type Resetter interface {
+	// Reset empties levels.
+	Reset(ctx context.Context, levels ...ratelimit.Level) error
 }
 
-// MaxPause is the longest time for which a channel can be stopped.
+// Pauser is the part of an outbox that an [Admin] calls.
+type Pauser interface {
+	// Pause pauses the channel's sending; 0 resumes it.
+	Pause(ctx context.Context, channel store.Channel, wait time.Duration, reason string) error
+}
+
+// Admin changes the state of channels for operators. All fields are needed:
+//
+//	admin := &pipeline.Admin{Limiter: limiter, Outboxes: []pipeline.Pauser{queue}, Channels: channels, Wake: courier.Wake}
+type Admin struct {
+	Limiter  Resetter
+	Outboxes []Pauser // all that may queue messages of a channel
+	Channels []Channel
+	Wake     func(channel string) // is called with the name of a channel that was resumed
+}
+
+// MaxPause is the longest pause of a channel.
 const MaxPause = 31 * 24 * time.Hour
 
 // ErrNoLevel is returned for a level that a channel does not have.
 var ErrNoLevel = errors.New("the channel has no such level")
 
-// Pause stops a channel's sending for a time; 0 lets it go on, whatever it waited for. What is admitted meanwhile waits.
+// Pause pauses a channel's sending; 0 resumes it, whatever it waited for. What is admitted meanwhile stays queued.
 func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, reason string) error {
 	ch, err := channelOf(a.Channels, channel)
 	if err != nil {
 		return err
 	}
-	for _, box := range a.Outboxes {
-		if err := box.Pause(ctx, ch.scope(), wait, reason); err != nil {
+	for _, queue := range a.Outboxes {
+		if err := queue.Pause(ctx, ch.scope(), wait, reason); err != nil {
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
 	}
 	if wait == 0 {
-		a.Woken(channel)
+		a.Wake(channel)
 	}
 	return nil
 }
 
-// ResetLimit empties a level of a channel: of what was admitted within its window nothing counts any more. value is the
-// category, the sender or the label's value; "" for the channel's own level.
+// ResetLimit empties a level of a channel: nothing that was admitted before counts any more. value is the category, the
+// sender or the label's value; "" for the channel's own level.
 func (a *Admin) ResetLimit(ctx context.Context, channel, level, value string) error {
 	ch, err := channelOf(a.Channels, channel)
 	if err != nil {

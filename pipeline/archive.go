@@ -11,45 +11,60 @@ import (
 	"slackrelay/store"
 )
 
-// Archive is what became of what did not get through: the dead letters, and the record of drops.
+// DropLister is the part of a limiter that an [Archive] calls.
+type DropLister interface {
+	// Drops lists dropped events, newest first: up to most that are older than an id ("" = all).
+	Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error)
+}
+
+// DeadLetterStore is the part of an outbox that an [Archive] calls.
+type DeadLetterStore interface {
+	// DeadLetters lists dead letters, newest first: up to most that are older than an id ("" = all).
+	DeadLetters(ctx context.Context, channel store.Channel, before string, most int) ([]store.DeadLetter, error)
+	// DeleteDead deletes dead letters, and returns how many there were.
+	DeleteDead(ctx context.Context, channel store.Channel, ids ...string) (int, error)
+}
+
+// Archive lists and replays what did not reach Slack: the dead letters, and the log of dropped events. All fields are
+// needed:
+//
+//	archive := &pipeline.Archive{Limiter: limiter, Outbox: queue, Intake: intake, Channels: channels}
 type Archive struct {
-	Limiter  store.Limiter
-	Outbox   store.Outbox
+	Limiter  DropLister
+	Outbox   DeadLetterStore
 	Intake   *Intake
 	Channels []Channel
 }
 
-// DeadLetter is a message that Slack refused for good.
+// DeadLetter is a message that Slack refused for good, or whose delivery state stayed unknown.
 type DeadLetter struct {
 	ID       string         `json:"id"`
 	At       time.Time      `json:"at"`
 	Reason   string         `json:"reason"`
-	Answer   string         `json:"answer"` // the last thing Slack said
+	Answer   string         `json:"answer"` // Slack's last answer
 	Attempts int64          `json:"attempts"`
-	Kind     string         `json:"kind"`             // "message", or what else it was
-	Events   []events.Event `json:"events,omitempty"` // what it told of
-	More     int64          `json:"more,omitempty"`   // events that it only counted
+	Kind     string         `json:"kind"`             // "message", or the kind of an extra
+	Events   []events.Event `json:"events,omitempty"` // of the message
+	More     int64          `json:"more,omitempty"`   // further events of the message, which it only counted
 }
 
-// DropRecord is an event that was dropped.
+// DropRecord is a dropped event.
 type DropRecord struct {
 	ID         string        `json:"id"`
 	At         time.Time     `json:"at"`
 	Category   string        `json:"category"`
-	Level      string        `json:"level"`           // that refused it, or never, full, suppressed
-	Used       int64         `json:"used"`            // of that level then; -1 where a reason refused
-	Limit      int64         `json:"limit"`           //
-	RetryAfter float64       `json:"retry_after"`     // seconds until it would have fit; 0 where that is not known
-	Event      *events.Event `json:"event,omitempty"` // nil where it was not kept
+	Level      string        `json:"level"`           // that dropped it, or the reason: never, full, suppressed
+	Used       int64         `json:"used"`            // slots of that level at the time; -1 where it has a reason
+	Limit      int64         `json:"limit"`           // of that level; -1 where it has a reason
+	RetryAfter float64       `json:"retry_after"`     // seconds until it would have fit; 0 = unknown
+	Event      *events.Event `json:"event,omitempty"` // nil = it was not kept
 }
 
-// MaxPage is the most records in one page.
+// MaxPage is the maximum number of records in one page.
 const MaxPage = 1000
 
-// ErrNotKept is returned for an id of which nothing is kept.
+// ErrNotKept is returned for an id that is not found: it never existed, or its record was removed.
 var ErrNotKept = errors.New("nothing is kept under that id")
-
-func (a *Archive) channel(name string) (Channel, error) { return channelOf(a.Channels, name) }
 
 // channelOf finds a channel by its name.
 func channelOf(channels []Channel, name string) (Channel, error) {
@@ -60,10 +75,10 @@ func channelOf(channels []Channel, name string) (Channel, error) {
 	return channels[i], nil
 }
 
-// Dead lists dead letters, newest first: those older than before ("" = all), so many at most. Those of the channel's
-// fallback are not among them.
+// Dead lists dead letters of a channel, newest first: up to most that are older than the id before ("" = all). Those of the
+// channel's fallback are not among them.
 func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([]DeadLetter, error) {
-	ch, err := a.channel(channel)
+	ch, err := channelOf(a.Channels, channel)
 	if err != nil {
 		return nil, err
 	}
@@ -73,37 +88,38 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	}
 	all := make([]DeadLetter, len(letters))
 	for i, letter := range letters {
-		all[i] = DeadLetter{ID: letter.ID, At: letter.At.UTC(), Reason: letter.Reason, Answer: letter.Answer, Attempts: letter.Attempts, Kind: letter.Kind}
+		all[i] = DeadLetter{
+			ID: letter.ID, At: letter.At.UTC(), Reason: letter.Reason, Answer: letter.Answer, Attempts: letter.Attempts, Kind: letter.Kind,
+		}
 		if letter.Kind != string(store.KindMessage) {
 			continue
 		}
 		if all[i].Events, all[i].More, err = decodeEvents(letter.Payload); err != nil {
-			all[i].Events = nil // it is in the dead letters for that
+			all[i].Events = nil // it is a dead letter because it cannot be decoded
 		}
 	}
 	return all, nil
 }
 
-// find pages through a list until an id turns up.
-func find[T any](ctx context.Context, list func(ctx context.Context, before string) ([]T, error), id func(T) string, matches func(T) bool) (T, error) {
+// find returns the first record of a list that matches, page by page. list returns a page, and the id that the next one
+// begins after.
+func find[T any](list func(before string) (page []T, last string, err error), matches func(T) bool) (T, error) {
 	var none T
 	for before := ""; ; {
-		page, err := list(ctx, before)
+		page, last, err := list(before)
 		if err != nil || len(page) == 0 {
 			return none, errors.Join(err, ErrNotKept)
 		}
-		for _, one := range page {
-			if matches(one) {
-				return one, nil
-			}
+		if i := slices.IndexFunc(page, matches); i >= 0 {
+			return page[i], nil
 		}
-		before = id(page[len(page)-1])
+		before = last
 	}
 }
 
-// DeleteDead deletes dead letters; it stays counted that they failed.
+// DeleteDead deletes dead letters, and returns how many there were. They stay counted as failed.
 func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string) (int, error) {
-	ch, err := a.channel(channel)
+	ch, err := channelOf(a.Channels, channel)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -114,18 +130,21 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	return n, nil
 }
 
-// ReplayDead sends the events of a dead letter again, each with a new id: they count as received, and the limits are
-// asked, unless it is forced. Where all were taken in, the letter is deleted; else it stays.
+// ReplayDead admits the events of a dead letter again, each with a new id: they count as received, and the limits apply
+// unless force is set. The letter is deleted unless some events were dropped.
 func (a *Archive) ReplayDead(ctx context.Context, channel, id string, force bool) (Receipt, error) {
-	list := func(ctx context.Context, before string) ([]DeadLetter, error) {
-		return a.Dead(ctx, channel, before, MaxPage)
+	list := func(before string) (page []DeadLetter, last string, err error) {
+		if page, err = a.Dead(ctx, channel, before, MaxPage); len(page) > 0 {
+			last = page[len(page)-1].ID
+		}
+		return page, last, err
 	}
-	letter, err := find(ctx, list, func(d DeadLetter) string { return d.ID }, func(d DeadLetter) bool { return d.ID == id })
+	letter, err := find(list, func(d DeadLetter) bool { return d.ID == id })
 	if err != nil {
 		return Receipt{}, err
 	}
 	if len(letter.Events) == 0 {
-		return Receipt{}, fmt.Errorf("dead letter %s holds no event: %w", id, ErrNotKept)
+		return Receipt{}, fmt.Errorf("dead letter %s contains no event: %w", id, ErrNotKept)
 	}
 	receipt, err := a.replay(ctx, channel, "dead-"+id, letter.Events, force)
 	if err == nil && receipt.Dropped == 0 {
@@ -134,9 +153,9 @@ func (a *Archive) ReplayDead(ctx context.Context, channel, id string, force bool
 	return receipt, err
 }
 
-// Drops lists what was dropped, newest first: what is older than before ("" = all), so many at most.
+// Drops lists dropped events of a channel, newest first: up to most that are older than the id before ("" = all).
 func (a *Archive) Drops(ctx context.Context, channel, before string, most int) ([]DropRecord, error) {
-	ch, err := a.channel(channel)
+	ch, err := channelOf(a.Channels, channel)
 	if err != nil {
 		return nil, err
 	}
@@ -156,17 +175,18 @@ func (a *Archive) Drops(ctx context.Context, channel, before string, most int) (
 	return all, nil
 }
 
-// Drop finds a drop by its own id or by that of its event.
+// Drop returns a dropped event, by the id of its record or by its own.
 func (a *Archive) Drop(ctx context.Context, channel, id string) (DropRecord, error) {
-	list := func(ctx context.Context, before string) ([]DropRecord, error) {
-		return a.Drops(ctx, channel, before, MaxPage)
+	list := func(before string) (page []DropRecord, last string, err error) {
+		if page, err = a.Drops(ctx, channel, before, MaxPage); len(page) > 0 {
+			last = page[len(page)-1].ID
+		}
+		return page, last, err
 	}
-	return find(ctx, list, func(d DropRecord) string { return d.ID }, func(d DropRecord) bool {
-		return d.ID == id || d.Event != nil && d.Event.ID == id
-	})
+	return find(list, func(d DropRecord) bool { return d.ID == id || d.Event != nil && d.Event.ID == id })
 }
 
-// ReplayDrop sends a dropped event again, with a new id: it counts as received, and the limits are asked, unless it is forced.
+// ReplayDrop admits a dropped event again, with a new id: it counts as received, and the limits apply unless force is set.
 func (a *Archive) ReplayDrop(ctx context.Context, channel, id string, force bool) (Receipt, error) {
 	drop, err := a.Drop(ctx, channel, id)
 	if err != nil {
@@ -178,11 +198,12 @@ func (a *Archive) ReplayDrop(ctx context.Context, channel, id string, force bool
 	return a.replay(ctx, channel, "drop-"+drop.ID, []events.Event{*drop.Event}, force)
 }
 
-// replay takes events in again. The new ids are made of the old record, so that a repeat is a duplicate.
+// replay admits events again. The new ids are derived from the old record, so that a repeat is a duplicate.
 func (a *Archive) replay(ctx context.Context, channel, record string, all []events.Event, force bool) (Receipt, error) {
 	for i := range all {
-		all[i].ReplayOf, all[i].Forced = all[i].ID, force
+		all[i].ReplayOf = all[i].ID
+		all[i].Forced = force
 		all[i].ID = fmt.Sprintf("replay-%s-%d", record, i)
 	}
-	return a.Intake.takeIn(ctx, channel, all, force)
+	return a.Intake.admit(ctx, channel, all, force)
 }

@@ -14,53 +14,59 @@ import (
 	"slackrelay/store"
 )
 
-// canaryName is the canary's channel: no channel can be called so.
+// canaryName is the name of the canary's channel. No configured channel has a "~" in its name.
 const canaryName = "~canary"
 
-// CanaryChannel is where the canary goes: a channel beside the others, with limits that it never reaches.
+// CanaryChannel returns the channel of the canary. Its limits are never reached.
 func CanaryChannel(to notifier.Sender, interval time.Duration) Channel {
 	windows := []ratelimit.Window{{Limit: canaryLimit, Per: time.Hour}}
 	return Channel{
-		Name: canaryName, Lane: true, Sender: to, TTL: interval, Pace: store.Pace{Every: time.Second, Burst: 1},
+		Name: canaryName, Sender: to, TTL: interval, Pace: store.Pace{Every: time.Second, Burst: 1},
 		Tiers: []ratelimit.LevelSpec{{Name: ratelimit.LevelChannel, Windows: windows}, {Name: ratelimit.LevelCategory, Windows: windows}},
 	}
 }
 
-// canaryLimit is one a second.
+// canaryLimit is one event a second.
 const canaryLimit = 3600
 
-// CanaryOptions configure a Canary.
+// CanaryOptions configure a [Canary]. All fields but Logger and Now are needed:
+//
+//	channels = append(channels, pipeline.CanaryChannel(sender, 5*time.Minute))
+//	canary := pipeline.NewCanary(pipeline.CanaryOptions{
+//		Intake: intake, Status: status, Outboxes: []pipeline.NoticeQueue{queue}, Wake: courier.Wake,
+//		Interval: 5 * time.Minute, Within: time.Minute, Metrics: metrics,
+//	})
 type CanaryOptions struct {
-	Intake *Intake // that knows [CanaryChannel]
-	Status *Status // too
-	// Boxes take what the operators are told: the first that can be reached.
-	Boxes []store.Outbox
-	// Told is told that there is something for the operators.
-	Told func(channel string)
-	// Interval is how often a canary is sent, over all replicas.
+	Intake *Intake       // of channels that include [CanaryChannel]
+	Status *StatusReader // of the same channels
+	// Outboxes queue notices to the operators: the first that is available.
+	Outboxes []NoticeQueue
+	// Wake is called with the name of a channel for which a notice was queued.
+	Wake func(channel string)
+	// Interval is the time between two canaries, over all replicas.
 	Interval time.Duration
-	// Within is how long it may take to reach Slack.
+	// Within is the longest time that a canary may take to reach Slack.
 	Within  time.Duration
 	Metrics *CanaryMetrics
-	Logger  *slog.Logger
-	// Now is a clock. Default time.Now.
+	Logger  *slog.Logger // default: nothing is logged
+	// Now is the clock of the intervals. Default time.Now.
 	Now func() time.Time
 }
 
-// Canary sends a message the whole way to Slack at an interval, and tells the operators when it does not arrive: nothing
-// else notices that nothing comes any more. All replicas send; the first of each interval is admitted, the others are its
-// duplicates. All replicas look whether it arrives, and what they tell is told once.
+// Canary sends a message to Slack at an interval, through the whole relay, and notifies the operators when it does not
+// arrive: nothing else notices that messages have stopped. All replicas send; the first canary of an interval is admitted,
+// the others are duplicates of it. All replicas check whether it arrives, and the operators are notified once.
 type Canary struct {
 	opts CanaryOptions
 
-	sent      time.Time // the interval of the last one
-	known     bool      // how the ledger stood before
+	sent      time.Time // the start of the interval of the last canary
+	known     bool      // delivered and lost were read before
 	delivered int64
 	lost      int64
-	missing   string // the interval of the first that is missing; "" = all is well
+	missing   string // the interval of the first canary that is missing; "" = none is
 }
 
-// NewCanary makes a Canary; Run runs it.
+// NewCanary returns a Canary; Run runs it.
 func NewCanary(opts CanaryOptions) *Canary {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -71,16 +77,16 @@ func NewCanary(opts CanaryOptions) *Canary {
 	return &Canary{opts: opts}
 }
 
-// Looks per interval, and their bounds.
+// The canary is checked 10 times in an interval, within these bounds.
 const (
-	canaryLooks   = 10
-	canaryShortly = 100 * time.Millisecond
-	canarySeldom  = 5 * time.Second
+	canaryChecks       = 10
+	canaryCheckAtMost  = 5 * time.Second
+	canaryCheckAtLeast = 100 * time.Millisecond
 )
 
-// Run sends canaries and looks after them until ctx ends.
+// Run sends and checks canaries until ctx ends.
 func (c *Canary) Run(ctx context.Context) {
-	ticker := time.NewTicker(min(canarySeldom, max(canaryShortly, min(c.opts.Interval, c.opts.Within)/canaryLooks)))
+	ticker := time.NewTicker(min(canaryCheckAtMost, max(canaryCheckAtLeast, min(c.opts.Interval, c.opts.Within)/canaryChecks)))
 	defer ticker.Stop()
 	for {
 		c.step(ctx)
@@ -92,7 +98,7 @@ func (c *Canary) Run(ctx context.Context) {
 	}
 }
 
-// step sends a canary where one is due, and looks how the earlier ones fare.
+// step sends a canary where one is due, and checks the earlier ones.
 func (c *Canary) step(ctx context.Context) {
 	now := c.opts.Now()
 	slot := now.Truncate(c.opts.Interval)
@@ -105,29 +111,34 @@ func (c *Canary) step(ctx context.Context) {
 	}
 	status, err := c.opts.Status.Channel(ctx, canaryName)
 	if err != nil {
-		c.alarm(ctx, slot, "how it fares cannot be read: "+err.Error())
+		c.alarm(ctx, slot, "its state cannot be read: "+err.Error())
 		return
 	}
 	delivered, lost := status.Ledger.Delivered, status.Ledger.Failed+status.Ledger.Expired
-	arrived, gone := c.known && delivered > c.delivered, c.known && lost > c.lost
-	c.known, c.delivered, c.lost = true, delivered, lost
+	arrived := c.known && delivered > c.delivered
+	failed := c.known && lost > c.lost
+	c.known = true
+	c.delivered = delivered
+	c.lost = lost
 	switch {
-	case gone:
-		c.alarm(ctx, slot, "Slack refused it, or it became too old")
+	case failed:
+		c.alarm(ctx, slot, "Slack refused it, or it expired")
 	case status.Oldest >= c.opts.Within:
-		c.alarm(ctx, now.Add(-status.Oldest).Truncate(c.opts.Interval), fmt.Sprintf("it waits for Slack since %s", status.Oldest.Round(time.Second)))
+		sent := now.Add(-status.Oldest)
+		c.alarm(ctx, sent.Truncate(c.opts.Interval), fmt.Sprintf("it has waited for Slack for %s", status.Oldest.Round(time.Second)))
 	case arrived:
 		c.opts.Metrics.arrived.Set(float64(now.Unix()))
-		c.well(ctx)
+		c.clear(ctx)
 	}
 }
 
-// send sends the canary of an interval. It answers why that did not go.
+// send sends the canary of an interval, and returns why it could not; "" = it was sent.
 func (c *Canary) send(ctx context.Context, slot time.Time) string {
-	receipt, err := c.opts.Intake.Take(ctx, Arrival{Channel: canaryName, Sender: canarySender, Events: []events.Event{{
+	canary := events.Event{
 		ID: "canary:" + slot.UTC().Format(time.RFC3339), Source: canarySender, Category: canarySender, Severity: events.Info,
 		Title: "Canary", Text: fmt.Sprintf("The relay reaches Slack. The next one comes in %s.", c.opts.Interval),
-	}}})
+	}
+	receipt, err := c.opts.Intake.Admit(ctx, Arrival{Channel: canaryName, Sender: canarySender, Events: []events.Event{canary}})
 	switch {
 	case err != nil:
 		return "it could not be queued: " + err.Error()
@@ -140,48 +151,50 @@ func (c *Canary) send(ctx context.Context, slot time.Time) string {
 
 const canarySender = "canary"
 
-// alarm tells the operators, once.
+// alarm notifies the operators that a canary is missing, once until it arrives again.
 func (c *Canary) alarm(ctx context.Context, slot time.Time, why string) {
 	if ctx.Err() != nil || c.missing != "" {
 		return
 	}
 	c.missing = slot.UTC().Format(time.RFC3339)
 	c.opts.Metrics.missing.Set(1)
-	c.tell(ctx, "canary:missing:"+c.missing, "The canary of "+c.missing+" did not arrive: messages may not reach Slack", why)
+	c.notify(ctx, "canary:missing:"+c.missing, "The canary of "+c.missing+" did not arrive: messages may not reach Slack", why)
 }
 
-func (c *Canary) well(ctx context.Context) {
+// clear notifies the operators that the canary arrives again.
+func (c *Canary) clear(ctx context.Context) {
 	if c.missing == "" {
 		return
 	}
-	c.tell(ctx, "canary:again:"+c.missing, "The canary arrives again", "It was missing since "+c.missing)
+	c.notify(ctx, "canary:again:"+c.missing, "The canary arrives again", "It had been missing since "+c.missing)
 	c.missing = ""
 	c.opts.Metrics.missing.Set(0)
 }
 
-func (c *Canary) tell(ctx context.Context, id, text, detail string) {
+// notify notifies the operators, once for each id.
+func (c *Canary) notify(ctx context.Context, id, text, detail string) {
 	c.opts.Logger.WarnContext(ctx, "canary", "notice", text, "detail", detail)
 	var err error
-	for _, box := range c.opts.Boxes {
+	for _, queue := range c.opts.Outboxes {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), canaryTimeout)
-		err = putNotice(bounded, box, notifier.Notice{ID: id, Channel: canaryName, Text: text, Detail: detail})
+		err = putNotice(bounded, queue, notifier.Notice{ID: id, Channel: canaryName, Text: text, Detail: detail})
 		cancel()
 		if err == nil {
-			c.opts.Told(operationsName)
+			c.opts.Wake(operationsName)
 			return
 		}
 	}
-	c.opts.Logger.ErrorContext(ctx, "the operators could not be told", "notice", text, "error", err)
+	c.opts.Logger.ErrorContext(ctx, "operators could not be notified", "notice", text, "error", err)
 }
 
 const canaryTimeout = 2 * time.Second
 
-// CanaryMetrics say how the canary fares.
+// CanaryMetrics are gauges of the canary.
 type CanaryMetrics struct {
 	arrived, missing prometheus.Gauge
 }
 
-// NewCanaryMetrics registers the metrics.
+// NewCanaryMetrics registers the gauges.
 func NewCanaryMetrics(registerer prometheus.Registerer) *CanaryMetrics {
 	m := &CanaryMetrics{
 		arrived: prometheus.NewGauge(prometheus.GaugeOpts{

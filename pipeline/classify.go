@@ -8,103 +8,106 @@ import (
 	"slackrelay/events"
 )
 
-// Arrival is a webhook that was decoded.
+// Arrival is a decoded webhook.
 type Arrival struct {
 	Channel string
-	Sender  string      // who presented which credential
+	Sender  string      // the name of the credential that was presented
 	Header  http.Header // for rules
-	Test    bool        // it goes to the test lane, with a budget and a ledger of its own
+	Test    bool        // it goes to the test lane, which has a budget and a ledger of its own
 	Events  []events.Event
 }
 
-// Silencer says which silence mutes an event; *silence.Silencer does.
-type Silencer interface {
-	Mutes(e *events.Event) (id string)
-}
-
-// Take classifies the events of a webhook, asks the limiter for those that are not muted, in their order, and says what
-// became of each. Events that fit are queued for Slack in the same step. A rule may send an event to another channel; each
-// channel is asked in calls of its own.
+// Admit classifies the events of a webhook, asks the limiter, in their order, for those that are not muted, and returns
+// the outcome of each. An admitted event is queued for Slack in the same step. A rule may send an event to another
+// channel; the limiter is called for each channel separately.
 //
-// An error means that not all of them were stored; the sender may post the webhook again, and what was
-// stored is then a duplicate. Nothing that was not stored is counted.
-func (in *Intake) Take(ctx context.Context, a Arrival) (Receipt, error) {
+// After an error, not all events are stored: the sender may post the webhook again, and what was stored is then a
+// duplicate. What was not stored is not counted.
+func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	ch, ok := in.channels[a.Channel]
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
-	parent := traceparent(ctx)
-	for i := range a.Events {
-		a.Events[i].Channel, a.Events[i].Sender = a.Channel, a.Sender
-		if parent != "" {
-			a.Events[i].Trace = parent
-		}
+	parts := in.classify(ch, a, traceparent(ctx))
+	if len(parts) == 1 && parts[0].channel == a.Channel && len(parts[0].muted) == 0 { // nearly always
+		return in.admit(ctx, a.Channel, a.Events, false)
 	}
-	parts := in.classify(ch, a)
-	if len(parts) == 1 && parts[0].channel == a.Channel && len(parts[0].muted) == 0 { // as nearly always
-		return in.take(ctx, a.Channel, a.Events)
-	}
-	return in.takeParts(ctx, a, parts)
+	return in.admitParts(ctx, a, parts)
 }
 
-// part are the events of a webhook that go to one channel, by their places in the webhook.
+// part is the events of a webhook that go to one channel, by their places in the webhook.
 type part struct {
 	channel string
-	asked   []int
+	open    []int // not muted
 	muted   []int
-	by      []string // what muted them
+	mutedBy []string // the rule or silence of each muted event
 }
 
-// classify says where each event goes, in the order in which the channels are first met.
-func (in *Intake) classify(ch *intakeChannel, a Arrival) []*part {
+// classify applies the rules and silences to each event, and returns the parts in the order in which their channels occur.
+func (in *Intake) classify(ch *RequestBuilder, a Arrival, parent string) []*part {
 	var parts []*part
 	byChannel := map[string]*part{}
 	now := in.opts.Now()
 	for i := range a.Events {
 		e := &a.Events[i]
+		e.Channel = a.Channel
+		e.Sender = a.Sender
+		if parent != "" {
+			e.Trace = parent
+		}
 		verdict := ch.Rules.Apply(e, a.Header, now)
 		if _, known := in.channels[verdict.Channel]; known {
 			e.Channel = verdict.Channel
 		}
-		by := ""
-		if verdict.Muted {
-			by = "rule " + verdict.Rules[len(verdict.Rules)-1]
-		} else if in.opts.Silences != nil {
-			if id := in.opts.Silences.Mutes(e); id != "" {
-				by = "silence " + id
-			}
-		}
+		mutedBy := in.mutedBy(e, verdict)
 		if a.Test {
-			e.Test, e.Channel = true, e.Channel+testSuffix
+			e.Test = true
+			e.Channel = TestLaneOf(e.Channel)
 		}
 		p := byChannel[e.Channel]
 		if p == nil {
 			p = &part{channel: e.Channel}
-			byChannel[e.Channel], parts = p, append(parts, p)
+			byChannel[e.Channel] = p
+			parts = append(parts, p)
 		}
-		if by != "" {
-			p.muted, p.by = append(p.muted, i), append(p.by, by)
-		} else {
-			p.asked = append(p.asked, i)
+		if mutedBy == "" {
+			p.open = append(p.open, i)
+			continue
 		}
+		p.muted = append(p.muted, i)
+		p.mutedBy = append(p.mutedBy, mutedBy)
 	}
 	return parts
 }
 
-// takeParts asks each channel for its part. What is muted is counted last, so that a webhook that must be sent again does
-// not count it twice.
-func (in *Intake) takeParts(ctx context.Context, a Arrival, parts []*part) (Receipt, error) {
+// mutedBy names the rule or the silence that mutes an event; "" = it is not muted.
+func (in *Intake) mutedBy(e *events.Event, verdict events.Verdict) string {
+	if verdict.Muted {
+		return "rule " + verdict.Rules[len(verdict.Rules)-1]
+	}
+	if in.opts.Silences == nil {
+		return ""
+	}
+	if id := in.opts.Silences.Mutes(e); id != "" {
+		return "silence " + id
+	}
+	return ""
+}
+
+// admitParts asks each channel for its part. Muted events are counted last, so that a webhook that must be sent again does
+// not count them twice.
+func (in *Intake) admitParts(ctx context.Context, a Arrival, parts []*part) (Receipt, error) {
 	receipt := Receipt{Durable: true, Events: make([]EventReceipt, len(a.Events))}
 	for _, p := range parts {
-		if len(p.asked) == 0 {
+		if len(p.open) == 0 {
 			continue
 		}
-		some := make([]events.Event, len(p.asked))
-		for n, i := range p.asked {
+		some := make([]events.Event, len(p.open))
+		for n, i := range p.open {
 			some[n] = a.Events[i]
 		}
-		answer, err := in.take(ctx, p.channel, some)
-		receipt.add(answer, p.asked)
+		partial, err := in.admit(ctx, p.channel, some, false)
+		receipt.add(partial, p.open)
 		if err != nil {
 			return receipt, err
 		}
@@ -117,14 +120,13 @@ func (in *Intake) takeParts(ctx context.Context, a Arrival, parts []*part) (Rece
 			return receipt, err
 		}
 		for n, i := range p.muted {
-			in.opts.Metrics.muted(&a.Events[i])
-			receipt.Received, receipt.Muted = receipt.Received+1, receipt.Muted+1
-			receipt.Events[i] = EventReceipt{ID: a.Events[i].ID, Category: a.Events[i].Category, Outcome: mutedOutcome, By: p.by[n]}
+			in.opts.Metrics.countMuted(&a.Events[i])
+			receipt.addMuted(&a.Events[i], i, p.mutedBy[n])
 		}
 	}
 	for i := range receipt.Events {
-		if went := a.Events[i].Channel; went != a.Channel {
-			receipt.Events[i].Channel = went
+		if channel := a.Events[i].Channel; channel != a.Channel {
+			receipt.Events[i].Channel = channel
 		}
 	}
 	return receipt, nil
@@ -133,11 +135,8 @@ func (in *Intake) takeParts(ctx context.Context, a Arrival, parts []*part) (Rece
 func (in *Intake) mute(ctx context.Context, channel string, n int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
 	defer cancel()
-	if err := in.opts.Limiter.CountMuted(ctx, in.channels[channel].scope(), n); err != nil {
+	if err := in.opts.Limiter.CountMuted(ctx, in.channels[channel].Scope(), n); err != nil {
 		return fmt.Errorf("channel %s: %w", channel, err)
 	}
 	return nil
 }
-
-// mutedOutcome is the outcome of what a rule or a silence kept out.
-const mutedOutcome = "muted"

@@ -2,9 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -14,35 +12,97 @@ import (
 	"slackrelay/store"
 )
 
-// CourierOptions configure a Courier.
+// ClaimQueue is the part of an outbox that hands out entries. One sender at a time has the lease of a channel.
+type ClaimQueue interface {
+	// Claim claims the next entry of the channel if this sender may send it now. It never blocks. On a look, an entry that
+	// could be posted or edited is not claimed: the state reports that it is ready.
+	Claim(ctx context.Context, channel store.Channel, terms store.Terms, look bool) (store.Claim, error)
+	// Renew renews the lease, and returns when it ends.
+	Renew(ctx context.Context, channel store.Channel) (time.Time, error)
+	// Release gives up the lease, if this sender has it.
+	Release(ctx context.Context, channel store.Channel) error
+	// PostedMessage returns what is remembered of a message by its number; nil = nothing.
+	PostedMessage(ctx context.Context, channel store.Channel, number int64) (*store.PostedMessage, error)
+	// Digest queues a digest, or an edit of it, where one is due.
+	Digest(ctx context.Context, channel store.Channel, terms store.DigestTerms) error
+}
+
+// ResultStore is the part of an outbox that stores what an attempt to deliver an entry led to. A repeat of any call is
+// harmless. [outbox.ErrLeaseLost] is returned when another sender has the lease: nothing was changed.
+type ResultStore interface {
+	// Ack deletes an entry that was posted.
+	Ack(ctx context.Context, channel store.Channel, entry store.Entry, receipt store.Receipt) error
+	// Retry leaves an entry in its place, makes it or its channel wait, and gives up the lease.
+	Retry(ctx context.Context, channel store.Channel, entry store.Entry, pausing store.RetryPlan) error
+	// Bury moves an entry that can never be posted to the dead letters.
+	Bury(ctx context.Context, channel store.Channel, entry store.Entry, death store.DeadReason) error
+	// Expire deletes a message that is too old; the next digest includes the counts.
+	Expire(ctx context.Context, channel store.Channel, entry store.Entry, counts map[string]int64) error
+	// Drop deletes an extra that has nothing to post.
+	Discard(ctx context.Context, channel store.Channel, entry store.Entry) error
+}
+
+// NoticeQueue is the part of an outbox that queues notices to the operators.
+type NoticeQueue interface {
+	// Put queues an extra once: the id is remembered for a day.
+	Append(ctx context.Context, channel store.Channel, id, kind string, payload []byte) error
+}
+
+// CourierOutbox is the part of an outbox that a [Courier] calls.
+type CourierOutbox interface {
+	ClaimQueue
+	ResultStore
+	NoticeQueue
+}
+
+// CallBudget is what the channels of one Slack credential share.
+type CallBudget interface {
+	// Take reserves one call of a method, of so many a minute. Otherwise it returns how long to wait, and why: "" = the
+	// budget is spent, else the reason of a pause.
+	ReserveCall(ctx context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error)
+	// Pause stops all calls with the credential for a time; 0 ends a pause.
+	PauseCredential(ctx context.Context, workspace, reason string, wait time.Duration) error
+}
+
+// Refunder is the part of a limiter that a [Courier] calls.
+type Refunder interface {
+	// Refund gives back the slots of a request whose message was certainly never posted.
+	Refund(ctx context.Context, scope store.Channel, request store.Request) error
+}
+
+// CourierOptions configure a [Courier]. Outbox, Channels, Metrics and Logger are needed:
+//
+//	courier := pipeline.NewCourier(pipeline.CourierOptions{
+//		Outbox: queue, Channels: channels, Limiter: limiter, Metrics: metrics, Logger: logger,
+//	})
 type CourierOptions struct {
-	Outbox   store.Outbox
+	Outbox   CourierOutbox
 	Channels []Channel
-	// Operations is where the operators of the relay are told; nil = nowhere.
+	// Operations is where notices to the operators are posted; nil = nowhere.
 	Operations notifier.Sender
-	// Limiter gets the slots back of what never reached Slack.
-	Limiter store.Limiter
+	// Limiter gives back the slots of messages that were never posted; nil = they stay spent.
+	Limiter Refunder
 	Metrics *Metrics
 	Logger  *slog.Logger
-	// Tracer makes spans of what becomes of messages whose webhook is traced; nil = none are made.
+	// Tracer makes spans of the delivery of messages whose webhook is traced; nil = none are made.
 	Tracer trace.Tracer
 	// SendTimeout bounds one request to Slack; a send starts only if the lease outlasts it. Default 5 s.
 	SendTimeout time.Duration
-	// Settle is how long after an attempt of which nobody knows whether it arrived it is looked up in Slack, and,
-	// where it is not found, again after twice that. Default 10 s; negative = it is never looked up.
-	Settle time.Duration
+	// LookupDelay is the time from an attempt whose delivery state is unknown to the first lookup in Slack; where that
+	// finds nothing, a second one follows after twice that. Default 10 s; negative = there are no lookups.
+	LookupDelay time.Duration
 	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
-	Budget store.Budget
-	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are what a credential may do in a minute, over all
+	Budget CallBudget
+	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are the calls of a credential in a minute, over all
 	// channels. Default 300, 50 and 50.
 	PostsPerMinute, EditsPerMinute, LookupsPerMinute int64
-	// Poll is how often at least a channel is looked at; what is admitted on this replica wakes it at
-	// once. Default 250 ms.
+	// Poll is the longest time between two looks at a channel; an admission on this replica wakes it at once. Default
+	// 250 ms.
 	Poll time.Duration
 	// CallTimeout bounds one call of the outbox. Default 2 s.
 	CallTimeout time.Duration
-	// SettleFor is how long writing down what became of a sent message is tried. Default 30 s.
-	SettleFor time.Duration
+	// StoreTimeout bounds the attempts to store the result of an attempt to deliver. Default 30 s.
+	StoreTimeout time.Duration
 }
 
 func (o CourierOptions) withDefaults() CourierOptions {
@@ -52,10 +112,10 @@ func (o CourierOptions) withDefaults() CourierOptions {
 		}
 	}
 	orElse(&o.SendTimeout, notifier.DefaultTimeout)
-	orElse(&o.Settle, 10*time.Second)
+	orElse(&o.LookupDelay, 10*time.Second)
 	orElse(&o.Poll, 250*time.Millisecond)
 	orElse(&o.CallTimeout, 2*time.Second)
-	orElse(&o.SettleFor, 30*time.Second)
+	orElse(&o.StoreTimeout, 30*time.Second)
 	for n, value := range map[*int64]int64{&o.PostsPerMinute: 300, &o.EditsPerMinute: 50, &o.LookupsPerMinute: 50} {
 		if *n == 0 {
 			*n = value
@@ -64,14 +124,14 @@ func (o CourierOptions) withDefaults() CourierOptions {
 	return o
 }
 
-// Courier takes what was admitted to Slack: per channel in order, one sender at a time over all replicas,
-// at the channel's pace. Channels do not wait for each other.
+// Courier delivers queued entries to Slack: per channel in order, one sender at a time over all replicas, at the channel's
+// pace. Channels do not wait for each other.
 type Courier struct {
 	opts  CourierOptions
 	wakes map[string]chan struct{}
 }
 
-// NewCourier makes a Courier; Run runs it.
+// NewCourier returns a Courier; Run runs it.
 func NewCourier(opts CourierOptions) *Courier {
 	c := &Courier{opts: opts.withDefaults(), wakes: map[string]chan struct{}{}}
 	for _, ch := range c.destinations() {
@@ -80,7 +140,7 @@ func NewCourier(opts CourierOptions) *Courier {
 	return c
 }
 
-// destinations are the channels, their fallbacks, and the operators.
+// destinations returns the channels, their fallbacks, and the operators.
 func (c *Courier) destinations() []Channel {
 	var all []Channel
 	for _, ch := range c.opts.Channels {
@@ -103,161 +163,16 @@ func (c *Courier) Wake(channel string) {
 	}
 }
 
-// Run delivers until ctx ends, then finishes what is in hand, gives up its leases and returns.
+// Run delivers until ctx ends, then finishes the entries that are in flight, gives up its leases and returns.
 func (c *Courier) Run(ctx context.Context) {
 	var channels sync.WaitGroup
 	for _, ch := range c.destinations() {
-		channels.Go(func() { c.run(ctx, ch, c.opts.Logger.With("channel", ch.Name)) })
+		channels.Go(func() { newDelivery(c, ch).run(ctx) })
 	}
 	channels.Wait()
 }
 
-func (c *Courier) run(ctx context.Context, ch Channel, log *slog.Logger) {
-	defer c.release(ctx, ch, log)
-	d := newDelivery(c, ch, log)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		woken := false
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-c.wakes[ch.Name]:
-			woken = true
-		}
-		if ctx.Err() != nil {
-			return // a select picks any case that is ready
-		}
-		timer.Reset(d.next(ctx, woken))
-	}
-}
-
-// release gives up the lease, so that another replica need not wait for its end.
-func (c *Courier) release(ctx context.Context, ch Channel, log *slog.Logger) {
-	ctx, cancel := c.finishing(ctx, c.opts.CallTimeout)
-	defer cancel()
-	if err := c.opts.Outbox.Release(ctx, ch.scope()); err != nil {
-		log.WarnContext(ctx, "could not give up the lease; another replica goes on when it ends", "error", err)
-	}
-}
-
-// finishing is a context for what must be finished although the Courier is told to stop.
+// finishing returns a context for what must be finished although the Courier is stopped.
 func (*Courier) finishing(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
-}
-
-// delivery is the work on one channel.
-type delivery struct {
-	*Courier
-	channel    Channel
-	terms      store.Terms
-	workspace  string // "" = its credential is shared with nobody
-	log        *slog.Logger
-	away       bool                 // the outbox could not be reached the last time
-	blindUntil time.Time            // Slack does not let us look for messages
-	tokens     map[string]time.Time // calls of a method that were taken, and until when they may be made
-	exhausted  time.Time            // until when there is nothing left to post with
-	refusal    string               // why the budget allowed nothing the last time
-}
-
-func newDelivery(c *Courier, ch Channel, log *slog.Logger) *delivery {
-	d := &delivery{Courier: c, channel: ch, log: log, tokens: map[string]time.Time{}}
-	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest, Backlog: ch.backlog()}
-	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
-		d.workspace = shared.Workspace()
-	}
-	if _, ok := ch.Sender.(notifier.Editor); !ok {
-		d.terms.Digest.Every = 0
-	}
-	return d
-}
-
-// canLook tells whether a message that may have been posted can be looked up.
-func (d *delivery) canLook() bool {
-	finder, ok := d.channel.Sender.(notifier.Finder)
-	return ok && d.opts.Settle > 0 && time.Now().After(d.blindUntil) && finder.Findable()
-}
-
-// next does what is next in the channel, if it may be done now, and says how long to wait before the next look:
-// claim, render, send, settle. The pace is kept by the claim.
-func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
-	claim, err := d.claimNext(ctx, woken)
-	if err != nil {
-		return d.poll()
-	}
-	switch claim.State {
-	case store.Empty:
-		return d.poll()
-	case store.DigestDue:
-		return d.digest(ctx)
-	case store.PostReady:
-		return min(d.take(ctx, store.MethodPost), d.poll())
-	case store.EditReady:
-		return min(d.take(ctx, store.MethodUpdate), d.poll())
-	case store.Stale:
-		d.expire(ctx, claim.Entry)
-		return 0
-	case store.Claimed:
-		d.deliver(ctx, claim)
-		return 0
-	default:
-		return min(claim.Wait, d.poll())
-	}
-}
-
-// claimNext claims what is next. Where something was just admitted, there likely is something to post: the call that
-// it needs is taken meanwhile. Else it is only looked at first, so that an idle channel takes nothing.
-func (d *delivery) claimNext(ctx context.Context, woken bool) (store.Claim, error) {
-	if !woken || d.has(store.MethodPost) || time.Now().Before(d.exhausted) {
-		look := !d.has(store.MethodPost) && !d.has(store.MethodUpdate)
-		return d.claim(ctx, look)
-	}
-	taken := make(chan allowance, 1)
-	go func() { taken <- d.ask(ctx, store.MethodPost) }()
-	claim, err := d.claim(ctx, false)
-	d.took(store.MethodPost, <-taken)
-	return claim, err
-}
-
-func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
-	defer cancel()
-	d.terms.Settle = 0
-	if d.canLook() {
-		d.terms.Settle = d.opts.Settle
-	}
-	claim, err := d.opts.Outbox.Claim(ctx, d.channel.scope(), d.terms, look)
-	switch {
-	case err != nil && !d.away && !errors.Is(err, context.Canceled):
-		d.log.ErrorContext(ctx, "outbox unavailable; sending stops until it is available", "why", store.Describe(err), "error", err)
-		d.away = true
-	case err == nil && d.away:
-		d.log.InfoContext(ctx, "outbox available again")
-		d.away = false
-	}
-	return claim, err
-}
-
-// laneRests is by how much less often a lane is looked at: it is mostly empty, and woken by what this replica admits.
-const laneRests = 8
-
-// poll is jittered, so that replicas do not ask in step.
-func (d *delivery) poll() time.Duration {
-	every := d.opts.Poll
-	if d.channel.Lane {
-		every *= laneRests
-	}
-	return every - rand.N(every/2) //nolint:gosec // jitter is no secret
-}
-
-// digest has a digest put into the outbox.
-func (d *delivery) digest(ctx context.Context) time.Duration {
-	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
-	defer cancel()
-	if err := d.opts.Outbox.Digest(ctx, d.channel.scope(), d.terms.Digest); err != nil {
-		d.log.WarnContext(ctx, "the digest could not be made; it is tried again", "error", err)
-		return d.poll()
-	}
-	return 0
 }

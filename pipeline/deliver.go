@@ -11,70 +11,66 @@ import (
 	"slackrelay/store"
 )
 
-// deliver takes a claimed entry to Slack.
-func (d *delivery) deliver(ctx context.Context, claim store.Claim) {
-	entry, began := claim.Entry, time.Now()
-	j, err := d.compose(ctx, entry)
-	ctx, span := d.continueTrace(ctx, "deliver", began, entry, j.events)
+// deliver takes a claimed entry to Slack. Each step either ends the attempt with a transition, or leaves it to the next.
+func (d *delivery) deliver(ctx context.Context, claim *store.Claim) {
+	began := time.Now()
+	j, err := d.compose(ctx, claim.Entry)
+	ctx, span := d.continueTrace(ctx, "deliver", began, claim.Entry, j.events)
 	defer span.End()
-	var unreachable outboxError
+	t := d.checkJob(claim.Entry, &j, err)
+	if t == nil && !claim.Entry.Doubt.IsZero() {
+		t = d.resolveUnknown(ctx, claim, &j)
+	}
+	if t == nil {
+		t = d.spendCall(ctx, &j)
+	}
+	if t == nil {
+		t = d.send(ctx, claim, &j)
+	}
+	d.apply(ctx, claim.Entry, &j, t)
+}
+
+// checkJob ends the attempt where the job cannot be sent now.
+func (d *delivery) checkJob(entry store.Entry, j *job, err error) *transition {
+	var unavailable outboxError
 	switch {
-	case errors.As(err, &unreachable):
-		d.retry(ctx, entry, store.RetryPlan{Wait: d.poll(), Who: store.EntryWaits, Reason: "redis", Fate: fateOf(entry)}, unreachable.Error())
-		return
+	case errors.As(err, &unavailable):
+		wait := store.RetryPlan{Wait: d.poll(), Who: store.EntryWaits, Reason: "redis", Fate: stateOf(entry)}
+		return &transition{action: retryEntry, retry: wait, answer: unavailable.Error()}
 	case err != nil:
-		d.fail(ctx, entry, j, undecodable(err))
-		return
-	case j.nothing:
-		d.drop(ctx, entry, "there is nothing to say any more")
-		return
-	case j.later > 0:
-		d.retry(ctx, entry, store.RetryPlan{Wait: j.later, Who: store.EntryWaits, Reason: "not posted yet"}, "")
-		return
-	}
-	if !entry.Doubt.IsZero() && !d.decideDoubt(ctx, &claim, j) {
-		return
-	}
-	if !d.mayCall(ctx, entry, j) {
-		return
-	}
-	receipt, err := d.say(ctx, claim, &j)
-	switch {
-	case errors.Is(err, errLeaseTooShort):
-		d.log.WarnContext(ctx, "message not sent: the lease ends too soon; it is claimed again")
-		d.retry(ctx, entry, store.RetryPlan{}, "")
-	case err != nil:
-		d.failed(ctx, entry, j, err)
+		return refused(entry, undecodable(err))
+	case j.empty:
+		return &transition{action: discardEntry, answer: "there is nothing left to post"}
+	case j.delay > 0:
+		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: j.delay, Who: store.EntryWaits, Reason: "not posted yet"}}
 	default:
-		d.ack(ctx, entry, j, receipt)
+		return nil
 	}
 }
 
-// mayCall takes the call that a job needs out of the workspace's budget; else the entry waits.
-func (d *delivery) mayCall(ctx context.Context, entry store.Entry, j job) bool {
+// spendCall uses up the call that a job needs; where the workspace's budget allows none, the attempt ends.
+func (d *delivery) spendCall(ctx context.Context, j *job) *transition {
 	method, who := store.MethodPost, store.ChannelWaits
 	if j.edit != nil {
 		method, who = store.MethodUpdate, store.EditsWait
 	}
-	wait := d.take(ctx, method)
-	if wait > 0 {
-		d.retry(ctx, entry, store.RetryPlan{Wait: wait, Who: who, Reason: d.refusal}, "")
-		return false
+	if wait := d.reserveCall(ctx, method); wait > 0 {
+		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: wait, Who: who, Reason: d.refusal}}
 	}
-	d.spend(method)
-	return true
+	delete(d.reserved, method)
+	return nil
 }
 
-// errLeaseTooShort is a send that was not started: the lease might have ended before Slack's answer.
+// errLeaseTooShort is a send that was not started: the lease might end before Slack answers.
 var errLeaseTooShort = errors.New("the lease ends too soon to send")
 
-// say posts or edits. What Slack refuses for how it is laid out is said once more as plain text, and an edit that
-// must be told is posted where it is refused.
-func (d *delivery) say(ctx context.Context, claim store.Claim, j *job) (notifier.Receipt, error) {
+// send posts or edits, and returns what follows from Slack's answer. A message whose layout Slack refuses is sent once more
+// as plain text, and an edit that must be shown is posted where Slack refuses it.
+func (d *delivery) send(ctx context.Context, claim *store.Claim, j *job) *transition {
 	receipt, err := d.once(ctx, claim, j)
 	failure, ok := errors.AsType[*notifier.Error](err)
 	if ok && failure.Action == notifier.Repost && j.over {
-		if failure.Reason != "message_not_found" && len(j.events) > 0 {
+		if !failure.MessageGone() && len(j.events) > 0 {
 			j.message.Thread = j.edit.TS
 		}
 		j.edit = nil
@@ -82,27 +78,30 @@ func (d *delivery) say(ctx context.Context, claim store.Claim, j *job) (notifier
 		failure, ok = errors.AsType[*notifier.Error](err)
 	}
 	if ok && failure.Action == notifier.Degrade {
-		d.log.WarnContext(ctx, "slack refuses how a message is laid out; it is said as plain text", "number", claim.Entry.Number,
+		d.log.WarnContext(ctx, "layout refused by slack; sending plain text", "number", claim.Entry.Number,
 			"reason", failure.Reason, "answer", failure.Answer)
 		j.message = j.message.PlainText()
 		receipt, err = d.once(ctx, claim, j)
 	}
-	return receipt, err
+	switch {
+	case errors.Is(err, errLeaseTooShort):
+		d.log.WarnContext(ctx, "message not sent: the lease ends too soon; it is claimed again")
+		return &transition{action: retryEntry}
+	case err != nil:
+		return d.afterFailure(claim.Entry, j, err)
+	default:
+		return &transition{action: ackEntry, receipt: receipt}
+	}
 }
 
-// once makes one request, unless another sender might take over meanwhile. It ends on its own although the
-// Courier is told to stop: a request that is cut leaves open whether the message was posted.
-func (d *delivery) once(ctx context.Context, claim store.Claim, j *job) (notifier.Receipt, error) {
-	ctx, cancel := d.finishing(ctx, d.opts.SendTimeout)
-	defer cancel()
+// once makes one request to Slack, unless another sender might take over meanwhile. The request is finished although the
+// Courier is stopped: one that is cut leaves open whether the message was posted.
+func (d *delivery) once(ctx context.Context, claim *store.Claim, j *job) (receipt notifier.Receipt, err error) {
 	if time.Until(claim.Until) < d.opts.SendTimeout {
 		return notifier.Receipt{}, errLeaseTooShort
 	}
-	return d.call(ctx, j)
-}
-
-// call asks Slack.
-func (d *delivery) call(ctx context.Context, j *job) (receipt notifier.Receipt, err error) {
+	ctx, cancel := d.finishing(ctx, d.opts.SendTimeout)
+	defer cancel()
 	name := "slack post"
 	if j.edit != nil {
 		name = "slack edit"
@@ -110,8 +109,8 @@ func (d *delivery) call(ctx context.Context, j *job) (receipt notifier.Receipt, 
 	ctx, span := beginSpan(ctx, d.opts.Tracer, name, trace.WithSpanKind(trace.SpanKindClient))
 	start := time.Now()
 	defer func() {
-		d.opts.Metrics.answered(d.channel.Name, time.Since(start))
-		sayAnswer(span, receipt, err)
+		d.opts.Metrics.requests.WithLabelValues(d.channel.Name).Observe(time.Since(start).Seconds())
+		traceAnswer(span, receipt, err)
 		span.End()
 	}()
 	if j.edit == nil {
@@ -119,50 +118,7 @@ func (d *delivery) call(ctx context.Context, j *job) (receipt notifier.Receipt, 
 	}
 	editor, ok := d.channel.Sender.(notifier.Editor)
 	if !ok {
-		return notifier.Receipt{}, &notifier.Error{Action: notifier.Repost, Reason: "cant_update_message", Answer: "this destination edits nothing"}
+		return notifier.Receipt{}, &notifier.Error{Action: notifier.Repost, Reason: notifier.CannotUpdate, Answer: "this destination edits nothing"}
 	}
 	return *j.edit, editor.Edit(ctx, *j.edit, j.message)
-}
-
-// decideDoubt decides what becomes of an entry that may have been posted by an attempt before. It answers true
-// where it is to be sent now.
-func (d *delivery) decideDoubt(ctx context.Context, claim *store.Claim, j job) bool {
-	if d.canLook() {
-		switch at, seen := d.lookUp(ctx, claim, j); seen {
-		case lookedLater:
-			return false
-		case lookedFound:
-			d.settled(ctx, resultFound)
-			d.ack(ctx, claim.Entry, j, at)
-			return false
-		case lookedNotFound:
-			fate := store.Looked
-			if claim.Entry.Looked > 0 {
-				fate = store.Again
-			}
-			d.retry(ctx, claim.Entry, store.RetryPlan{Fate: fate, Who: store.EntryWaits}, "")
-			return false
-		case lookedInVain:
-		}
-	}
-	if d.givesUpUnknown(j) {
-		d.bury(ctx, claim.Entry, j, &notifier.Error{
-			Action: notifier.GiveUp, Reason: notifier.UnknownFate, Doubt: true, Answer: "it may have been posted; it is not sent again",
-		})
-		return false
-	}
-	d.settled(ctx, resultResent)
-	d.log.WarnContext(ctx, "a message that may have been posted is sent again", "number", claim.Entry.Number)
-	return true
-}
-
-// givesUpUnknown tells whether what may have been posted is not to be sent again, by the worst of its severities.
-func (d *delivery) givesUpUnknown(j job) bool {
-	all := j.severities()
-	for _, severity := range all {
-		if !d.channel.DropUnknown[severity] {
-			return false
-		}
-	}
-	return len(all) > 0
 }

@@ -9,30 +9,73 @@ import (
 	"slackrelay/store"
 )
 
-// fateOf is what is known of an entry that was claimed and not tried.
-func fateOf(entry store.Entry) store.SendState {
+// canLookUp reports whether a message of unknown delivery state can be looked up in Slack.
+func (d *delivery) canLookUp() bool {
+	finder, ok := d.channel.Sender.(notifier.Finder)
+	return ok && d.opts.LookupDelay > 0 && time.Now().After(d.blindUntil) && finder.Findable()
+}
+
+// stateOf returns the delivery state of an entry that was claimed and not tried.
+func stateOf(entry store.Entry) store.SendState {
 	if entry.Doubt.IsZero() {
 		return store.NotPosted
 	}
 	return store.Unknown
 }
 
-// looked is the outcome of looking for a message.
-type looked int
+// lookup is the result of looking for a message.
+type lookup int
 
 const (
-	lookedFound    looked = iota
-	lookedNotFound        // it is not in Slack, so far
-	lookedLater           // Slack could not be asked now; the entry waits
-	lookedInVain          // Slack does not let us look
+	lookupFound    lookup = iota
+	lookupNotFound        // it is not in Slack, so far
+	lookupLater           // Slack could not be asked now; the entry waits
+	lookupRefused         // Slack does not allow the lookup
 )
 
 const (
-	// maxLookups is how often an entry is claimed until Slack counts as unable to say where it is.
+	// maxLookups is how often an entry is claimed before lookups that fail count as refused.
 	maxLookups = 20
-	// blindFor is for how long Slack is not asked again that did not let us look: rights may be given meanwhile.
+	// blindFor is how long lookups are not tried again after Slack refused one: rights may be granted meanwhile.
 	blindFor = 10 * time.Minute
 )
+
+// resolveUnknown decides about an entry that an earlier attempt may have posted. It returns nil where the entry is to be sent
+// now.
+func (d *delivery) resolveUnknown(ctx context.Context, claim *store.Claim, j *job) *transition {
+	if d.canLookUp() {
+		switch result, t := d.lookUp(ctx, claim, j); result {
+		case lookupFound, lookupLater:
+			return t
+		case lookupNotFound:
+			state := store.Looked
+			if claim.Entry.Looked > 0 {
+				state = store.Again
+			}
+			return &transition{action: retryEntry, retry: store.RetryPlan{Fate: state, Who: store.EntryWaits}}
+		case lookupRefused:
+		}
+	}
+	if d.dropsUnknown(j) {
+		return &transition{action: buryEntry, failure: &notifier.Error{
+			Action: notifier.GiveUp, Reason: notifier.UnknownSendState, MaybePosted: true, Answer: "it may have been posted; it is not sent again",
+		}}
+	}
+	d.countAttempt(ctx, resultResent)
+	d.log.WarnContext(ctx, "delivery state unknown; sending the message again", "number", claim.Entry.Number)
+	return nil
+}
+
+// dropsUnknown reports whether a message that may have been posted is not sent again: none of its severities is.
+func (d *delivery) dropsUnknown(j *job) bool {
+	all := j.severities()
+	for _, severity := range all {
+		if !d.channel.DropUnknown[severity] {
+			return false
+		}
+	}
+	return len(all) > 0
+}
 
 // mayNotLook tells whether the answer to a lookup means that this credential cannot look here, and not that Slack or the
 // network are at fault, or that the credential is refused everywhere.
@@ -41,52 +84,47 @@ func mayNotLook(failure *notifier.Error) bool {
 	case notifier.GiveUp, notifier.Degrade, notifier.Repost:
 		return true
 	case notifier.StopToken:
-		return !refusedEverywhere[failure.Reason]
+		return !failure.CredentialRevoked()
 	case notifier.Wait, notifier.Retry:
 	}
 	return failure.OwnFault // an answer that nobody knows
 }
 
-// refusedEverywhere are the refusals that concern more than the right to look.
-var refusedEverywhere = map[notifier.Reason]bool{
-	"invalid_auth": true, "not_authed": true, "token_revoked": true, "token_expired": true, "account_inactive": true,
-}
-
-// lookUp looks for a message in Slack, page by page.
-func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j job) (at notifier.Receipt, seen looked) {
+// lookUp looks for a message in Slack, page by page. The transition is nil where the message was not found, or cannot be
+// looked up.
+func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j *job) (lookup, *transition) {
 	finder, _ := d.channel.Sender.(notifier.Finder)
 	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.Doubt, Thread: j.message.Thread}
 	for {
-		if wait := d.take(ctx, store.MethodHistory); wait > 0 {
-			d.retry(ctx, claim.Entry, store.RetryPlan{Wait: wait, Who: store.ChannelWaits, Reason: d.refusal, Fate: store.Unknown}, "")
-			return at, lookedLater
+		if wait := d.reserveCall(ctx, store.MethodHistory); wait > 0 {
+			retry := store.RetryPlan{Wait: wait, Who: store.ChannelWaits, Reason: d.refusal, Fate: store.Unknown}
+			return lookupLater, &transition{action: retryEntry, retry: retry}
 		}
-		d.spend(store.MethodHistory)
+		delete(d.reserved, store.MethodHistory)
 		page, err := d.page(ctx, claim, finder, query)
-		failure, refused := errors.AsType[*notifier.Error](err)
+		failure, answered := errors.AsType[*notifier.Error](err)
 		switch {
-		case refused && (mayNotLook(failure) || claim.Entry.Attempts > maxLookups):
+		case answered && (mayNotLook(failure) || claim.Entry.Attempts > maxLookups):
 			d.blindUntil = time.Now().Add(blindFor)
-			d.log.WarnContext(ctx, "slack does not let the relay look for messages: give the app channels:history and invite it",
+			d.log.WarnContext(ctx, "lookup refused by slack; give the app channels:history and invite it to the channel",
 				"reason", failure.Reason, "answer", failure.Answer)
-			return at, lookedInVain
+			return lookupRefused, nil
 		case err != nil:
-			d.notLooked(ctx, claim.Entry, err)
-			return at, lookedLater
+			return lookupLater, afterFailedLookup(claim.Entry, err)
 		case page.Found:
-			return page.At, lookedFound
+			return lookupFound, &transition{action: ackEntry, results: []string{resultFound}, receipt: page.At}
 		case page.Cursor == "":
-			return at, lookedNotFound
+			return lookupNotFound, nil
 		}
 		query.Cursor = page.Cursor
 	}
 }
 
-// page looks at one page, with a lease that outlasts it.
+// page looks at one page of Slack's history, with a lease that outlasts the request.
 func (d *delivery) page(ctx context.Context, claim *store.Claim, finder notifier.Finder, query notifier.Query) (notifier.Page, error) {
 	if time.Until(claim.Until) < 2*d.opts.SendTimeout {
 		renewing, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
-		until, err := d.opts.Outbox.Renew(renewing, d.channel.scope())
+		until, err := d.opts.Outbox.Renew(renewing, d.key)
 		cancel()
 		if err != nil {
 			return notifier.Page{}, err
@@ -98,14 +136,11 @@ func (d *delivery) page(ctx context.Context, claim *store.Claim, finder notifier
 	return finder.Find(ctx, query)
 }
 
-// notLooked waits where Slack could not be asked.
-func (d *delivery) notLooked(ctx context.Context, entry store.Entry, err error) {
-	failure, ok := errors.AsType[*notifier.Error](err)
-	if !ok {
-		failure = &notifier.Error{Action: notifier.Retry, Reason: notifier.Network, Answer: err.Error()}
+// afterFailedLookup makes the channel wait where Slack could not be asked.
+func afterFailedLookup(entry store.Entry, err error) *transition {
+	failure := failureOf(err)
+	wait := store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fate: store.Unknown}
+	return &transition{
+		action: retryEntry, retry: wait, failure: failure, answer: failure.Answer, pauseCredential: advices[failure.Action].pauseCredential,
 	}
-	if failure.Action == notifier.StopToken {
-		d.stopToken(ctx, failure)
-	}
-	d.retry(ctx, entry, store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fate: store.Unknown}, failure.Answer)
 }

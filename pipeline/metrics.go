@@ -3,7 +3,6 @@ package pipeline
 import (
 	"iter"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -11,23 +10,23 @@ import (
 	"slackrelay/store"
 )
 
-// maxCategoryLabels is how many categories a process names in its metrics; the rest are "other".
+// maxCategoryLabels is how many categories a process names in its metrics; the others are counted as "other".
 const maxCategoryLabels = 1000
 
 // Results of relay_messages_total.
 const (
-	resultDelivered = "delivered" // in Slack, and settled
+	resultDelivered = "delivered" // posted, and acknowledged in the outbox
 	resultFailed    = "failed"    // in the dead letters
-	resultRetried   = "retried"   // will be tried again
-	resultUnsettled = "unsettled" // in Slack, but that could not be written down: it may be posted twice
-	resultEdited    = "edited"    // a message in Slack was changed
-	resultExpired   = "expired"   // too old
-	resultUnknown   = "unknown"   // nobody knows whether it was posted
-	resultFound     = "found"     // it was posted, as a lookup told
-	resultResent    = "resent"    // it may have been posted, and is sent again: it may be posted twice
+	resultRetried   = "retried"   // is tried again
+	resultUnsettled = "unsettled" // posted, but that could not be stored: it may be posted twice
+	resultEdited    = "edited"    // a message in Slack was edited
+	resultExpired   = "expired"   // older than its time to live
+	resultUnknown   = "unknown"   // its delivery state is unknown
+	resultFound     = "found"     // a lookup found that it was posted
+	resultResent    = "resent"    // its delivery state is unknown, and it is sent again: it may be posted twice
 )
 
-// Metrics are the counters of this process; sum them over replicas.
+// Metrics are counters and histograms of this process; sum them over replicas.
 type Metrics struct {
 	received  *prometheus.CounterVec
 	events    *prometheus.CounterVec
@@ -41,23 +40,24 @@ type Metrics struct {
 	categories map[string]bool
 }
 
-// NewMetrics registers the counters.
+// NewMetrics registers the metrics.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		received: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_events_received_total", Help: "Events that were taken in and counted.",
+			Name: "relay_events_received_total", Help: "Events that were received and counted.",
 		}, []string{"channel", "source"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_events_total", Help: "Events by what became of them at intake; level is set for drops only.",
+			Name: "relay_events_total", Help: "Events by their outcome at intake; level is set for drops only.",
 		}, []string{"channel", "category", "outcome", "level"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "relay_limiter_decisions_total", Help: "Decisions of the limiter by who made them.",
 		}, []string{"decided_by"}),
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_messages_total", Help: "Attempts to post a message by their result: delivered, edited, failed, expired, retried, unsettled, unknown, found, resent.",
+			Name: "relay_messages_total",
+			Help: "Attempts to post a message by their result: delivered, edited, failed, expired, retried, unsettled, unknown, found, resent.",
 		}, []string{"channel", "result"}),
 		forced: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_events_forced_total", Help: "Events that a person admitted past the limits; they are also counted as admitted.",
+			Name: "relay_events_forced_total", Help: "Events that an operator admitted past the limits; they are also counted as admitted.",
 		}, []string{"channel"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "relay_slack_request_seconds", Help: "How long Slack took to answer.",
@@ -73,19 +73,21 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) taken(all []events.Event, decisions []store.Decision) {
+// countReceived counts the decisions on a webhook's events.
+func (m *Metrics) countReceived(all []events.Event, decisions []store.Decision) {
 	for i, n := range runs(all, decisions) {
 		m.received.WithLabelValues(all[i].Channel, all[i].Source).Add(float64(n))
-		m.decided(&all[i], decisions[i], n)
+		m.countDecided(&all[i], decisions[i], n)
 	}
 }
 
-// runs are where events begin that are counted alike, and how many: a storm is looked at once.
+// runs yields the start and the length of each run of consecutive events with equal labels, so that a storm is counted in
+// few steps.
 func runs(all []events.Event, decisions []store.Decision) iter.Seq2[int, int] {
-	return func(yield func(begin, n int) bool) {
+	return func(yield func(start, n int) bool) {
 		for i := 0; i < len(decisions); {
 			n := 1
-			for i+n < len(decisions) && alike(&all[i], &all[i+n], decisions[i], decisions[i+n]) {
+			for i+n < len(decisions) && equalLabels(&all[i], &all[i+n], &decisions[i], &decisions[i+n]) {
 				n++
 			}
 			if !yield(i, n) {
@@ -96,26 +98,26 @@ func runs(all []events.Event, decisions []store.Decision) iter.Seq2[int, int] {
 	}
 }
 
-// alike tells whether two events are counted alike.
-func alike(a, b *events.Event, ofA, ofB store.Decision) bool {
-	return a.Category == b.Category && a.Source == b.Source && a.Channel == b.Channel && outcomeOf(ofA) == outcomeOf(ofB) && levelOf(ofA) == levelOf(ofB) &&
-		ofA.DecidedBy == ofB.DecidedBy
+// equalLabels reports whether two events, a and b, are counted under the same labels.
+func equalLabels(a, b *events.Event, onA, onB *store.Decision) bool {
+	return a.Category == b.Category && a.Source == b.Source && a.Channel == b.Channel &&
+		onA.Outcome == onB.Outcome && onA.Level == onB.Level && onA.DecidedBy == onB.DecidedBy
 }
 
-// muted counts what a rule or a silence kept out.
-func (m *Metrics) muted(e *events.Event) {
+// countMuted counts an event that a rule or a silence muted.
+func (m *Metrics) countMuted(e *events.Event) {
 	m.received.WithLabelValues(e.Channel, e.Source).Inc()
-	m.events.WithLabelValues(e.Channel, m.category(e.Category), mutedOutcome, "").Inc()
+	m.events.WithLabelValues(e.Channel, m.categoryLabel(e.Category), mutedOutcome, "").Inc()
 }
 
-// decided counts a decision of n events; what was delayed is decided again.
-func (m *Metrics) decided(e *events.Event, d store.Decision, n int) {
-	m.events.WithLabelValues(e.Channel, m.category(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
+// countDecided counts a decision on n events; delayed events are decided again.
+func (m *Metrics) countDecided(e *events.Event, d store.Decision, n int) {
+	m.events.WithLabelValues(e.Channel, m.categoryLabel(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
 	m.decisions.WithLabelValues(string(d.DecidedBy)).Add(float64(n))
 }
 
-// category is the category as a label value.
-func (m *Metrics) category(name string) string {
+// categoryLabel returns a category as a label value.
+func (m *Metrics) categoryLabel(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.categories[name] {
@@ -127,14 +129,7 @@ func (m *Metrics) category(name string) string {
 	return name
 }
 
-func (m *Metrics) settled(channel, result string) { m.messages.WithLabelValues(channel, result).Inc() }
-
-func (m *Metrics) forcedIn(channel string, n int) { m.forced.WithLabelValues(channel).Add(float64(n)) }
-
-func (m *Metrics) answered(channel string, took time.Duration) {
-	m.requests.WithLabelValues(channel).Observe(took.Seconds())
-}
-
-func (m *Metrics) delivered(channel string, age time.Duration) {
-	m.delivery.WithLabelValues(channel).Observe(age.Seconds())
+// countForced counts n events that were admitted past the limits.
+func (m *Metrics) countForced(channel string, n int) {
+	m.forced.WithLabelValues(channel).Add(float64(n))
 }

@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// Receipt says what became of a webhook's events. It is the reply to the sender.
+// Receipt reports the outcome of a webhook's events. It is the reply to the sender: its counts add up to Received.
 type Receipt struct {
 	Received  int            `json:"received"`
 	Admitted  int            `json:"admitted"`
@@ -17,66 +17,109 @@ type Receipt struct {
 	Merged    int            `json:"merged"`
 	Delayed   int            `json:"delayed"`
 	Forced    int            `json:"forced,omitempty"` // of those admitted: past the limits
-	Durable   bool           `json:"durable"`          // false: what was admitted ends with this process
+	Durable   bool           `json:"durable"`          // false: what was admitted is lost when this process ends
 	Events    []EventReceipt `json:"events"`
 }
 
-// EventReceipt says what became of one event.
+// EventReceipt reports the outcome of one event.
 type EventReceipt struct {
 	ID         string   `json:"id"`
 	Category   string   `json:"category"`
 	Outcome    string   `json:"outcome"`
-	Level      string   `json:"level,omitempty"`       // on drops: the level that refused, or never, full, suppressed
-	Channel    string   `json:"channel,omitempty"`     // where a rule sent it, or the lane; absent where it is the webhook's own
-	By         string   `json:"by,omitempty"`          // on muted: the rule or the silence
-	RetryAfter *float64 `json:"retry_after,omitempty"` // on drops, seconds; absent where it can never fit
+	Level      string   `json:"level,omitempty"`       // of a drop: the level that refused it, or the reason: never, full, suppressed
+	Channel    string   `json:"channel,omitempty"`     // where a rule sent it, or the test lane; absent where it is the webhook's own
+	By         string   `json:"by,omitempty"`          // of a muted event: the rule or the silence
+	RetryAfter *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
 }
 
+// mutedOutcome is the outcome of an event that a rule or a silence mutes; the limiter never sees it.
+const mutedOutcome = "muted"
+
+// OutcomeCount is how many events of a webhook have an outcome.
+type OutcomeCount struct {
+	Outcome string
+	N       int
+}
+
+// Counts returns the counts of the receipt by outcome, in the order of the API.
+func (r *Receipt) Counts() []OutcomeCount {
+	var all []OutcomeCount
+	for _, c := range r.counters() {
+		all = append(all, OutcomeCount{c.outcome, *c.n})
+	}
+	return all
+}
+
+// counter is the field of a receipt that counts an outcome.
+type counter struct {
+	outcome string
+	n       *int
+}
+
+// counters lists the counts of a receipt. It is the only list of outcomes in this package: all else asks an outcome for
+// its name, and whether it drops the event. An outcome that drops counts as dropped.
+func (r *Receipt) counters() [6]counter {
+	return [...]counter{
+		{store.Admitted.String(), &r.Admitted},
+		{store.Dropped.String(), &r.Dropped},
+		{store.Duplicate.String(), &r.Duplicate},
+		{mutedOutcome, &r.Muted},
+		{store.Merged.String(), &r.Merged},
+		{store.Delayed.String(), &r.Delayed},
+	}
+}
+
+// count counts one event.
+func (r *Receipt) count(outcome string) {
+	for _, c := range r.counters() {
+		if c.outcome == outcome {
+			*c.n++
+		}
+	}
+}
+
+// newReceipt returns the receipt of events with a decision each.
 func newReceipt(all []events.Event, decisions []store.Decision) Receipt {
-	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, len(decisions))}
+	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, 0, len(decisions))}
 	waits := make([]float64, len(decisions))
 	for i, d := range decisions {
+		outcome := outcomeOf(d)
+		receipt.count(outcome)
 		receipt.Durable = receipt.Durable && d.Durable
-		er := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
-		switch d.Outcome {
-		case store.Admitted:
-			receipt.Admitted++
-		case store.Duplicate:
-			receipt.Duplicate++
-		case store.Dropped:
-			receipt.Dropped++
+		event := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcome, Level: levelOf(d)}
+		if d.Outcome == store.Dropped { // the other reasons to drop have no end
 			waits[i] = secondsOf(d.RetryAfter)
-			er.RetryAfter = &waits[i]
-		case store.Never, store.Suppressed, store.Full:
-			receipt.Dropped++
-		case store.Merged:
-			receipt.Merged++
-		case store.Delayed:
-			receipt.Delayed++
+			event.RetryAfter = &waits[i]
 		}
-		receipt.Events[i] = er
+		receipt.Events = append(receipt.Events, event)
 	}
 	return receipt
 }
 
-// add takes over what became of some of the events, by their places.
+// add includes the receipt of some of the webhook's events, which have these places in it.
 func (r *Receipt) add(some Receipt, places []int) {
 	r.Received += some.Received
-	r.Admitted += some.Admitted
-	r.Dropped += some.Dropped
-	r.Duplicate += some.Duplicate
-	r.Merged += some.Merged
-	r.Delayed += some.Delayed
 	r.Durable = r.Durable && some.Durable
-	for n, one := range some.Events {
-		r.Events[places[n]] = one
+	counts := some.counters()
+	for i, c := range r.counters() {
+		*c.n += *counts[i].n
+	}
+	for i, event := range some.Events {
+		r.Events[places[i]] = event
 	}
 }
 
-// secondsOf writes a time of whole microseconds without the noise of a division by 1e9.
+// addMuted includes an event that was muted.
+func (r *Receipt) addMuted(e *events.Event, place int, by string) {
+	r.Received++
+	r.Muted++
+	r.Events[place] = EventReceipt{ID: e.ID, Category: e.Category, Outcome: mutedOutcome, By: by}
+}
+
+// secondsOf returns a duration of whole microseconds in seconds, without the noise of a division by 1e9.
 func secondsOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
-// outcomeOf is the word for a decision in receipts and metrics.
+// outcomeOf returns the word for a decision in receipts, metrics and traces.
 func outcomeOf(d store.Decision) string {
 	if d.Outcome.Drops() {
 		return store.Dropped.String()
@@ -84,14 +127,14 @@ func outcomeOf(d store.Decision) string {
 	return d.Outcome.String()
 }
 
-// levelOf is the level or reason of a drop, "" for any other outcome.
+// levelOf returns the level that dropped an event, or the reason; "" for an event that was not dropped.
 func levelOf(d store.Decision) string {
-	switch d.Outcome {
-	case store.Dropped:
+	switch {
+	case !d.Outcome.Drops():
+		return ""
+	case d.Outcome == store.Dropped:
 		return d.Level
-	case store.Never, store.Suppressed, store.Full:
+	default:
 		return d.Outcome.String()
-	case store.Admitted, store.Duplicate, store.Merged, store.Delayed:
 	}
-	return ""
 }

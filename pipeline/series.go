@@ -10,20 +10,20 @@ import (
 	"slackrelay/store"
 )
 
-// Series is how a channel fared over time. It is the answer of the API.
+// Series is the events of a channel over time. It is the reply of the API.
 type Series struct {
 	Channel string    `json:"channel"`
 	From    time.Time `json:"from"` // the beginning of the first step
 	Step    float64   `json:"step"` // seconds
-	// Total and Categories have a value for each step, from the first to the one that holds now.
+	// Total and Categories have a value for each step, from the first to the current one.
 	Total      Steps            `json:"total"`
 	Categories []CategorySeries `json:"categories"` // the busiest first
 }
 
 // Steps are counts, a value for each step.
 type Steps struct {
-	Received []int64 `json:"received"` // what was decided: admitted and dropped
-	Sent     []int64 `json:"sent"`     // what was admitted
+	Received []int64 `json:"received"` // admitted and dropped
+	Sent     []int64 `json:"sent"`     // admitted
 	Dropped  []int64 `json:"dropped"`
 }
 
@@ -33,14 +33,14 @@ type CategorySeries struct {
 	Steps
 }
 
-// MaxSteps is the most steps of a series.
+// MaxSteps is the maximum number of steps of a series.
 const MaxSteps = 1440
 
-// ErrSeries is returned for a series that makes no sense.
+// ErrSeries is returned for a series that is too long, or whose step is not in whole minutes.
 var ErrSeries = fmt.Errorf("a series goes back 1 minute to %s, in steps of whole minutes, at most %d of them", store.MaxBack, MaxSteps)
 
-// Series reads how a channel fared since a time ago, in steps of whole minutes.
-func (s *Status) Series(ctx context.Context, channel string, back, step time.Duration) (Series, error) {
+// Series reads the events of a channel from back ago until now, in steps of whole minutes.
+func (s *StatusReader) Series(ctx context.Context, channel string, back, step time.Duration) (Series, error) {
 	ch, err := channelOf(s.channels, channel)
 	if err != nil {
 		return Series{}, err

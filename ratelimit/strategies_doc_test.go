@@ -2,13 +2,9 @@ package ratelimit_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"image/color"
 	"math/rand/v2"
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,12 +20,11 @@ import (
 	"slackrelay/store"
 	"slackrelay/store/memory"
 	"slackrelay/store/storetest"
+	"slackrelay/test/golden"
 )
 
-var update = flag.Bool("update", false, "write the figures and tables of docs/strategies.md")
-
-// The figures and tables of docs/strategies.md are made here, with the store in memory on a clock of its own.
-// -update writes them; without it, the test fails where they are stale.
+// The figures and tables of docs/strategies.md are made here, with the engine in memory on a clock of its own.
+// make goldens rewrites them; a test fails where they are stale.
 
 // arrivals is one and the same burst for every strategy: one event, 40 in the 10 s before 60 s, then two a second.
 func arrivals() []time.Duration {
@@ -50,10 +45,8 @@ func letThrough(t *testing.T, s ratelimit.Strategy) []time.Duration {
 	c := &storetest.Clock{T: begin}
 	data := memory.NewData(memory.DataOptions{Now: c.Now})
 	b := storetest.Fixture{Limiter: memory.New(data, memory.Options{})}
-	level := store.ChannelLevel(ratelimit.LevelSpec{
-		Name: "channel", Strategy: s,
-		Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}},
-	}, "plot")
+	spec := ratelimit.LevelSpec{Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}}}
+	level := store.ChannelLevel(spec, "plot")
 	var admitted []time.Duration
 	settled := begin
 	for i, at := range arrivals() {
@@ -88,7 +81,7 @@ func worst(admitted []time.Duration) (most int) {
 	return most
 }
 
-func TestFiguresOfTheStrategiesAreCurrent(t *testing.T) {
+func TestGoldenFigureOfABurstByStrategy(t *testing.T) {
 	t.Parallel()
 	figure := newFigure("10 per minute: one event at 0:05, 40 from 0:50 to 1:00, then two a second", "seconds", "admitted, in all")
 	table := "| strategy | admitted in 4 min | most in one minute | first minute |\n|---|---|---|---|\n"
@@ -121,7 +114,7 @@ func TestFiguresOfTheStrategiesAreCurrent(t *testing.T) {
 		table += fmt.Sprintf("| %s | %d | %d | %d |\n", s.name, len(admitted), worst(admitted), first)
 	}
 	figure.X.Min, figure.X.Max = 0, 240
-	fresh(t, "burst", table, figure)
+	requireDocumented(t, "burst", table, figure)
 }
 
 // busyHour is 105,000 events of 50 busy categories in an hour, while 20 quiet ones each send one every 10 minutes.
@@ -196,9 +189,10 @@ type quietOnes struct {
 	delay                   time.Duration
 }
 
-func TestTableOfFairnessIsCurrent(t *testing.T) {
+func TestGoldenFigureOfFairnessInABusyHour(t *testing.T) {
 	t.Parallel()
-	table := "| first_notice | messages | slots used | quiet categories heard (of 20) | first notices that passed | longest delay |\n|---|---|---|---|---|---|\n"
+	table := "| first_notice | messages | slots used | quiet categories heard (of 20) | first notices that passed | longest delay |\n" +
+		"|---|---|---|---|---|---|\n"
 	plain, _ := busyHour(t, nil, false)
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 	row := func(name string, sent int, q quietOnes) (passed, used float64) {
@@ -237,15 +231,15 @@ func TestTableOfFairnessIsCurrent(t *testing.T) {
 	require.Zero(t, quiet.delay)
 	require.GreaterOrEqual(t, u, 98.0)
 
-	figure := newFigure("An hour of 105,000 events, 50 busy and 20 quiet categories, 100 per 30 min", "slots kept for first notices (fixed)",
-		"%")
+	figure := newFigure("An hour of 105,000 events, 50 busy and 20 quiet categories, 100 per 30 min",
+		"slots kept for first notices (fixed)", "%")
 	addLine(t, figure, "first notices that passed", heard, 0)
 	addLine(t, figure, "slots used", used, 1)
 	addLine(t, figure, "first notices, mode auto", plotter.XYs{{X: 0, Y: passed}, {X: 70, Y: passed}}, 2)
 	addLine(t, figure, "slots used, mode auto", plotter.XYs{{X: 0, Y: u}, {X: 70, Y: u}}, 3)
 	figure.Y.Min, figure.Y.Max = 0, 105
 	figure.Legend.Top, figure.Legend.XOffs, figure.Legend.YOffs = false, vg.Points(300), vg.Points(20)
-	fresh(t, "fairness", table, figure)
+	requireDocumented(t, "fairness", table, figure)
 }
 
 func newFigure(title, x, y string) *plot.Plot {
@@ -275,28 +269,14 @@ func addSteps(t *testing.T, p *plot.Plot, name string, points plotter.XYs, i int
 	addLine(t, p, name, points, i).StepStyle = plotter.PostStep
 }
 
-// fresh compares a figure and a table with what the documentation has, or writes them.
-func fresh(t *testing.T, name, table string, p *plot.Plot) {
+// requireDocumented compares a figure and a table with those of the documentation.
+func requireDocumented(t *testing.T, name, table string, p *plot.Plot) {
 	t.Helper()
 	canvas := vgsvg.New(8*vg.Inch, 4.5*vg.Inch)
 	p.Draw(draw.New(canvas))
 	var svg bytes.Buffer
 	_, err := canvas.WriteTo(&svg)
 	require.NoError(t, err)
-	image, document := "../docs/img/"+name+".svg", "../docs/strategies.md"
-	text, err := os.ReadFile(document)
-	require.NoError(t, err)
-	block := regexp.MustCompile(`(?s)(<!-- table: ` + name + ` -->\n).*?(<!-- end -->)`)
-	require.Regexp(t, block, string(text))
-	want := block.ReplaceAllString(string(text), "${1}"+strings.ReplaceAll(table, "$", "$$")+"${2}")
-	if *update {
-		require.NoError(t, os.MkdirAll("../docs/img", 0o755))
-		require.NoError(t, os.WriteFile(image, svg.Bytes(), 0o644))
-		require.NoError(t, os.WriteFile(document, []byte(want), 0o644))
-		return
-	}
-	require.Equal(t, want, string(text), "the table is stale: go test ./ratelimit -run 'Lets|Fairness' -update")
-	drawn, err := os.ReadFile(image)
-	require.NoError(t, err)
-	require.Equal(t, string(drawn), svg.String(), "the figure is stale: go test ./ratelimit -run 'Lets|Fairness' -update")
+	golden.Block(t, "../docs/strategies.md", "table: "+name, table)
+	golden.File(t, "../docs/img/"+name+".svg", svg.Bytes())
 }

@@ -1,173 +1,179 @@
 package server
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// tokenDigest stands for a token, so that comparing takes the same time whatever its length.
-type tokenDigest struct {
-	sum [sha256.Size]byte
-	set bool
-}
-
-func digest(token string) tokenDigest {
-	return tokenDigest{sum: sha256.Sum256([]byte(token)), set: token != ""}
-}
-
-// is compares a token in constant time. Nothing is the token that is not set.
-func (d tokenDigest) is(token string) bool {
-	got := digest(token)
-	return subtle.ConstantTimeCompare(got.sum[:], d.sum[:]) == 1 && d.set
-}
-
-// defaultSender is the name of whoever presents a channel's ingress token.
+// defaultSender is the name of a sender that presents the channel's ingress token.
 const defaultSender = "default"
 
-// door is how one gets into a channel.
-type door struct {
-	credentials []credential // any of which opens it, the channel's token among them
-	allowed     addressList  // empty = from anywhere
-	signed      bool         // a credential is a signature of the body, which must be read first
+// ingress is who may send to a channel.
+type ingress struct {
+	channel     string
+	credentials []credential // any one is enough; the channel's token is among them
+	allowed     addressList  // empty = all addresses
+	signed      bool         // a credential signs the body, so the body must be read to check it
+	throttled   []string     // sources that get 429 if all their events were dropped
 }
 
-// credential is one of a channel's, ready to be tried.
+// credential is a credential of a channel, ready to be checked.
 type credential struct {
-	name, source, asks string
-	signs              bool // the body must be read first
-	try                func(a attempt) (proof, error)
-
-	proof proof  // what was shown, once it was let in
-	scope string // what its ids are told apart by; "" = it is the only one
+	name     string
+	source   string // the only body format that it is valid for; "" = any
+	required string // what a sender must present
+	signs    bool   // it signs the body
+	scope    string // makes the ids of its events distinct from those of other credentials; "" = it is the only one
+	verify   verifier
 }
 
-// proof is what a sender showed that signs.
+// verifier checks what a request presents. It returns errRefused or errUndecided if that is not enough.
+type verifier func(in *ingestRequest) (proof, error)
+
+// proof is what a valid signature covers.
 type proof struct {
-	signed string // stands for all that was signed: the same when the same is sent again; "" = nothing was
-	body   []byte // all that was signed, where that is not the body as it came
+	signed string // identifies all that is signed: the same if the same is sent again; "" = nothing is signed
+	body   []byte // all that is signed, if that is not the body as sent
 }
 
-// Why a credential does not open the door.
+// sender is who sent a request: the credential that it presented, or, in a channel without credentials, its address as the name.
+type sender struct {
+	credential
+	channel string
+	proof   proof
+}
+
+// Why a credential was not accepted.
 var (
-	errRefused    = errors.New("not verified")
-	errCannotTell = errors.New("cannot be verified now")
+	errRefused   = errors.New("not verified")
+	errUndecided = errors.New("cannot be verified now")
 )
 
-// shown makes a trial of a check that finds a secret or does not.
-func shown(is func(a attempt) bool) func(a attempt) (proof, error) {
-	return func(a attempt) (proof, error) {
-		if is(a) {
-			return proof{}, nil
-		}
-		return proof{}, errRefused
-	}
-}
-
-// attempt is a request that wants in.
-type attempt struct {
-	request *http.Request
-	wire    []byte // the body as it came
-	unread  bool   // it was not read yet, so that no signature can be tried
-	token   string // that the sender presents elsewhere than in the header, as tools do that speak Slack
-	now     time.Time
-}
-
-func newDoor(ch Channel, s *Server) door {
-	d := door{allowed: ch.AllowFrom}
+func (s *Server) newIngress(ch Channel) ingress {
+	entry := ingress{channel: ch.Name, allowed: ch.AllowFrom, throttled: ch.Throttled}
 	all := ch.Credentials
 	if ch.IngressToken != "" {
 		all = append([]Credential{{Name: defaultSender, Kind: "bearer", Secret: ch.IngressToken}}, all...)
 	}
 	for _, c := range all {
-		d.signed = d.signed || c.signs()
-		d.credentials = append(d.credentials, credential{name: c.Name, source: c.source(), asks: c.asks(), signs: c.signs(), try: s.trial(c)})
-	}
-	if len(all) > 1 {
-		for i := range d.credentials {
-			d.credentials[i].scope = ch.Name + "/" + d.credentials[i].name
+		compiled := credential{name: c.Name, source: c.source(), required: c.required(), signs: c.signsBody(), verify: s.verifier(c)}
+		if len(all) > 1 {
+			compiled.scope = ch.Name + "/" + c.Name
 		}
+		entry.signed = entry.signed || compiled.signs
+		entry.credentials = append(entry.credentials, compiled)
 	}
-	return d
+	return entry
 }
 
-// open finds the door of a channel, for who comes from an address that it admits.
-func (s *Server) open(r *http.Request, channel string) (door, error) {
-	d, ok := s.doors[channel]
+// ingressOf returns the ingress of a channel, if the address of the sender is allowed to send there.
+func (s *Server) ingressOf(in *ingestRequest, channel string) (ingress, error) {
+	entry, ok := s.ingresses[channel]
 	if !ok {
-		return door{}, errorf(unknownChannel, "no channel is called %q", channel)
+		return ingress{}, errUnknownChannel(channel)
 	}
-	if len(d.credentials) == 0 && byPage(r) {
-		return door{}, errorf(forbidden, "channel %q has no credential, so it refuses requests from a page in a browser (Origin, Sec-Fetch-Site); set ingress_token", channel)
+	if len(entry.credentials) == 0 && fromPage(in.r) {
+		return ingress{}, errorf(forbidden, "channel %q has no credential, so it refuses requests from a page in a browser "+
+			"(Origin, Sec-Fetch-Site); set ingress_token", channel)
 	}
-	address := s.proxies.client(r)
-	from := address.String()
-	if address.Zone() == nobodyZone {
-		s.sayUnread(r, channel)
-		from = "an unreadable address in X-Forwarded-For"
+	address := in.address.String()
+	if in.address.Zone() == unreadableZone {
+		s.logUnreadable(in.r, channel)
+		address = "an unreadable address in X-Forwarded-For"
 	}
-	if len(d.allowed) > 0 && !d.allowed.has(address) {
-		return door{}, errorf(forbidden, "channel %q does not accept webhooks from %s; check its allow_from, and trusted_proxies if the relay is behind a proxy", channel, from)
+	if len(entry.allowed) > 0 && !entry.allowed.contains(in.address) {
+		return ingress{}, errorf(forbidden, "channel %q does not accept webhooks from %s; check its allow_from, "+
+			"and trusted_proxies if the relay is behind a proxy", channel, address)
 	}
-	return d, nil
+	return entry, nil
 }
 
-// authenticate says who sends: the name of the credential, or the remote address where none is asked for. source is the
-// name of the body format where the sender named it.
-func (s *Server) authenticate(d door, channel, source string, a attempt) (credential, error) {
-	if len(d.credentials) == 0 {
-		s.known(a.request, true)
-		return credential{name: senderAt(s.proxies.client(a.request))}, nil
+// identify finds out who sends a request, and reads its body. Credentials that need no body are tried first: the body of a
+// sender without a valid one is not read, unless the channel accepts signed bodies; then it is read within the share of
+// unauthenticated requests.
+func (s *Server) identify(in *ingestRequest, channel string) (sender, error) {
+	entry, err := s.ingressOf(in, channel)
+	if err != nil {
+		return sender{}, err
 	}
-	var elsewhere []string
-	cannotTell := false
-	for _, c := range d.credentials {
-		if c.signs && a.unread {
-			continue
-		}
-		if source != "" && c.source != "" && c.source != source {
-			elsewhere = append(elsewhere, c.source)
-			continue
-		}
-		var err error
-		if c.proof, err = c.try(a); err == nil {
-			s.known(a.request, false)
-			return c, nil
-		}
-		cannotTell = cannotTell || errors.Is(err, errCannotTell)
+	from, err := s.authenticate(in, entry)
+	authenticated := err == nil
+	if authenticated {
+		err = in.reserved.authenticated(channel)
+	} else if entry.signed {
+		err = nil
 	}
-	if cannotTell {
-		return credential{}, errorf(unavailable, "channel %q cannot check the signature now; send the request again", channel)
+	if err != nil {
+		return sender{}, err
 	}
-	return credential{}, d.refusal(channel, source, elsewhere)
+	if err := s.readBody(in); err != nil {
+		return sender{}, err
+	}
+	if !authenticated {
+		if from, err = s.authenticate(in, entry); err != nil {
+			return sender{}, err
+		}
+		if err := in.reserved.authenticated(channel); err != nil {
+			return sender{}, err
+		}
+	}
+	return from, s.decompress(in)
 }
 
-// refusal says what a channel asks for. elsewhere are the sources of credentials that were not tried, since the path names
-// another one.
-func (d door) refusal(channel, source string, elsewhere []string) error {
-	asked := make([]string, 0, len(d.credentials))
-	for _, c := range d.credentials {
-		if !slices.Contains(asked, c.asks) {
-			asked = append(asked, c.asks)
+// authenticate checks the credentials of a channel. Signatures are checked only after the body was read, and credentials of
+// another source than the path names are skipped.
+func (s *Server) authenticate(in *ingestRequest, entry ingress) (sender, error) {
+	if len(entry.credentials) == 0 {
+		s.startSpan(in, false)
+		return sender{credential: credential{name: addressName(in.address)}, channel: entry.channel}, nil
+	}
+	var skipped []string
+	undecided := false
+	for _, c := range entry.credentials {
+		if c.signs && in.body == nil {
+			continue
+		}
+		if in.source != "" && c.source != "" && c.source != in.source {
+			skipped = append(skipped, c.source)
+			continue
+		}
+		proof, err := c.verify(in)
+		if err == nil {
+			s.startSpan(in, true)
+			return sender{credential: c, channel: entry.channel, proof: proof}, nil
+		}
+		undecided = undecided || errors.Is(err, errUndecided)
+	}
+	if undecided {
+		return sender{}, errorf(unavailable, "channel %q cannot check the signature now; send the request again", entry.channel)
+	}
+	return sender{}, entry.errUnauthorized(in.source, skipped)
+}
+
+// errUnauthorized names what a channel requires. skipped are the sources of credentials that were not tried, because the path
+// names another source.
+func (g ingress) errUnauthorized(source string, skipped []string) error {
+	required := make([]string, 0, len(g.credentials))
+	for _, c := range g.credentials {
+		if !slices.Contains(required, c.required) {
+			required = append(required, c.required)
 		}
 	}
 	hint := ""
-	if len(elsewhere) > 0 {
-		slices.Sort(elsewhere)
-		hint = fmt.Sprintf("; the path names source %s, and credentials for %s were not tried", shortened(source), strings.Join(slices.Compact(elsewhere), ", "))
+	if len(skipped) > 0 {
+		slices.Sort(skipped)
+		hint = fmt.Sprintf("; the path names source %s, and credentials for %s were not tried",
+			quoteCut(source), strings.Join(slices.Compact(skipped), ", "))
 	}
-	return errorf(unauthorized, "channel %q needs a credential: send %s%s", channel, strings.Join(asked, ", or "), hint)
+	return errorf(unauthorized, "channel %q needs a credential: send %s%s", g.channel, strings.Join(required, ", or "), hint)
 }
 
-// maxSaid is how much of what a sender wrote is said back.
-const maxSaid = 100
+// maxQuoted is how many bytes of a sender's text an error message repeats.
+const maxQuoted = 100
 
-func shortened(text string) string {
-	return strconv.Quote(text[:min(len(text), maxSaid)])
+func quoteCut(text string) string {
+	return strconv.Quote(text[:min(len(text), maxQuoted)])
 }

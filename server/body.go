@@ -17,25 +17,25 @@ import (
 	"slackrelay/events"
 )
 
-// body is what a sender posted.
+// body is the body of a webhook.
 type body struct {
-	wire  []byte // as it came, which is what signatures are of
-	plain []byte // unpacked: JSON, or what its Content-Type says
+	wire  []byte // as it was sent, which is what signatures cover
+	plain []byte // decompressed; after parseForm, JSON
 	form  url.Values
-	// fromQuery says that the body is empty, and plain is what the address says.
+	// fromQuery means that the body was empty, and plain was made of the query parameters.
 	fromQuery bool
 
 	media  string
 	params map[string]string
 }
 
-// buffers are those that bodies were read into before.
+// buffers are those of former bodies, for the next ones.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxPooled is the largest buffer that is kept for the next body.
+// maxPooled is the largest buffer that is kept for the next body, in bytes.
 const maxPooled = 64 << 10
 
-// release gives the buffer of a body back, once nothing points into it.
+// release returns the buffer of a body to the pool. Nothing may point into it any more. It may be called more than once.
 func (b *body) release() {
 	if b.wire != nil && cap(b.wire) <= maxPooled {
 		buffer := b.wire[:0]
@@ -44,53 +44,31 @@ func (b *body) release() {
 	b.wire = nil
 }
 
-// readWire reads a body within bounds, and unpacks nothing.
-func (s *Server) readWire(w http.ResponseWriter, r *http.Request, h *hold) (*body, error) {
+// readBody reads the body of a request within its bounds. It decompresses and parses nothing.
+func (s *Server) readBody(in *ingestRequest) error {
+	r := in.r
 	media, params, err := mediaType(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	buffer, ok := buffers.Get().(*[]byte)
 	if !ok {
 		buffer = new([]byte)
 	}
 	b := &body{media: media, params: params}
-	b.wire, err = h.read(*buffer, http.MaxBytesReader(w, r.Body, s.opts.MaxBody), r.ContentLength, s.opts.MaxBody)
+	b.wire, err = in.reserved.read(*buffer, http.MaxBytesReader(in.w, r.Body, s.opts.MaxBody), r.ContentLength, s.opts.MaxBody)
 	if err == nil {
-		return b, nil
+		in.body = b
+		return nil
 	}
 	b.release()
 	if _, refused := errors.AsType[*events.InputError](err); refused {
-		return nil, err
-	}
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, errorf(bodyTooLarge, "the body has more than %d bytes; split it", tooLarge.Limit)
-	}
-	return nil, errorf(events.BadJSON, "the body ended early or arrived too slowly; send it again")
-}
-
-// parse makes JSON of an unpacked body, when it is its turn.
-func (s *Server) parse(r *http.Request, b *body, h *hold) error {
-	objects := bytes.Count(b.plain, []byte{'{'})
-	if err := h.decode(r.Context(), int64(len(b.plain)+eventWeight*objects)); err != nil {
 		return err
 	}
-	switch b.media {
-	case formType:
-		b.form = formOf(b.plain)
-	case multipartType:
-		var err error
-		if b.form, err = multipartForm(b.plain, b.params["boundary"], s.opts.MaxBody); err != nil {
-			return err
-		}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return errorf(bodyTooLarge, "the body has more than %d bytes; split it", tooLarge.Limit)
 	}
-	if b.form != nil {
-		b.plain = formJSON(b.form)
-	}
-	if len(b.plain) == 0 { // a sender that puts what it says into the address
-		b.plain, b.fromQuery = queryJSON(r.URL.Query()), true
-	}
-	return nil
+	return errorf(events.BadJSON, "the body ended early or arrived too slowly; send it again")
 }
 
 const (
@@ -99,8 +77,8 @@ const (
 	multipartType = "multipart/form-data"
 )
 
-// mediaType accepts what senders label JSON with: JSON types, nothing, text, and forms; and any type whose body is the
-// data of a CloudEvent.
+// mediaType accepts the types that senders give JSON: JSON types, none, text and forms; and any type if the request is a
+// CloudEvent in binary mode, whose body is the data.
 func mediaType(r *http.Request) (media string, params map[string]string, err error) {
 	header := r.Header.Get("Content-Type")
 	if header == "" || header == jsonType { // as nearly always
@@ -115,12 +93,13 @@ func mediaType(r *http.Request) (media string, params map[string]string, err err
 		media == formType, media == multipartType:
 		return media, params, nil
 	}
-	return "", nil, errorf(unsupportedMediaType, "Content-Type %q is not understood; send application/json", header)
+	return "", nil, errorf(unsupportedMediaType, "Content-Type %q is not supported; send application/json", header)
 }
 
-// unpack unpacks a body. What it unpacks to is bounded as the body itself is.
-func (s *Server) unpack(r *http.Request, b *body, h *hold) error {
-	encoding := r.Header.Get("Content-Encoding")
+// decompress decompresses the body. The result is bounded as the body itself is.
+func (s *Server) decompress(in *ingestRequest) error {
+	b := in.body
+	encoding := in.r.Header.Get("Content-Encoding")
 	var reader io.ReadCloser
 	var err error
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
@@ -129,36 +108,60 @@ func (s *Server) unpack(r *http.Request, b *body, h *hold) error {
 		return nil
 	case "gzip", "x-gzip":
 		reader, err = gzip.NewReader(bytes.NewReader(b.wire))
-	case "deflate": // that of zlib, as the standard says
+	case "deflate": // the zlib format, as the standard defines it
 		reader, err = zlib.NewReader(bytes.NewReader(b.wire))
 	default:
 		return errorf(unsupportedMediaType, "Content-Encoding %q is not supported; send the body uncompressed or as gzip", encoding)
 	}
 	if err != nil {
-		return errorf(events.BadJSON, "Content-Encoding is %s, but the body is not; correct the header or the body", encoding)
+		return errEncoding(encoding)
 	}
 	defer reader.Close()
-	b.plain, err = h.read(nil, io.LimitReader(reader, s.opts.MaxBody+1), -1, s.opts.MaxBody)
+	b.plain, err = in.reserved.read(nil, io.LimitReader(reader, s.opts.MaxBody+1), -1, s.opts.MaxBody)
 	if _, refused := errors.AsType[*events.InputError](err); refused {
 		return err
 	}
-	switch {
-	case err != nil:
-		return errorf(events.BadJSON, "Content-Encoding is %s, but the body is not; correct the header or the body", encoding)
-	case int64(len(b.plain)) > s.opts.MaxBody:
+	if err != nil {
+		return errEncoding(encoding)
+	}
+	if int64(len(b.plain)) > s.opts.MaxBody {
 		return errorf(bodyTooLarge, "the decompressed body has more than %d bytes; split it", s.opts.MaxBody)
 	}
 	return nil
 }
 
-// formOf parses a form. curl -d labels plain JSON as a form: that is none.
-func formOf(plain []byte) url.Values {
-	if first := bytes.TrimLeft(bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")), " \t\r\n"); len(first) == 0 || first[0] == '{' || first[0] == '[' {
+// parseForm turns a form, or the query parameters of a request without a body, into JSON.
+func (b *body) parseForm(query url.Values, limit int64) (err error) {
+	switch b.media {
+	case formType:
+		b.form = urlencodedForm(b.plain)
+	case multipartType:
+		if b.form, err = multipartForm(b.plain, b.params["boundary"], limit); err != nil {
+			return err
+		}
+	}
+	if b.form != nil {
+		b.plain = formJSON(b.form)
+	}
+	if len(b.plain) == 0 {
+		b.plain, b.fromQuery = queryJSON(query), true
+	}
+	return nil
+}
+
+func errEncoding(encoding string) error {
+	return errorf(events.BadJSON, "Content-Encoding is %s, but the body is not; correct the header or the body", encoding)
+}
+
+// urlencodedForm parses a form. It returns nil for JSON, which curl -d labels as a form.
+func urlencodedForm(plain []byte) url.Values {
+	first := bytes.TrimLeft(bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(first) == 0 || first[0] == '{' || first[0] == '[' {
 		return nil
 	}
 	form, err := url.ParseQuery(string(plain))
 	if err != nil {
-		return nil // no JSON either; decoding says so
+		return nil // it is not JSON either, so decoding fails with the reason
 	}
 	return form
 }
@@ -166,16 +169,16 @@ func formOf(plain []byte) url.Values {
 func multipartForm(plain []byte, boundary string, limit int64) (url.Values, error) {
 	form, err := multipart.NewReader(bytes.NewReader(plain), boundary).ReadForm(limit)
 	if err != nil {
-		return nil, errorf(events.BadJSON, "the body is not the multipart form that its Content-Type says")
+		return nil, errorf(events.BadJSON, "Content-Type is multipart/form-data, but the body is not such a form; correct the header or the body")
 	}
-	defer form.RemoveAll() //nolint:errcheck // the body is smaller than what is kept in memory
+	defer form.RemoveAll() //nolint:errcheck // forms of this size are kept in memory, without files
 	return url.Values(form.Value), nil
 }
 
-// jsonFields are the fields of forms in which senders put all of their JSON: GitHub, Slack's senders, Uptime Kuma.
+// jsonFields are the fields of forms that contain the whole JSON, as GitHub, Slack and Uptime Kuma send it.
 var jsonFields = []string{"payload", "data"}
 
-// formJSON is the JSON in a form, or else its fields as an object.
+// formJSON returns the JSON that a form contains, or else its fields as an object; nil if it is empty.
 func formJSON(form url.Values) []byte {
 	for _, name := range jsonFields {
 		if text := strings.TrimSpace(form.Get(name)); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
@@ -191,16 +194,16 @@ func formJSON(form url.Values) []byte {
 	}
 	encoded, err := json.Marshal(fields)
 	if err != nil {
-		return nil // texts can always be encoded
+		return nil // a map of strings can always be encoded
 	}
 	return encoded
 }
 
-// reserved are the parameters of the relay's own in an address.
-var reserved = []string{"token", "category", "test"}
+// ownParameters are the query parameters that the relay itself reads.
+var ownParameters = []string{"token", "category", "test"}
 
 func queryJSON(query url.Values) []byte {
-	for _, name := range reserved {
+	for _, name := range ownParameters {
 		query.Del(name)
 	}
 	return formJSON(query)

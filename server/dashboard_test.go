@@ -24,16 +24,21 @@ import (
 	"slackrelay/store/memory"
 )
 
-// opsServer is a server whose ops listener others than this machine reach.
+// opsServer is a server whose ops listener is reachable from other machines.
 func opsServer() *server.Server {
 	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	window := ratelimit.Window{Limit: 3, Per: time.Minute}
+	status := pipeline.NewStatusReader(limiter, []pipeline.Channel{{Name: "alerts", Tiers: levels(window, window)}}, nil, nil)
 	return server.New(server.Options{
-		Channels: []server.Channel{{Name: "alerts"}, {Name: "sent"}}, AdminToken: "4dm1n", Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
-		Status: pipeline.NewStatus(limiter, []pipeline.Channel{{Name: "alerts", Tiers: tiers(window, window)}}, nil, nil),
+		Channels: []server.Channel{{Name: "alerts"}, {Name: "sent"}}, AdminToken: "4dm1n", Registry: prometheus.NewRegistry(),
+		Logger: slog.New(slog.DiscardHandler),
+		Status: status, Shared: status,
 		Config: func() server.ConfigState { return server.ConfigState{Hash: "abc"} },
 		Previews: func(channel string) ([]notifier.Message, bool) {
-			return []notifier.Message{notifier.Render(events.Event{Title: "first"}), notifier.Render(events.Event{Title: "second", Severity: events.Critical})}, channel == "alerts"
+			return []notifier.Message{
+				notifier.Render(events.Event{Title: "first"}),
+				notifier.Render(events.Event{Title: "second", Severity: events.Critical}),
+			}, channel == "alerts"
 		},
 	})
 }
@@ -47,27 +52,32 @@ func signIn(t *testing.T, ops http.Handler, token string) (int, []*http.Cookie) 
 	return w.Code, w.Result().Cookies()
 }
 
-func TestThePageAsksForNothingElse(t *testing.T) {
+func TestDashboardLoadsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	ops := opsServer().Ops()
 	for path, media := range map[string]string{
-		"/": "text/html", "/assets/app.js": "text/javascript", "/assets/app.css": "text/css", "/assets/lit-html.js": "text/javascript",
-		"/assets/uplot.js": "text/javascript", "/assets/uplot.css": "text/css", "/assets/icon.svg": "image/svg+xml",
+		"/": "text/html", "/assets/app.js": "text/javascript", "/assets/format.js": "text/javascript", "/assets/app.css": "text/css",
+		"/assets/lit-html.js": "text/javascript",
+		"/assets/uplot.js":    "text/javascript", "/assets/uplot.css": "text/css", "/assets/icon.svg": "image/svg+xml",
 	} {
-		status, header, body := serve(ops, httptest.NewRequest(http.MethodGet, path, nil))
-		require.Equal(t, http.StatusOK, status, path)
-		require.Contains(t, header.Get("Content-Type"), media, path)
-		require.Contains(t, header.Get("Content-Security-Policy"), "default-src 'self'")
-		require.NotRegexp(t, `(src|href)=["']?https?:|import .*https?:|fetch\(["']https?:`, string(body), path)
+		t.Run(path, func(t *testing.T) {
+			status, header, body := serve(ops, httptest.NewRequest(http.MethodGet, path, nil))
+			require.Equal(t, http.StatusOK, status, path)
+			require.Contains(t, header.Get("Content-Type"), media, path)
+			require.Contains(t, header.Get("Content-Security-Policy"), "default-src 'self'")
+			require.NotRegexp(t, `(src|href)=["']?https?:|import .*https?:|fetch\(["']https?:`, string(body), path)
+		})
 	}
 	for _, path := range []string{"/assets/nothing.js", "/assets/index.html/x", "/nothing"} {
-		status, _, _ := serve(ops, httptest.NewRequest(http.MethodGet, path, nil))
-		require.Equal(t, http.StatusNotFound, status, path)
+		t.Run(path, func(t *testing.T) {
+			status, _, _ := serve(ops, httptest.NewRequest(http.MethodGet, path, nil))
+			require.Equal(t, http.StatusNotFound, status, path)
+		})
 	}
 }
 
-// The cookie that signing in answers is good where the token is, until its end, and only as it was made.
-func TestSigningIn(t *testing.T) {
+// The cookie of a session is valid on every replica with the same token, and only unchanged.
+func TestSessionCookieIsValidOnlyAsIssued(t *testing.T) {
 	t.Parallel()
 	ops := opsServer().Ops()
 	status, cookies := signIn(t, ops, "wrong")
@@ -86,15 +96,13 @@ func TestSigningIn(t *testing.T) {
 		change(&c)
 		r.AddCookie(&c)
 		_, _, answer := serve(ops, r)
-		var said struct{ Texts bool }
-		require.NoError(t, json.Unmarshal(answer, &said))
-		return said.Texts
+		var reply struct{ Texts bool }
+		require.NoError(t, json.Unmarshal(answer, &reply))
+		return reply.Texts
 	}
 	require.True(t, preview(func(*http.Cookie) {}))
-	require.True(t, func() bool { // on another replica
-		_, other := signIn(t, opsServer().Ops(), "4dm1n")
-		return preview(func(c *http.Cookie) { c.Value = other[0].Value })
-	}())
+	_, other := signIn(t, opsServer().Ops(), "4dm1n")
+	require.True(t, preview(func(c *http.Cookie) { c.Value = other[0].Value }), "from another replica")
 	until, signature, _ := strings.Cut(cookie.Value, ".")
 	for _, value := range []string{"", "x", until, until + ".", "1." + signature, "9" + cookie.Value, cookie.Value + "0", "1.00"} {
 		require.False(t, preview(func(c *http.Cookie) { c.Value = value }), value)
@@ -104,7 +112,7 @@ func TestSigningIn(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status, "no token is configured")
 }
 
-func TestPreviews(t *testing.T) {
+func TestPreviewListsMessagesNewestFirst(t *testing.T) {
 	t.Parallel()
 	ops := opsServer().Ops()
 	get := func(channel, token string) (int, string) {
@@ -125,8 +133,8 @@ func TestPreviews(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// The stream tells again and again, and ends when another server takes over, or this one stops.
-func TestTheStream(t *testing.T) {
+// The stream sends a snapshot each second, and ends when this server is replaced or stops.
+func TestStreamSendsSnapshotsUntilShutdown(t *testing.T) {
 	t.Parallel()
 	s := opsServer()
 	var lc net.ListenConfig
@@ -135,7 +143,8 @@ func TestTheStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- server.Serve(ctx, listener, s.Ops(), server.ServeOptions{Logger: slog.New(slog.DiscardHandler), Grace: 20 * time.Second, Stopping: s.Retire})
+		stopped <- server.Serve(ctx, listener, s.Ops(),
+			server.ServeOptions{Logger: slog.New(slog.DiscardHandler), Grace: 20 * time.Second, Stopping: s.Retire})
 	}()
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -148,36 +157,38 @@ func TestTheStream(t *testing.T) {
 	lines := bufio.NewScanner(response.Body)
 	for range 2 {
 		require.True(t, lines.Scan())
-		var said struct {
+		var reply struct {
 			Ready    struct{ Status string }
 			Shared   map[string]any
 			Channels []struct{ Channel string }
 			Config   string
 			May      map[string]bool
 		}
-		require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &said), lines.Text())
-		require.Equal(t, "ok", said.Ready.Status)
-		require.Equal(t, "alerts", said.Channels[0].Channel)
-		require.Equal(t, "abc", said.Config)
-		require.Equal(t, map[string]any{"redis": "none", "replicas": 1.0}, said.Shared)
-		require.Equal(t, map[string]bool{"read": false, "change": false, "token": true}, said.May)
+		require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &reply), lines.Text())
+		require.Equal(t, "ok", reply.Ready.Status)
+		require.Equal(t, "alerts", reply.Channels[0].Channel)
+		require.Equal(t, "abc", reply.Config)
+		require.Equal(t, map[string]any{"redis": "none", "replicas": 1.0}, reply.Shared)
+		require.Equal(t, map[string]bool{"read": false, "change": false, "token": true}, reply.May)
 		require.True(t, lines.Scan(), "an empty line")
 	}
 	cancel()
-	require.False(t, lines.Scan(), "it ended")
+	require.False(t, lines.Scan(), "the stream ended")
 	require.NoError(t, <-stopped)
 }
 
-// A page of another site changes nothing, whatever cookie a browser sends along.
-func TestOtherSitesChangeNothing(t *testing.T) {
+// A page of another site cannot change anything, even with the cookie of a browser.
+func TestCrossSiteRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	ops := opsServer().Ops()
 	_, cookies := signIn(t, ops, "4dm1n")
 	for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
-		r := httptest.NewRequest(http.MethodPost, "/api/v1/channels/alerts/resume", nil)
-		r.AddCookie(cookies[0])
-		r.Header.Set(header, value)
-		status, _, _ := serve(ops, r)
-		require.Equal(t, http.StatusForbidden, status)
+		t.Run(header, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "/api/v1/channels/alerts/resume", nil)
+			r.AddCookie(cookies[0])
+			r.Header.Set(header, value)
+			status, _, _ := serve(ops, r)
+			require.Equal(t, http.StatusForbidden, status)
+		})
 	}
 }

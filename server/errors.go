@@ -2,11 +2,13 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
@@ -29,63 +31,84 @@ const (
 	internal             events.Code = "internal"
 )
 
-// statuses is the table of all error replies.
-var statuses = map[events.Code]int{
-	events.EmptyBody:     http.StatusBadRequest,
-	events.BadJSON:       http.StatusBadRequest,
-	events.BadField:      http.StatusBadRequest,
-	events.NoEvents:      http.StatusBadRequest,
-	unauthorized:         http.StatusUnauthorized,
-	unknownChannel:       http.StatusNotFound,
-	events.UnknownSource: http.StatusNotFound,
-	notFound:             http.StatusNotFound,
-	forbidden:            http.StatusForbidden,
-	misdirected:          http.StatusMisdirectedRequest,
-	methodNotAllowed:     http.StatusMethodNotAllowed,
-	bodyTooLarge:         http.StatusRequestEntityTooLarge,
-	events.TooManyEvents: http.StatusRequestEntityTooLarge,
-	unsupportedMediaType: http.StatusUnsupportedMediaType,
-	throttled:            http.StatusTooManyRequests,
-	unavailable:          http.StatusServiceUnavailable,
-	internal:             http.StatusInternalServerError,
+// failure is how the relay replies to a request that failed: the status, and what tools for Slack get instead of the code.
+type failure struct {
+	status        int
+	webhookStatus int    // of an incoming webhook of Slack
+	webhookText   string // its body
+	apiError      string // of Slack's Web API, whose status is 200
 }
 
-// faultsOfSenders are the codes by which a channel refuses what a sender got wrong.
-var faultsOfSenders = []events.Code{
-	unauthorized, forbidden, events.UnknownSource, events.EmptyBody, events.BadJSON, events.BadField, events.NoEvents, bodyTooLarge, events.TooManyEvents, unsupportedMediaType, methodNotAllowed,
+// failures is the table of all error replies.
+var failures = map[events.Code]failure{
+	events.EmptyBody:     {http.StatusBadRequest, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	events.BadJSON:       {http.StatusBadRequest, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	events.BadField:      {http.StatusBadRequest, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	events.NoEvents:      {http.StatusBadRequest, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	unauthorized:         {http.StatusUnauthorized, http.StatusForbidden, "invalid_token", "invalid_auth"},
+	unknownChannel:       {http.StatusNotFound, http.StatusNotFound, "channel_not_found", "channel_not_found"},
+	events.UnknownSource: {http.StatusNotFound, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	notFound:             {http.StatusNotFound, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	forbidden:            {http.StatusForbidden, http.StatusForbidden, "action_prohibited", "access_denied"},
+	misdirected:          {http.StatusMisdirectedRequest, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	methodNotAllowed:     {http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, "invalid_payload", "invalid_json"},
+	bodyTooLarge:         {http.StatusRequestEntityTooLarge, http.StatusRequestEntityTooLarge, "invalid_payload", "msg_too_long"},
+	events.TooManyEvents: {http.StatusRequestEntityTooLarge, http.StatusRequestEntityTooLarge, "invalid_payload", "invalid_json"},
+	unsupportedMediaType: {http.StatusUnsupportedMediaType, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	throttled:            {http.StatusTooManyRequests, http.StatusBadRequest, "invalid_payload", "invalid_json"},
+	unavailable:          {http.StatusServiceUnavailable, http.StatusServiceUnavailable, "service_unavailable", "service_unavailable"},
+	internal:             {http.StatusInternalServerError, http.StatusInternalServerError, "rollup_error", "internal_error"},
 }
 
-// retryAfterSeconds is when a sender that was refused for an outage may try again.
+// senderFaults are the codes of webhooks that are refused for a mistake of their sender.
+var senderFaults = []events.Code{
+	unauthorized, forbidden, methodNotAllowed, bodyTooLarge, unsupportedMediaType,
+	events.UnknownSource, events.EmptyBody, events.BadJSON, events.BadField, events.NoEvents, events.TooManyEvents,
+}
+
+// retryAfterSeconds is the Retry-After of replies with 503.
 const retryAfterSeconds = 5
 
+// errorf returns an error with a code of the table and a message for the sender of the request.
 func errorf(code events.Code, format string, args ...any) error {
 	return &events.InputError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// handlerFunc handles a request or says why not.
+func errUnknownChannel(name string) error {
+	return errorf(unknownChannel, "no channel is called %q", name)
+}
+
+// handlerFunc handles a request of the ops listener, or returns why it failed.
 type handlerFunc func(w http.ResponseWriter, r *http.Request) error
 
-// handle is the one place that writes error replies.
+// handle adapts a handlerFunc: it writes the reply of the error.
 func (s *Server) handle(f handlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := f(w, r)
-		if err == nil {
-			return
+		if err := f(w, r); err != nil {
+			s.writeError(w, r, err)
 		}
-		reply := s.replyTo(r, err)
-		status := statuses[reply.Code]
-		switch status {
-		case http.StatusUnauthorized:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="relay"`)
-		case http.StatusServiceUnavailable:
-			w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
-		}
-		s.refuse(w, r, r.PathValue("channel"), err)
-		s.writeJSON(w, r, status, map[string]any{"error": map[string]string{"code": string(reply.Code), "message": reply.Message}})
 	})
 }
 
-// replyTo finds what a sender may be told of an error.
+// writeError replies with an error as JSON, and counts and logs it.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	reply := replyTo(err)
+	if reply.Code == unavailable && isOutage(err) && strings.HasPrefix(r.URL.Path, "/api/v1/") {
+		reply = outageReply(r, err)
+	}
+	status := failures[reply.Code].status
+	switch status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="relay"`)
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+	}
+	s.refuse(w, r, r.PathValue("channel"), err)
+	s.writeJSON(w, r, status, map[string]any{"error": map[string]string{"code": string(reply.Code), "message": reply.Message}})
+}
+
+// replyTo returns the code and the message that a sender gets for an error. Errors without a code of their own are either an
+// outage or a fault of the relay, whose details are for the log alone.
 func replyTo(err error) *events.InputError {
 	var input *events.InputError
 	switch {
@@ -93,11 +116,37 @@ func replyTo(err error) *events.InputError {
 		return input
 	case errors.Is(err, pipeline.ErrUnknownChannel):
 		return &events.InputError{Code: unknownChannel, Message: "no such channel"}
-	case errors.Is(err, silence.ErrUnavailable), errors.Is(err, store.ErrUnavailable):
+	case isOutage(err):
 		return &events.InputError{Code: unavailable, Message: notStored(err)}
 	default:
-		return &events.InputError{Code: internal, Message: "something went wrong in the relay; its log says what"}
+		return &events.InputError{Code: internal, Message: "the relay failed; the cause is in its log"}
 	}
+}
+
+// notStored explains to a sender that events may be lost and what to do. It contains no name, address or text.
+func notStored(err error) string {
+	const retry = "; send the request again, events that are already stored get duplicate"
+	if fault := store.FaultOf(err); fault != "" {
+		return fault.String() + ", so not all events were stored" + retry
+	}
+	return "it is unknown whether all events were stored" + retry
+}
+
+// outageReply explains an outage to an operator: the cause, and what it means for the call.
+func outageReply(r *http.Request, err error) *events.InputError {
+	effect := "the data could not be read from Redis"
+	if r.Method != http.MethodGet {
+		effect = "it is unknown whether the change was made completely"
+	}
+	if errors.Is(err, silence.ErrUnavailable) {
+		effect += "; the last known silences stay in effect"
+	}
+	cause := cmp.Or(store.Describe(err), "the shared state is unavailable")
+	return &events.InputError{Code: unavailable, Message: cause + ": " + effect}
+}
+
+func isOutage(err error) bool {
+	return errors.Is(err, silence.ErrUnavailable) || errors.Is(err, store.ErrUnavailable)
 }
 
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {

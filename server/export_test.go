@@ -1,4 +1,4 @@
 package server
 
-// Guessers is how many addresses are known that presented wrong credentials.
-func (g *Guard) Guessers() int { return len(g.guesses.by) }
+// WrongCredentialNetworks returns how many networks with wrong credentials are remembered.
+func (g *Guard) WrongCredentialNetworks() int { return len(g.authDelay.byNetwork) }

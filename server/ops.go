@@ -14,13 +14,34 @@ import (
 	"slackrelay/ratelimit/replica"
 )
 
-// readyTimeout bounds how long /readyz waits for the limiter.
+// ChannelStatus reads the state of channels; *pipeline.StatusReader implements it.
+type ChannelStatus interface {
+	// All returns every channel, without its categories.
+	All(ctx context.Context) ([]pipeline.ChannelStatus, error)
+	Channel(ctx context.Context, name string) (pipeline.ChannelStatus, error)
+	Series(ctx context.Context, channel string, back, step time.Duration) (pipeline.Series, error)
+}
+
+// SharedState reads the state of what replicas share; *pipeline.StatusReader implements it.
+type SharedState interface {
+	// Away returns the channels that are decided without Redis now.
+	Away(ctx context.Context) map[string]replica.AwayStatus
+	// Channels returns the names of all channels.
+	Channels() []string
+	// Durable reports whether admitted events survive this process.
+	Durable() bool
+	Health() replica.Health
+	// Ping returns an error while the state can neither be read nor changed.
+	Ping(ctx context.Context) error
+}
+
+// readyTimeout bounds how long /readyz waits for the shared state.
 const readyTimeout = time.Second
 
 // statusTimeout bounds how long the API and the metrics wait for the state of the channels.
 const statusTimeout = 5 * time.Second
 
-// healthz depends on nothing outside: a restart would mend nothing else.
+// healthz depends on nothing outside of this process, because a restart would not fix anything else.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -30,8 +51,8 @@ type readiness struct {
 	Reasons []string `json:"reasons"`
 }
 
-// readyz is 503 while draining and when no channel can take anything in. What keeps messages from Slack is
-// said, and is 200: taking replicas out of service would not mend it.
+// readyz replies with 503 while draining and while no channel accepts webhooks. What only keeps messages from Slack is a reason
+// with 200: taking replicas out of service would not fix it.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
@@ -39,7 +60,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, status, ready)
 }
 
-// readiness reads the channels only where Redis is there.
+// readiness returns the state and its HTTP status. It calls channels only while Redis is available.
 func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.ChannelStatus, error)) (readiness, int) {
 	ready := readiness{Status: "ok", Reasons: []string{}}
 	status := http.StatusOK
@@ -47,19 +68,19 @@ func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.Chan
 		status = http.StatusServiceUnavailable
 		ready.Reasons = append(ready.Reasons, "draining: this replica is about to stop")
 	}
-	away := s.opts.Status.Away(ctx)
+	away := s.opts.Shared.Away(ctx)
 	ready.Reasons = append(ready.Reasons, awayReasons(away)...)
-	if len(away) == len(s.opts.Status.Channels()) && !slices.ContainsFunc(slices.Collect(maps.Values(away)), takesIn) {
+	if len(away) == len(s.opts.Shared.Channels()) && !slices.ContainsFunc(slices.Collect(maps.Values(away)), acceptsWebhooks) {
 		status = http.StatusServiceUnavailable
-		ready.Reasons = append(ready.Reasons, "no channel can take anything in")
+		ready.Reasons = append(ready.Reasons, "no channel accepts webhooks")
 	}
 	if len(away) == 0 {
-		if all, err := channels(); err == nil { // else Redis answers, if slowly: this replica is ready all the same
-			ready.Reasons = append(ready.Reasons, stoppedChannels(all)...)
+		if all, err := channels(); err == nil { // otherwise Redis is slow, which does not make this replica unready
+			ready.Reasons = append(ready.Reasons, pausedReasons(all)...)
 		}
 	}
 	if s.opts.Config().Reload != nil {
-		ready.Reasons = append(ready.Reasons, "the configuration cannot be used as it is now; the one before is in effect, see /api/v1/config")
+		ready.Reasons = append(ready.Reasons, "the new configuration is not valid; the previous one stays in effect, see /api/v1/config")
 	}
 	switch {
 	case status != http.StatusOK:
@@ -70,28 +91,27 @@ func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.Chan
 	return ready, status
 }
 
-func takesIn(away replica.AwayStatus) bool { return away.Policy != replica.PolicyClosed }
+func acceptsWebhooks(away replica.AwayStatus) bool { return away.Policy != replica.PolicyClosed }
 
-// awayReasons say why Redis does not serve, and which channels go on without it, and how.
+// awayReasons returns why Redis is not available, and by which policy each channel continues without it.
 func awayReasons(away map[string]replica.AwayStatus) []string {
 	var causes, reasons []string
 	for _, channel := range slices.Sorted(maps.Keys(away)) {
 		if why := away[channel].Why; why != "" && !slices.Contains(causes, why) {
 			causes = append(causes, why)
 		}
-		switch policy := away[channel].Policy; policy {
-		case replica.PolicyClosed:
+		if policy := away[channel].Policy; policy == replica.PolicyClosed {
 			reasons = append(reasons, "channel "+channel+" refuses webhooks without Redis (closed)")
-		default:
+		} else {
 			reasons = append(reasons, "channel "+channel+" continues without Redis ("+string(policy)+"); events that it admits are not durable")
 		}
 	}
 	return append(causes, reasons...)
 }
 
-// stoppedChannels says which channels send nothing, and why. A channel that waits as Slack asked, or for its share of what
-// Slack allows, is well.
-func stoppedChannels(all []pipeline.ChannelStatus) []string {
+// pausedReasons returns which channels are paused, and why. A channel that waits as Slack demanded, or for its share of the
+// workspace's rate limit, is healthy.
+func pausedReasons(all []pipeline.ChannelStatus) []string {
 	var reasons []string
 	for _, ch := range all {
 		if ch.State.PausedUntil != nil && ch.State.Reason != string(notifier.RateLimited) && ch.State.Reason != pipeline.BudgetReason {
@@ -101,7 +121,7 @@ func stoppedChannels(all []pipeline.ChannelStatus) []string {
 	return reasons
 }
 
-func (s *Server) channels(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 	defer cancel()
 	all, err := s.opts.Status.All(ctx)
@@ -123,7 +143,7 @@ func (s *Server) channel(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// series answers how a channel fared over time: ?back=1h, ?step=1m.
+// series returns the counts of a channel over time: ?back=1h, ?step=1m.
 func (s *Server) series(w http.ResponseWriter, r *http.Request) error {
 	times := map[string]time.Duration{"back": time.Hour, "step": time.Minute}
 	for name := range times {
@@ -133,7 +153,7 @@ func (s *Server) series(w http.ResponseWriter, r *http.Request) error {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return errorf(events.BadField, "%s is %q; write a time with a unit, like 1h or 5m", name, text)
+			return errorf(events.BadField, "%s: %q is not a duration; use a unit, for example 1h or 5m", name, text)
 		}
 		times[name] = d
 	}

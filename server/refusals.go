@@ -12,26 +12,32 @@ import (
 	"slackrelay/pipeline"
 )
 
-// Refused is the message of the lines that name a refused request. Anybody can cause them, so they are sampled over all
+// Refused is the message of log lines about a refused request. Anybody can cause such lines, so they are sampled for all
 // channels together.
 const Refused = "request refused"
 
-// refuse counts and logs a request that is answered with an error, once, and holds the answer to a wrong credential back.
-// channel is what the sender called it.
+// refuse counts and logs a request that gets an error, and delays the reply to a wrong credential. channel is the name that the
+// sender used; it need not exist.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, channel string, err error) {
 	reply := replyTo(err)
-	channel = s.configured(channel)
+	channel = s.configuredName(channel)
 	if !isRefusal(r, reply.Code) {
 		s.logFailure(r, channel, reply.Code, err)
 		return
 	}
 	refusal := Refusal{
-		Code: reply.Code, Route: r.Pattern, Channel: channel, Source: s.namedSource(r), From: s.from(r), Message: reply.Message, Last: time.Now().UTC(),
+		Code:    reply.Code,
+		Route:   r.Pattern,
+		Channel: channel,
+		Source:  s.knownSource(r),
+		From:    s.addressText(r),
+		Message: reply.Message,
+		Last:    time.Now().UTC(),
 	}
-	s.guard.note(refusal)
-	var said *events.InputError
+	s.guard.add(refusal)
+	var input *events.InputError
 	switch {
-	case !errors.As(err, &said): // what the relay could not do, for whoever asks
+	case !errors.As(err, &input): // the relay failed; the sender did nothing wrong
 		s.logFailure(r, channel, reply.Code, err)
 	case r.Pattern == loginRoute:
 		s.opts.Logger.WarnContext(r.Context(), Audit, "what", "sign-in refused", "from", refusal.From)
@@ -39,32 +45,32 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, channel string, 
 		s.opts.Logger.WarnContext(r.Context(), Refused,
 			"code", reply.Code, "channel", channel, "source", refusal.Source, "from", refusal.From, "route", refusal.Route)
 	}
-	if reply.Code == unauthorized && !s.guard.guesses.answer(r.Context(), s.proxies.client(r), s.opts.WrongCredentialDelay) {
+	if reply.Code == unauthorized && !s.guard.authDelay.wait(r.Context(), s.proxies.client(r), s.opts.WrongCredentialDelay) {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// isRefusal tells whether an error keeps a sender out, or somebody who may not do what he asks of the ops listener. What the
-// limits refuse (throttled) is counted in the ledger.
+// isRefusal reports whether an error is listed as a refused request: on the public listener every error but throttled, which the
+// ledger counts; on the ops listener only missing rights.
 func isRefusal(r *http.Request, code events.Code) bool {
-	operator := strings.Contains(r.Pattern, " ") // the routes of the ops listener name a method
-	if operator {
+	ops := strings.Contains(r.Pattern, " ") // only the routes of the ops listener contain a method
+	if ops {
 		return code == unauthorized || code == forbidden
 	}
 	return code != throttled
 }
 
-// logFailure logs what is no fault of the sender.
+// logFailure logs an error that is the relay's fault.
 func (s *Server) logFailure(r *http.Request, channel string, code events.Code, err error) {
-	if statuses[code] >= http.StatusInternalServerError {
+	if failures[code].status >= http.StatusInternalServerError {
 		s.opts.Logger.ErrorContext(r.Context(), "request failed", "channel", channel, "code", code, "error", err)
 	}
 }
 
-// configured is the name of a channel, or of its test lane, or "" where there is none of that name: what a stranger writes
-// into a path is no label, and does not belong into a log.
-func (s *Server) configured(name string) string {
-	if _, known := s.doors[name]; known {
+// configuredName returns the name of a channel or of its test lane, or "" if there is none of that name: anybody can write
+// anything into a path, so it must not become a label or a log line.
+func (s *Server) configuredName(name string) string {
+	if _, ok := s.ingresses[name]; ok {
 		return name
 	}
 	for _, ch := range s.opts.Channels {
@@ -75,8 +81,8 @@ func (s *Server) configured(name string) string {
 	return ""
 }
 
-// namedSource is the source that a path names, "" where it is none that is known.
-func (s *Server) namedSource(r *http.Request) string {
+// knownSource returns the source that a path names, or "" if it names none or one that does not exist.
+func (s *Server) knownSource(r *http.Request) string {
 	if strings.HasPrefix(r.Pattern, "/services/") || strings.HasPrefix(r.Pattern, "/api/") {
 		return slackSource
 	}
@@ -86,27 +92,27 @@ func (s *Server) namedSource(r *http.Request) string {
 	return ""
 }
 
-// from is the address that a request comes from.
-func (s *Server) from(r *http.Request) string {
+// addressText returns the address that a request comes from, or "unknown".
+func (s *Server) addressText(r *http.Request) string {
 	if address := s.proxies.client(r); address.IsValid() {
 		return address.String()
 	}
 	return "unknown"
 }
 
-// listRefusals lists what this process refused. Addresses and answers are left out without the right to read texts.
+// listRefusals returns what this process refused. Without the right to read texts, addresses and messages are left out.
 func (s *Server) listRefusals(w http.ResponseWriter, r *http.Request) error {
 	s.writeJSON(w, r, http.StatusOK, s.guard.list(s.mayRead(r)))
 	return nil
 }
 
-// cutBytes cuts a text at most so long, between two characters.
-func cutBytes(text string, most int) string {
-	if len(text) <= most {
+// cutBytes cuts a text to at most limit bytes, between two characters, and appends "…" if it was longer.
+func cutBytes(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most] + "…"
+	return text[:limit] + "…"
 }

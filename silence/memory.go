@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Memory is the store of a single process. What it keeps ends with it.
+// Memory is the store of a single process. Its silences are lost when the process ends.
 type Memory struct {
 	now func() time.Time
 
@@ -18,7 +18,7 @@ type Memory struct {
 
 var _ Store = (*Memory)(nil)
 
-// NewMemory makes a Memory store with a clock; nil = time.Now.
+// NewMemory makes a Memory store with this clock; nil = time.Now.
 func NewMemory(now func() time.Time) *Memory {
 	if now == nil {
 		now = time.Now

@@ -15,7 +15,7 @@ import (
 // ErrUnavailable wraps every error of the connection to Redis.
 var ErrUnavailable = errors.New("silences unavailable")
 
-// Redis is the store that any number of processes share: a hash of silences by their ids.
+// Redis is a store that any number of processes share: a hash of silences by id.
 type Redis struct {
 	client redis.Cmdable
 }
@@ -37,7 +37,7 @@ func (r *Redis) Put(ctx context.Context, s Silence) error {
 	return nil
 }
 
-// List implements [Store]. What ended long ago is forgotten on the way.
+// List implements [Store]. It also deletes the silences that ended more than 5 days ago.
 func (r *Redis) List(ctx context.Context) (time.Time, []Silence, error) {
 	now, err := r.client.Time(ctx).Result()
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Redis) List(ctx context.Context) (time.Time, []Silence, error) {
 	}
 	if len(old) > 0 {
 		if err := r.client.HDel(ctx, lua.Silences, old...).Err(); err != nil {
-			return time.Time{}, nil, fmt.Errorf("%w: forget: %w", ErrUnavailable, err)
+			return time.Time{}, nil, fmt.Errorf("%w: delete ended silences: %w", ErrUnavailable, err)
 		}
 	}
 	return now, all, nil

@@ -1,5 +1,5 @@
-// Package silence keeps events quiet that people do not want to hear of for a while: a matcher, an end, who wants it and why,
-// as Alertmanager's silences. They are shared by all replicas through Redis, and take effect on each within a second.
+// Package silence mutes matching events for a limited time, like Alertmanager's silences: matchers, an end, an author and a
+// reason. All replicas share them through Redis, and they take effect on each replica within a second.
 //
 // There are two stores behind [Store]: [Redis], and [Memory] for a single process without Redis.
 package silence
@@ -15,11 +15,11 @@ import (
 	"slackrelay/events"
 )
 
-// Silence mutes the events of a channel that fulfil all its matchers, from a time until another.
+// Silence mutes the events of a channel that match all its matchers, from StartsAt until EndsAt.
 type Silence struct {
 	ID        string           `json:"id"`
-	Channel   string           `json:"channel"` // "" = every channel
-	Matchers  []events.Matcher `json:"matchers"`
+	Channel   string           `json:"channel"`  // "" = every channel
+	Matchers  []events.Matcher `json:"matchers"` // at least one
 	StartsAt  time.Time        `json:"starts_at"`
 	EndsAt    time.Time        `json:"ends_at"`
 	CreatedAt time.Time        `json:"created_at"`
@@ -27,42 +27,42 @@ type Silence struct {
 	Reason    string           `json:"reason"`
 }
 
-// Store keeps silences. Times are its own clock's.
+// Store stores silences. Its clock decides when they begin and end.
 type Store interface {
-	// Put keeps a silence, in the place of one with the same id.
+	// Put stores a silence and replaces one with the same id.
 	Put(ctx context.Context, s Silence) error
-	// List answers the time, and all silences: those that wait, are active, or ended not long ago.
+	// List returns the store's time, and all silences: pending, active, and those that ended less than 5 days ago.
 	List(ctx context.Context) (now time.Time, all []Silence, err error)
 }
 
-// Bounds of what is kept.
+// Bounds of silences.
 const (
 	maxSilences = 1000
 	maxMatchers = 50
-	maxWords    = 1000
-	maxFor      = 366 * 24 * time.Hour
-	// keepEnded is how long a silence that ended is listed, as Alertmanager does.
+	maxWords    = 1000 // bytes of an author or a reason
+	maxDuration = 366 * 24 * time.Hour
+	// keepEnded is how long an ended silence is listed, as in Alertmanager.
 	keepEnded = 5 * 24 * time.Hour
 )
 
-// Errors of the caller.
+// Errors of [Silencer.Add] and [Silencer.Expire] that the caller can fix.
 var (
-	ErrInvalid  = errors.New("this silence makes no sense")
-	ErrNotFound = errors.New("there is no such silence")
-	ErrTooMany  = errors.New("there are too many silences; expire some")
+	ErrInvalid  = errors.New("the silence is not valid")
+	ErrNotFound = errors.New("the silence does not exist")
+	ErrTooMany  = errors.New("there are too many silences; expire some of them")
 )
 
-// State says how a silence stands.
+// State is the state of a silence.
 type State string
 
-// The states.
+// States of a silence.
 const (
-	Pending State = "pending" // it has not begun
+	Pending State = "pending" // it has not begun yet
 	Active  State = "active"
 	Ended   State = "ended"
 )
 
-// StateAt is how a silence stands at a time.
+// StateAt returns the state of a silence at a time.
 func (s Silence) StateAt(now time.Time) State {
 	switch {
 	case now.Before(s.StartsAt):
@@ -74,7 +74,7 @@ func (s Silence) StateAt(now time.Time) State {
 	}
 }
 
-// complete fills in what the caller left open, and checks the rest.
+// complete sets id, times and defaults of a new silence and validates it.
 func (s *Silence) complete(now time.Time) error {
 	if s.StartsAt.IsZero() {
 		s.StartsAt = now
@@ -83,23 +83,23 @@ func (s *Silence) complete(now time.Time) error {
 	s.Author, s.Reason = strings.TrimSpace(s.Author), strings.TrimSpace(s.Reason)
 	switch {
 	case len(s.Matchers) == 0:
-		return fmt.Errorf("%w: it needs a matcher, or it would mute everything", ErrInvalid)
+		return fmt.Errorf("%w: it has no matcher and would mute everything; add one", ErrInvalid)
 	case len(s.Matchers) > maxMatchers:
-		return fmt.Errorf("%w: it has %d matchers, at most %d are taken", ErrInvalid, len(s.Matchers), maxMatchers)
+		return fmt.Errorf("%w: it has %d matchers, at most %d are allowed", ErrInvalid, len(s.Matchers), maxMatchers)
 	case s.Author == "" || s.Reason == "":
-		return fmt.Errorf("%w: it needs an author and a reason, for those who wonder later", ErrInvalid)
+		return fmt.Errorf("%w: it needs an author and a reason", ErrInvalid)
 	case len(s.Author) > maxWords || len(s.Reason) > maxWords:
 		return fmt.Errorf("%w: author and reason may have %d bytes each", ErrInvalid, maxWords)
 	case !s.EndsAt.After(s.StartsAt) || !s.EndsAt.After(now):
-		return fmt.Errorf("%w: it must end after it begins, and after now", ErrInvalid)
-	case s.EndsAt.Sub(now) > maxFor:
-		return fmt.Errorf("%w: it may last a year at most", ErrInvalid)
+		return fmt.Errorf("%w: it must end after it begins, and in the future", ErrInvalid)
+	case s.EndsAt.Sub(now) > maxDuration:
+		return fmt.Errorf("%w: it must end within a year", ErrInvalid)
 	}
 	_, err := s.compile()
 	return err
 }
 
-// compiled is a silence that can be asked.
+// compiled is a valid silence, ready to match events.
 type compiled struct {
 	Silence
 	matchers []events.CompiledMatcher
@@ -113,7 +113,7 @@ func (s Silence) compile() (compiled, error) {
 			return c, fmt.Errorf("%w: matchers[%d]: %w", ErrInvalid, i, err)
 		}
 		if strings.HasPrefix(m.Field, "header.") {
-			return c, fmt.Errorf("%w: matchers[%d]: a silence looks at events, not at headers; use a rule", ErrInvalid, i)
+			return c, fmt.Errorf("%w: matchers[%d]: a silence cannot match headers; use a rule", ErrInvalid, i)
 		}
 		c.matchers = append(c.matchers, matcher)
 	}
@@ -125,7 +125,7 @@ func (c compiled) mutes(e *events.Event, now time.Time) bool {
 		return false
 	}
 	for _, m := range c.matchers {
-		if !m.Holds(e, nil) {
+		if !m.Matches(e, nil) {
 			return false
 		}
 	}

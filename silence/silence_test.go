@@ -43,7 +43,7 @@ func event(channel, team string) *events.Event {
 	return &events.Event{Channel: channel, Severity: events.Warning, Labels: map[string]string{"team": team}}
 }
 
-func TestASilenceMutesUntilItEnds(t *testing.T) {
+func TestASilenceMutesMatchingEventsUntilItIsExpired(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, store silence.Store) {
 		here, there := silence.New(silence.Options{Store: store}), silence.New(silence.Options{Store: store})
@@ -58,7 +58,7 @@ func TestASilenceMutesUntilItEnds(t *testing.T) {
 		require.Equal(t, kept.ID, here.Mutes(event("alerts", "core")))
 		require.Empty(t, here.Mutes(event("alerts", "web")), "another label")
 		require.Empty(t, here.Mutes(event("other", "core")), "another channel")
-		require.Empty(t, there.Mutes(event("alerts", "core")), "not heard of yet")
+		require.Empty(t, there.Mutes(event("alerts", "core")), "not read yet")
 		require.NoError(t, there.Refresh(t.Context()))
 		require.Equal(t, kept.ID, there.Mutes(event("alerts", "core")))
 
@@ -70,13 +70,13 @@ func TestASilenceMutesUntilItEnds(t *testing.T) {
 		require.Len(t, listed, 1)
 		require.Equal(t, silence.Ended, listed[0].State)
 		_, err = there.Expire(t.Context(), kept.ID)
-		require.NoError(t, err, "twice is harmless")
+		require.NoError(t, err, "expiring twice is not an error")
 		_, err = there.Expire(t.Context(), "nobody")
 		require.ErrorIs(t, err, silence.ErrNotFound)
 	})
 }
 
-func TestASilenceOfEveryChannelThatBeginsLater(t *testing.T) {
+func TestASilenceWithoutAChannelMutesEveryChannelOnceItBegins(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, store silence.Store) {
 		s := silence.New(silence.Options{Store: store})
@@ -94,38 +94,38 @@ func TestASilenceOfEveryChannelThatBeginsLater(t *testing.T) {
 	})
 }
 
-func TestWhatASilenceNeeds(t *testing.T) {
+func TestInvalidSilencesAreRefusedWithTheirFault(t *testing.T) {
 	t.Parallel()
 	s := silence.New(silence.Options{Store: silence.NewMemory(nil)})
 	good := silence.Silence{Matchers: matchers(t, "team=core"), Author: "ada", Reason: "x"}
-	for says, change := range map[string]func(s *silence.Silence) time.Duration{
-		"needs a matcher":              func(s *silence.Silence) time.Duration { s.Matchers = nil; return time.Hour },
+	for fault, change := range map[string]func(s *silence.Silence) time.Duration{
+		"has no matcher":               func(s *silence.Silence) time.Duration { s.Matchers = nil; return time.Hour },
 		"needs an author and a reason": func(s *silence.Silence) time.Duration { s.Reason = " "; return time.Hour },
 		"must end after it begins":     func(*silence.Silence) time.Duration { return 0 },
-		"a year at most":               func(*silence.Silence) time.Duration { return 400 * 24 * time.Hour },
-		"not at headers":               func(s *silence.Silence) time.Duration { s.Matchers[0].Field = "header.X"; return time.Hour },
+		"within a year":                func(*silence.Silence) time.Duration { return 400 * 24 * time.Hour },
+		"cannot match headers":         func(s *silence.Silence) time.Duration { s.Matchers[0].Field = "header.X"; return time.Hour },
 		`field "x" is unknown`:         func(s *silence.Silence) time.Duration { s.Matchers[0].Field = "x"; return time.Hour },
 	} {
 		bad := good
 		bad.Matchers = matchers(t, "team=core")
-		lasts := change(&bad)
-		_, err := s.Add(t.Context(), bad, lasts)
+		duration := change(&bad)
+		_, err := s.Add(t.Context(), bad, duration)
 		require.ErrorIs(t, err, silence.ErrInvalid)
-		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, fault)
 	}
 	listed, err := s.List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, listed)
 }
 
-// away is a store that cannot be reached.
-type away struct{ silence.Store }
+// unreachable is a store that cannot be reached.
+type unreachable struct{ silence.Store }
 
-func (away) List(context.Context) (time.Time, []silence.Silence, error) {
-	return time.Time{}, nil, errors.New("away")
+func (unreachable) List(context.Context) (time.Time, []silence.Silence, error) {
+	return time.Time{}, nil, errors.New("unreachable")
 }
 
-func TestSilencesHoldOnWhileTheStoreIsAway(t *testing.T) {
+func TestLoadedSilencesStayInEffectWhileRedisIsDown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := silence.New(silence.Options{Store: silence.NewRedis(server.Client())})
@@ -136,7 +136,7 @@ func TestSilencesHoldOnWhileTheStoreIsAway(t *testing.T) {
 	require.NotEmpty(t, s.Mutes(event("alerts", "core")))
 }
 
-func TestRunKeepsUp(t *testing.T) {
+func TestRunReadsTheChangesOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	store := silence.NewMemory(nil)
 	there, here := silence.New(silence.Options{Store: store}), silence.New(silence.Options{Store: store, Every: time.Millisecond})
@@ -151,5 +151,5 @@ func TestRunKeepsUp(t *testing.T) {
 	require.Eventually(t, func() bool { return here.Mutes(event("a", "core")) != "" }, 5*time.Second, time.Millisecond)
 	cancel()
 	<-done
-	silence.New(silence.Options{Store: away{}}).Run(ctx) // it ends although the store is away
+	silence.New(silence.Options{Store: unreachable{}}).Run(ctx) // it ends although the store is unreachable
 }

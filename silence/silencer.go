@@ -12,27 +12,30 @@ import (
 	"slackrelay/events"
 )
 
-// Options configure a Silencer.
+// Options configure a Silencer. Store is required.
+//
+//	silencer := silence.New(silence.Options{Store: silence.NewRedis(client)})
+//	go silencer.Run(ctx)
 type Options struct {
 	Store Store
-	// Every is how often the store is asked for what others changed. Default 1 s.
+	// Every is the interval at which the changes of other replicas are read. Default 1 s.
 	Every  time.Duration
-	Logger *slog.Logger
-	// Now is a clock; how far it is off the store's is taken into account. Default time.Now.
+	Logger *slog.Logger // default: none
+	// Now is the local clock; its difference from the store's clock is compensated. Default time.Now.
 	Now func() time.Time
 }
 
-// Silencer mutes events by the silences of a store, which it knows by heart: an event costs no call. While the store is
-// away, the silences that were known hold on.
+// Silencer mutes events by the silences of a store. It keeps them in memory, so that an event needs no call of the store.
+// While the store is unavailable, the silences in memory stay in effect.
 type Silencer struct {
 	opts Options
 
 	mu    sync.RWMutex
 	all   []compiled
-	ahead time.Duration // the store's clock less ours
+	ahead time.Duration // the store's clock minus the local one
 }
 
-// New makes a Silencer. Run must run while it is used.
+// New makes a Silencer. [Silencer.Run] must run while it is used.
 func New(opts Options) *Silencer {
 	if opts.Every == 0 {
 		opts.Every = time.Second
@@ -46,7 +49,7 @@ func New(opts Options) *Silencer {
 	return &Silencer{opts: opts}
 }
 
-// Run keeps up with the store until ctx ends.
+// Run reads the store at every interval until ctx ends.
 func (s *Silencer) Run(ctx context.Context) {
 	ticker := time.NewTicker(s.opts.Every)
 	defer ticker.Stop()
@@ -54,7 +57,7 @@ func (s *Silencer) Run(ctx context.Context) {
 	for {
 		err := s.Refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			s.opts.Logger.WarnContext(ctx, "silences cannot be read; those that are known hold on", "error", err)
+			s.opts.Logger.WarnContext(ctx, "silences cannot be read; those already loaded stay in effect", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -65,10 +68,10 @@ func (s *Silencer) Run(ctx context.Context) {
 	}
 }
 
-// callTimeout bounds one call of the store.
+// callTimeout is the timeout of one call of the store.
 const callTimeout = 2 * time.Second
 
-// Refresh asks the store now.
+// Refresh reads the store now.
 func (s *Silencer) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -80,7 +83,7 @@ func (s *Silencer) Refresh(ctx context.Context) error {
 	for _, one := range all {
 		c, err := one.compile()
 		if err != nil {
-			s.opts.Logger.WarnContext(ctx, "a silence cannot be used", "silence", one.ID, "error", err)
+			s.opts.Logger.WarnContext(ctx, "silence is not valid and is ignored", "silence", one.ID, "error", err)
 			continue
 		}
 		known = append(known, c)
@@ -91,7 +94,7 @@ func (s *Silencer) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Mutes is the id of the silence that mutes an event; "" = none does.
+// Mutes returns the id of the silence that mutes an event; "" = none.
 func (s *Silencer) Mutes(e *events.Event) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -107,13 +110,13 @@ func (s *Silencer) Mutes(e *events.Event) string {
 	return ""
 }
 
-// Listed is a silence and how it stands.
+// Listed is a silence with its current state.
 type Listed struct {
 	Silence
 	State State `json:"state"`
 }
 
-// List answers all silences, those that end last first.
+// List returns all silences, those that end last first.
 func (s *Silencer) List(ctx context.Context) ([]Listed, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -134,21 +137,21 @@ func (s *Silencer) List(ctx context.Context) ([]Listed, error) {
 	return listed, nil
 }
 
-// Add keeps a new silence. It takes effect here at once, and elsewhere within Every. For is how long it lasts where it has
-// no end.
-func (s *Silencer) Add(ctx context.Context, one Silence, lasts time.Duration) (Silence, error) {
+// Add stores a new silence. It takes effect here at once, and on other replicas within Every. A silence without an end lasts
+// for duration. The error is [ErrInvalid], [ErrTooMany] or that of the store.
+func (s *Silencer) Add(ctx context.Context, one Silence, duration time.Duration) (Silence, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	now, all, err := s.opts.Store.List(ctx)
 	if err != nil {
 		return Silence{}, fmt.Errorf("read the silences: %w", err)
 	}
-	if one.EndsAt.IsZero() && lasts > 0 {
+	if one.EndsAt.IsZero() && duration > 0 {
 		one.EndsAt = one.StartsAt
 		if one.EndsAt.IsZero() {
 			one.EndsAt = now
 		}
-		one.EndsAt = one.EndsAt.Add(lasts)
+		one.EndsAt = one.EndsAt.Add(duration)
 	}
 	if err := one.complete(now); err != nil {
 		return Silence{}, err
@@ -159,7 +162,7 @@ func (s *Silencer) Add(ctx context.Context, one Silence, lasts time.Duration) (S
 	return one, s.put(ctx, one)
 }
 
-// Expire ends a silence now.
+// Expire ends a silence now. One that has ended stays as it is. The error is [ErrNotFound] or that of the store.
 func (s *Silencer) Expire(ctx context.Context, id string) (Silence, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -185,7 +188,7 @@ func (s *Silencer) Expire(ctx context.Context, id string) (Silence, error) {
 
 func (s *Silencer) put(ctx context.Context, one Silence) error {
 	if err := s.opts.Store.Put(ctx, one); err != nil {
-		return fmt.Errorf("keep the silence: %w", err)
+		return fmt.Errorf("store the silence: %w", err)
 	}
 	return s.Refresh(ctx)
 }

@@ -9,20 +9,20 @@ import (
 	"slackrelay/events"
 )
 
-// Kinds are the traces that can be generated.
+// Kinds returns the kinds of traces that [Generate] can make.
 func Kinds() []string { return []string{"steady", "storm", "many", "diurnal"} }
 
-// Generate makes a trace of n events. The same kind, number and seed make the same trace:
+// Generate makes a trace of n events, always the same for the same kind, number and seed:
 //
 //	steady   20 categories, evenly over 6 hours
 //	storm    20 categories over 2 hours, of which 5 send nine tenths of all events within 10 minutes
 //	many     500 categories over an hour, the first far busier than the last
 //	diurnal  20 categories over a day, busiest in the afternoon
 func Generate(kind string, n int, seed uint64) (Trace, error) {
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a trace is no secret, and must be the same each time
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a trace is not a secret, and must be repeatable
 	next := map[string]func(*rand.Rand) (time.Duration, int){"steady": steady, "storm": storm, "many": many(random), "diurnal": diurnal}[kind]
 	if next == nil {
-		return nil, fmt.Errorf("there is no trace of kind %q; known are %v", kind, Kinds())
+		return nil, fmt.Errorf("trace kind %q does not exist; use one of %v", kind, Kinds())
 	}
 	names := make([]string, manyCategories)
 	for i := range names {
@@ -44,9 +44,12 @@ const (
 	stormShare      = 0.9
 )
 
-func severity(random *rand.Rand) events.Severity {
-	return [...]events.Severity{events.Critical, events.Error, events.Error, events.Warning, events.Warning, events.Warning, events.Warning, events.Info}[random.IntN(8)]
+// severities are drawn with equal probability each.
+var severities = [...]events.Severity{
+	events.Critical, events.Error, events.Error, events.Warning, events.Warning, events.Warning, events.Warning, events.Info,
 }
+
+func severity(random *rand.Rand) events.Severity { return severities[random.IntN(len(severities))] }
 
 func steady(random *rand.Rand) (time.Duration, int) {
 	return time.Duration(random.Int64N(int64(6 * time.Hour))), random.IntN(fewCategories)

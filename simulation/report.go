@@ -21,16 +21,16 @@ import (
 //go:embed report.html
 var reportPage string
 
-// reportTemplate escapes what comes from a trace.
+// reportTemplate escapes the text of a trace.
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{"seconds": seconds}).Parse(reportPage))
 
-// Report is what WriteHTML shows.
+// Report are the results to show side by side. All runs are of the same trace.
 type Report struct {
-	Title string // of the page: what was played
+	Title string // of the page, for example the name of the trace
 	Runs  []Result
 }
 
-// WriteHTML writes a page with charts over time and a table of the categories, which needs nothing else.
+// WriteHTML writes a page with charts over time and a table of the categories. The page loads no other files.
 func (r Report) WriteHTML(out io.Writer) error {
 	flow, err := r.flow()
 	if err != nil {
@@ -42,7 +42,7 @@ func (r Report) WriteHTML(out io.Writer) error {
 	}
 	err = reportTemplate.Execute(out, map[string]any{
 		"Title": r.Title, "Runs": r.Runs, "Names": r.categories(),
-		"Flow": template.HTML(inline(flow)), "Sent": template.HTML(inline(sent)), //nolint:gosec // our own drawings
+		"Flow": template.HTML(inline(flow)), "Sent": template.HTML(inline(sent)), //nolint:gosec // drawn here
 	})
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -50,7 +50,7 @@ func (r Report) WriteHTML(out io.Writer) error {
 	return nil
 }
 
-// WriteSVG writes the chart of what came and what was sent over time.
+// WriteSVG writes the chart of received and sent events over time.
 func (r Report) WriteSVG(out io.Writer) error {
 	flow, err := r.flow()
 	if err != nil {
@@ -71,7 +71,7 @@ type row struct {
 	Runs     []*Category // nil where the run has none
 }
 
-// categories are the busiest, in the order of the first run.
+// categories returns the busiest categories, in the order of the first run.
 func (r Report) categories() []row {
 	if len(r.Runs) == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (r *Result) category(name string) *Category {
 	return nil
 }
 
-// flow draws what came and what each setting sent, in each step.
+// flow draws the received events and those that each setting sent, in each step.
 func (r Report) flow() ([]byte, error) {
 	p := newPlot("events "+r.per(), r.Runs)
 	if len(r.Runs) > 0 {
@@ -111,7 +111,7 @@ func (r Report) flow() ([]byte, error) {
 	return r.draw(p, false)
 }
 
-// sent draws how much each setting sent, in all.
+// sent draws the total that each setting has sent.
 func (r Report) sent() ([]byte, error) {
 	p := newPlot("sent, in all", r.Runs)
 	p.Legend.Left = true // the lines end at the right, at the top
@@ -168,12 +168,12 @@ func points(counts []int64, step time.Duration, cumulative bool) plotter.XYs {
 	return append(all, plotter.XY{X: float64(len(counts)) * step.Minutes(), Y: all[len(all)-1].Y})
 }
 
-// prolog is what stands before the drawing in a file of its own.
+// prolog is the part of an SVG file before the drawing.
 var prolog = regexp.MustCompile(`(?s)^.*?(<svg)`)
 
 func inline(svg []byte) []byte { return prolog.ReplaceAll(svg, []byte("$1")) }
 
-// seconds writes a time as people read it.
+// seconds formats a number of seconds as a duration.
 func seconds(s float64) string {
 	return (time.Duration(s) * time.Second).String()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReports(t *testing.T) {
+func TestReportsEscapeTracesAndLoadNothing(t *testing.T) {
 	t.Parallel()
 	trace, err := Generate("many", 2000, 1)
 	require.NoError(t, err)

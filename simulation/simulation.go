@@ -1,5 +1,6 @@
-// Package simulation plays traces of events against limits, on a clock of its own: what would have been sent, and what
-// dropped. It decides with the engine in memory, which decides as the one on Redis does, or with package multi.
+// Package simulation plays traces of events against limits, on a clock of its own, and counts what would have been sent and
+// what dropped. It decides with the
+// store in memory, which makes the same decisions as the one on Redis, or with package multi.
 package simulation
 
 import (
@@ -20,10 +21,10 @@ import (
 	"slackrelay/store/memory"
 )
 
-// Event is one event of a trace: what limits look at.
+// Event is one event of a trace, with the fields that limits use.
 type Event struct {
 	At       time.Duration // since the beginning of the trace
-	ID       string        // "" = it repeats no other
+	ID       string        // "" = it is not a duplicate of another
 	Category string        // normalised
 	Sender   string
 	Severity events.Severity
@@ -33,7 +34,7 @@ type Event struct {
 // Trace are events in the order of their times.
 type Trace []Event
 
-// Setting is what a trace is played against.
+// Setting is a configuration to play a trace against.
 type Setting struct {
 	Name    string
 	Channel pipeline.Channel // its limits; nothing is sent
@@ -53,7 +54,7 @@ func (s *Setting) tiers() []ratelimit.LevelSpec {
 	return tiers
 }
 
-// Result is what became of a trace.
+// Result are the counts of a played trace.
 type Result struct {
 	Name       string     `json:"name"`
 	Received   int64      `json:"received"`
@@ -68,25 +69,26 @@ type Result struct {
 	Step            time.Duration `json:"-"`
 }
 
-// Category is what became of one category's events. Times are in seconds.
+// Category are the counts of one category. Times are in seconds.
 type Category struct {
 	Category string `json:"category"`
 	Received int64  `json:"received"`
 	Sent     int64  `json:"sent"`
 	Dropped  int64  `json:"dropped"`
-	// FirstNoticeDelay is the time from its first event to the first that was sent; nil = none was.
+	// FirstNoticeDelay is the time from its first event to the first one that was sent; nil = none was sent.
 	FirstNoticeDelay *float64 `json:"first_notice_delay"`
-	// LongestSilence is the longest time from a dropped event to the next that was sent, or to the last event.
+	// LongestSilence is the longest time from a dropped event to the next one that was sent, or else to the last event.
 	LongestSilence float64 `json:"longest_silence"`
 }
 
-// Start is when every trace begins, on the clock of the engines: what is aligned to hours depends on it.
+// Start is the beginning of every trace on the clock of the engine: windows that are aligned to hours depend on it.
 var Start = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 
 // chartSteps is how many steps a chart shows.
 const chartSteps = 120
 
-// Play plays a trace against a setting. progress is told how many events were played, now and then.
+// Play plays a trace against a setting. It calls progress every few thousand events and at the end, with the number of events
+// played so far.
 func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
 	now := Start
 	clock := func() time.Time { return now }
@@ -94,7 +96,8 @@ func Play(ctx context.Context, trace Trace, setting Setting, progress func(playe
 	if setting.Multi {
 		limiter = scriptless{multi.NewMemory(clock, multi.Options{})}
 	}
-	return play(ctx, trace, setting, limiter, func(at time.Duration) { now = Start.Add(at) }, progress)
+	clocked := clockedLimiter{admitter: limiter, advance: func(at time.Duration) { now = Start.Add(at) }}
+	return play(ctx, trace, setting, clocked, progress)
 }
 
 // admitter is what a trace is played against.
@@ -114,14 +117,21 @@ func (s scriptless) Admit(ctx context.Context, scope store.Channel, requests []s
 	return s.Limiter.Admit(ctx, scope, limits)
 }
 
-// progressEvery is how often progress is told.
+// clockedLimiter is a limiter with the function that sets its clock.
+type clockedLimiter struct {
+	admitter
+	advance func(at time.Duration) // to this time of the trace
+}
+
+// progressEvery is the number of events between calls of progress.
 const progressEvery = 4096
 
-func play(ctx context.Context, trace Trace, setting Setting, limiter admitter, advance func(at time.Duration), progress func(int)) (Result, error) {
+func play(ctx context.Context, trace Trace, setting Setting, limiter clockedLimiter, progress func(int)) (Result, error) {
 	t := newTally(setting.Name, trace)
 	setting.Channel.Tiers = setting.tiers()
-	asker := setting.Channel.Asker()
-	request, asked := make([]store.Request, 1), events.Event{}
+	builder := setting.Channel.RequestBuilder()
+	request := make([]store.Request, 1)
+	event := events.Event{}
 	for i := range trace {
 		e := &trace[i]
 		if i%progressEvery == 0 {
@@ -130,11 +140,11 @@ func play(ctx context.Context, trace Trace, setting Setting, limiter admitter, a
 				return Result{}, fmt.Errorf("play %s: %w", setting.Name, err)
 			}
 		}
-		advance(e.At)
-		asked.Category, asked.Sender, asked.Severity, asked.Labels = e.Category, e.Sender, e.Severity, e.Labels
-		request[0] = asker.Ask(&asked)
+		limiter.advance(e.At)
+		event.Category, event.Sender, event.Severity, event.Labels = e.Category, e.Sender, e.Severity, e.Labels
+		request[0] = builder.Build(&event)
 		request[0].ID = idOf(e, i)
-		decisions, err := limiter.Admit(ctx, asker.Scope(), request)
+		decisions, err := limiter.Admit(ctx, builder.Scope(), request)
 		if err != nil {
 			return Result{}, fmt.Errorf("play %s: %w", setting.Name, err)
 		}
@@ -144,7 +154,7 @@ func play(ctx context.Context, trace Trace, setting Setting, limiter admitter, a
 	return t.result(), nil
 }
 
-// idOf is an event's id for the limiter: its own, or one that no other has.
+// idOf returns an event's id for the limiter: its own, or a unique one.
 func idOf(e *Event, i int) string {
 	if e.ID == "" {
 		return "#" + strconv.Itoa(i)
@@ -153,7 +163,7 @@ func idOf(e *Event, i int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// tally adds up.
+// tally counts the decisions about a trace.
 type tally struct {
 	Result
 	categories map[string]*counted
@@ -162,8 +172,8 @@ type tally struct {
 type counted struct {
 	Category
 	first     time.Duration
-	silent    bool          // something was dropped since the last that was sent
-	since     time.Duration // when that began
+	silent    bool          // an event was dropped since the last one that was sent
+	since     time.Duration // when the first of them was dropped
 	last      time.Duration
 	firstSent time.Duration // -1 = none
 }
@@ -208,12 +218,12 @@ func (t *tally) count(e *Event, outcome store.Outcome) {
 		if c.firstSent < 0 {
 			c.firstSent = e.At
 		}
-		c.heard(e.At)
+		c.endSilence(e.At)
 	}
 }
 
-// heard ends a silence.
-func (c *counted) heard(at time.Duration) {
+// endSilence ends a period in which events were dropped and none was sent.
+func (c *counted) endSilence(at time.Duration) {
 	if c.silent {
 		c.LongestSilence = max(c.LongestSilence, (at - c.since).Seconds())
 		c.silent = false
@@ -223,7 +233,7 @@ func (c *counted) heard(at time.Duration) {
 func (t *tally) result() Result {
 	t.Categories = make([]Category, 0, len(t.categories))
 	for _, c := range t.categories {
-		c.heard(c.last)
+		c.endSilence(c.last)
 		if c.firstSent >= 0 {
 			delay := (c.firstSent - c.first).Seconds()
 			c.FirstNoticeDelay = &delay

@@ -13,7 +13,7 @@ import (
 	"slackrelay/events"
 )
 
-// line is one line of a trace in a file: a generic event, and when it came.
+// line is one line of a trace file: a generic event and its time.
 type line struct {
 	At       any               `json:"at"` // seconds since the beginning, or RFC 3339
 	ID       string            `json:"id,omitempty"`
@@ -24,11 +24,11 @@ type line struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 }
 
-// maxLine is the longest line of a trace.
+// maxLine is the length of the longest line, in bytes.
 const maxLine = 1 << 20
 
-// ReadTrace reads a trace, one generic event a line with "at", as WriteTrace writes it. Lines may come in any order; empty
-// ones are left out. Times that are no seconds count from the earliest.
+// ReadTrace reads a trace as [WriteTrace] writes it: one generic event with "at" on each line, in any order. It skips empty
+// lines. If "at" is a date, times count from the earliest one. The error names the line.
 func ReadTrace(in io.Reader) (Trace, error) {
 	var trace Trace
 	names, dated := map[string]string{}, 0
@@ -47,7 +47,7 @@ func ReadTrace(in io.Reader) (Trace, error) {
 			dated++
 		}
 		if kept, ok := names[e.Category]; ok {
-			e.Category = kept // one string for all
+			e.Category = kept // share one string
 		} else {
 			names[e.Category] = e.Category
 		}
@@ -57,7 +57,7 @@ func ReadTrace(in io.Reader) (Trace, error) {
 		return nil, fmt.Errorf("read the trace: %w", err)
 	}
 	if dated > 0 && dated < len(trace) {
-		return nil, fmt.Errorf("some lines have a date in at, others seconds; use one of them")
+		return nil, fmt.Errorf("at is a date on some lines and seconds on others; use one of them")
 	}
 	trace.Sort()
 	if dated > 0 {
@@ -66,7 +66,7 @@ func ReadTrace(in io.Reader) (Trace, error) {
 	return trace, nil
 }
 
-// Sort sorts by time; events of one time keep their order. Their places are sorted, then each event moves once: events are long.
+// Sort sorts by time and is stable. It sorts the indexes and then moves each event once, because events are large.
 func (t Trace) Sort() {
 	type place struct {
 		at time.Duration
@@ -77,7 +77,7 @@ func (t Trace) Sort() {
 		places[i] = place{t[i].At, i}
 	}
 	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.i, b.i)) })
-	for i := range places { // of each cycle of moves, the first one goes through it
+	for i := range places { // the first index of each cycle of moves does the whole cycle
 		moved, to := t[i], i
 		for {
 			from := places[to].i
@@ -91,20 +91,23 @@ func (t Trace) Sort() {
 	}
 }
 
-// FromZero counts the times of a sorted trace from its first event.
+// FromZero shifts the times of a sorted trace so that the first event is at 0.
 func (t Trace) FromZero() {
 	for i := len(t) - 1; i >= 0; i-- {
 		t[i].At -= t[0].At
 	}
 }
 
-// parseLine reads a line; date tells that its time is a date, as the time since 2000.
+// parseLine parses a line. If date is true, its time is a date, as the time since 2000.
 func parseLine(text []byte) (e Event, date bool, err error) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
-		return Event{}, false, fmt.Errorf("it is no JSON object with at, category and the like: %w", err)
+		return Event{}, false, fmt.Errorf("it is not a JSON object with at, category and the other fields of an event: %w", err)
 	}
-	e = Event{ID: l.ID, Category: events.NormalizeCategory(l.Category), Sender: l.Sender, Severity: events.SeverityOf(l.Severity), Labels: l.Labels}
+	e = Event{
+		ID: l.ID, Category: events.NormalizeCategory(l.Category), Sender: l.Sender, Severity: events.SeverityOf(l.Severity),
+		Labels: l.Labels,
+	}
 	switch at := l.At.(type) {
 	case float64:
 		e.At = time.Duration(at * float64(time.Second))
@@ -118,7 +121,7 @@ func parseLine(text []byte) (e Event, date bool, err error) {
 		return Event{}, false, fmt.Errorf("at is missing; write seconds, or a time like 2026-11-20T07:00:00Z")
 	}
 	if e.At < 0 {
-		return Event{}, false, fmt.Errorf("at is %v; it must not lie before the beginning", l.At)
+		return Event{}, false, fmt.Errorf("at is %v; it must not be negative", l.At)
 	}
 	return e, date, nil
 }

@@ -17,7 +17,7 @@ type Drop struct {
 	Retry    time.Duration // until it would have fit; 0 where that is not known
 }
 
-// dropOf reads a record of lua/admit.lua or lua/fold.lua.
+// dropOf reads a record of lua/admit.lua or lua/merge_counts.lua.
 func DropOf(fields map[string]string) Drop {
 	numbers := parsed(fields)
 	return Drop{

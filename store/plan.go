@@ -4,7 +4,7 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// mode says what lua/admit.lua does with its decisions.
+// mode is which script decides, and what becomes of its decisions.
 type Mode string
 
 const (

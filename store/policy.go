@@ -84,10 +84,12 @@ const (
 type Event struct {
 	Status      Status // "" = neither
 	Fingerprint string // the same for all events of one alert; "" = none. At most 64 bytes.
-	Answers     string // the fingerprint of the message that it replies to; "" = none
-	Bundle      string // requests of a call with the same bundle and category become one message; "" = none
-	Severity    string // for the digest
-	Title       string // for the digest
+	// Fingerprinted says that the event has a fingerprint, where the request's Source makes it later.
+	Fingerprinted bool
+	Answers       string // the fingerprint of the message that it replies to; "" = none
+	Bundle        string // requests of a call with the same bundle and category become one message; "" = none
+	Severity      string // for the digest
+	Title         string // for the digest
 }
 
 func (r *Request) checkHandling() error {

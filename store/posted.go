@@ -1,7 +1,7 @@
 package store
 
 // Record is what is kept of a message that was admitted, so that a resolve, a repeat or a count of what was held
-// back finds it. lua/admit.lua writes it, lua/settle.lua adds where it is in Slack. Times are microseconds of
+// back finds it. lua/admit.lua writes it, lua/ack.lua adds where it is in Slack. Times are microseconds of
 // Redis's clock.
 type PostedMessage struct {
 	Category string        `json:"category,omitempty"`

@@ -46,7 +46,7 @@ type LocalCounts struct {
 	Totals     map[string]int64 // of the ledger
 	Categories map[string]int64 // dropped, by category
 	Learn      bool             // the categories count as attempted (first notices, auto)
-	Noted      map[string]int64 // for the digest, as in lua/fold.lua
+	Noted      map[string]int64 // for the digest, as in lua/merge_counts.lua
 	Kept       []Drop           // for the record, oldest first
 	Keep       int64            // how many the channel's record keeps
 }

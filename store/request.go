@@ -44,20 +44,49 @@ type Request struct {
 	// call then. It takes no units: what the limits promise holds for all others, and [Ledger.Forced] counts it.
 	Forced  bool
 	Enqueue *Enqueue
-	// Complete fills in ID and Enqueue once they are needed: a request that is known to be refused is never
-	// completed. nil = they are there. It is called at most once, on the caller's request.
-	Complete func(r *Request) error
-	Result   *AgedResult // of what is taken in after an outage; nil = there is none
+	// Source makes ID, Enqueue and the fingerprints of Event when they are needed: a request that this process can refuse
+	// by itself never asks for them. nil = they are set.
+	Source AdmissionSource
+	Result *AgedResult // of what is taken in after an outage; nil = there is none
 }
 
-// complete has requests filled in.
+// Admission is the part of a request that only the shared state needs. It is costly to make: the names are hashes, and
+// the payload is encoded.
+type Admission struct {
+	ID          string // see [Request]
+	Enqueue     *Enqueue
+	Fingerprint string // see [Event]
+	Answers     string // see [Event]
+}
+
+// AdmissionSource makes an Admission. It is called at most once for each copy of a request, and may be called after the call
+// that the request was made for: a drop that is recorded later needs its payload then.
+type AdmissionSource interface {
+	Admission() (Admission, error)
+}
+
+// complete fills in what the request's Source makes.
+func (r *Request) Complete() error {
+	if r.Source == nil {
+		return nil
+	}
+	a, err := r.Source.Admission()
+	r.Source = nil
+	if err != nil {
+		return err
+	}
+	r.ID = a.ID
+	r.Enqueue = a.Enqueue
+	r.Event.Fingerprint = a.Fingerprint
+	r.Event.Answers = a.Answers
+	return nil
+}
+
+// complete fills in what the sources of requests make.
 func Complete(requests []Request) error {
 	for i := range requests {
-		if f := requests[i].Complete; f != nil {
-			requests[i].Complete = nil
-			if err := f(&requests[i]); err != nil {
-				return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
-			}
+		if err := requests[i].Complete(); err != nil {
+			return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
 		}
 	}
 	return nil

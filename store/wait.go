@@ -17,15 +17,19 @@ type Usage struct {
 	RetryAfter time.Duration // until one more unit fits the level; 0 = now, negative = never
 }
 
-// Decider is the part of a [Limiter] that decides: what [UsageOf], [Wait] and [Do] need. The limiter of package multi
-// is one too.
+// Decider is the part of a [Limiter] that decides: what [Wait] and [Do] need. The limiter of package multi is one too.
 type Decider interface {
+	Peeker
 	Admit(ctx context.Context, scope Channel, requests []Request) ([]Decision, error)
+}
+
+// Peeker decides requests without spending or counting anything; see [Limiter.Peek].
+type Peeker interface {
 	Peek(ctx context.Context, scope Channel, requests []Request) ([]Decision, error)
 }
 
 // UsageOf reads how full levels are, window by window, in calls of at most [MaxBatch]. It spends nothing.
-func UsageOf(ctx context.Context, l Decider, scope Channel, levels []ratelimit.Level) ([]Usage, error) {
+func UsageOf(ctx context.Context, l Peeker, scope Channel, levels []ratelimit.Level) ([]Usage, error) {
 	var all []Usage
 	for len(levels) > 0 {
 		n := min(len(levels), MaxBatch)

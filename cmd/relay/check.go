@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -18,8 +17,8 @@ func newCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Validate the configuration and print what is in effect",
 		Long: "Validate the configuration of file and environment, and print what is in effect, secrets masked.\n" +
-			"Every fault is reported at once, among them rule_tests that fail. The exit code is 2 when there is one.\n\n" +
-			"With --explain, say what the relay makes of a webhook, and which rule decides.",
+			"All faults are reported together, among them failing rule_tests; then the exit code is 2.\n\n" +
+			"With --explain, print how the relay decodes a webhook and which rule decides.",
 		Example: "  relay check --config relay.yaml\n  relay check --explain webhook.json --channel alerts --header 'X-GitHub-Event: push'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -34,9 +33,7 @@ func newCheck() *cobra.Command {
 	return cmd
 }
 
-// zeroUnits is what Go writes behind a round duration: 30m0s, 1h0m0s.
-var zeroUnits = regexp.MustCompile(`(?m)(\d[hm])(?:0m)?0s$`)
-
+// check prints the configuration in effect, and its warnings on stderr.
 func check(cmd *cobra.Command, flags configs.Flags) error {
 	loaded, err := configs.Load(flags)
 	if err != nil {
@@ -61,7 +58,7 @@ func check(cmd *cobra.Command, flags configs.Flags) error {
 		for _, name := range loaded.UnknownVariables {
 			cmd.PrintErrln("error:", name)
 		}
-		return usagef("%d variable(s) of the environment are not settings", n)
+		return usagef("unknown RELAY_ variables: %d; remove or correct them", n)
 	}
 	cmd.PrintErrln("the configuration is valid")
 	return nil

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,8 @@ import (
 )
 
 func newDead() *cobra.Command {
-	return group("dead", "What Slack refused for good: list it, send it again, delete it", newDeadList(), newDeadReplay(), newDeadDelete())
+	return newGroup("dead", "List, replay or delete dead letters, the messages that Slack refused for good",
+		newDeadList(), newDeadReplay(), newDeadDelete())
 }
 
 func newDeadList() *cobra.Command {
@@ -28,30 +28,30 @@ func newDeadList() *cobra.Command {
 }
 
 func listDead(ctx context.Context, opts listOptions, out io.Writer) error {
-	var answer struct {
+	var reply struct {
 		Dead []pipeline.DeadLetter `json:"dead"`
 	}
-	if err := opts.call(ctx, http.MethodGet, "/dead"+opts.query(), &answer); err != nil {
+	if err := opts.onChannel(ctx, call{method: http.MethodGet, path: "/dead" + opts.query(), reply: &reply}); err != nil {
 		return err
 	}
 	if opts.json {
-		return printJSON(out, answer)
+		return printJSON(out, reply)
 	}
-	if len(answer.Dead) == 0 {
+	if len(reply.Dead) == 0 {
 		_, err := fmt.Fprintf(out, "channel %s has no dead letters\n", opts.channel)
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tWHEN\tREASON\tATTEMPTS\tEVENT\tSLACK SAID")
-	for _, d := range answer.Dead {
-		said := "(" + d.Kind + ")"
+	table := newTable(out)
+	fmt.Fprintln(table, "ID\tWHEN\tREASON\tATTEMPTS\tEVENT\tSLACK'S ANSWER")
+	for _, d := range reply.Dead {
+		event := "(" + d.Kind + ")"
 		if len(d.Events) > 0 {
-			said = brief(&d.Events[0])
+			event = brief(&d.Events[0])
 		}
 		if more := int64(len(d.Events)) - 1 + d.More; more > 0 {
-			said += fmt.Sprintf(" and %d more", more)
+			event += fmt.Sprintf(" and %d more", more)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, when(d.At), d.Reason, d.Attempts, said, cleaned(d.Answer))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, localTime(d.At), d.Reason, d.Attempts, event, cleaned(d.Answer))
 	}
 	return table.Flush()
 }
@@ -59,13 +59,14 @@ func listDead(ctx context.Context, opts listOptions, out io.Writer) error {
 func newDeadDelete() *cobra.Command {
 	var opts opsOptions
 	cmd := &cobra.Command{
-		Use: "delete ID...", Short: "Delete dead letters; they stay counted as failed", Args: ids,
+		Use: "delete ID...", Short: "Delete dead letters; they stay counted as failed", Args: idArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, id := range args {
-				var answer struct {
+				var reply struct {
 					Deleted int `json:"deleted"`
 				}
-				if err := opts.call(cmd.Context(), http.MethodDelete, "/dead/"+url.PathEscape(id), &answer); err != nil {
+				request := call{method: http.MethodDelete, path: "/dead/" + url.PathEscape(id), reply: &reply}
+				if err := opts.onChannel(cmd.Context(), request); err != nil {
 					return err
 				}
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), "deleted", id); err != nil {

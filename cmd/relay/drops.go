@@ -7,17 +7,15 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"slackrelay/events"
 	"slackrelay/pipeline"
 )
 
 func newDrops() *cobra.Command {
-	return group("drops", "What was dropped: list it, explain it, send it again", newDropsList(), newDropsExplain(), newDropsReplay())
+	return newGroup("drops", "List, explain or replay dropped events", newDropsList(), newDropsExplain(), newDropsReplay())
 }
 
 // listOptions are the flags of a list.
@@ -29,8 +27,8 @@ type listOptions struct {
 
 func (o *listOptions) add(cmd *cobra.Command) {
 	o.opsOptions.add(cmd)
-	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many at most, up to 1000")
-	cmd.Flags().StringVar(&o.before, "before", "", "only those older than this id, for the next page")
+	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many to list, at most 1000")
+	cmd.Flags().StringVar(&o.before, "before", "", "list those older than this id: the next page")
 }
 
 func (o *listOptions) query() string {
@@ -40,7 +38,7 @@ func (o *listOptions) query() string {
 func newDropsList() *cobra.Command {
 	var opts listOptions
 	cmd := &cobra.Command{
-		Use: "list", Short: "List what was dropped, newest first", Args: noArgs,
+		Use: "list", Short: "List the dropped events, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listDrops(cmd.Context(), opts, cmd.OutOrStdout()) },
 	}
 	opts.add(cmd)
@@ -48,22 +46,22 @@ func newDropsList() *cobra.Command {
 }
 
 func listDrops(ctx context.Context, opts listOptions, out io.Writer) error {
-	var answer struct {
+	var reply struct {
 		Drops []pipeline.DropRecord `json:"drops"`
 	}
-	if err := opts.call(ctx, http.MethodGet, "/drops"+opts.query(), &answer); err != nil {
+	if err := opts.onChannel(ctx, call{method: http.MethodGet, path: "/drops" + opts.query(), reply: &reply}); err != nil {
 		return err
 	}
 	if opts.json {
-		return printJSON(out, answer)
+		return printJSON(out, reply)
 	}
-	if len(answer.Drops) == 0 {
-		_, err := fmt.Fprintf(out, "nothing was dropped in channel %s\n", opts.channel)
+	if len(reply.Drops) == 0 {
+		_, err := fmt.Fprintf(out, "channel %s has no dropped events\n", opts.channel)
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	table := newTable(out)
 	fmt.Fprintln(table, "ID\tWHEN\tCATEGORY\tREFUSED BY\tUSED\tWOULD FIT AFTER\tEVENT")
-	for _, d := range answer.Drops {
+	for _, d := range reply.Drops {
 		used, fits := "", ""
 		if d.Used >= 0 {
 			used = fmt.Sprintf("%d/%d", d.Used, d.Limit)
@@ -71,37 +69,15 @@ func listDrops(ctx context.Context, opts listOptions, out io.Writer) error {
 		if d.RetryAfter > 0 {
 			fits = time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second).String()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, when(d.At), d.Category, d.Level, used, fits, brief(d.Event))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, localTime(d.At), d.Category, d.Level, used, fits, brief(d.Event))
 	}
 	return table.Flush()
-}
-
-// when is a time in a list.
-func when(at time.Time) string { return at.Local().Format("2006-01-02 15:04:05") }
-
-// brief is an event in a list: its severity and title.
-func brief(e *events.Event) string {
-	if e == nil {
-		return "(not kept)"
-	}
-	title := []rune(cleaned(e.Title))
-	if len(title) == 0 {
-		title = []rune(cleaned(e.Text))
-	}
-	if len(title) == 0 {
-		return string(e.Severity) + " (texts need the admin token)"
-	}
-	const enough = 60
-	if len(title) > enough {
-		title = append(title[:enough-1], '…')
-	}
-	return string(e.Severity) + " " + string(title)
 }
 
 func newDropsExplain() *cobra.Command {
 	var opts opsOptions
 	cmd := &cobra.Command{
-		Use: "explain ID", Short: "Say why an event was dropped, by the drop's id or the event's", Args: ids,
+		Use: "explain ID", Short: "Explain why an event was dropped, by the id of the drop or of the event", Args: idArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, id := range args {
 				if err := explainDrop(cmd.Context(), opts, id, cmd.OutOrStdout()); err != nil {
@@ -116,33 +92,35 @@ func newDropsExplain() *cobra.Command {
 }
 
 func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer) error {
-	var answer struct {
+	var reply struct {
 		Drop        pipeline.DropRecord `json:"drop"`
 		Explanation string              `json:"explanation"`
 	}
-	if err := opts.call(ctx, http.MethodGet, "/drops/"+url.PathEscape(id), &answer); err != nil {
+	if err := opts.onChannel(ctx, call{method: http.MethodGet, path: "/drops/" + url.PathEscape(id), reply: &reply}); err != nil {
 		return err
 	}
 	if opts.json {
-		return printJSON(out, answer)
+		return printJSON(out, reply)
 	}
-	d, shortened := answer.Drop, ""
+	d := reply.Drop
+	shortened := ""
 	if d.Event != nil && d.Event.Shortened > 0 {
 		shortened = fmt.Sprintf(", shortened from %d bytes", d.Event.Shortened)
 	}
 	_, err := fmt.Fprintf(out, "%s%s\nchannel %s, category %s, dropped at %s\n%s\n%s\n",
-		brief(d.Event), shortened, opts.channel, d.Category, when(d.At), answer.Explanation, againHint(opts.channel, d))
+		brief(d.Event), shortened, opts.channel, d.Category, localTime(d.At), reply.Explanation, replayHint(opts.channel, d))
 	return err
 }
 
-// againHint is the command that sends a dropped event again, where it can be.
-func againHint(channel string, d pipeline.DropRecord) string {
+// replayHint is the command that replays a dropped event, or why none can.
+func replayHint(channel string, d pipeline.DropRecord) string {
 	switch {
 	case d.Event == nil:
-		return "it cannot be sent again: the event was not recorded"
+		return "it cannot be replayed: the event was not kept"
 	case d.Level == "suppressed" || d.Level == "never":
-		return fmt.Sprintf("a replay would be dropped again; post it past the limits with: relay drops replay --channel %s --force %s", channel, d.ID)
+		return fmt.Sprintf("a replay would be dropped again; post it past the limits with: relay drops replay --channel %s --force %s",
+			channel, d.ID)
 	default:
-		return fmt.Sprintf("send it again with: relay drops replay --channel %s %s", channel, d.ID)
+		return fmt.Sprintf("replay it with: relay drops replay --channel %s %s", channel, d.ID)
 	}
 }

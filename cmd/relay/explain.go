@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,16 +25,16 @@ type explainOptions struct {
 
 func (o *explainOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.file, "explain", "", "a file with the body of a webhook, - = standard input")
+	f.StringVar(&o.file, "explain", "", "a file with the body of a webhook; - = standard input")
 	f.StringVar(&o.channel, "channel", "", "the channel it is posted to (default: the first of the configuration)")
-	f.StringVar(&o.source, "source", "", "its source, as in /hooks/<channel>/<source> (default: found)")
-	f.StringVar(&o.sender, "sender", "", "the name of the credential that it is sent with")
+	f.StringVar(&o.source, "source", "", "its source, as in /hooks/<channel>/<source> (default: detected)")
+	f.StringVar(&o.sender, "sender", "", "the name of the credential that sends it")
 	f.StringVar(&o.at, "at", "", "when it arrives, like 2026-11-20T22:00:00Z (default now)")
-	f.StringArrayVar(&o.headers, "header", nil, "a header of it, 'Name: value'; may be given more than once")
+	f.StringArrayVar(&o.headers, "header", nil, "a header of the request, 'Name: value'; repeatable")
 	f.BoolVar(&o.json, "json", false, "print the explanation as JSON")
 }
 
-// explained is what becomes of an event before the limits are asked.
+// explained is how the relay decodes and classifies an event, before its limits are checked.
 type explained struct {
 	Decoded events.Event   `json:"decoded"`
 	Event   events.Event   `json:"event"` // after the rules
@@ -65,7 +64,7 @@ func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) e
 func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained, error) {
 	channel, known := cfg.Channel(o.channel)
 	if !known {
-		return nil, usagef("the configuration has no channel %q", o.channel)
+		return nil, usagef("--channel: the configuration has no channel %q; relay check lists them", o.channel)
 	}
 	w, err := o.webhook(in)
 	if err != nil {
@@ -73,8 +72,8 @@ func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained,
 	}
 	now := time.Now()
 	if o.at != "" {
-		if now, err = time.Parse(time.RFC3339, o.at); err != nil {
-			return nil, usagef("--at %q is no time; write it like 2026-11-20T22:00:00Z", o.at)
+		if now, err = parseTime("--at", o.at); err != nil {
+			return nil, err
 		}
 	}
 	decoder, err := cfg.Decoder()
@@ -101,7 +100,7 @@ func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
 	for _, header := range o.headers {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok {
-			return w, usagef("--header %q is not of the form 'Name: value'", header)
+			return w, usagef("--header: %q is not a header; write it like 'X-GitHub-Event: push'", header)
 		}
 		w.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
@@ -117,9 +116,9 @@ func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
 	return w, nil
 }
 
-// print says it line by line: what was understood, each rule, and what it comes to.
+// print prints, line by line, the decoded event, each rule, and the decision.
 func (x *explained) print(out io.Writer) error {
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	table := newTable(out)
 	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", cleaned(name), cleaned(value)) }
 	line("source", x.Decoded.Source)
 	line("title", x.Decoded.Title)
@@ -154,7 +153,7 @@ func (x *explained) decision() string {
 	if x.Verdict.Muted {
 		return by + ": muted"
 	}
-	return by + ": the limits of channel " + x.Event.Channel + ", category " + x.Event.Category + ", are asked"
+	return by + ": the limits of channel " + x.Event.Channel + ", category " + x.Event.Category + ", apply"
 }
 
 func changed(before, after string) string {

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +13,7 @@ import (
 )
 
 func newLimits() *cobra.Command {
-	return group("limits", "How full the limits of a channel are, and empty one", newLimitsShow(), newLimitsReset())
+	return newGroup("limits", "Show how full the limits of a channel are, or reset one", newLimitsShow(), newLimitsReset())
 }
 
 func newLimitsShow() *cobra.Command {
@@ -25,7 +22,7 @@ func newLimitsShow() *cobra.Command {
 		Use: "show", Short: "Show each level of a channel: used, limit, when one more event fits", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var status pipeline.ChannelStatus
-			if err := opts.call(cmd.Context(), http.MethodGet, "", &status); err != nil {
+			if err := opts.onChannel(cmd.Context(), call{method: http.MethodGet, reply: &status}); err != nil {
 				return err
 			}
 			if opts.json {
@@ -39,7 +36,7 @@ func newLimitsShow() *cobra.Command {
 }
 
 func showLimits(out io.Writer, status pipeline.ChannelStatus) error {
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	table := newTable(out)
 	fmt.Fprintln(table, "LEVEL\tUSED\tLIMIT\tWITHIN\tONE MORE FITS")
 	for _, level := range status.Levels {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", level.Level, level.Used, level.Limit, seconds(level.Per), fits(level.RetryAfter))
@@ -50,6 +47,7 @@ func showLimits(out io.Writer, status pipeline.ChannelStatus) error {
 	return table.Flush()
 }
 
+// fits prints when one more event fits; a negative wait means never.
 func fits(wait float64) string {
 	if wait == 0 {
 		return "now"
@@ -60,35 +58,31 @@ func fits(wait float64) string {
 	return "in " + seconds(wait)
 }
 
-// seconds writes a time as people read it.
-func seconds(s float64) string {
-	return shortly(time.Duration(math.Round(s)) * time.Second)
-}
-
 func newLimitsReset() *cobra.Command {
 	var opts opsOptions
 	var level, value string
 	cmd := &cobra.Command{
-		Use: "reset [--level LEVEL --value VALUE]", Short: "Empty a level: nothing that was admitted counts any more", Args: noArgs,
+		Use: "reset [--level LEVEL --value VALUE]", Short: "Empty a level: what it admitted so far no longer counts", Args: noArgs,
 		Example: "  relay limits reset --channel alerts                                  # the channel's own level\n" +
 			"  relay limits reset --channel alerts --level category --value disk",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			level = cmp.Or(level, ratelimit.LevelChannel)
-			var answer any
-			if err := opts.callWith(cmd.Context(), http.MethodPost, "/limits/reset", map[string]string{"level": level, "value": value}, &answer); err != nil {
+			var reply any
+			body := map[string]string{"level": level, "value": value}
+			if err := opts.onChannel(cmd.Context(), call{method: http.MethodPost, path: "/limits/reset", body: body, reply: &reply}); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "level %s of channel %s is empty\n", named(level, value), opts.channel)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "level %s of channel %s is empty\n", levelName(level, value), opts.channel)
 			return err
 		},
 	}
 	opts.add(cmd)
-	cmd.Flags().StringVar(&level, "level", "", "channel, category, sender, or a label's (default channel)")
-	cmd.Flags().StringVar(&value, "value", "", "the category, sender or value; none for the channel")
+	cmd.Flags().StringVar(&level, "level", "", "channel, category, sender, or the name of a label's level (default channel)")
+	cmd.Flags().StringVar(&value, "value", "", "the category, sender or label value; empty for the channel level")
 	return cmd
 }
 
-func named(level, value string) string {
+func levelName(level, value string) string {
 	if value == "" {
 		return level
 	}

@@ -13,12 +13,12 @@ func newMan() *cobra.Command {
 		Use: "man DIR", Short: "Write the man pages of all commands into a directory", Hidden: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("man needs the directory for the pages; see %s --help", cmd.CommandPath())
+				return usagef("man needs one directory for the pages; see %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // pages are for everybody
+			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everyone may read the pages
 				return fmt.Errorf("make the directory: %w", err)
 			}
 			root := cmd.Root()

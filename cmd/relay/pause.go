@@ -9,23 +9,25 @@ import (
 
 func newPause() *cobra.Command {
 	var opts opsOptions
-	var lasts, reason string
+	var duration, reason string
 	cmd := &cobra.Command{
-		Use: "pause", Short: "Stop a channel's sending for a while; what is admitted waits", Args: noArgs,
-		Example: "  relay pause --channel alerts --for 30m --reason 'Slack is being moved'",
+		Use: "pause", Short: "Pause a channel: admitted messages wait until it resumes", Args: noArgs,
+		Example: "  relay pause --channel alerts --for 30m --reason 'maintenance of Slack'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var answer struct {
+			var reply struct {
 				PausedFor float64 `json:"paused_for"`
 			}
-			if err := opts.callWith(cmd.Context(), http.MethodPost, "/pause", map[string]string{"for": lasts, "reason": reason}, &answer); err != nil {
+			body := map[string]string{"for": duration, "reason": reason}
+			if err := opts.onChannel(cmd.Context(), call{method: http.MethodPost, path: "/pause", body: body, reply: &reply}); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s sends nothing for %s; let it go on with: relay resume --channel %s\n", opts.channel, seconds(answer.PausedFor), opts.channel)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s is paused for %s; resume it with: relay resume --channel %s\n",
+				opts.channel, seconds(reply.PausedFor), opts.channel)
 			return err
 		},
 	}
 	opts.add(cmd)
-	cmd.Flags().StringVar(&lasts, "for", "", "how long, like 30m (default 1h)")
+	cmd.Flags().StringVar(&duration, "for", "", "how long, like 30m (default 1h)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	return cmd
 }
@@ -33,13 +35,13 @@ func newPause() *cobra.Command {
 func newResume() *cobra.Command {
 	var opts opsOptions
 	cmd := &cobra.Command{
-		Use: "resume", Short: "Let a channel go on, whatever it waits for", Args: noArgs,
+		Use: "resume", Short: "Resume a channel, whatever paused it", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var answer any
-			if err := opts.callWith(cmd.Context(), http.MethodPost, "/resume", nil, &answer); err != nil {
+			var reply any
+			if err := opts.onChannel(cmd.Context(), call{method: http.MethodPost, path: "/resume", reply: &reply}); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s goes on\n", opts.channel)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s resumed\n", opts.channel)
 			return err
 		},
 	}

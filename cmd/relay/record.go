@@ -13,14 +13,13 @@ import (
 	"slackrelay/simulation"
 )
 
-// newRecord writes what a relay counted as a trace.
 func newRecord() *cobra.Command {
 	var opts opsOptions
 	var back time.Duration
 	cmd := &cobra.Command{
 		Use: "record", Short: "Write what a channel received as a trace for relay simulate", Args: noArgs,
-		Long: "Write what a channel received, up to 24 hours back, as a trace for relay simulate: an event a line, with its\n" +
-			"category, spread over the minute in which it was counted.",
+		Long: "Write what a channel received, up to 24 hours back, as a trace for relay simulate: one event per line, with\n" +
+			"its category, spread over the minute in which it was counted.",
 		Example: "  relay record --channel alerts --back 24h > day.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return opts.record(cmd.Context(), back, cmd.OutOrStdout())
@@ -31,10 +30,11 @@ func newRecord() *cobra.Command {
 	return cmd
 }
 
-// record writes the minutes of a channel as a trace.
+// record prints the minutes of a channel as a trace.
 func (o *opsOptions) record(ctx context.Context, back time.Duration, out io.Writer) error {
 	var series pipeline.Series
-	if err := o.call(ctx, http.MethodGet, fmt.Sprintf("/series?back=%s&step=1m", back), &series); err != nil {
+	path := fmt.Sprintf("/series?back=%s&step=1m", back)
+	if err := o.onChannel(ctx, call{method: http.MethodGet, path: path, reply: &series}); err != nil {
 		return err
 	}
 	trace := traceOf(series)

@@ -13,32 +13,33 @@ import (
 	"slackrelay/pipeline"
 )
 
-// replayOptions are the flags of what sends records again.
+// replayOptions are the flags of the replay commands.
 type replayOptions struct {
 	opsOptions
 	force bool
 }
 
-// errNothingSent ends the command with 1: what is kept was dropped again.
+// errNothingSent ends the command with exit code 1.
 var errNothingSent = errors.New("all events were dropped again; use --force to post them past the limits")
 
 func newDropsReplay() *cobra.Command {
-	return newReplay("/drops/", "Send dropped events again; they count as received and are subject to the limits",
+	return newReplay("/drops/", "Replay dropped events; they count as received and are subject to the limits",
 		"  relay drops replay --channel alerts 1795212211240-0\n"+
 			"  relay drops replay --channel alerts --force 1795212211240-0     # bypass the limits")
 }
 
 func newDeadReplay() *cobra.Command {
-	return newReplay("/dead/", "Send dead letters again; they count as received and are subject to the limits",
+	return newReplay("/dead/", "Replay dead letters; they count as received and are subject to the limits",
 		"  relay dead replay --channel alerts 1795212211240-0")
 }
 
+// newReplay makes a command that replays what the API keeps below a path.
 func newReplay(below, short, example string) *cobra.Command {
 	var opts replayOptions
 	cmd := &cobra.Command{
-		Use: "replay ID...", Short: short, Args: ids, Example: example,
-		Long: short + ".\n\nThe command prints the outcome of each event, and exits with code 1 if all events were dropped again. If a record was " +
-			"sent again before, its events are duplicates.\n\nWith --force, events are admitted past the limits: they take no slot, are also " +
+		Use: "replay ID...", Short: short, Args: idArgs, Example: example,
+		Long: short + ".\n\nThe command prints the outcome of each event, and exits with code 1 if all events were dropped again. If it was " +
+			"replayed before, its events are duplicates.\n\nWith --force, events are admitted past the limits: they spend no slot, are also " +
 			"counted as forced, and are written to the audit log.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opts.replay(cmd.Context(), below, args, cmd.OutOrStdout())
@@ -49,20 +50,20 @@ func newReplay(below, short, example string) *cobra.Command {
 	return cmd
 }
 
-// replay sends records again, and says what became of each of their events.
-func (o *replayOptions) replay(ctx context.Context, below string, all []string, out io.Writer) error {
+// replay replays what was kept under each id, and prints the outcome of each event.
+func (o *replayOptions) replay(ctx context.Context, below string, ids []string, out io.Writer) error {
 	sent := false
-	for _, id := range all {
+	for _, id := range ids {
 		var receipt pipeline.Receipt
-		var wanted any
+		request := call{method: http.MethodPost, path: below + url.PathEscape(id) + "/replay", reply: &receipt}
 		if o.force {
-			wanted = map[string]bool{"force": true}
+			request.body = map[string]bool{"force": true}
 		}
-		if err := o.callWith(ctx, http.MethodPost, below+url.PathEscape(id)+"/replay", wanted, &receipt); err != nil {
+		if err := o.onChannel(ctx, request); err != nil {
 			return err
 		}
 		sent = sent || receipt.Dropped < receipt.Received
-		if err := o.say(receipt, out); err != nil {
+		if err := o.print(receipt, out); err != nil {
 			return err
 		}
 	}
@@ -72,12 +73,12 @@ func (o *replayOptions) replay(ctx context.Context, below string, all []string, 
 	return nil
 }
 
-func (o *replayOptions) say(receipt pipeline.Receipt, out io.Writer) error {
+func (o *replayOptions) print(receipt pipeline.Receipt, out io.Writer) error {
 	if o.json {
 		return printJSON(out, receipt)
 	}
 	for _, e := range receipt.Events {
-		line := describe(e)
+		line := outcomeLine(e)
 		if e.Outcome == "admitted" && receipt.Forced > 0 {
 			line += ": past the limits"
 		}

@@ -11,7 +11,26 @@ import (
 	"slackrelay/configs"
 )
 
-// run runs one command line. Everything but the exit is done here.
+// commands are all commands of the program, in the order of the help.
+var commands = []func() *cobra.Command{
+	newServe,
+	newDemo,
+	newCheck,
+	newSend,
+	newDrops,
+	newDead,
+	newSilence,
+	newLimits,
+	newPause,
+	newResume,
+	newStatus,
+	newSimulate,
+	newRecord,
+	newMan,
+	newVersion,
+}
+
+// run runs one command line. It does everything but exit.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	root := newRoot()
 	root.SetArgs(args)
@@ -28,7 +47,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "relay",
 		Short: "Throttled notifications for Slack",
-		Long: "The relay takes webhooks of alerting systems, throttles them with limits that all replicas share,\n" +
+		Long: "The relay accepts webhooks of alerting systems, throttles them with limits that all replicas share,\n" +
 			"and posts what passes to Slack. Begin with: relay demo",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -43,17 +62,29 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newServe(), newDemo(), newCheck(), newSend(), newDrops(), newDead(), newSilence(), newLimits(), newPause(), newResume(), newStatus(), newSimulate(), newRecord(), newMan(), newVersion())
+	for _, newCommand := range commands {
+		root.AddCommand(newCommand())
+	}
 	return root
 }
 
-// usageError is a command line that makes no sense.
-type usageError struct{ message string }
+// newGroup makes a command that only has subcommands.
+func newGroup(use, short string, subcommands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s has no command %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
 
-func (e *usageError) Error() string { return e.message }
-
-func usagef(format string, args ...any) error {
-	return &usageError{message: fmt.Sprintf(format, args...)}
+func addConfigFlags(cmd *cobra.Command, flags *configs.Flags) {
+	cmd.Flags().StringVarP(&flags.File, "config", "c", "", "YAML file (default RELAY_CONFIG)")
 }
 
 // noArgs refuses arguments that a command would ignore.
@@ -64,7 +95,24 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// exitCode is 0 when done, 1 when it failed, 2 for wrong usage or configuration.
+// idArgs requires one id or more.
+func idArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%s needs an id; %s list shows them", cmd.CommandPath(), cmd.Parent().CommandPath())
+	}
+	return nil
+}
+
+// usageError is a command line that is not valid.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error {
+	return &usageError{message: fmt.Sprintf(format, args...)}
+}
+
+// exitCode is 0 for success, 1 for a failure, and 2 for a command line or a configuration that is not valid.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {

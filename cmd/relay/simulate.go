@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -33,11 +32,11 @@ type simulateOptions struct {
 func newSimulate() *cobra.Command {
 	var opts simulateOptions
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Play a trace against limits: what would be sent, and what dropped", Args: noArgs,
-		Long: "Play a trace of events, recorded (relay record) or generated, against limits, on a clock of its own, with the\n" +
-			"engine that decides. Several limits are compared side by side: those of two configurations, and variations.\n" +
-			"What overflow, resolves and bundles make of it is left out: it is the limits that are played. --try engine=multi plays\n" +
-			"the limiter without scripts of the Go package ratelimit/multi, with strategy=fixed-window or per-second.",
+		Use: "simulate", Short: "Play a trace of events against limits, to see what they would send and drop", Args: noArgs,
+		Long: "Play a trace of events, recorded (relay record) or generated, against limits, on a simulated clock and with the\n" +
+			"relay's own limiter. Compare several limits side by side: those of two configurations, and variations.\n" +
+			"Only the limits are simulated, not overflow, resolves and bundles. --try engine=multi plays the limiter without scripts\n" +
+			"of the Go package ratelimit/multi, with strategy=fixed-window or per-second.",
 		Example: "  relay simulate --generate storm --events 100000 --out report.html\n" +
 			"  relay simulate --trace day.jsonl --config new.yaml --against old.yaml\n" +
 			"  relay simulate --generate many --try global_limit=200 --try category_limit=5,window=10m --try strategy=gcra",
@@ -45,15 +44,15 @@ func newSimulate() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.generate, "generate", "", "a trace: "+strings.Join(simulation.Kinds(), ", ")+" (default storm, without --trace)")
-	f.IntVar(&opts.events, "events", 10_000, "how many events to generate")
-	f.Uint64Var(&opts.seed, "seed", 1, "another one makes another trace")
-	f.StringVar(&opts.trace, "trace", "", "a file of events, one a line, as relay record writes it; - = standard input")
+	f.IntVar(&opts.events, "events", 10_000, "number of events to generate")
+	f.Uint64Var(&opts.seed, "seed", 1, "seed of the generated trace")
+	f.StringVar(&opts.trace, "trace", "", "a file of events, one per line, as relay record prints it; - = standard input")
 	f.StringVarP(&opts.config, "config", "c", "", "the configuration with the limits (default RELAY_CONFIG, else the defaults)")
 	f.StringVar(&opts.against, "against", "", "another configuration to compare it with")
 	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
-	f.StringArrayVar(&opts.tries, "try", nil, "settings of the channel to compare too, like global_limit=200,window=10m,strategy=gcra, or engine=multi; may be given more than once")
-	f.StringVar(&opts.out, "out", "", "write a report with charts, .html or .svg")
-	f.BoolVar(&opts.json, "json", false, "print the numbers as JSON")
+	f.StringArrayVar(&opts.tries, "try", nil, "settings of the channel to compare, like global_limit=200,window=10m,strategy=gcra, or engine=multi; repeatable")
+	f.StringVar(&opts.out, "out", "", "write a report with charts to this file, .html or .svg")
+	f.BoolVar(&opts.json, "json", false, "print the counts as JSON")
 	return cmd
 }
 
@@ -63,7 +62,7 @@ func (o *simulateOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if ext := filepath.Ext(o.out); o.out != "" && ext != ".html" && ext != ".svg" {
-		return usagef("--out %q must end in .html or .svg", o.out)
+		return usagef("--out: %q has no known format; it must end in .html or .svg", o.out)
 	}
 	trace, title, err := o.load(cmd.InOrStdin())
 	if err != nil {
@@ -108,7 +107,7 @@ func (o *simulateOptions) settings() ([]simulation.Setting, error) {
 	for _, try := range o.tries {
 		setting, err := tried(try, cfg, base)
 		if err != nil {
-			return nil, usagef("--try %s: %v", try, err)
+			return nil, usagef("--try: %s: %v", try, err)
 		}
 		settings = append(settings, setting)
 	}
@@ -122,7 +121,7 @@ func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Confi
 	}
 	channel, known := loaded.Config.Channel(o.channel)
 	if !known {
-		return channel, loaded.Config, usagef("the configuration has no channel %q", o.channel)
+		return channel, loaded.Config, usagef("--channel: the configuration has no channel %q; relay check lists them", o.channel)
 	}
 	return channel, loaded.Config, nil
 }
@@ -132,6 +131,10 @@ func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.S
 	return simulation.Setting{Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0]}
 }
 
+// maxGenerated bounds --events.
+const maxGenerated = 50_000_000
+
+// load generates or reads the trace.
 func (o *simulateOptions) load(in io.Reader) (trace simulation.Trace, title string, err error) {
 	switch {
 	case o.trace != "" && o.generate != "":
@@ -156,12 +159,10 @@ func (o *simulateOptions) load(in io.Reader) (trace simulation.Trace, title stri
 		return nil, "", fmt.Errorf("trace %s: %w", o.trace, err)
 	}
 	if len(trace) == 0 {
-		return nil, "", errors.New("the trace holds no events")
+		return nil, "", fmt.Errorf("trace %s has no events", o.trace)
 	}
 	return trace, fmt.Sprintf("%s, %d events", o.trace, len(trace)), nil
 }
-
-const maxGenerated = 50_000_000
 
 // playAll plays the trace against all settings at once.
 func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.Setting, progress io.Writer) ([]simulation.Result, error) {
@@ -206,7 +207,7 @@ func (o *simulateOptions) report(report simulation.Report) error {
 const shownCategories = 25
 
 func printRuns(out io.Writer, title string, runs []simulation.Result) error {
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	table := newTable(out)
 	fmt.Fprintf(table, "%s\n\nLIMITS\tRECEIVED\tSENT\tDROPPED\tDUPLICATE\n", title)
 	for _, r := range runs {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", r.Name, r.Received, r.Sent, r.Dropped, r.Duplicate)
@@ -218,7 +219,7 @@ func printRuns(out io.Writer, title string, runs []simulation.Result) error {
 		fmt.Fprintf(table, "\n%s\nCATEGORY\tRECEIVED\tSENT\tDROPPED\tFIRST NOTICE\tLONGEST SILENCE\n", r.Name)
 		for i, c := range r.Categories {
 			if i == shownCategories {
-				fmt.Fprintf(table, "... and %d more; --out or --json has them all\n", len(r.Categories)-i)
+				fmt.Fprintf(table, "... and %d more; --out and --json have them all\n", len(r.Categories)-i)
 				break
 			}
 			first := "never"

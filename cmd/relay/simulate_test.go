@@ -1,17 +1,15 @@
-package main_test
+package main
 
 import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// runs are the numbers of relay simulate --json.
+// runs is the output of relay simulate --json.
 type runs struct {
 	Runs []struct {
 		Name                    string
@@ -33,29 +31,41 @@ func simulate(t *testing.T, args ...string) runs {
 	return all
 }
 
-func TestSimulate(t *testing.T) {
+func TestSimulateComparesLimits(t *testing.T) {
 	t.Parallel()
-	all := simulate(t, "--generate", "storm", "--events", "5000", "--try", "global_limit=50,category_limit=5", "--try", "strategy=fixed-window,window=10m")
+	all := simulate(t, "--generate", "storm", "--events", "5000", "--try", "global_limit=50,category_limit=5", "--try",
+		"strategy=fixed-window,window=10m")
 	require.Len(t, all.Runs, 3)
-	require.Equal(t, []any{"default", 5000}, []any{all.Runs[0].Name, all.Runs[0].Received})
+	require.Equal(t, "default", all.Runs[0].Name)
+	require.Equal(t, 5000, all.Runs[0].Received)
 	require.Equal(t, 5000, all.Runs[0].Sent+all.Runs[0].Dropped)
 	require.Less(t, all.Runs[1].Sent, all.Runs[0].Sent)
 	require.Greater(t, all.Runs[2].Sent, all.Runs[0].Sent)
 	require.Len(t, all.Runs[0].Categories, 20)
+}
 
-	all = simulate(t, "--generate", "storm", "--events", "5000", "--try", "engine=multi", "--try", "strategy=fixed-window",
+func TestSimulateComparesTheLimiterWithoutScripts(t *testing.T) {
+	t.Parallel()
+	all := simulate(t, "--generate", "storm", "--events", "5000", "--try", "engine=multi", "--try", "strategy=fixed-window",
 		"--try", "engine=multi,strategy=per-second,window=1s,global_limit=2,category_limit=1")
 	require.Less(t, all.Runs[1].Sent, 5000)
 	require.Equal(t, all.Runs[2].Sent, all.Runs[1].Sent, "with one sender, its fixed windows are those of the scripts")
 	require.Greater(t, all.Runs[3].Sent, all.Runs[1].Sent)
+}
 
-	dir := t.TempDir()
-	old, changed := file(t, "channels: [{name: alerts}]\n"), file(t, "channels: [{name: alerts, global_limit: 200, first_notice: {mode: auto}}]\n")
-	all = simulate(t, "--generate", "many", "--events", "3000", "--config", changed, "--against", old)
-	require.Equal(t, []string{changed, old}, []string{all.Runs[0].Name, all.Runs[1].Name})
+func TestSimulateComparesConfigurations(t *testing.T) {
+	t.Parallel()
+	old := writeFile(t, "channels: [{name: alerts}]\n")
+	changed := writeFile(t, "channels: [{name: alerts, global_limit: 200, first_notice: {mode: auto}}]\n")
+	all := simulate(t, "--generate", "many", "--events", "3000", "--config", changed, "--against", old)
+	require.Equal(t, changed, all.Runs[0].Name)
+	require.Equal(t, old, all.Runs[1].Name)
 	require.Greater(t, all.Runs[0].Sent, all.Runs[1].Sent)
+}
 
-	report := filepath.Join(dir, "report.html")
+func TestSimulateWritesAReport(t *testing.T) {
+	t.Parallel()
+	report := filepath.Join(t.TempDir(), "report.html")
 	stdout, stderr, code := runRelay(t, nil, "simulate", "--events", "1000", "--out", report)
 	require.Equal(t, 0, code, stderr)
 	require.Regexp(t, `LIMITS +RECEIVED +SENT +DROPPED +DUPLICATE\ndefault +1000 +`, stdout)
@@ -64,40 +74,29 @@ func TestSimulate(t *testing.T) {
 	page, err := os.ReadFile(report)
 	require.NoError(t, err)
 	require.Contains(t, string(page), "<svg")
+}
 
-	for says, args := range map[string][]string{
-		`there is no trace of kind "odd"`:         {"--generate", "odd"},
+func TestSimulateRefusesWhatItCannotPlay(t *testing.T) {
+	t.Parallel()
+	for fault, args := range map[string][]string{
+		`trace kind "odd" does not exist`:         {"--generate", "odd"},
 		"--events is 0":                           {"--events", "0"},
 		"must end in .html or .svg":               {"--out", "x.pdf"},
 		"keep one":                                {"--trace", "x", "--generate", "storm"},
 		"no such file":                            {"--trace", "/does/not/exist"},
-		`strategy is "magic", which is unknown`:   {"--try", "strategy=magic"},
-		"globl_limit is not a setting":            {"--try", "globl_limit=5"},
-		"engine was removed":                      {"--try", "engine=script"},
+		`strategy: "magic" is not a valid value`:  {"--try", "strategy=magic"},
+		"globl_limit: unknown setting":            {"--try", "globl_limit=5"},
+		"engine: was removed":                     {"--try", "engine=script"},
 		"the strategy gcra is not supported; use": {"--try", "engine=multi,strategy=gcra"},
-		"global_limit is 0; it must be":           {"--try", "global_limit=0"},
-		"is not of the form name=value":           {"--try", "x"},
+		"global_limit: 0 is out of range":         {"--try", "global_limit=0"},
+		"is not a setting with a value":           {"--try", "x"},
 		`the configuration has no channel "nope"`: {"--channel", "nope"},
 	} {
-		_, stderr, code := runRelay(t, nil, append([]string{"simulate"}, args...)...)
-		require.NotZero(t, code, says)
-		require.Contains(t, stderr, says)
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			_, stderr, code := runRelay(t, nil, append([]string{"simulate"}, args...)...)
+			require.NotZero(t, code)
+			require.Contains(t, stderr, fault)
+		})
 	}
-}
-
-// What a relay counted can be played again, against other limits.
-func TestRecordAndSimulate(t *testing.T) {
-	t.Parallel()
-	slack := startSlack(t)
-	relay := startRelay(t, fast("", slack, "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=2")...)
-	_, stderr, code := runRelay(t, []string{"RELAY_CHANNELS=alerts"}, "record", "--ops-url", relay.ops)
-	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "channel alerts received nothing in the last 24h")
-	relay.take(t, "alerts", []event{{Title: "1", Category: "disk"}, {Title: "2", Category: "disk"}, {Title: "3", Category: "disk"}, {Title: "4", Category: "net"}})
-	relay.settled(t, "alerts", 10*time.Second)
-	stdout, stderr, code := runRelay(t, []string{"RELAY_CHANNELS=alerts"}, "record", "--ops-url", relay.ops, "--back", "1h")
-	require.Equal(t, 0, code, stderr)
-	require.Equal(t, 4, strings.Count(stdout, "\n"))
-	all := simulate(t, "--trace", file(t, stdout), "--try", "category_limit=2")
-	require.Equal(t, []int{4, 4, 3}, []int{all.Runs[0].Received, all.Runs[0].Sent, all.Runs[1].Sent})
 }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/fatih/color"
@@ -32,37 +31,25 @@ type statusOptions struct {
 func newStatus() *cobra.Command {
 	var opts statusOptions
 	cmd := &cobra.Command{
-		Use: "status", Short: "How every channel stands; with --channel one of them, with its categories", Args: noArgs,
-		Long: "How every channel stands: slots used, events received, sent, dropped and waiting, and what it waits for. With\n" +
-			"--channel one of them, with its categories. The counts are those of all replicas.",
+		Use: "status", Short: "Show the state of every channel, or of one with its categories", Args: noArgs,
+		Long: "Show every channel: slots used, events received, sent, dropped and waiting, and whether it sends. With\n" +
+			"--channel, show one of them with its categories. The counts are those of all replicas.",
 		Example: "  relay status --watch",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return opts.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	opts.add(cmd)
 	cmd.Flag("channel").Usage = "one channel, with its categories (default: all)"
-	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "show it again and again, until Ctrl-C")
-	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often, with --watch")
+	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "repeat until Ctrl-C")
+	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often --watch repeats")
 	return cmd
 }
 
 func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
 	if o.every <= 0 {
-		return usagef("--every must be above 0, like 1s")
+		return usagef("--every is %s; it must be above 0, like 1s", o.every)
 	}
 	for {
-		var screen bytes.Buffer
-		err := o.show(ctx, &screen)
-		if err != nil && screen.Len() > 0 && o.watch { // the relay answers, and may read its channels again soon
-			fmt.Fprintln(&screen, err)
-			err = nil
-		}
-		if o.watch && isTerminal(plainly(out)) {
-			fmt.Fprint(plainly(out), "\x1b[H\x1b[2J") // the top of an empty screen
-		}
-		if _, err := plainly(out).Write(screen.Bytes()); err != nil { // with its colours; what others wrote is cleaned in it
-			return fmt.Errorf("print: %w", err)
-		}
-		if err != nil || !o.watch {
+		if err := o.showOnce(ctx, unfiltered(out)); err != nil || !o.watch {
 			return err
 		}
 		select {
@@ -73,20 +60,37 @@ func (o *statusOptions) run(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// isTerminal tells whether a person looks at what is written.
+// showOnce prints one screen, with colours: what others wrote is cleaned in it.
+func (o *statusOptions) showOnce(ctx context.Context, out io.Writer) error {
+	var screen bytes.Buffer
+	err := o.show(ctx, &screen)
+	if err != nil && screen.Len() > 0 && o.watch { // the relay answers, and may be able to read its channels soon
+		fmt.Fprintln(&screen, err)
+		err = nil
+	}
+	if o.watch && isTerminal(out) {
+		fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
+	}
+	if _, err := out.Write(screen.Bytes()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return err
+}
+
+// isTerminal reports whether out is a terminal, not a file or a pipe.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// relayStatus is all that is shown.
+// relayStatus is what the command shows.
 type relayStatus struct {
 	Ready    readiness                `json:"ready"`
 	Channels []pipeline.ChannelStatus `json:"channels"`
 	Refused  refused                  `json:"refused"`
 }
 
-// refused is what the replica that answered refused at its door since it started.
+// refused is what the replica that answered has refused before decoding since it started.
 type refused struct {
 	Since  time.Time             `json:"since"`
 	Total  int64                 `json:"total"`
@@ -106,21 +110,11 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 	if o.json {
 		return errors.Join(err, printJSON(out, status))
 	}
-	if err != nil { // what can be said without the channels
+	if err != nil { // the channels are unknown, the readiness is not
 		return errors.Join(err, showReady(out, status.Ready))
 	}
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "CHANNEL\tUSED\tRECEIVED\tSENT\tDROPPED\tWAITING\tDEAD\tSTATE")
-	for _, ch := range status.Channels {
-		used := "-"
-		if len(ch.Levels) > 0 {
-			used = fmt.Sprintf("%d/%d", ch.Levels[0].Used, ch.Levels[0].Limit)
-		}
-		l := ch.Ledger
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", cleaned(ch.Channel), used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
-	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("print: %w", err)
+	if err := showChannels(out, status.Channels); err != nil {
+		return err
 	}
 	if o.channel != "" {
 		fmt.Fprintln(out)
@@ -132,13 +126,33 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 	return showReady(out, status.Ready)
 }
 
-// showReady says how the relay stands as a whole, and why, a reason a line.
+// showChannels prints a line for each channel.
+func showChannels(out io.Writer, channels []pipeline.ChannelStatus) error {
+	table := newTable(out)
+	fmt.Fprintln(table, "CHANNEL\tUSED\tRECEIVED\tSENT\tDROPPED\tWAITING\tDEAD\tSTATE")
+	for _, ch := range channels {
+		used := "-"
+		if len(ch.Levels) > 0 {
+			used = fmt.Sprintf("%d/%d", ch.Levels[0].Used, ch.Levels[0].Limit)
+		}
+		l := ch.Ledger
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
+			cleaned(ch.Channel), used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// showReady prints whether the relay as a whole is ready, and why not, one reason a line.
 func showReady(out io.Writer, ready readiness) error {
 	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[ready.Status]
 	if paint == nil {
 		paint = color.New(color.FgRed)
 	}
-	under, reasons := "\n"+strings.Repeat(" ", len(ready.Status)+2), make([]string, len(ready.Reasons))
+	under := "\n" + strings.Repeat(" ", len(ready.Status)+2)
+	reasons := make([]string, len(ready.Reasons))
 	for i, reason := range ready.Reasons {
 		reasons[i] = cleaned(reason)
 	}
@@ -148,7 +162,7 @@ func showReady(out io.Writer, ready readiness) error {
 	return nil
 }
 
-// showRefused says what came and was not let in: no ledger counts it.
+// showRefused prints how many requests the replica refused and why: no ledger counts them.
 func (o *statusOptions) showRefused(out io.Writer, r refused) {
 	const most = 5
 	var kinds []string
@@ -157,14 +171,19 @@ func (o *statusOptions) showRefused(out io.Writer, r refused) {
 		if o.channel != "" && c.Channel != o.channel {
 			continue
 		}
-		if shown += c.Count; len(kinds) < most {
-			kinds = append(kinds, fmt.Sprintf("%d %s%s", c.Count, c.Code, map[bool]string{true: " in " + c.Channel}[c.Channel != ""]))
-		} else if len(kinds) == most {
+		shown += c.Count
+		switch {
+		case len(kinds) == most:
 			kinds = append(kinds, "...")
+		case len(kinds) < most && c.Channel == "":
+			kinds = append(kinds, fmt.Sprintf("%d %s", c.Count, c.Code))
+		case len(kinds) < most:
+			kinds = append(kinds, fmt.Sprintf("%d %s in %s", c.Count, c.Code, c.Channel))
 		}
 	}
 	if shown > 0 {
-		fmt.Fprintf(out, "\n%s by this replica since %s (not counted in the ledger): %s\n", color.YellowString("%s refused", requests(shown)), when(r.Since), cleaned(strings.Join(kinds, ", ")))
+		fmt.Fprintf(out, "\n%s by this replica since %s (not counted in the ledger): %s\n",
+			color.YellowString("%s refused", requests(shown)), localTime(r.Since), cleaned(strings.Join(kinds, ", ")))
 	}
 }
 
@@ -175,7 +194,7 @@ func requests(n int64) string {
 	return fmt.Sprintf("%d requests", n)
 }
 
-// stateOf says in a word or two whether a channel sends. It stands last in its line, since colours take room.
+// stateOf is whether a channel sends, in a few words. It is the last column, because colours disturb the alignment.
 func stateOf(ch pipeline.ChannelStatus, imbalance int64) string {
 	switch {
 	case imbalance != 0:
@@ -189,21 +208,10 @@ func stateOf(ch pipeline.ChannelStatus, imbalance int64) string {
 	}
 }
 
-// shortly writes a duration without its zero units.
-func shortly(d time.Duration) string {
-	return zeroUnits.ReplaceAllString(d.String(), "$1")
-}
-
+// read reads the status of one channel or all. Where the relay cannot read its channels, it returns the rest with the error.
 func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 	status := relayStatus{Channels: []pipeline.ChannelStatus{}}
-	var failed error
-	if o.channel != "" {
-		var one pipeline.ChannelStatus
-		failed = o.call(ctx, http.MethodGet, "", &one)
-		status.Channels = []pipeline.ChannelStatus{one}
-	} else {
-		failed = o.ask(ctx, http.MethodGet, "/channels", nil, &status)
-	}
+	failed := o.readChannels(ctx, &status)
 	var refused *refusal
 	if failed != nil && (!errors.As(failed, &refused) || refused.code != "unavailable") {
 		return status, failed
@@ -211,17 +219,37 @@ func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 	if failed != nil {
 		status.Channels = []pipeline.ChannelStatus{}
 	}
-	if err := o.ask(ctx, http.MethodGet, "/refusals", nil, &status.Refused); err != nil {
+	if err := o.api(ctx, call{method: http.MethodGet, path: "/refusals", reply: &status.Refused}); err != nil {
 		return status, err
 	}
-	response, err := o.do(ctx, http.MethodGet, "/readyz", nil) // which says why also where it answers 503
-	if err != nil {
+	if err := o.readReady(ctx, &status.Ready); err != nil {
 		return status, err
+	}
+	return status, failed
+}
+
+func (o *statusOptions) readChannels(ctx context.Context, status *relayStatus) error {
+	if o.channel == "" {
+		return o.api(ctx, call{method: http.MethodGet, path: "/channels", reply: status})
+	}
+	status.Channels = make([]pipeline.ChannelStatus, 1)
+	return o.onChannel(ctx, call{method: http.MethodGet, reply: &status.Channels[0]})
+}
+
+// readReady reads the readiness, whose reasons a 503 has too.
+func (o *statusOptions) readReady(ctx context.Context, ready *readiness) error {
+	c, err := o.client()
+	if err != nil {
+		return err
+	}
+	response, err := c.send(ctx, call{method: http.MethodGet, path: "/readyz"})
+	if err != nil {
+		return err
 	}
 	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&status.Ready); err != nil {
-		return status, fmt.Errorf("read the reply: %w", err)
+	if err := json.NewDecoder(response.Body).Decode(ready); err != nil {
+		return fmt.Errorf("read the reply: %w", err)
 	}
-	status.Ready.Status = cmp.Or(status.Ready.Status, "unknown")
-	return status, failed
+	ready.Status = cmp.Or(ready.Status, "unknown")
+	return nil
 }

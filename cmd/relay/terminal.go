@@ -10,13 +10,13 @@ import (
 	"slackrelay/events"
 )
 
-// terminal writes text for a terminal: characters that steer it, or hide, are left out, so that nobody who sends an event
-// changes what an operator sees. All that commands print goes through one; colours of the program's own go round it (plainly).
+// terminal writes text for a terminal without the characters that control it or are invisible, so that no sender of an event
+// can change what an operator sees. All output of commands goes through one; the program's own colours bypass it (unfiltered).
 type terminal struct {
 	out io.Writer
 
-	mu   sync.Mutex
-	rest []byte // the beginning of a character whose end has not come
+	mu      sync.Mutex
+	partial []byte // the beginning of a character whose end was not written yet
 }
 
 func newTerminal(out io.Writer) *terminal { return &terminal{out: out} }
@@ -25,12 +25,12 @@ func newTerminal(out io.Writer) *terminal { return &terminal{out: out} }
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := append(t.rest, p...)
-	t.rest = nil
+	text := append(t.partial, p...)
+	t.partial = nil
 	shown := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		if !utf8.FullRune(text) {
-			t.rest = append(t.rest, text...)
+			t.partial = append(t.partial, text...)
 			break
 		}
 		r, n := utf8.DecodeRune(text)
@@ -45,16 +45,16 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// plainly is where a writer writes in the end: for bars, colours and clearing the screen. What a sender wrote must be
+// unfiltered is the writer below a terminal, for progress bars, colours and clearing the screen. What a sender wrote must be
 // cleaned before it goes there.
-func plainly(out io.Writer) io.Writer {
+func unfiltered(out io.Writer) io.Writer {
 	if t, ok := out.(*terminal); ok {
 		return t.out
 	}
 	return out
 }
 
-// cleaned is a text without what a terminal leaves out, and on one line: a title must not make a line of its own in a list.
+// cleaned is a text on one line without what a terminal leaves out: a title must not add a line to a list.
 func cleaned(text string) string {
 	shown := strings.Map(func(r rune) rune {
 		switch {
@@ -69,7 +69,7 @@ func cleaned(text string) string {
 	return strings.TrimSpace(shown)
 }
 
-// escapedJSON writes in JSON what a terminal would leave out as \u escapes: it stays what it is for whoever reads it.
+// escapedJSON writes the characters that a terminal would leave out as \u escapes, so that the JSON keeps its meaning.
 func escapedJSON(encoded []byte) string {
 	var b strings.Builder
 	for _, r := range string(encoded) {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 	"runtime/debug"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 )
 
@@ -24,15 +22,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// buildInfo tells Prometheus which version runs.
-func buildInfo() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "relay_build_info", Help: "1, with the version of the relay and of Go.",
-		ConstLabels: prometheus.Labels{"version": versionText(), "go_version": runtime.Version()},
-	}, func() float64 { return 1 })
-}
-
-// versionText is the version that was stamped in, else what the Go toolchain knows.
+// versionText is the version that the build set, or else the one that the Go toolchain recorded.
 func versionText() string {
 	if version != "" {
 		return version

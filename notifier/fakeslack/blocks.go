@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Slack's sizes (https://docs.slack.dev/reference/block-kit/blocks).
+// Slack's limits (https://docs.slack.dev/reference/block-kit/blocks).
 const (
 	maxAttachments = 100
 	maxBlocks      = 50
 	maxText        = 3000
 	maxElements    = 10
-	maxTotal       = 13_200 // of all blocks together; seen, not documented
+	maxTotal       = 13_200 // of all blocks together; observed, not documented
 )
 
 type attachment struct {
@@ -30,7 +30,7 @@ type text struct {
 	Text string `json:"text"`
 }
 
-// checkAttachments refuses what Slack refuses; code is "" when all is well.
+// checkAttachments returns the error that Slack answers for attachments; code is "" if they are valid.
 func checkAttachments(raw []byte) (code string, detail []string) {
 	if len(raw) == 0 {
 		return "", nil
@@ -45,7 +45,8 @@ func checkAttachments(raw []byte) (code string, detail []string) {
 	total := 0
 	for i, a := range attachments {
 		if len(a.Blocks) > maxBlocks {
-			return "invalid_blocks", []string{fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/attachments/%d/blocks]", maxBlocks, i)}
+			fault := fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/attachments/%d/blocks]", maxBlocks, i)
+			return "invalid_blocks", []string{fault}
 		}
 		for j, b := range a.Blocks {
 			at := fmt.Sprintf("[json-pointer:/attachments/%d/blocks/%d]", i, j)

@@ -1,9 +1,9 @@
-// Package fakeslack is a Slack for tests: chat.postMessage, chat.update, conversations.history and replies, and
-// incoming webhooks, over real HTTP, with the answers, limits and faults that Slack is known for.
+// Package fakeslack is a Slack for tests: chat.postMessage, chat.update, conversations.history and .replies, and incoming
+// webhooks, over real HTTP, with the answers, limits and faults of the real Slack.
 //
-// Without a script it takes every message that Slack would take. A script makes the next requests to a
-// channel fail: 429 with or without Retry-After, errors in 200 bodies, 5xx, delays, cut connections before
-// or after the message was posted, messages that appear late.
+// Without a script it accepts every message that Slack would accept. A script makes the next requests to a channel fail: 429
+// with or without Retry-After, errors in 200 bodies, 5xx, delays, connections that are cut before or after the message is
+// posted, messages that appear late.
 package fakeslack
 
 import (
@@ -18,23 +18,23 @@ import (
 	"time"
 )
 
-// Post is one message that appeared in a channel.
+// Post is a message that was posted to a channel.
 type Post struct {
-	Channel string // the channel asked for, or the last part of the webhook's path
+	Channel string // the channel of the request, or its part of the webhook's path
 	Text    string
 	TS      string // empty for webhooks
-	Thread  string // the ts of the message that it answers
+	Thread  string // the ts of the message that it replies to
 	At      time.Time
 	Edits   []url.Values    // the arguments of each chat.update
 	Form    url.Values      // the arguments of chat.postMessage
 	Body    json.RawMessage // the body of a webhook
 }
 
-// Server is a fake Slack. Its fields may be set before the first request.
+// Server is a fake Slack. Set its fields before the first request.
 type Server struct {
 	// Token is the only bot token that is valid; "" = every token.
 	Token string
-	// NoHistory refuses to show what was posted, as for an app without the scope.
+	// NoHistory makes requests for history fail, as for an app without the scope.
 	NoHistory bool
 
 	server   *http.Server
@@ -74,22 +74,22 @@ func (s *Server) Close() error {
 	return s.server.Close()
 }
 
-// APIURL is the base of the Web API, ending in a slash.
+// APIURL returns the base URL of the Web API, with a slash at its end.
 func (s *Server) APIURL() string { return s.base + "/api/" }
 
-// WebhookURL is an incoming webhook that posts to a channel.
+// WebhookURL returns the URL of an incoming webhook that posts to a channel.
 func (s *Server) WebhookURL(channel, secret string) string {
 	return s.base + "/services/T0001/" + channel + "/" + secret
 }
 
-// Posts are the messages that appeared, in order.
+// Posts returns the posted messages, in order.
 func (s *Server) Posts() []Post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Post(nil), s.posts...)
 }
 
-// Requests is how many messages were asked to be posted, whatever came of them.
+// Requests returns how many requests to post a message have come, whatever their answers.
 func (s *Server) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 		writeError(w, code, detail...)
 		return
 	}
-	s.record(&post, true)
+	s.post(&post, true)
 	writeJSON(w, map[string]any{"ok": true, "channel": post.Channel, "ts": post.TS, "message": map[string]any{"text": post.Text}})
 }
 
@@ -166,13 +166,13 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
 			writeText(w, http.StatusBadRequest, code)
 			return
 		}
-		s.record(&post, false)
+		s.post(&post, false)
 		writeText(w, http.StatusOK, "ok")
 	}
 }
 
-// record makes a message appear.
-func (s *Server) record(post *Post, withTS bool) {
+// post adds a message to its channel.
+func (s *Server) post(post *Post, withTS bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	post.At = time.Now()

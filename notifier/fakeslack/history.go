@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// update changes a message.
+// update handles chat.update.
 func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		writeError(w, "invalid_form_data")
 		return
 	}
-	asked := Post{Channel: r.Form.Get("channel"), Text: r.Form.Get("text"), Form: r.Form}
-	if s.scripted(w, r, &asked, "chat.update") {
+	request := Post{Channel: r.Form.Get("channel"), Text: r.Form.Get("text"), Form: r.Form}
+	if s.scripted(w, r, &request, "chat.update") {
 		return
 	}
-	code, detail := s.refusal(asked, tokenOf(r))
-	if code == "" && len([]rune(asked.Text)) > 4000 {
+	code, detail := s.refusal(request, tokenOf(r))
+	if code == "" && len([]rune(request.Text)) > 4000 {
 		code = "msg_too_long"
 	}
 	if code != "" {
@@ -28,23 +28,23 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 	ts := r.Form.Get("ts")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.posts, func(p Post) bool { return p.Channel == asked.Channel && p.TS == ts && ts != "" })
+	i := slices.IndexFunc(s.posts, func(p Post) bool { return p.Channel == request.Channel && p.TS == ts && ts != "" })
 	if i < 0 {
 		writeError(w, "message_not_found")
 		return
 	}
 	s.posts[i].Edits = append(s.posts[i].Edits, r.Form)
-	writeJSON(w, map[string]any{"ok": true, "channel": asked.Channel, "ts": ts, "text": asked.Text})
+	writeJSON(w, map[string]any{"ok": true, "channel": request.Channel, "ts": ts, "text": request.Text})
 }
 
-// history shows what was posted, newest first, a page at a time; of a thread, oldest first.
+// history handles conversations.history, newest message first, and conversations.replies, oldest first.
 func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		writeError(w, "invalid_form_data")
 		return
 	}
-	asked := Post{Channel: r.Form.Get("channel")}
-	if s.scripted(w, r, &asked, "conversations.history") {
+	request := Post{Channel: r.Form.Get("channel")}
+	if s.scripted(w, r, &request, "conversations.history") {
 		return
 	}
 	if s.NoHistory {
@@ -56,7 +56,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 		limit = 100
 	}
 	from, _ := strconv.Atoi(r.Form.Get("cursor"))
-	found := s.shown(asked.Channel, r.Form.Get("ts"), r.Form.Get("oldest"))
+	found := s.postsAfter(request.Channel, r.Form.Get("ts"), r.Form.Get("oldest"))
 	page := found[min(from, len(found)):min(from+limit, len(found))]
 	messages, next := make([]map[string]any, len(page)), ""
 	for i, post := range page {
@@ -75,8 +75,8 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 
 func isTrue(value string) bool { return value == "1" || value == "true" }
 
-// shown are the messages of a channel, or of a thread, that are younger than oldest.
-func (s *Server) shown(channel, thread, oldest string) []Post {
+// postsAfter returns the messages of a channel, or of a thread, that are newer than oldest.
+func (s *Server) postsAfter(channel, thread, oldest string) []Post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []Post

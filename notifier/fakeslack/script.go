@@ -8,29 +8,29 @@ import (
 // Reply is a scripted answer.
 type Reply struct {
 	Status     int           // default 200
-	Body       string        // the body; for a Status of 200 and no Body, the message is taken as usual
+	Body       string        // with neither Status nor Body, the request is handled as usual
 	RetryAfter string        // the header; "" = none
-	Delay      time.Duration // before answering; ends early when the client goes away
-	Posted     bool          // the message appears all the same
-	Late       time.Duration // so long after; for Posted
-	Cut        bool          // the connection is cut instead of an answer
+	Delay      time.Duration // before the answer; ends early when the client disconnects
+	Posted     bool          // the message is posted despite the answer
+	Late       time.Duration // how long after the request it is posted; only with Posted
+	Cut        bool          // cut the connection instead of answering
 }
 
-// APIError is how the Web API refuses: an error code in a body with status 200.
+// APIError returns an error of the Web API: a code in a body with status 200.
 func APIError(code string) Reply {
 	return Reply{Body: `{"ok":false,"error":"` + code + `"}`}
 }
 
-// Script makes the next posts to a channel answer these replies, in order; then all is well again. Other methods
-// have scripts of their own: channel is "chat.update C0123" then.
+// Script sets the answers to the next posts to a channel, in order; later requests are handled as usual. Other methods have
+// scripts of their own, for example with "chat.update C0123" for channel.
 func (s *Server) Script(channel string, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scripts[channel] = append(s.scripts[channel], replies...)
 }
 
-// scripted answers the next scripted reply of the channel, if there is one, and tells whether the request
-// is done with.
+// scripted answers with the next scripted reply of the channel, if there is one, and reports whether the request has been
+// answered.
 func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, method string) bool {
 	reply, ok := s.next(method, post.Channel)
 	if !ok {
@@ -40,10 +40,10 @@ func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, me
 	case reply.Posted && reply.Late > 0:
 		s.late.Go(func() {
 			<-time.After(reply.Late)
-			s.record(&posted, method != "webhook")
+			s.post(&posted, method != "webhook")
 		})
 	case reply.Posted:
-		s.record(post, method != "webhook")
+		s.post(post, method != "webhook")
 	}
 	if reply.Delay > 0 {
 		timer := time.NewTimer(reply.Delay)
@@ -66,11 +66,10 @@ func (s *Server) scripted(w http.ResponseWriter, r *http.Request, post *Post, me
 	return true
 }
 
-// Fault decides of a request what goes wrong, before any script is looked at. The method is that of the Web API, or
-// "webhook".
+// Fault decides whether and how a request fails, before any script. The method is that of the Web API, or "webhook".
 type Fault func(method, channel string) (Reply, bool)
 
-// Break makes every request be decided by fault.
+// Break sets the fault that decides about every request; nil = none.
 func (s *Server) Break(fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

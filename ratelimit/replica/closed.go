@@ -1,8 +1,6 @@
 package replica
 
 import (
-	"context"
-	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -11,46 +9,39 @@ import (
 	"slackrelay/store"
 )
 
-// Why a refusal may be repeated without asking: while nothing is removed early, no limit is raised, no state is
-// lost and Redis's time is monotone, a level that was full stays so until its newest entries leave. What breaks
-// one of these is bounded by SharedOptions.MaxStale, and the cache is emptied when a call fails.
+// Why a refusal may be repeated without asking the store: while nothing is removed early, no limit is raised, no state is
+// lost and the store's time is monotonic, a level that was full stays full until its newest entries leave. What breaks one
+// of these is bounded by Options.MaxStale, and the cache is emptied when a call fails.
 
-// Safety margins of a deadline that is reckoned on this process's clock.
 const (
-	clockDrift  = 2000 // one part in so many: 500 ppm
+	// clockDrift is by how much the clocks of this process and of the store may differ: one part in 2000, or 500 ppm.
+	clockDrift = 2000
+	// clockMargin is subtracted from a time beside that.
 	clockMargin = 50 * time.Millisecond
-	// unsureFor bounds what a strategy promises whose refusal may end early.
-	unsureFor = 100 * time.Millisecond
-	// refreshAt is when to ask again, in hundredths of the time that an answer is believed: late, so that it is
-	// asked once in that time, and early enough for the answer.
-	refreshAt = 95
-	// maxClosed is how many entries a channel keeps; above it, those that ended go.
+	// earlyEnd bounds how long a refusal is believed of a strategy that may end one early.
+	earlyEnd = 100 * time.Millisecond
+	// refreshPercent is when an entry is refreshed, in percent of the time that it is believed: late, so that the store is
+	// asked once in that time, and early enough for its answer.
+	refreshPercent = 95
+	// maxClosed is how many entries a channel has before those that ended are removed.
 	maxClosed = 4096
 )
 
-// closedKey is what is closed: a level with its windows, or one way of a request through its levels.
-type closedKey struct {
-	key      string // of the level; "" = a way
-	category string
-	hash     uint64 // of windows and strategy, so that a changed configuration finds nothing
-}
-
-// closedEntry says until when something is closed.
-type closedEntry struct {
-	until   time.Time        // refused without asking until then
-	reopens time.Time        // when it could fit, as Redis reckoned
-	refresh time.Time        // from when on a hit asks again in the background
-	window  ratelimit.Window // that refuses
-	request *store.Request   // what hit it last, to ask again with; nil = not hit since it was asked
-}
-
+// closedCache has the levels and paths of a channel that are certainly full.
 type closedCache struct {
 	mu         sync.Mutex
 	entries    map[closedKey]*closedEntry
 	refreshing bool
 }
 
-var hashSeed = maphash.MakeSeed()
+// closedEntry is how long a level or a path is closed.
+type closedEntry struct {
+	until   time.Time        // requests are refused without asking until then
+	reopens time.Time        // when one could fit, by the store's answer
+	refresh time.Time        // from when on a hit refreshes the entry in the background
+	window  ratelimit.Window // that is full
+	request *store.Request   // of the first hit since the last refresh, to refresh with; nil = there was none
+}
 
 func (c *closedCache) init() { c.entries = map[closedKey]*closedEntry{} }
 
@@ -60,105 +51,59 @@ func (c *closedCache) clear() {
 	clear(c.entries)
 }
 
-func hashLevel(l *ratelimit.Level) uint64 {
-	h := uint64(14695981039346656037)
-	mix := func(n uint64) { h = (h ^ n) * 1099511628211 }
-	for _, w := range l.Windows {
-		mix(uint64(w.Limit)) //nolint:gosec // any bits will do
-		mix(uint64(w.Per))   //nolint:gosec // any bits will do
-	}
-	mix(uint64(l.Option())) //nolint:gosec // any bits will do
-	return h
-}
-
-func levelKey(l *ratelimit.Level) closedKey { return closedKey{key: l.Key, hash: hashLevel(l)} }
-
-// wayKey is a request's way through its levels, with what is held back for others.
-func wayKey(r *store.Request) closedKey {
-	h := uint64(r.Headroom)*31 + 1 //nolint:gosec // any bits will do
-	for i := range r.Levels {
-		h = (h^maphash.String(hashSeed, r.Levels[i].Key))*1099511628211 + hashLevel(&r.Levels[i])
-	}
-	if f := r.Fairness; f.Enabled() {
-		first := f.FirstNotice
-		h = (h ^ uint64(first.Slots<<32+first.PerCategory<<16+first.Floor)) * 1099511628211 //nolint:gosec // any bits will do
-		if first.Auto {
-			h++
-		}
-		for _, reserve := range f.Reserves {
-			h = (h^maphash.String(hashSeed, reserve.Category))*1099511628211 + uint64(reserve.Slots) //nolint:gosec // any bits will do
-		}
-	}
-	return closedKey{category: r.Category, hash: h}
-}
-
-// held tells whether more than its levels can close a request.
-func restricted(r *store.Request) bool { return r.Headroom > 0 || r.Fairness.Enabled() }
-
-// refuseClosed decides the requests for one unit at a level that is certainly full, and returns the places of the
-// others.
+// refuseClosed drops the requests that certainly do not fit, and returns the places of the others.
 func (ch *channel) refuseClosed(requests []store.Request, decisions []store.Decision) (open []int) {
-	c := &ch.closed
 	now := ch.opts.Now()
-	c.mu.Lock()
-	sleeping := ch.opts.MaxStale < 0 || ch.outage.down() || len(c.entries) == 0
-	due, last := false, -1 // the place of the last one that was looked up
-	for i := range requests {
-		r := &requests[i]
-		switch {
-		case sleeping || r.Units() > 1 || mustAsk(r):
-		case last >= 0 && samePath(&requests[last], r):
-			decisions[i] = decisions[last]
-		default:
-			var again bool
-			decisions[i], again = c.look(r, now)
-			due, last = due || again, i
-		}
-		if decisions[i].Outcome != store.Dropped || ch.doubts.Load() && ch.inDoubt(*r) {
-			decisions[i] = store.Decision{}
-			open = append(open, i)
-			last = -1
-		}
+	if !ch.outage.down() && ch.closed.refuse(requests, decisions, now) {
+		ch.limiter.inBackground(ch.refreshClosed)
 	}
-	due = due && !c.refreshing
-	c.refreshing = c.refreshing || due
-	c.mu.Unlock()
-	if due {
-		ch.inBackground(ch.refresh)
+	unknown := &ch.limiter.unknown
+	for i := range requests {
+		if decisions[i].Outcome == store.Dropped && !unknown.contain(requests[i:i+1], now) {
+			continue
+		}
+		decisions[i] = store.Decision{}
+		open = append(open, i)
 	}
 	return open
 }
 
-// sameWay tells whether two requests go through the very same levels with the same held back.
-func samePath(r *store.Request, other *store.Request) bool {
-	return sameLevels(r, other) && r.Category == other.Category && r.Headroom == other.Headroom && r.Fairness == other.Fairness
+// refuse writes the decisions of the requests that do not fit, and reports whether the caller is to start a refresh.
+func (c *closedCache) refuse(requests []store.Request, decisions []store.Decision, now time.Time) (startRefresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.entries) == 0 {
+		return false
+	}
+	due := false
+	last := -1 // the place of the request that was looked up last
+	for i := range requests {
+		r := &requests[i]
+		switch {
+		case r.Units() > 1 || needsStore(r):
+		case last >= 0 && samePath(&requests[last], r):
+			decisions[i] = decisions[last]
+		default:
+			var refresh bool
+			decisions[i], refresh = c.lookUp(r, now)
+			due = due || refresh
+			last = i
+		}
+	}
+	startRefresh = due && !c.refreshing
+	c.refreshing = c.refreshing || due
+	return startRefresh
 }
 
-// sameLevels tells whether two requests have one and the same list of levels.
-func sameLevels(r *store.Request, other *store.Request) bool {
-	return len(r.Levels) > 0 && len(r.Levels) == len(other.Levels) && &r.Levels[0] == &other.Levels[0]
-}
-
-// look answers Dropped where the request is refused, and whether it is time to ask again. The caller holds the
-// lock.
-func (c *closedCache) look(r *store.Request, now time.Time) (d store.Decision, due bool) {
+// lookUp returns the drop of a request that does not fit, and whether the entries that refuse it are due for a refresh. For
+// any other request it returns the zero decision. The caller holds mu.
+func (c *closedCache) lookUp(r *store.Request, now time.Time) (d store.Decision, due bool) {
 	hit := func(key closedKey, level string) {
-		e := c.entries[key]
-		if e == nil || !now.Before(e.until) {
-			return
+		if e := c.entries[key]; e != nil && now.Before(e.until) {
+			e.refuse(&d, level, now)
+			e.keepRequest(r)
+			due = due || !now.Before(e.refresh)
 		}
-		d.Outcome, d.DecidedBy, d.Durable = store.Dropped, store.ByClosedCache, true
-		if len(d.Refused) == 0 {
-			d.Window = e.window
-		}
-		d.Refused = append(d.Refused, level)
-		d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
-		if e.request == nil {
-			request := *r
-			request.Enqueue, request.Complete, request.Handling = nil, nil, nil
-			e.request = &request
-		}
-		due = due || !now.Before(e.refresh)
 	}
 	for i := range r.Levels {
 		if !r.Levels[i].Shadow {
@@ -166,119 +111,116 @@ func (c *closedCache) look(r *store.Request, now time.Time) (d store.Decision, d
 		}
 	}
 	if len(d.Refused) == 0 && restricted(r) {
-		hit(wayKey(r), r.Levels[0].Name)
-	}
-	if len(d.Refused) > 0 {
-		d.Level = d.Refused[0]
+		hit(pathKey(r), r.Levels[0].Name)
 	}
 	return d, due
 }
 
-// learnClosed keeps what an answer says is closed, in place of what was asked about. before is when it was asked
-// for, on this process's clock.
-func (ch *channel) learnClosed(a store.Answer, requests []store.Request, before time.Time, about ...closedKey) {
+// refuse adds a level's refusal to a decision. The outermost level comes first.
+func (e *closedEntry) refuse(d *store.Decision, level string, now time.Time) {
+	if len(d.Refused) == 0 {
+		d.Outcome = store.Dropped
+		d.DecidedBy = store.ByClosedCache
+		d.Durable = true
+		d.Level = level
+		d.Window = e.window
+	}
+	d.Refused = append(d.Refused, level)
+	d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
+}
+
+func (e *closedEntry) keepRequest(r *store.Request) {
+	if e.request != nil {
+		return
+	}
+	request := *r
+	request.Enqueue = nil
+	request.Source = nil
+	request.Handling = nil
+	e.request = &request
+}
+
+// learnClosed remembers what an answer shows to be closed, in place of what was asked about. asked is when the call began.
+func (ch *channel) learnClosed(a store.Answer, requests []store.Request, asked time.Time, about ...closedKey) {
 	if ch.opts.MaxStale < 0 {
 		return
 	}
+	stale := ch.limiter.stretch(ch.opts.MaxStale)
 	ch.closed.mu.Lock()
 	defer ch.closed.mu.Unlock()
 	for _, key := range about {
 		delete(ch.closed.entries, key)
 	}
-	if len(ch.closed.entries) > maxClosed {
-		for key, e := range ch.closed.entries {
-			if !before.Before(e.until) {
-				delete(ch.closed.entries, key)
-			}
+	ch.closed.removeEnded(asked)
+	for _, level := range a.Closed {
+		believed := shortened(level.Until)
+		if !level.Level.Strategy.Monotone() {
+			believed = min(believed, earlyEnd)
 		}
+		window := level.Level.Windows[max(0, level.Window)]
+		ch.closed.put(levelKey(level.Level), newClosedEntry(asked, min(believed, stale), level.Until, window))
 	}
-	for _, c := range a.Closed {
-		ch.closed.put(levelKey(c.Level), before, c, c.Level.Strategy.Monotone(), ch.stretch(ch.opts.MaxStale))
-	}
-	for i, d := range a.Decisions {
-		if r := &requests[i]; d.Outcome == store.Dropped && restricted(r) && r.Units() == 1 && d.Level == ratelimit.LevelChannel {
-			way := store.ClosedLevel{Level: &r.Levels[0], Until: d.RetryAfter, Window: slices.Index(r.Levels[0].Windows, d.Window)}
-			ch.closed.put(wayKey(r), before, way, true, ch.stretch(ch.opts.MaxStale))
+	for i := range a.Decisions {
+		r, d := &requests[i], &a.Decisions[i]
+		if d.Outcome == store.Dropped && d.Level == ratelimit.LevelChannel && restricted(r) && r.Units() == 1 {
+			window := r.Levels[0].Windows[max(0, slices.Index(r.Levels[0].Windows, d.Window))]
+			ch.closed.put(pathKey(r), newClosedEntry(asked, min(shortened(d.RetryAfter), stale), d.RetryAfter, window))
 		}
 	}
 }
 
-func (c *closedCache) put(key closedKey, before time.Time, of store.ClosedLevel, sure bool, stale time.Duration) {
-	closed := of.Until
-	believed := closed - closed/clockDrift - clockMargin
-	if !sure {
-		believed = min(believed, unsureFor)
+// shortened is a time of the store as far as this process's clock can be trusted to measure it.
+func shortened(d time.Duration) time.Duration { return d - d/clockDrift - clockMargin }
+
+// newClosedEntry returns the entry of what was found to be closed for a time, and is believed to be; nil = not at all.
+func newClosedEntry(asked time.Time, believed, closed time.Duration, window ratelimit.Window) *closedEntry {
+	if believed <= 0 {
+		return nil
 	}
-	believed = min(believed, stale)
-	if believed <= 0 || len(c.entries) > 2*maxClosed {
+	return &closedEntry{
+		until:   asked.Add(believed),
+		reopens: asked.Add(closed),
+		refresh: asked.Add(believed * refreshPercent / 100),
+		window:  window,
+	}
+}
+
+// put replaces an entry; nil removes it. The caller holds mu.
+func (c *closedCache) put(key closedKey, e *closedEntry) {
+	if e == nil || len(c.entries) > 2*maxClosed {
 		delete(c.entries, key)
 		return
 	}
-	c.entries[key] = &closedEntry{
-		until: before.Add(believed), reopens: before.Add(closed), refresh: before.Add(believed * refreshAt / 100),
-		window: of.Level.Windows[max(0, of.Window)],
-	}
+	c.entries[key] = e
 }
 
-// refresh asks again, in one call, for all that was hit since it was asked for. What is open by now is
-// forgotten.
-func (ch *channel) refresh(ctx context.Context) {
-	requests, keys := ch.closed.hits()
-	before := ch.opts.Now()
-	if len(requests) > 0 {
-		ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
-		defer cancel()
-		if a, err := ch.engine.Decide(ctx, store.ModePeek, ch.scope, requests); err != nil {
-			ch.closed.clear() // the connection broke, or the server changed
-		} else {
-			ch.learnUse(requests, a.Decisions, before)
-			if a.Stepped > 0 { // only an admission moves what lies ahead: what this calls closed would never open
-				a.Closed, a.Decisions = nil, nil
-			}
-			ch.learnClosed(a, requests, before, keys...)
-		}
+// removeEnded removes the entries that ended, where there are many. The caller holds mu.
+func (c *closedCache) removeEnded(now time.Time) {
+	if len(c.entries) <= maxClosed {
+		return
 	}
-	ch.closed.mu.Lock()
-	ch.closed.refreshing = false
-	ch.closed.mu.Unlock()
-}
-
-// hits are requests that ask for everything that was hit, each once, all with the same fairness.
-func (c *closedCache) hits() ([]store.Request, []closedKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var requests []store.Request
-	var keys []closedKey
-	asked := map[closedKey]bool{}
 	for key, e := range c.entries {
-		if e.request == nil || len(requests) == store.MaxBatch || len(requests) > 0 && !e.request.Fairness.Equal(requests[0].Fairness) {
-			continue
-		}
-		keys = append(keys, key)
-		if way := wayKey(e.request); !asked[way] {
-			asked[way] = true
-			r := *e.request
-			r.ID = "closed?" // no id of an event, so that it is no duplicate
-			requests = append(requests, r)
+		if !now.Before(e.until) {
+			delete(c.entries, key)
 		}
 	}
-	return requests, keys
 }
 
-// mustAsk tells whether only the shared state can say what becomes of a request: it may spend no slot.
-func mustAsk(r *store.Request) bool {
+// needsStore reports whether only the store can decide a request, because it may spend no slot.
+func needsStore(r *store.Request) bool {
 	h := r.Handling
-	if h == nil {
+	if r.Forced || h == nil {
 		return r.Forced
 	}
-	if h.Overflow != store.OverflowDrop || r.Delayed > 0 || r.Forced {
+	if h.Overflow != store.OverflowDrop || r.Delayed > 0 {
 		return true
 	}
+	fingerprinted := r.Event.Fingerprinted || r.Event.Fingerprint != ""
 	switch r.Event.Status {
 	case store.Resolved, store.Update:
-		return r.Event.Fingerprint != ""
+		return fingerprinted
 	case store.Firing:
-		return r.Event.Fingerprint != "" && h.Repeats
+		return fingerprinted && h.Repeats
 	default:
 		return false
 	}

@@ -7,60 +7,62 @@ import (
 	"slackrelay/store"
 )
 
-// One fold tells the record of at most so many drops, the first of each category and the newest, and of so many bytes of
-// their events: whoever waits for Redis waits for the fold too.
+// maxLogged and maxLoggedBytes bound the drops for the channel's record in one batch of counts, and the bytes of their
+// events: a call that waits for the store waits for the batch too.
 const (
-	maxKept      = 200
-	maxKeptBytes = 128 << 10
+	maxLogged      = 200
+	maxLoggedBytes = 128 << 10
 )
 
-// record keeps the drops that this process decided by itself, until they are folded.
-type record struct {
-	firsts []kept
-	newest []kept // a ring, once it is full
-	told   map[string]bool
-	next   int64
-	keeps  int64 // how many the channel's record keeps
+// dropLog has the drops that this process decided by itself until they are merged into the channel's record: the first of
+// each category, and the newest.
+type dropLog struct {
+	firsts     []loggedDrop
+	newest     []loggedDrop // a ring, once it is full
+	categories map[string]bool
+	next       int64 // the order of the next drop
+	keep       int64 // how many drops the channel's record keeps
 }
 
-// kept is a drop whose event is written out only if it is told.
-type kept struct {
+// loggedDrop is a drop whose event is encoded only when it is sent.
+type loggedDrop struct {
 	order   int64
 	request store.Request
 	drop    store.Drop
 }
 
-// keep notes a drop.
-func (r *record) keep(request *store.Request, d *store.Decision) {
+// add records a drop, unless the channel keeps no record.
+func (log *dropLog) add(request *store.Request, d *store.Decision) {
 	h := request.Handling
 	if h == nil || h.Drops == 0 {
 		return
 	}
-	r.keeps = h.Drops
-	one := kept{order: r.next, request: *request, drop: dropOfDecision(d, request)}
-	r.next++
-	if r.told == nil {
-		r.told = map[string]bool{}
+	log.keep = h.Drops
+	logged := loggedDrop{order: log.next, request: *request, drop: dropOf(request, d)}
+	log.next++
+	if log.categories == nil {
+		log.categories = map[string]bool{}
 	}
 	switch {
-	case !r.told[request.Category] && len(r.firsts) < maxKept/2:
-		r.told[request.Category] = true
-		r.firsts = append(r.firsts, one)
-	case len(r.newest) < maxKept/2:
-		r.newest = append(r.newest, one)
+	case !log.categories[request.Category] && len(log.firsts) < maxLogged/2:
+		log.categories[request.Category] = true
+		log.firsts = append(log.firsts, logged)
+	case len(log.newest) < maxLogged/2:
+		log.newest = append(log.newest, logged)
 	default:
-		r.newest[one.order%int64(len(r.newest))] = one
+		log.newest[logged.order%int64(len(log.newest))] = logged
 	}
 }
 
-// drop is what is recorded of a refusal.
-func dropOfDecision(d *store.Decision, r *store.Request) store.Drop {
+// dropOf is the record of a refusal.
+func dropOf(r *store.Request, d *store.Decision) store.Drop {
 	drop := store.Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, Retry: max(0, d.RetryAfter)}
 	if d.Outcome != store.Dropped {
 		drop.Level = d.Outcome.String()
 	}
 	if d.Outcome == store.Dropped && d.Window.Per > 0 {
-		drop.Limit, drop.Used = d.Window.Limit, d.Window.Limit // as far as is known here
+		drop.Limit = d.Window.Limit
+		drop.Used = d.Window.Limit // as far as is known here
 	}
 	for _, remaining := range d.Remaining {
 		if remaining.Level == drop.Level && remaining.Window == d.Window {
@@ -71,31 +73,39 @@ func dropOfDecision(d *store.Decision, r *store.Request) store.Drop {
 	return drop
 }
 
-// take hands over what was kept, oldest first, with the events written out, and how many the channel keeps. Where that is
-// too long, the first of each category and the newest are handed over.
-func (r *record) Take() ([]store.Drop, int64) {
-	slices.SortFunc(r.newest, func(a, b kept) int { return cmp.Compare(b.order, a.order) })
-	all, bytes := append(r.firsts, r.newest...), 0
-	told := make([]kept, 0, len(all))
+// flush removes all drops and returns them, oldest first, and how many the channel's record keeps. Of what is too long, it
+// returns the first of each category and the newest.
+func (log *dropLog) flush() (drops []store.Drop, keep int64) {
+	slices.SortFunc(log.newest, func(a, b loggedDrop) int { return cmp.Compare(b.order, a.order) })
+	all := append(log.firsts, log.newest...)
+	sent := make([]*loggedDrop, 0, len(all))
+	bytes := 0
 	for i := range all {
-		one := &all[i]
-		if f := one.request.Complete; f != nil && f(&one.request) != nil {
-			continue // what cannot be written out is counted all the same
+		logged := &all[i]
+		if !logged.encode() {
+			continue // it is counted all the same
 		}
-		if one.request.Enqueue != nil {
-			one.drop.Payload = one.request.Enqueue.Payload
-		}
-		if bytes += len(one.drop.Payload); bytes > maxKeptBytes && len(told) > 0 {
+		bytes += len(logged.drop.Payload)
+		if bytes > maxLoggedBytes && len(sent) > 0 {
 			break
 		}
-		told = append(told, *one)
+		sent = append(sent, logged)
 	}
-	slices.SortFunc(told, func(a, b kept) int { return cmp.Compare(a.order, b.order) })
-	drops := make([]store.Drop, len(told))
-	for i := range told {
-		drops[i] = told[i].drop
+	slices.SortFunc(sent, func(a, b *loggedDrop) int { return cmp.Compare(a.order, b.order) })
+	drops = make([]store.Drop, len(sent))
+	for i := range sent {
+		drops[i] = sent[i].drop
 	}
-	keeps := r.keeps
-	*r = record{next: r.next}
-	return drops, keeps
+	keep = log.keep
+	*log = dropLog{next: log.next}
+	return drops, keep
+}
+
+// encode gives the drop the payload of its event, and reports whether that was possible.
+func (d *loggedDrop) encode() bool {
+	if d.request.Complete() != nil {
+		return false
+	}
+	d.drop.Payload = d.request.Payload()
+	return true
 }

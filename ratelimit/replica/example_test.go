@@ -11,7 +11,7 @@ import (
 	"slackrelay/store/memory"
 )
 
-// Shared refuses what is known to be closed without asking, and goes on alone while Redis is away.
+// A replica asks the shared store once; what it then knows to be closed, it refuses by itself.
 func Example() {
 	shared := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}) // in production, one on Redis
 	fallback := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{DecidedBy: store.ByFallback})

@@ -9,69 +9,69 @@ import (
 )
 
 // Waiting is how many callers wait for the next call of a channel.
-func Waiting(s *Limiter, scope store.Channel) int {
-	ch := s.channel(scope)
+func Waiting(l *Limiter, scope store.Channel) int {
+	ch := l.channel(scope)
 	ch.calls.mu.Lock()
 	defer ch.calls.mu.Unlock()
 	return len(ch.calls.waiting)
 }
 
-// Stretch is how long an interval becomes with as many replicas as are heard.
-func Stretch(s *Limiter, d time.Duration) time.Duration { return s.stretch(d) }
+// Stretch is how long an interval becomes with as many replicas as are alive.
+func Stretch(l *Limiter, d time.Duration) time.Duration { return l.stretch(d) }
 
-// Remembered are ids that the shared state is known to hold.
-type Remembered = remembered
+// RecentIDs are ids that the store is known to have.
+type RecentIDs = recentIDs
 
-// MaxRemembered bounds one half of them.
-const MaxRemembered = maxRemembered
+// MaxRecent bounds one half of them.
+const MaxRecent = maxRecent
 
 // Learn remembers the id of what was decided.
-func (m *Remembered) Learn(id string, outcome store.Outcome, now time.Time) {
-	m.learn([]store.Request{{ID: id}}, []store.Decision{{Outcome: outcome}}, now, time.Hour)
+func (ids *RecentIDs) Learn(id string, outcome store.Outcome, now time.Time) {
+	ids.learn([]store.Request{{ID: id}}, []store.Decision{{Outcome: outcome}}, now, time.Hour)
 }
 
-// Knows tells whether an id is a duplicate.
-func (m *Remembered) Knows(id string, now time.Time) bool {
-	return len(m.unknown([]store.Request{{ID: id}}, now, time.Hour)) == 0
+// Knows reports whether an id is a duplicate.
+func (ids *RecentIDs) Knows(id string, now time.Time) bool {
+	return len(ids.missing([]store.Request{{ID: id}}, now, time.Hour)) == 0
 }
 
-// Size is how many ids are kept.
-func (m *Remembered) Size() int { return len(m.new) + len(m.old) }
+// Size is how many ids there are.
+func (ids *RecentIDs) Size() int { return len(ids.newer) + len(ids.older) }
 
-// Refreshing tells whether a channel asks in the background for what is closed.
-func Refreshing(s *Limiter, scope store.Channel) bool {
-	ch := s.channel(scope)
+// Refreshing reports whether a channel refreshes its closed cache in the background.
+func Refreshing(l *Limiter, scope store.Channel) bool {
+	ch := l.channel(scope)
 	ch.closed.mu.Lock()
 	defer ch.closed.mu.Unlock()
 	return ch.closed.refreshing
 }
 
-// Seeded is how many levels the fallback of a channel has begun with a use of its own.
-func Seeded(s *Limiter, scope store.Channel) int {
-	o := &s.channel(scope).outage
+// Seeded is how many levels the fallback of a channel has.
+func Seeded(l *Limiter, scope store.Channel) int {
+	o := &l.channel(scope).outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.seeded)
 }
 
-// Beat says that a replica lives, as Run does now and then.
-func Beat(ctx context.Context, s *Limiter) error { return s.beat(ctx) }
+// SendHeartbeat announces a replica, as Run does now and then.
+func SendHeartbeat(ctx context.Context, l *Limiter) error { return l.sendHeartbeat(ctx) }
 
-// Widened tells whether a replica asks for windows of others.
-func Widened(s *Limiter) bool { return s.peers.wider.Load() != nil }
+// Widened reports whether a replica checks windows of others.
+func Widened(l *Limiter) bool { return l.peers.longer.Load() != nil }
 
-// MaxText bounds what a replica tells of its windows.
+// MaxText bounds the text of a replica's windows.
 const MaxText = maxText
 
-// TextOf is what a replica tells of levels, and how many it leaves out.
-func TextOf(levels []ratelimit.Level) (text string, left int) {
-	p := &peers{}
+// TextOf is the text of the windows of levels, and how many it leaves out.
+func TextOf(levels []ratelimit.Level) (text string, leftOut int) {
+	p := &peerWindows{}
 	p.init()
-	left = p.set(levels)
-	return p.text, left
+	leftOut = p.set(levels)
+	return p.text, leftOut
 }
 
-// WindowsIn are the windows of a level in what a replica tells.
+// WindowsIn are the windows of a level in a text.
 func WindowsIn(text string, level ratelimit.Level) []ratelimit.Window {
 	return decodeWindows(text)[hashOf(classOf(level.Key))]
 }

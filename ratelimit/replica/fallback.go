@@ -1,96 +1,71 @@
 package replica
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
-// effective is the policy that can be followed: a process that never reached Redis knows neither the use nor
-// the replicas, unless it was told.
-func (ch *channel) effective() Policy {
-	policy := (*ch.policies.Load())[ch.scope.Name]
-	if policy == PolicyLocal && !ch.reached.Load() && ch.opts.Replicas == 0 {
-		return PolicyClosed
-	}
-	return cmp.Or(policy, PolicyClosed)
-}
-
-// fallback decides as the channel's policy says. What Redis is known to hold is a duplicate.
-func (ch *channel) fallback(ctx context.Context, requests []store.Request) ([]store.Decision, error) {
-	ch.outage.deciding.RLock()
-	if !ch.outage.down() { // it came back while this waited
-		ch.outage.deciding.RUnlock()
-		return ch.decideAll(requests)
-	}
-	defer ch.outage.deciding.RUnlock()
-	if requests[0].Forced {
-		return nil, ch.outage.because(fmt.Errorf("%w: %w: events cannot be forced past the limits while Redis is unavailable", store.ErrUnavailable, store.ErrNotSent))
-	}
-	if requests[0].Delayed > 0 {
-		return nil, ch.outage.because(fmt.Errorf("%w: %w: what waits for a slot waits until Redis serves", store.ErrUnavailable, store.ErrNotSent))
-	}
-	policy := ch.effective()
-	if policy != PolicyLocal && policy != PolicyOpen {
-		return nil, ch.outage.because(fmt.Errorf("%w: %w: the channel is closed while Redis is unavailable", store.ErrUnavailable, store.ErrNotSent))
-	}
-	decisions := make([]store.Decision, len(requests))
-	places := ch.remembered.unknown(requests, ch.opts.Now(), ch.opts.Dedupe)
-	if len(places) > 0 && ch.outage.full(&ch.journals) {
-		return nil, ch.outage.because(fmt.Errorf("%w: %w: the bound on events admitted without Redis is reached", store.ErrUnavailable, store.ErrNotSent))
-	}
-	a, err := ch.decideAlone(ctx, policy, pick(requests, places))
+// decideLocally decides requests by the channel's policy. An id that the store is known to have is a duplicate. The caller
+// holds outage.deciding for reading.
+func (ch *channel) decideLocally(requests []store.Request) ([]store.Decision, error) {
+	policy, err := ch.localPolicy(&requests[0])
 	if err != nil {
 		return nil, err
 	}
-	for i, place := range places {
-		decisions[place] = a.Decisions[i]
-		ch.keep(&requests[place], &decisions[place], a.Numbers[i])
+	requests = ch.limiter.peers.widen(requests)
+	places := ch.recent.missing(requests, ch.opts.Now(), ch.opts.Dedupe)
+	if len(places) > 0 && ch.outage.journalFull(ch.limiter.journalBytes.Load()) {
+		return nil, ch.outage.refusal("the bound on events admitted without Redis is reached")
 	}
-	for i := range decisions {
-		if decisions[i].DecidedBy == "" {
-			decisions[i] = store.Decision{Outcome: store.Duplicate, DecidedBy: store.ByFallback, Durable: true}
-			ch.keep(&requests[i], &decisions[i], 0)
+	answer, err := ch.askFallback(policy, pick(requests, places))
+	if err != nil {
+		return nil, err
+	}
+	decisions := make([]store.Decision, len(requests))
+	next := 0 // of the places
+	for i := range requests {
+		if next < len(places) && places[next] == i {
+			decisions[i] = answer.Decisions[next]
+			ch.recordLocal(&requests[i], &decisions[i], answer.Numbers[next])
+			next++
+			continue
 		}
+		decisions[i] = store.Decision{Outcome: store.Duplicate, DecidedBy: store.ByFallback, Durable: true}
+		ch.count(&requests[i], &decisions[i])
 	}
 	return decisions, nil
 }
 
-// decideAlone decides without Redis.
-func (ch *channel) decideAlone(ctx context.Context, policy Policy, requests []store.Request) (store.Answer, error) {
-	switch {
-	case len(requests) == 0:
+// askFallback decides requests in the fallback, by this replica's share of the limits or by none.
+func (ch *channel) askFallback(policy Policy, requests []store.Request) (store.Answer, error) {
+	if len(requests) == 0 {
 		return store.Answer{}, nil
-	case policy == PolicyOpen:
-		return ch.local.Decide(ctx, store.ModeOpen, ch.scope, requests)
-	default:
-		return ch.local.Decide(ctx, store.ModeAdmit, ch.scope, ch.shares(requests))
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), ch.opts.CallTimeout)
+	defer cancel()
+	if policy == PolicyOpen {
+		return ch.opts.Fallback.Decide(ctx, store.ModeOpen, ch.scope, requests)
+	}
+	return ch.opts.Fallback.Decide(ctx, store.ModeAdmit, ch.scope, ch.divide(requests))
 }
 
-// keep notes a decision of the fallback, to be folded back.
-func (ch *channel) keep(r *store.Request, d *store.Decision, number int64) {
-	if d.Outcome != store.Admitted {
-		if d.Outcome == store.Never && !neverFits(r) {
-			d.Outcome, d.RetryAfter = store.Dropped, 0 // it cannot fit this replica's share, but Redis may come back any time
-		}
-		ch.count(r, d)
+// recordLocal records a decision of the fallback, to be merged into the store: an admission in the journal, any other
+// decision as a count.
+func (ch *channel) recordLocal(r *store.Request, d *store.Decision, number int64) {
+	if d.Outcome == store.Admitted {
+		ch.limiter.journalBytes.Add(ch.outage.addToJournal(r, number))
 		return
 	}
-	ch.outage.mu.Lock()
-	defer ch.outage.mu.Unlock()
-	ch.outage.journal = append(ch.outage.journal, journaled{*r, number})
-	ch.outage.bytes += journalBytes(r)
-	ch.journals.Add(journalBytes(r))
-	for _, level := range r.Levels {
-		ch.outage.seeded[level.Key] = true
+	if d.Outcome == store.Never && !neverFits(r) {
+		d.Outcome = store.Dropped // it cannot fit this replica's share, but the store may come back any time
+		d.RetryAfter = 0
 	}
+	ch.count(r, d)
 }
 
-// never tells whether the request can never fit its levels.
+// neverFits reports whether a request asks for more than one of its levels can ever admit.
 func neverFits(r *store.Request) bool {
 	for i := range r.Levels {
 		for _, w := range r.Levels[i].Windows {
@@ -102,38 +77,46 @@ func neverFits(r *store.Request) bool {
 	return false
 }
 
-// shares are the requests with this replica's share of each limit. A level begins with this replica's share of
-// its last known use.
-func (ch *channel) shares(requests []store.Request) []store.Request {
+// divide returns the requests with this replica's share of each limit. The first time that an outage meets a level, the
+// fallback begins with this replica's share of what was used of it.
+func (ch *channel) divide(requests []store.Request) []store.Request {
 	o := &ch.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	shared := make([]store.Request, len(requests))
+	divided := make([]store.Request, len(requests))
 	for i, r := range requests {
-		shared[i] = r
-		shared[i].Fairness, shared[i].Headroom, shared[i].Handling = nil, r.Headroom/o.share, nil
-		shared[i].Levels = make([]ratelimit.Level, len(r.Levels))
-		for l, level := range r.Levels {
-			share := level
-			share.Windows = make([]ratelimit.Window, len(level.Windows))
-			for w, window := range level.Windows {
-				share.Windows[w] = ratelimit.Window{Limit: window.Limit / o.share, Per: window.Per}
-			}
-			share.Strategy.Burst /= o.share
-			shared[i].Levels[l] = share
-			if last, known := o.use[level.Key]; known && !o.seeded[level.Key] { // of which there is only a bounded number
-				o.seeded[level.Key] = true
-				ch.seedUse(share, last, o.share)
+		r.Fairness = nil
+		r.Headroom /= o.divisor
+		r.Handling = nil
+		levels := make([]ratelimit.Level, len(r.Levels))
+		for l := range r.Levels {
+			levels[l] = divideLevel(&r.Levels[l], o.divisor)
+			if used, known := o.lastUse[levels[l].Key]; known && !o.seeded[levels[l].Key] {
+				o.seeded[levels[l].Key] = true // their number is bounded, because that of lastUse is
+				ch.seed(levels[l], used, o.divisor)
 			}
 		}
+		r.Levels = levels
+		divided[i] = r
 	}
-	return shared
+	return divided
 }
 
-func (ch *channel) seedUse(share ratelimit.Level, last use, replicas int64) {
+func divideLevel(level *ratelimit.Level, divisor int64) ratelimit.Level {
+	share := *level
+	share.Windows = make([]ratelimit.Window, len(level.Windows))
+	for i, w := range level.Windows {
+		share.Windows[i] = ratelimit.Window{Limit: w.Limit / divisor, Per: w.Per}
+	}
+	share.Strategy.Burst /= divisor
+	return share
+}
+
+// seed begins a level of the fallback with this replica's share of its last known use, rounded up.
+func (ch *channel) seed(share ratelimit.Level, last use, divisor int64) {
 	ago := ch.opts.Now().Sub(last.at)
-	units := (last.units + replicas - 1) / replicas
+	units := (last.units + divisor - 1) / divisor
 	if units > 0 && ago < ratelimit.Longest(share.Windows) && share.Windows[0].Limit > 0 {
-		ch.local.Seed(share, units, ago)
+		ch.opts.Fallback.Seed(share, units, ago)
 	}
 }

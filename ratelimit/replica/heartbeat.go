@@ -1,101 +1,108 @@
 package replica
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"slackrelay/lua"
 	"slackrelay/store"
 )
 
-// Health is how a limiter stands, for people and probes.
-type Health struct {
-	Up        bool         // the shared state can be reached
-	Replicas  int64        // processes that share it, this one included
-	StateLost int64        // how often it came back without its data, since the start
-	Away      []AwayStatus // channels that are decided without it now
-}
-
-// AwayStatus is a channel that is decided without the shared state.
-type AwayStatus struct {
-	Channel string
-	Policy  Policy // the one in effect
-	Since   time.Time
-	Why     string // for operators
-}
-
-// Health tells how the limiter stands.
-func (s *Limiter) Health() Health {
-	h := Health{Up: s.reached.Load(), Replicas: s.replicas(), StateLost: s.stateLost.Load()}
-	for _, ch := range s.all() {
-		if !ch.outage.down() {
-			continue
-		}
-		ch.outage.mu.Lock()
-		h.Away = append(h.Away, AwayStatus{Channel: ch.scope.Name, Policy: ch.effective(), Since: ch.outage.since, Why: lua.Describe(ch.outage.why())})
-		ch.outage.mu.Unlock()
-		h.Up = false
-	}
-	return h
-}
-
-// PolicyOf is the policy that a channel follows while Redis is away, as far as this process can.
-func (s *Limiter) PolicyOf(scope store.Channel) Policy { return s.channel(scope).effective() }
-
-// Run says that this process lives, until ctx ends.
-func (s *Limiter) Run(ctx context.Context) {
-	var before lua.Fault
+// Run announces this process to the other replicas every [Options].Heartbeat, until ctx ends. It logs when the store becomes
+// unavailable and when it is back; what that means for each channel is logged by the channel.
+func (l *Limiter) Run(ctx context.Context) {
+	var fault lua.Fault
 	for {
-		before = s.tellFault(ctx, before, s.beat(ctx))                            // each channel has its own breaker, which says what it means
-		if store.Sleep(ctx, s.opts.Heartbeat-rand.N(s.opts.Heartbeat/4)) != nil { //nolint:gosec // jitter is no secret
+		fault = l.logFault(ctx, fault, l.sendHeartbeat(ctx))
+		if store.Sleep(ctx, l.opts.Heartbeat-rand.N(l.opts.Heartbeat/4)) != nil { //nolint:gosec // jitter is no secret
 			return
 		}
 	}
 }
 
-// beat says that this process lives, and learns how many do, and which windows they count in.
-func (s *Limiter) beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+// logFault logs why the store is unavailable, once for each reason, and that it is available again. It returns the reason
+// that was logged last.
+func (l *Limiter) logFault(ctx context.Context, before lua.Fault, err error) lua.Fault {
+	fault := lua.FaultOf(err)
+	switch {
+	case err != nil && fault == "":
+		l.opts.Logger.DebugContext(ctx, "no heartbeat", "error", err)
+		return before
+	case fault == before:
+	case fault == "":
+		l.opts.Logger.InfoContext(ctx, "redis available again")
+	default:
+		l.opts.Logger.WarnContext(ctx, "redis unavailable", "kind", string(fault), "why", lua.Describe(err), "error", err)
+	}
+	return fault
+}
+
+// sendHeartbeat announces this process and its windows, and learns how many replicas are alive, and their windows.
+func (l *Limiter) sendHeartbeat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.CallTimeout)
 	defer cancel()
-	heard, err := s.peers.beat(ctx, s.engine, store.Heartbeat{Replica: s.opts.Replica, Keep: 3 * s.opts.Heartbeat})
+	reply, err := l.exchangeWindows(ctx)
 	if err != nil {
 		return err
 	}
-	s.alive.Store(heard.Alive)
-	s.reached.Store(true)
-	if before, _ := s.epoch.Swap(heard.Epoch).(string); before != "" && before != heard.Epoch {
-		s.stateLost.Add(1)
-		for _, ch := range s.all() {
-			ch.closed.clear()
-			ch.remembered.forget()
-		}
-		s.opts.Logger.ErrorContext(ctx, "redis lost its data: messages that were admitted and not yet posted are lost, and counters restart from zero, so up to one extra limit can be admitted within a window")
+	l.alive.Store(reply.Alive)
+	l.reached.Store(true)
+	if before, _ := l.epoch.Swap(reply.Epoch).(string); before != "" && before != reply.Epoch {
+		l.forgetState(ctx)
 	}
 	return nil
 }
 
-// farewell says that this process ends, so that the others need not wait for it to be forgotten.
-func (s *Limiter) farewell(ctx context.Context) {
-	if _, err := s.engine.Heartbeat(ctx, store.Heartbeat{Replica: s.opts.Replica, Keep: 3 * s.opts.Heartbeat, Ended: true}); err != nil {
-		s.opts.Logger.DebugContext(ctx, "the other replicas notice a little later that this one ended", "error", err)
-	}
-}
-
-// lostAtClose says what ends with this process, because Redis is still away.
-func (s *Limiter) lostAtClose(ctx context.Context) {
-	for _, ch := range s.all() {
-		if !ch.outage.down() {
-			continue
+// exchangeWindows sends heartbeats until the store has the text of this process's windows.
+func (l *Limiter) exchangeWindows(ctx context.Context) (store.HeartbeatReply, error) {
+	for {
+		beat := l.peers.heartbeat(l.opts.heartbeat())
+		reply, err := l.store.Heartbeat(ctx, beat)
+		if err != nil {
+			return store.HeartbeatReply{}, err
 		}
-		err := ch.takeBack(ctx)
-		admitted, unsent, dead := ch.packJournal()
-		s.opts.Logger.ErrorContext(ctx, "still without Redis at the end: what was decided without it is not in the shared ledger",
-			"channel", ch.scope.Name, "admitted", admitted, "not_sent", unsent, "dead_letters", dead, "error", err)
+		l.peers.receive(beat, reply)
+		if !reply.Missing {
+			return reply, nil
+		}
 	}
 }
 
-func compareScopes(a, b store.Channel) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
+// awaitFirstHeartbeat makes sure, before this process admits anything, that the other replicas know its windows, and it
+// knows theirs. Of several callers one sends the heartbeat.
+func (l *Limiter) awaitFirstHeartbeat(ctx context.Context) error {
+	if !l.peers.unannounced.Load() {
+		return nil
+	}
+	select {
+	case l.peers.announcing <- struct{}{}:
+		defer func() { <-l.peers.announcing }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w: wait for the first heartbeat: %w", store.ErrUnavailable, store.ErrNotSent, ctx.Err())
+	}
+	if !l.peers.unannounced.Load() {
+		return nil
+	}
+	return l.sendHeartbeat(ctx)
+}
+
+// forgetState forgets what this process knew of data that the store lost.
+func (l *Limiter) forgetState(ctx context.Context) {
+	l.stateLost.Add(1)
+	for _, ch := range l.allChannels() {
+		ch.closed.clear()
+		ch.recent.clear()
+	}
+	l.opts.Logger.ErrorContext(ctx, "redis lost its data: messages that were admitted and not yet posted are lost, and counters "+
+		"restart from zero, so up to one extra limit can be admitted within a window")
+}
+
+// sendFarewell announces that this process ends, so that the others need not wait until its heartbeat expires.
+func (l *Limiter) sendFarewell(ctx context.Context) {
+	beat := l.opts.heartbeat()
+	beat.Ended = true
+	if _, err := l.store.Heartbeat(ctx, beat); err != nil {
+		l.opts.Logger.DebugContext(ctx, "the other replicas notice a little later that this one ended", "error", err)
+	}
 }

@@ -1,20 +1,24 @@
 package replica_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/lua"
 	"slackrelay/lua/redistest"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
+	"slackrelay/store/memory"
 	redisstore "slackrelay/store/redis"
 	"slackrelay/store/storetest"
 )
 
-func TestLocalPolicy(t *testing.T) {
+// Each replica admits its share of the limits, less its share of what it knows to be used; afterwards Redis has it all.
+func TestLocalPolicyAdmitsTheShareOfEachReplica(t *testing.T) {
 	t.Parallel()
 	_, lines, replicas := storetest.ReplicasOn(t, 2, replica.PolicyLocal)
 	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(11)}
@@ -37,7 +41,7 @@ func TestLocalPolicy(t *testing.T) {
 		line.Away.Store(false)
 	}
 	for _, b := range replicas {
-		require.Eventually(t, func() bool { return b.Limiter.(*replica.Limiter).Health().Up }, 5*time.Second, time.Millisecond)
+		awaitUp(t, b.Limiter)
 	}
 	ledger := replicas[0].MustReport(t).Ledger
 	require.Equal(t, store.Ledger{Received: 4 + 1 + 9 + 9 + 1, Admitted: 12, Dropped: 7 + 4, Duplicate: 1, Pending: 4, Delivered: 8}, ledger,
@@ -47,26 +51,29 @@ func TestLocalPolicy(t *testing.T) {
 }
 
 // The bounds of policy local: L in a window inside the outage, 2L - L/R across its start.
-func TestTheBoundsOfLocal(t *testing.T) {
+func TestLocalPolicyKeepsItsBounds(t *testing.T) {
 	t.Parallel()
 	const limit = 20
 	l := storetest.Limits{Channel: storetest.PerMinute(1000), Category: storetest.PerMinute(limit)}
 	for _, n := range []int{1, 2, 3, 7} {
-		_, lines, replicas := storetest.ReplicasOn(t, n, replica.PolicyLocal)
-		before := replicas[0].Admitted(t, l, "before", 2*limit)
-		require.Equal(t, limit, before)
-		during := 0
-		for i, line := range lines {
-			line.Away.Store(true)
-			during += replicas[i].Admitted(t, l, fmt.Sprint("r", i, "-"), 2*limit)
-		}
-		t.Logf("%d replicas: %d before, %d during the outage", n, before, during)
-		require.LessOrEqual(t, during, limit)
-		require.LessOrEqual(t, before+during, 2*limit-limit/n)
+		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
+			t.Parallel()
+			_, lines, replicas := storetest.ReplicasOn(t, n, replica.PolicyLocal)
+			before := replicas[0].Admitted(t, l, "before", 2*limit)
+			require.Equal(t, limit, before)
+			during := 0
+			for i, line := range lines {
+				line.Away.Store(true)
+				during += replicas[i].Admitted(t, l, fmt.Sprint("r", i, "-"), 2*limit)
+			}
+			t.Logf("%d before, %d during the outage", before, during)
+			require.LessOrEqual(t, during, limit)
+			require.LessOrEqual(t, before+during, 2*limit-limit/n)
+		})
 	}
 }
 
-func TestAShareOfNothingRefuses(t *testing.T) {
+func TestLocalPolicyWithAShareOfZeroDrops(t *testing.T) {
 	t.Parallel()
 	_, lines, replicas := storetest.ReplicasOn(t, 3, replica.PolicyLocal)
 	l := storetest.Limits{Channel: storetest.PerMinute(9), Category: storetest.PerMinute(2)}
@@ -76,7 +83,7 @@ func TestAShareOfNothingRefuses(t *testing.T) {
 	require.Equal(t, "category", d.Level)
 }
 
-func TestClosedPolicy(t *testing.T) {
+func TestClosedPolicyAdmitsNothingUntilRedisIsBack(t *testing.T) {
 	t.Parallel()
 	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyClosed)
 	lines[0].Away.Store(true)
@@ -90,28 +97,90 @@ func TestClosedPolicy(t *testing.T) {
 	require.Equal(t, store.Ledger{Received: 1, Admitted: 1, Pending: 1}, replicas[0].MustReport(t).Ledger)
 }
 
-func TestOpenPolicy(t *testing.T) {
+func TestOpenPolicyAdmitsEverythingAndCountsItAfterwards(t *testing.T) {
 	t.Parallel()
 	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyOpen)
 	lines[0].Away.Store(true)
 	require.Equal(t, 50, replicas[0].Admitted(t, storetest.Small, "x", 50))
 	lines[0].Away.Store(false)
-	require.Eventually(t, func() bool { return replicas[0].Limiter.(*replica.Limiter).Health().Up }, 5*time.Second, time.Millisecond)
+	awaitUp(t, replicas[0].Limiter)
 	require.Equal(t, store.Ledger{Received: 50, Admitted: 50, Delivered: 50}, replicas[0].MustReport(t).Ledger)
 	require.Equal(t, int64(50), replicas[0].Used(t, storetest.Small.Request("", "a").Levels[0]), "what was admitted is known after")
 	require.Equal(t, store.Dropped, replicas[0].AdmitOne(t, storetest.Small.Request("after", "a")).Outcome)
 }
 
-// Who never reached Redis knows neither the use nor how many share the limits.
-func TestLocalNeedsToKnowTheReplicas(t *testing.T) {
+// A process that never reached Redis knows neither what is used nor how many replicas there are.
+func TestLocalPolicyNeedsTheNumberOfReplicas(t *testing.T) {
 	t.Parallel()
-	for replicas, works := range map[int]bool{0: false, 2: true} {
+	admit := func(t *testing.T, replicas int) error {
+		t.Helper()
 		line := &storetest.Away{Scripter: redistest.Reserve(t).Client()}
 		line.Away.Store(true)
 		s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 			Replicas: replicas, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal},
 		})
 		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
-		require.Equal(t, works, err == nil, "%v", err)
+		return err
 	}
+	t.Run("unknown", func(t *testing.T) {
+		t.Parallel()
+		require.ErrorIs(t, admit(t, 0), store.ErrUnavailable)
+	})
+	t.Run("configured", func(t *testing.T) {
+		t.Parallel()
+		require.NoError(t, admit(t, 2))
+	})
+}
+
+// A forced request asks the store though its level is known to be closed, and never in one call with others.
+func TestForcedRequestPassesTheClosedCache(t *testing.T) {
+	t.Parallel()
+	limiter := storetest.Share(t, memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{})
+	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
+	decide := func(id string, forced bool) store.Outcome {
+		r := l.Request(id, "c")
+		r.Forced = forced
+		decisions, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
+		require.NoError(t, err)
+		return decisions[0].Outcome
+	}
+	require.Equal(t, storetest.Admitted, decide("1", false))
+	require.Equal(t, storetest.Dropped, decide("2", false))
+	require.Equal(t, storetest.Dropped, decide("3", false))
+	require.Equal(t, storetest.Admitted, decide("4", true))
+	require.Equal(t, storetest.Dropped, decide("5", false))
+	mixed := []store.Request{l.Request("6", "c"), l.Request("7", "c")}
+	mixed[1].Forced = true
+	_, err := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}).Admit(t.Context(), storetest.Scope, mixed)
+	require.ErrorIs(t, err, store.ErrRequest)
+}
+
+// During an outage nothing is forced, because the shared ledger could not count it.
+func TestNothingIsForcedDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	limiter := storetest.Share(t, redisstore.New(lua.NewConn(server.Client(), 0), redisstore.Options{}), replica.Options{
+		Policies: map[string]replica.Policy{"alerts": replica.PolicyOpen}, Replicas: 1,
+	})
+	admit := func(id string, forced bool) error {
+		r := storetest.Small.Request(id, "c")
+		r.Forced = forced
+		_, err := limiter.Admit(context.WithoutCancel(t.Context()), storetest.Scope, []store.Request{r})
+		return err
+	}
+	require.NoError(t, admit("1", false))
+	server.Kill()
+	require.Eventually(t, func() bool { return admit("2", false) == nil }, 10*time.Second, 20*time.Millisecond, "it is admitted without Redis")
+	require.ErrorIs(t, admit("3", true), store.ErrUnavailable)
+}
+
+// A duplicate says nothing of what is used: what was known before still counts when an outage begins.
+func TestDuplicateBeforeAnOutageForgetsNoUse(t *testing.T) {
+	t.Parallel()
+	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyLocal)
+	l := storetest.Limits{Channel: storetest.PerMinute(20), Category: storetest.PerMinute(20)}
+	require.Equal(t, 19, replicas[0].Admitted(t, l, "before", 19))
+	require.Equal(t, store.Duplicate, replicas[0].AdmitOne(t, l.Request("before0", "a")).Outcome)
+	lines[0].Away.Store(true)
+	require.Equal(t, 1, replicas[0].Admitted(t, l, "during", 20))
 }

@@ -2,10 +2,8 @@ package replica
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,97 +15,93 @@ import (
 	"slackrelay/store"
 )
 
-// peers is what this process and the other live replicas tell each other of the windows they count in. While a change
-// of a window is rolled out, a level has two configurations: what one admits by a shorter window, the longer one would
-// have refused. So each asks for the longer windows of the others too.
-type peers struct {
-	meeting chan struct{} // held by whoever waits for the first beat
-	unmet   atomic.Bool   // there are levels, and no beat told of them yet
+// peerWindows are the windows that this process and the other live replicas count in. While a change of a window is rolled
+// out, a level has two configurations: what one replica admits by a shorter window, the longer one would have refused. So
+// each replica checks the longer windows of the others too.
+//
+// The levels of one class, such as all senders of a channel, have the same windows. Replicas announce the windows of each
+// class with their heartbeats: always a digest of them, and the text itself where the store or a replica does not have it.
+type peerWindows struct {
+	unannounced atomic.Bool   // there are windows, and no heartbeat announced them yet
+	announcing  chan struct{} // holds a value while somebody sends the first heartbeat
 
 	mu     sync.Mutex
-	own    map[string][]ratelimit.Window // by the class of the level
+	own    map[string][]ratelimit.Window // by class
 	digest string                        // of own; "" = it was never set
-	text   string
-	stored string            // the digest whose text the engine has
-	texts  map[string]string // by digest, of this process and of the others
-	live   []string          // digests of the others, sorted
+	text   string                        // of own
+	stored string                        // the digest whose text the store has from this process
+	texts  map[string]string             // by digest, of this process and of the others
+	live   []string                      // digests of the other replicas, sorted
 
-	wider atomic.Pointer[map[string][]ratelimit.Window] // what the others have and this process does not, by class; nil = nothing
+	// longer are windows of other replicas that are longer than those of this process, by class; nil = there are none.
+	longer atomic.Pointer[map[string][]ratelimit.Window]
 }
 
-func (p *peers) init() { p.meeting, p.texts = make(chan struct{}, 1), map[string]string{} }
+func (p *peerWindows) init() {
+	p.announcing = make(chan struct{}, 1)
+	p.texts = map[string]string{}
+}
 
-// classOf is what all values of an inner level have in common: the key without the value.
+// classOf is what the keys of all values of a level have in common: the key without the value.
 func classOf(key string) string { return key[:strings.LastIndexByte(key, ':')+1] }
 
-// windowed tells whether a level's windows say what may be admitted within a time.
-func windowed(l *ratelimit.Level) bool {
+// countsInWindows reports whether a level's windows bound what may be admitted within a time.
+func countsInWindows(l *ratelimit.Level) bool {
 	return !l.Shadow && l.Strategy.EffectiveKind() != ratelimit.Backlog
 }
 
-// set replaces the levels of this process, and tells how many are too many to be told of. What the others count in holds
-// for the new ones at once; and what this process counted in until now, the others may still do.
-func (p *peers) set(levels []ratelimit.Level) (left int) {
+// set replaces the levels of this process, and returns how many of their classes are too many to announce. The longer
+// windows of the others bind the new levels at once; other replicas may go on counting in the windows that were replaced.
+func (p *peerWindows) set(levels []ratelimit.Level) (leftOut int) {
 	own := map[string][]ratelimit.Window{}
 	for i := range levels {
-		if class := classOf(levels[i].Key); windowed(&levels[i]) {
+		if countsInWindows(&levels[i]) {
+			class := classOf(levels[i].Key)
 			own[class] = unite(own[class], levels[i].Windows)
 		}
 	}
-	text, left := encodeWindows(own)
+	text, leftOut := encodeWindows(own)
 	sum := sha256.Sum256([]byte(text))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.digest == "" {
-		p.unmet.Store(true)
+		p.unannounced.Store(true)
 	}
-	p.own, p.text, p.digest = own, text, hex.EncodeToString(sum[:16])
+	p.own = own
+	p.text = text
+	p.digest = hex.EncodeToString(sum[:16])
 	p.texts[p.digest] = text
 	p.compare()
-	return left
+	return leftOut
 }
 
-// beat says that this process lives and what it counts in, and learns what the others do.
-func (p *peers) beat(ctx context.Context, e store.Engine, b store.Heartbeat) (store.HeartbeatReply, error) {
-	for {
-		said := p.say(b)
-		heard, err := e.Heartbeat(ctx, said)
-		if err != nil {
-			return store.HeartbeatReply{}, err
-		}
-		p.hear(said, heard)
-		if !heard.Missing {
-			return heard, nil
-		}
-	}
-}
-
-// say completes a beat. The text is told once, and again where it is gone.
-func (p *peers) say(b store.Heartbeat) store.Heartbeat {
+// heartbeat adds the windows to a heartbeat. Their text is sent once, and again where the store lost it.
+func (p *peerWindows) heartbeat(beat store.Heartbeat) store.Heartbeat {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b.Digest = p.digest
+	beat.Digest = p.digest
 	if p.stored != p.digest {
-		b.Text = p.text
+		beat.Text = p.text
 	}
-	b.Known = slices.Sorted(maps.Keys(p.texts))
-	return b
+	beat.Known = slices.Sorted(maps.Keys(p.texts))
+	return beat
 }
 
-// hear learns from the answer to a beat.
-func (p *peers) hear(said store.Heartbeat, heard store.HeartbeatReply) {
+// receive learns from the reply to a heartbeat.
+func (p *peerWindows) receive(sent store.Heartbeat, reply store.HeartbeatReply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if heard.Missing {
+	if reply.Missing {
 		p.stored = ""
 		return
 	}
-	p.stored = said.Digest
-	live := slices.Sorted(maps.Keys(heard.Others))
+	p.stored = sent.Digest
+	live := slices.Sorted(maps.Keys(reply.Others))
 	changed := !slices.Equal(live, p.live)
-	for digest, text := range heard.Others {
+	for digest, text := range reply.Others {
 		if text != "" {
-			p.texts[digest], changed = text, true
+			p.texts[digest] = text
+			changed = true
 		}
 	}
 	maps.DeleteFunc(p.texts, func(digest, _ string) bool {
@@ -117,56 +111,55 @@ func (p *peers) hear(said store.Heartbeat, heard store.HeartbeatReply) {
 		p.live = live
 		p.compare()
 	}
-	if said.Digest == p.digest {
-		p.unmet.Store(false)
+	if sent.Digest == p.digest {
+		p.unannounced.Store(false)
 	}
 }
 
-// compare finds what the others have that is longer than what this process has. The caller holds mu.
-func (p *peers) compare() {
-	wider := map[string][]ratelimit.Window{}
+// compare finds the windows of the others that are longer than those of this process. The caller holds mu.
+func (p *peerWindows) compare() {
+	longer := map[string][]ratelimit.Window{}
 	for _, digest := range p.live {
 		if digest == p.digest {
 			continue
 		}
 		theirs := decodeWindows(p.texts[digest])
 		for class, own := range p.own {
-			if longer := longerThan(theirs[hashOf(class)], ratelimit.Longest(own)); len(longer) > 0 {
-				wider[class] = unite(wider[class], longer)
+			if windows := longerThan(theirs[hashOf(class)], ratelimit.Longest(own)); len(windows) > 0 {
+				longer[class] = unite(longer[class], windows)
 			}
 		}
 	}
-	if len(wider) == 0 {
-		p.wider.Store(nil)
+	if len(longer) == 0 {
+		p.longer.Store(nil)
 		return
 	}
-	p.wider.Store(&wider)
+	p.longer.Store(&longer)
 }
 
-// widen adds to the levels of requests the longer windows that other replicas have. The requests are the caller's, and stay
-// as they are.
-func (p *peers) widen(requests []store.Request) []store.Request {
-	wider := p.wider.Load()
-	if wider == nil {
+// widen adds the longer windows of other replicas to the levels of requests. The requests of the caller stay as they are.
+func (p *peerWindows) widen(requests []store.Request) []store.Request {
+	longer := p.longer.Load()
+	if longer == nil {
 		return requests
 	}
 	widened := slices.Clone(requests)
 	for i := range widened {
 		r := &widened[i]
 		if i > 0 && sameLevels(r, &requests[i-1]) { //nolint:gosec // i is above 0
-			r.Levels = widened[i-1].Levels // which is how the closed-until cache knows the same way
+			r.Levels = widened[i-1].Levels // one and the same list, by which samePath knows the path
 			continue
 		}
-		r.Levels = widenLevels(*wider, r.Levels)
+		r.Levels = widenLevels(*longer, r.Levels)
 	}
 	return widened
 }
 
-func widenLevels(wider map[string][]ratelimit.Window, levels []ratelimit.Level) []ratelimit.Level {
+func widenLevels(longer map[string][]ratelimit.Window, levels []ratelimit.Level) []ratelimit.Level {
 	levels = slices.Clone(levels)
 	for i := range levels {
-		if l := &levels[i]; windowed(l) {
-			more := longerThan(wider[classOf(l.Key)], ratelimit.Longest(l.Windows))
+		if l := &levels[i]; countsInWindows(l) {
+			more := longerThan(longer[classOf(l.Key)], ratelimit.Longest(l.Windows))
 			l.Windows = append(slices.Clip(l.Windows), more...)
 		}
 	}
@@ -182,28 +175,11 @@ func longerThan(windows []ratelimit.Window, per time.Duration) (longer []ratelim
 	return longer
 }
 
-// unite adds windows to others, the shortest first; of two of one length, the smaller limit counts.
+// unite returns all windows, the shortest first. Of two of one length, the smaller limit counts.
 func unite(windows, more []ratelimit.Window) []ratelimit.Window {
 	all := slices.Concat(windows, more)
 	slices.SortFunc(all, func(a, b ratelimit.Window) int {
 		return cmp.Or(cmp.Compare(a.Per, b.Per), cmp.Compare(a.Limit, b.Limit))
 	})
 	return slices.CompactFunc(all, func(a, b ratelimit.Window) bool { return a.Per == b.Per })
-}
-
-// meet makes sure, before this process admits anything, that the others know what it counts in, and it what they do.
-func (s *Limiter) meet(ctx context.Context) error {
-	if !s.peers.unmet.Load() {
-		return nil
-	}
-	select {
-	case s.peers.meeting <- struct{}{}:
-		defer func() { <-s.peers.meeting }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w: wait for the first heartbeat: %w", store.ErrUnavailable, store.ErrNotSent, ctx.Err())
-	}
-	if !s.peers.unmet.Load() {
-		return nil
-	}
-	return s.beat(ctx)
 }

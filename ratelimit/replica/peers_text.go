@@ -12,22 +12,22 @@ import (
 	"slackrelay/store"
 )
 
-// maxText bounds what a replica tells of its windows, in bytes: some 60,000 levels of one window each.
+// maxText bounds the text of a replica's windows, in bytes: some 60,000 classes of one window each.
 const maxText = 1 << 20
 
-// textVersion begins a text; one that begins otherwise is a later version's, and says nothing here.
+// textVersion begins a text. A text that begins otherwise is of a later version, and read as one without windows.
 const textVersion = '1'
 
-// hashOf stands for a class where replicas tell each other of it.
+// hashOf stands for a class in a text.
 func hashOf(class string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(class))
 	return h.Sum64()
 }
 
-// encodeWindows writes windows by class: the class's hash, how many windows, and of each the limit and the length in
-// microseconds. It tells how many classes found no room.
-func encodeWindows(all map[string][]ratelimit.Window) (text string, left int) {
+// encodeWindows returns the text of windows by class, and how many classes had no room in it. The text has, for each class,
+// its hash, the number of windows, and of each window the limit and the length in microseconds.
+func encodeWindows(all map[string][]ratelimit.Window) (text string, leftOut int) {
 	b := []byte{textVersion}
 	for _, class := range slices.Sorted(maps.Keys(all)) {
 		one := binary.BigEndian.AppendUint64(nil, hashOf(class))
@@ -36,15 +36,15 @@ func encodeWindows(all map[string][]ratelimit.Window) (text string, left int) {
 			one = binary.AppendVarint(binary.AppendVarint(one, w.Limit), w.Per.Microseconds())
 		}
 		if len(b)+len(one) > maxText {
-			left++
+			leftOut++
 			continue
 		}
 		b = append(b, one...)
 	}
-	return string(b), left
+	return string(b), leftOut
 }
 
-// decodeWindows reads what encodeWindows wrote, as far as it makes sense.
+// decodeWindows returns the windows in a text, by the hash of their class. What is not valid is left out.
 func decodeWindows(text string) map[uint64][]ratelimit.Window {
 	all := map[uint64][]ratelimit.Window{}
 	if text == "" || text[0] != textVersion {

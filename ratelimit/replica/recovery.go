@@ -2,125 +2,89 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
+	"slackrelay/lua"
 	"slackrelay/store"
 )
 
-// recover tries Redis until it is back.
-func (ch *channel) recover(ctx context.Context) {
+// freeShare is the share of the store's memory that must be free before a channel returns to a store that was full, as a
+// divisor: 20 is 5 %. A store that the next admission fills again is of no use.
+const freeShare = 20
+
+// errFull is returned for a store that has memory for the next admission, and hardly for more.
+var errFull = errors.New("too little of maxmemory is free")
+
+// awaitRecovery tries the store until the outage has ended.
+func (ch *channel) awaitRecovery(ctx context.Context) {
 	every := ch.outage.probeEvery(ch.opts.ProbeEvery)
 	for store.Sleep(ctx, every-rand.N(every/2)) == nil { //nolint:gosec // jitter is no secret
-		if ch.breaker.probe(func() error { return ch.comeBack(ctx) }) == nil {
+		if ch.breaker.probe(func() error { return ch.recover(ctx) }) == nil {
 			return
 		}
 	}
 }
 
-// comeBack ends an outage: what was decided here is folded back, with Redis's time and the ids it had. New
-// requests wait meanwhile, so that none is decided here any more.
-func (ch *channel) comeBack(ctx context.Context) error {
-	if err := ch.beat(ctx); err != nil { // it can be written to
+// recover ends the outage if the store is available: what was decided here is merged into the store, by its own time and
+// with the ids that it had. New requests wait meanwhile, so that none is decided here any more.
+func (ch *channel) recover(ctx context.Context) error {
+	if err := ch.checkStore(ctx); err != nil {
 		return err
 	}
-	readable, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
-	defer cancel()
-	if _, err := ch.engine.Report(readable, ch.scope); err != nil { // and so can be the shard of the channel
-		return err
+	if ch.opts.FallbackOutbox != nil {
+		defer ch.opts.FallbackOutbox.Resume(ch.scope)
 	}
-	if err := ch.roomy(readable); err != nil { // and what an admission writes, which is more than the beat
-		return err
-	}
-	if ch.opts.Unsent != nil {
-		defer ch.opts.Unsent.Resume(ch.scope)
-	}
-	if err := ch.takeBack(ctx); err != nil { // waits for what is being sent, while requests are still decided here
+	if err := ch.collectResults(ctx); err != nil { // waits for sends in flight, while requests are still decided here
 		return err
 	}
 	ch.outage.deciding.Lock()
 	defer ch.outage.deciding.Unlock()
-	if err := ch.takeBack(ctx); err != nil { // what came since; nothing is being sent any more
+	if err := ch.collectResults(ctx); err != nil { // of what was admitted since; no send is in flight any more
 		return err
 	}
-	admitted, unsent, dead := ch.packJournal()
-	if err := ch.MergeCounts(ctx); err != nil {
+	sum := ch.emptyJournal()
+	if err := ch.mergeCounts(ctx); err != nil {
 		return err
 	}
-	ch.outage.mu.Lock()
-	levels := make([]string, 0, len(ch.outage.seeded))
-	for key := range ch.outage.seeded {
-		levels = append(levels, key)
-	}
-	since := ch.outage.since
-	ch.journals.Add(-ch.outage.bytes)
-	ch.outage.bytes = 0
-	ch.outage.back = ch.opts.Now()
-	ch.outage.mu.Unlock()
-	ch.local.Forget(ch.scope, levels)
+	now := ch.opts.Now()
+	since, seeded, freed := ch.outage.end(now)
+	ch.limiter.journalBytes.Add(-freed)
+	ch.opts.Fallback.Forget(ch.scope, seeded)
 	ch.outage.notSent.Store(false)
 	ch.outage.away.Store(false)
-	ch.opts.Logger.WarnContext(ctx, "back on Redis", "channel", ch.scope.Name, "policy", ch.effective(),
-		"away_for", ch.opts.Now().Sub(since).Round(time.Millisecond), "admitted_meanwhile", admitted, "still_to_send", unsent, "dead_letters", dead)
+	ch.opts.Logger.WarnContext(ctx, "back on Redis", "channel", ch.scope.Name, "policy", ch.policy(),
+		"away_for", now.Sub(since).Round(time.Millisecond), "admitted_meanwhile", sum.admitted,
+		"still_to_send", sum.unsent, "dead_letters", sum.dead)
 	return nil
 }
 
-// takeBack stops sending what the fallback admitted, and notes what became of it.
-func (ch *channel) takeBack(ctx context.Context) error {
-	if ch.opts.Unsent == nil {
+// checkStore returns an error unless the store can take what a recovery and the next admissions write.
+func (ch *channel) checkStore(ctx context.Context) error {
+	if err := ch.limiter.sendHeartbeat(ctx); err != nil { // it can be written to
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
+	defer cancel()
+	if _, err := ch.store.Report(ctx, ch.scope); err != nil { // and so can the shard of the channel
+		return err
+	}
+	return ch.checkMemory(ctx) // an admission writes more than a heartbeat
+}
+
+// checkMemory returns an error where the store had no memory left, and still has too little.
+func (ch *channel) checkMemory(ctx context.Context) error {
+	if lua.FaultOf(ch.outage.cause()) != lua.FaultMemory {
 		return nil
 	}
-	pasts, err := ch.opts.Unsent.TakeBack(ctx, ch.scope)
+	used, most, err := ch.store.Memory(ctx, ch.scope)
 	if err != nil {
-		return fmt.Errorf("take back what was not sent: %w", err)
+		return err
 	}
-	at := ch.opts.Now()
-	ch.outage.mu.Lock()
-	defer ch.outage.mu.Unlock()
-	for number, past := range pasts {
-		ch.outage.pasts[number] = store.AgedResult{OutageResult: past, At: at}
+	if most > 0 && used > most-most/freeShare {
+		return fmt.Errorf("%w: %d of %d bytes are used", errFull, used, most)
 	}
 	return nil
-}
-
-// packJournal makes parcels of what the fallback admitted, each with what became of it: what waits goes on in the shared
-// outbox, and what is dead is dead there too.
-func (ch *channel) packJournal() (admitted, unsent, dead int) {
-	ch.outage.mu.Lock()
-	defer ch.outage.mu.Unlock()
-	ch.counts.mu.Lock()
-	defer ch.counts.mu.Unlock()
-	for _, j := range ch.outage.journal {
-		past, known := ch.outage.pasts[j.number]
-		if !known {
-			past = store.AgedResult{OutageResult: store.OutageResult{Result: store.Delivered}, At: ch.opts.Now()}
-		}
-		admitted++
-		switch {
-		case past.Result == "":
-			unsent++
-		case past.Result == store.Failed:
-			dead++
-		case past.TS == "":
-			j.request.Enqueue = nil // nothing will be said on it
-		}
-		j.request.Result = &past
-		ch.counts.returning = append(ch.counts.returning, j.request)
-	}
-	ch.outage.journal = nil
-	clear(ch.outage.pasts)
-	return admitted, unsent, dead
-}
-
-// asOf are requests to be taken in now, with their pasts as they are seen now.
-func asOf(now time.Time, requests []store.Request) []store.Request {
-	current := slices.Clone(requests)
-	for i := range current {
-		if past := current[i].Result; past != nil {
-			current[i].Result = &store.AgedResult{OutageResult: past.After(now.Sub(past.At)), At: now}
-		}
-	}
-	return current
 }

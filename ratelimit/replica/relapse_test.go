@@ -42,7 +42,7 @@ func (l *logged) count(text string) int {
 
 func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// observed counts the probes of a Redis that is away, and refuses admissions while it is told to.
+// observed counts heartbeats, and refuses admissions while refuses is set.
 type observed struct {
 	redis.Scripter
 	probes  atomic.Int64
@@ -68,17 +68,19 @@ func (r refusal) Error() string { return string(r) }
 
 func (refusal) RedisError() {}
 
-// A Redis that has room for the way back, and hardly for the next admission, is not gone back to: each admission would go
-// wrong again.
-func TestAFullRedisIsNotGoneBackTo(t *testing.T) {
+// A channel does not return to a Redis that has memory for the recovery and hardly for more: each admission would fail again.
+func TestChannelDoesNotReturnToARedisThatIsNearlyFull(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--maxmemory-policy", "noeviction")
-	client, log := server.Client(), &logged{}
+	client := server.Client()
+	log := &logged{}
 	line := &observed{Scripter: client}
 	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
-		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal}, ProbeEvery: 10 * time.Millisecond, Logger: log.logger(),
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal},
+		ProbeEvery: 10 * time.Millisecond, Logger: log.logger(),
 	})
-	l, n := storetest.Limits{Channel: storetest.PerMinute(100_000), Category: storetest.PerMinute(100_000)}, 0
+	l := storetest.Limits{Channel: storetest.PerMinute(100_000), Category: storetest.PerMinute(100_000)}
+	n := 0
 	admit := func() store.Decision {
 		n++
 		r := l.Request(fmt.Sprint(n), "a")
@@ -101,46 +103,61 @@ func TestAFullRedisIsNotGoneBackTo(t *testing.T) {
 	require.False(t, health.Up)
 	require.Equal(t, "Redis refuses writes: out of memory (maxmemory); raise maxmemory, or delete other data", health.Away[0].Why)
 
-	require.NoError(t, client.Del(t.Context(), "edge").Err()) // the beat can be written again, and a few admissions
+	require.NoError(t, client.Del(t.Context(), "edge").Err()) // heartbeats can be written again, and a few admissions
 	before := line.probes.Load()
-	require.Eventually(t, func() bool { return line.probes.Load() > before+20 || log.count("back on Redis") > 0 }, 10*time.Second, time.Millisecond)
+	probed := func() bool { return line.probes.Load() > before+20 || log.count("back on Redis") > 0 }
+	require.Eventually(t, probed, 10*time.Second, time.Millisecond)
 	require.False(t, admit().Durable)
 	require.Equal(t, 1, log.count("going on without Redis"))
 	require.Zero(t, log.count("back on Redis"))
 
 	require.NoError(t, client.Del(t.Context(), "large").Err())
-	require.Eventually(t, func() bool { return s.Health().Up }, 10*time.Second, time.Millisecond)
+	awaitUp(t, s)
 	require.True(t, admit().Durable)
 	ledger := storetest.Fixture{Limiter: s}.MustReport(t).Ledger
 	require.Equal(t, int64(n), ledger.Admitted, "nothing is lost on the way")
 	require.Zero(t, ledger.Imbalance())
 }
 
-// A Redis that takes the way back and refuses the next admission is tried less and less often; one that was away for another
-// reason is tried at once.
-func TestRelapses(t *testing.T) {
+// A Redis that takes the recovery and refuses the next admission is tried less and less often; one that was unavailable for
+// another reason is tried at once.
+func TestRedisThatRefusesAgainIsProbedLessOften(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]func(outages int) bool{
-		"NOPERM this user has no permissions to run the 'xadd' command": func(n int) bool { return n <= 8 },
-		"LOADING Redis is loading the dataset in memory":                func(n int) bool { return n > 8 },
+	for name, row := range map[string]struct {
+		refusal string
+		want    func(outages int) bool
+	}{
+		"of a right": {"NOPERM this user has no permissions to run the 'xadd' command", func(n int) bool { return n <= 8 }},
+		"to start":   {"LOADING Redis is loading the dataset in memory", func(n int) bool { return n > 8 }},
 	} {
-		log, fault := &logged{}, lua.FaultOf(refusal(text))
-		line := &observed{Scripter: redistest.Start(t).Client()}
-		s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
-			Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyClosed}, ProbeEvery: 20 * time.Millisecond, Logger: log.logger(),
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outages := outagesInASecond(t, row.refusal)
+			require.True(t, row.want(outages), "%d outages in a second", outages)
 		})
-		b, l := storetest.Fixture{Limiter: s}, storetest.Limits{Channel: storetest.PerMinute(100_000), Category: storetest.PerMinute(100_000)}
-		line.refuses.Store(&text)
-		for until, n := time.Now().Add(time.Second), 0; time.Now().Before(until); n++ {
-			_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(fmt.Sprint(n), "a")})
-			require.ErrorIs(t, err, store.ErrUnavailable)
-			require.Equal(t, fault, store.FaultOf(err), "also of a call that was not made")
-		}
-		outages := log.count("going on without Redis")
-		t.Logf("%s: %d outages in a second", text, outages)
-		require.True(t, want(outages), "%s: %d", text, outages)
-		line.refuses.Store(nil)
-		require.Eventually(t, func() bool { return s.Health().Up }, 10*time.Second, time.Millisecond)
-		require.True(t, b.AdmitOne(t, l.Request("after", "a")).Durable)
 	}
+}
+
+// outagesInASecond returns how often a channel goes down whose Redis refuses every admission and takes everything else.
+func outagesInASecond(t *testing.T, text string) int {
+	t.Helper()
+	log := &logged{}
+	line := &observed{Scripter: redistest.Start(t).Client()}
+	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
+		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyClosed},
+		ProbeEvery: 20 * time.Millisecond, Logger: log.logger(),
+	})
+	l := storetest.Limits{Channel: storetest.PerMinute(100_000), Category: storetest.PerMinute(100_000)}
+	line.refuses.Store(&text)
+	fault := lua.FaultOf(refusal(text))
+	for until, n := time.Now().Add(time.Second), 0; time.Now().Before(until); n++ {
+		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(fmt.Sprint(n), "a")})
+		require.ErrorIs(t, err, store.ErrUnavailable)
+		require.Equal(t, fault, store.FaultOf(err), "also for a call that was not made")
+	}
+	outages := log.count("going on without Redis")
+	line.refuses.Store(nil)
+	awaitUp(t, s)
+	require.True(t, storetest.Fixture{Limiter: s}.AdmitOne(t, l.Request("after", "a")).Durable)
+	return outages
 }

@@ -1,9 +1,20 @@
+// Package replica is what one of many relay processes puts in front of the store that they share. A storm costs the store
+// nearly nothing, and an outage of the store stays bounded:
+//
+//   - The closed cache refuses requests of a level that is certainly full, and their counts are merged into the store later.
+//   - Requests of one channel that arrive during a call share the next call.
+//   - While another replica counts in a longer window of a level, as during a rollout, that window must pass here too.
+//   - While the store is unavailable, each channel follows its [Policy]. When the store is back, what was decided meanwhile
+//     is merged into it.
+//
+// Its limits: a refusal can be up to [Options].MaxStale older than a refund, a reset or a raised limit; kill -9 loses the
+// counts of the last [Options].MergeEvery, but no admission; and across the start of an outage [PolicyLocal] admits up to
+// 2L - L/R of a limit L with R replicas. docs/adr/0004-three-policies-while-redis-is-away.md has the reasons.
 package replica
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -14,84 +25,23 @@ import (
 	"slackrelay/store"
 )
 
-// SharedOptions configure a Shared limiter.
-type Options struct {
-	// Replica names this process among those that share the limits; it must be unique to each start.
-	Replica string
-	// Policies say what happens to a channel while Redis is away. Default PolicyClosed.
-	Policies map[string]Policy
-	// Replicas is how many processes are expected; 0 = not known. The larger of this and those heard counts.
-	Replicas int
-	// Fallback decides while Redis is away. It must be set.
-	Fallback Fallback
-	// Unsent gives up what the fallback admitted and nobody sent yet. Default: all counts as sent.
-	Unsent Unsent
-	// Dedupe is how long an admitted id is remembered. Default 1 h.
-	Dedupe time.Duration
-	// CallTimeout bounds one call of Redis. Default 1 s.
-	CallTimeout time.Duration
-	// MaxStale is how long an answer "closed" is believed without asking again; it bounds the harm of a
-	// refund, a reset, a raised limit or a failover. Default 1 s; negative = every request is asked for.
-	MaxStale time.Duration
-	// FoldEvery is how long drops that were decided here wait to be counted in Redis. Default 250 ms.
-	FoldEvery time.Duration
-	// ProbeEvery is how often Redis is tried while it is away, less up to half. Default 500 ms.
-	ProbeEvery time.Duration
-	// Heartbeat is how often this process says that it lives; it counts as alive for three times that.
-	// Default 3 s.
-	Heartbeat time.Duration
-	// Now is a monotonic clock. Default time.Now.
-	Now    func() time.Time
-	Logger *slog.Logger
-}
-
-func (o Options) withDefaults() Options {
-	orElse := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	orElse(&o.Dedupe, store.DefaultDedupe)
-	orElse(&o.CallTimeout, time.Second)
-	orElse(&o.MaxStale, time.Second)
-	orElse(&o.FoldEvery, 250*time.Millisecond)
-	orElse(&o.ProbeEvery, 500*time.Millisecond)
-	orElse(&o.Heartbeat, 3*time.Second)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
-
-// Shared is what one of many processes puts in front of Redis, so that a storm costs Redis nearly nothing and
-// an outage stays bounded:
-//
-//   - what is known to be closed is refused here, exactly, and counted in Redis later;
-//   - requests of one channel that come at the same time share one call;
-//   - while another replica counts in a longer window of a level, that window must pass here too;
-//   - while Redis is away, each channel follows its [Policy], and what was decided here is folded back after.
-//
-// Run must run while it is used, and Close ends it.
+// Limiter is the limiter of one replica. [Limiter.Run] must run while it is used, and [Limiter.Close] ends it.
 type Limiter struct {
-	engine store.Engine
-	opts   Options
-	local  Fallback
+	store Store
+	opts  Options
 
 	mu       sync.Mutex
 	channels map[store.Channel]*channel
-	doubts   atomic.Bool          // there are any
-	unknown  map[string]time.Time // ids whose outcome nobody knows, and until when that matters
 
-	alive     atomic.Int64 // replicas heard, this one included
-	reached   atomic.Bool  // Redis was reached since the start
-	journals  atomic.Int64 // bytes of what the fallback admitted, over all channels
-	stateLost atomic.Int64 // how often Redis came back without its data
-	epoch     atomic.Value // string
-	policies  atomic.Pointer[map[string]Policy]
-	peers     peers
+	policies     atomic.Pointer[map[string]Policy]
+	unknown      unknownIDs
+	peers        peerWindows
+	journalBytes atomic.Int64 // of the journals of all channels
+
+	alive     atomic.Int64 // live replicas, this one included
+	reached   atomic.Bool  // the store was reached since the start
+	stateLost atomic.Int64 // how often the store came back without its data
+	epoch     atomic.Value // string, of the store's data
 
 	background sync.WaitGroup
 	ctx        context.Context //nolint:containedctx // ends what runs in the background
@@ -100,158 +50,134 @@ type Limiter struct {
 
 var _ store.Limiter = (*Limiter)(nil)
 
-// NewShared puts a Shared in front of an engine, a [Redis] or a [Memory].
-func New(e store.Engine, opts Options) *Limiter {
-	s := &Limiter{opts: opts.withDefaults(), channels: map[store.Channel]*channel{}, unknown: map[string]time.Time{}}
-	s.engine = e
-	s.local = s.opts.Fallback
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.alive.Store(1)
-	s.epoch.Store("")
-	s.peers.init()
-	s.SetPolicies(s.opts.Policies)
-	return s
+// New returns a Limiter in front of a store.
+func New(s Store, opts Options) *Limiter {
+	l := &Limiter{store: s, opts: opts.withDefaults(), channels: map[store.Channel]*channel{}}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.alive.Store(1)
+	l.epoch.Store("")
+	l.unknown.init()
+	l.peers.init()
+	l.SetPolicies(l.opts.Policies)
+	return l
 }
 
-// SetPolicies changes what happens to channels while Redis is away, from the next call on.
-func (s *Limiter) SetPolicies(policies map[string]Policy) { s.policies.Store(&policies) }
+// SetPolicies replaces what channels do while the store is unavailable, from the next call on.
+func (l *Limiter) SetPolicies(policies map[string]Policy) { l.policies.Store(&policies) }
 
-// SetLevels tells which levels this process asks for, each of [Tier.Outer] once, and each of [Tier.Of] once for all its
-// values, and tells the other replicas: while one of them has a longer window of a level, requests of the others must
-// pass it too, from their next heartbeat on. Before it is called for the first time, nothing is told and nothing added.
-func (s *Limiter) SetLevels(levels []ratelimit.Level) {
-	if left := s.peers.set(levels); left > 0 {
-		s.opts.Logger.Warn("there are more levels than replicas tell each other of: while a change of the windows of the last ones is rolled out, each replica decides by its own", "left_out", left)
+// SetLevels replaces the levels that this process limits by, and announces their windows to the other replicas: one level
+// for each [store.ChannelLevel], and one for all values of each [store.LevelOf]. While a replica has a longer window of a
+// level, requests of the others must pass it too, from their next heartbeat on. Before the first call nothing is announced
+// and no window is added.
+func (l *Limiter) SetLevels(levels []ratelimit.Level) {
+	if leftOut := l.peers.set(levels); leftOut > 0 {
+		l.opts.Logger.Warn("too many levels to announce all to the other replicas: while a change of the windows of those "+
+			"left out is rolled out, each replica decides by its own", "left_out", leftOut)
 	}
-	if s.peers.unmet.Load() {
-		return // the first admission waits until the others know
+	if l.peers.unannounced.Load() {
+		return // the first admission announces them
 	}
-	s.inBackground(func(ctx context.Context) {
-		if err := s.beat(ctx); err != nil {
-			s.opts.Logger.DebugContext(ctx, "the other replicas learn a little later which windows count here", "error", err)
+	l.inBackground(func(ctx context.Context) {
+		if err := l.sendHeartbeat(ctx); err != nil {
+			l.opts.Logger.DebugContext(ctx, "windows are not announced to the other replicas yet", "error", err)
 		}
 	})
 }
 
-// channel is what this process knows of one channel.
-type channel struct {
-	*Limiter
-	scope      store.Channel
-	closed     closedCache
-	calls      coalescer
-	counts     counts
-	outage     outage
-	remembered remembered
-	breaker    *breaker
-}
-
-func (s *Limiter) channel(scope store.Channel) *channel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ch, ok := s.channels[scope]
-	if !ok {
-		ch = &channel{Limiter: s, scope: scope}
-		ch.closed.init()
-		ch.outage.init()
-		ch.breaker = newBreaker(ch)
-		s.channels[scope] = ch
-	}
-	return ch
-}
-
-// all are the channels that were used, by name.
-func (s *Limiter) all() []*channel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.channels), func(a, b *channel) int {
-		return compareScopes(a.scope, b.scope)
-	})
-}
-
-// Admit implements [Limiter].
-func (s *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
-	if len(requests) == 0 || len(requests) > store.MaxBatch {
-		return nil, store.Check(requests)
-	}
-	ch := s.channel(scope)
-	requests = s.peers.widen(requests)
-	decisions := make([]store.Decision, len(requests))
-	open := ch.refuseClosed(requests, decisions)
-	if len(open) > 0 { // the others are what it refused before, and need no check
-		asked := pick(requests, open)
-		if err := store.Check(asked); err != nil {
-			return nil, err
-		}
-		decided, err := ch.join(ctx, asked)
-		if err != nil {
-			return nil, fmt.Errorf("channel %s: %w", scope.Name, err)
-		}
-		for i, place := range open {
-			decisions[place] = decided[i]
-		}
-	}
-	// Only now are those that were refused here counted: of a call that fails, nothing is.
-	if len(open) < len(requests) {
-		ch.countClosed(requests, decisions)
-	}
-	return decisions, nil
-}
-
-func pick(requests []store.Request, places []int) []store.Request {
-	if len(places) == len(requests) {
-		return requests
-	}
-	picked := make([]store.Request, len(places))
-	for i, place := range places {
-		picked[i] = requests[place]
-	}
-	return picked
-}
-
-// Mute implements [Limiter]. What is muted is counted here, and folded into Redis soon: a silenced storm costs Redis
-// nearly nothing.
-func (s *Limiter) CountMuted(_ context.Context, scope store.Channel, n int64) error {
-	ch := s.channel(scope)
-	ch.counts.mu.Lock()
-	defer ch.counts.mu.Unlock()
-	ch.counts.begin()
-	ch.counts.totals["received"] += n
-	ch.counts.totals["muted"] += n
-	ch.schedule()
+// CountMuted counts n muted events here, and merges the count into the store soon: a silenced storm costs the store nearly
+// nothing.
+func (l *Limiter) CountMuted(_ context.Context, scope store.Channel, n int64) error {
+	l.channel(scope).countMuted(n)
 	return nil
 }
 
-// Refund implements [Limiter].
-func (s *Limiter) Refund(ctx context.Context, scope store.Channel, request store.Request) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+// Refund gives back what a request spent. Requests that this process refused as closed may fit again at once; on other
+// replicas they do within [Options].MaxStale.
+func (l *Limiter) Refund(ctx context.Context, scope store.Channel, request store.Request) error {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.CallTimeout)
 	defer cancel()
-	err := s.engine.Refund(ctx, scope, s.peers.widen([]store.Request{request})[0])
-	s.channel(scope).closed.clear()
+	err := l.store.Refund(ctx, scope, l.peers.widen([]store.Request{request})[0])
+	l.channel(scope).closed.clear()
 	return err
 }
 
-// Reset implements [Limiter]. Other processes notice within MaxStale.
-func (s *Limiter) Reset(ctx context.Context, levels ...ratelimit.Level) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+// Reset empties levels. Other replicas notice within [Options].MaxStale.
+func (l *Limiter) Reset(ctx context.Context, levels ...ratelimit.Level) error {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.CallTimeout)
 	defer cancel()
-	err := s.engine.Reset(ctx, levels...)
-	for _, ch := range s.all() {
+	err := l.store.Reset(ctx, levels...)
+	for _, ch := range l.allChannels() {
 		ch.closed.clear()
 	}
 	return err
 }
 
-// stretch is by how much the intervals of refreshes and folds grow, so that a storming channel costs Redis at
-// most 20 calls a second however many replicas there are: 5 of each of four.
-func (s *Limiter) stretch(d time.Duration) time.Duration {
-	return d * time.Duration(max(4, s.replicas())) / 4
+// closeTimeout bounds the last merge of counts.
+const closeTimeout = 5 * time.Second
+
+// Close ends what runs in the background, merges the counts that are left, and announces to the other replicas that this
+// one ended. It takes at most 5 s, whatever ctx allows.
+func (l *Limiter) Close(ctx context.Context) error {
+	l.cancel()
+	l.background.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	err := l.Flush(ctx)
+	l.logUnmerged(ctx)
+	l.sendFarewell(ctx)
+	return err
 }
 
-func (s *Limiter) replicas() int64 { return max(1, s.alive.Load(), int64(s.opts.Replicas)) }
+// channel is what this process knows of one channel.
+type channel struct {
+	limiter *Limiter
+	store   Store
+	opts    *Options // of the limiter
+
+	scope   store.Channel
+	closed  closedCache
+	calls   coalescer
+	counts  counts
+	recent  recentIDs
+	outage  outage
+	breaker *breaker
+}
+
+func (l *Limiter) channel(scope store.Channel) *channel {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ch, ok := l.channels[scope]
+	if !ok {
+		ch = &channel{limiter: l, store: l.store, opts: &l.opts, scope: scope}
+		ch.closed.init()
+		ch.outage.init()
+		ch.breaker = newBreaker(ch)
+		l.channels[scope] = ch
+	}
+	return ch
+}
+
+// allChannels returns the channels that were used, by name.
+func (l *Limiter) allChannels() []*channel {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.SortedFunc(maps.Values(l.channels), func(a, b *channel) int {
+		return cmp.Or(cmp.Compare(a.scope.Name, b.scope.Name), cmp.Compare(a.scope.Group, b.scope.Group))
+	})
+}
+
+// replicas returns how many processes the limits are divided among.
+func (l *Limiter) replicas() int64 { return max(1, l.alive.Load(), int64(l.opts.Replicas)) }
+
+// stretch lengthens the intervals of refreshes and merges with the number of replicas, so that a storming channel costs the
+// store at most 20 calls a second: 5 of each of four replicas.
+func (l *Limiter) stretch(d time.Duration) time.Duration {
+	return d * time.Duration(max(4, l.replicas())) / 4
+}
 
 // inBackground runs f until it ends, or Close ends it.
-func (s *Limiter) inBackground(f func(ctx context.Context)) {
-	if s.ctx.Err() == nil {
-		s.background.Go(func() { f(s.ctx) })
+func (l *Limiter) inBackground(f func(ctx context.Context)) {
+	if l.ctx.Err() == nil {
+		l.background.Go(func() { f(l.ctx) })
 	}
 }

@@ -10,20 +10,24 @@ import (
 
 // Admit implements [Limiter].
 func (m *Store) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+	if err := store.Check(requests); err != nil {
+		return nil, err
+	}
 	answer, err := m.Decide(ctx, store.ModeAdmit, scope, requests)
 	return answer.Decisions, err
 }
 
 // Peek implements [Limiter].
 func (m *Store) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+	if err := store.Check(requests); err != nil {
+		return nil, err
+	}
 	answer, err := m.Decide(ctx, store.ModePeek, scope, requests)
 	return answer.Decisions, err
 }
 
+// Decide decides requests that [store.Check] found to be valid; [Store.Admit] and [Store.Peek] check them.
 func (m *Store) Decide(_ context.Context, mode store.Mode, scope store.Channel, requests []store.Request) (store.Answer, error) {
-	if err := store.Check(requests); err != nil {
-		return store.Answer{}, err
-	}
 	var a store.Answer
 	m.data.Do(func(tx *Tx) { a = m.batch(tx, mode, scope, requests).run(requests) })
 	return a, nil

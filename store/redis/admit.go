@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"slackrelay/lua"
 	"slackrelay/store"
 )
 
@@ -13,26 +12,30 @@ var _ store.Limiter = (*Store)(nil)
 
 // Admit implements [Limiter].
 func (r *Store) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+	if err := store.Check(requests); err != nil {
+		return nil, err
+	}
 	answer, err := r.Decide(ctx, store.ModeAdmit, scope, requests)
 	return answer.Decisions, err
 }
 
 // Peek implements [Limiter].
 func (r *Store) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+	if err := store.Check(requests); err != nil {
+		return nil, err
+	}
 	answer, err := r.Decide(ctx, store.ModePeek, scope, requests)
 	return answer.Decisions, err
 }
 
+// Decide decides requests that [store.Check] found to be valid; [Store.Admit] and [Store.Peek] check them.
 func (r *Store) Decide(ctx context.Context, m store.Mode, scope store.Channel, requests []store.Request) (store.Answer, error) {
-	if err := store.Check(requests); err != nil {
-		return store.Answer{}, err
-	}
 	return r.call(ctx, store.NewPlan(m, requests), scope, requests, store.MergeID{})
 }
 
 func (r *Store) call(ctx context.Context, p *store.Plan, scope store.Channel, requests []store.Request, f store.MergeID) (store.Answer, error) {
 	keys, args := r.admitCall(p, scope, requests, f)
-	reply, err := run(ctx, r.scripter, lua.Admit, keys, args)
+	reply, err := run(ctx, r.scripter, scriptOf(p.Mode), keys, args)
 	if err != nil {
 		return store.Answer{}, fmt.Errorf("%s to channel %s: %w", p.Mode, scope.Name, err)
 	}

@@ -79,7 +79,7 @@ func decodeClaim(reply []any) (store.Claim, error) {
 }
 
 // splitEntry takes "<admitted at> <kind> <payload>" apart. What is not of that shape has no kind, and 0 as its time:
-// lua/settle.lua and lua/retry.lua read it in the same way.
+// lua/src/parts/entry/claimed.lua reads it in the same way.
 func splitEntry(entry []byte) (at int64, kind string, payload []byte) {
 	admitted, rest, _ := bytes.Cut(entry, []byte(" "))
 	first, payload, ok := bytes.Cut(rest, []byte(" "))

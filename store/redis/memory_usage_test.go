@@ -68,17 +68,17 @@ func TestChannelUsesNoMoreMemoryThanDocumented(t *testing.T) {
 	}
 	documented := documentedBytes(t)
 	for what, key := range map[string]string{
-		"the level of a channel, 100 units, `sliding-log`":     "relay:{alerts}:limit:sliding-log:channel",
-		"the level of a category, 10 units, `sliding-log`":     "relay:{alerts}:limit:sliding-log:category:alerts:category-00",
-		"the same, `sliding-buckets`":                          "relay:{alerts}:limit:sliding-buckets:category:alerts:sliding-buckets of 1 s",
-		"the same, `fixed-window`":                             "relay:{alerts}:limit:fixed-window:category:alerts:fixed-window, first",
-		"the same, `sliding-counter`":                          "relay:{alerts}:limit:sliding-counter:category:alerts:sliding-counter",
-		"the same, `gcra` or `gate`":                           "relay:{alerts}:limit:gcra:category:alerts:gcra, burst 2",
-		"the ids of an hour, 100 of them":                      "relay:{alerts}:seen:alerts",
-		"100 messages of 400 bytes that wait, and their order": "relay:{alerts}:entries:alerts",
+		"the level of a channel, 100 units, `sliding-log`":    "relay:{alerts}:limit:sliding-log:channel",
+		"the level of a category, 10 units, `sliding-log`":    "relay:{alerts}:limit:sliding-log:category:alerts:category-00",
+		"the same, `sliding-buckets`":                         "relay:{alerts}:limit:sliding-buckets:category:alerts:sliding-buckets of 1 s",
+		"the same, `fixed-window`":                            "relay:{alerts}:limit:fixed-window:category:alerts:fixed-window, first",
+		"the same, `sliding-counter`":                         "relay:{alerts}:limit:sliding-counter:category:alerts:sliding-counter",
+		"the same, `gcra` or `gate`":                          "relay:{alerts}:limit:gcra:category:alerts:gcra, burst 2",
+		"the ids of one hour, 100 events":                     "relay:{alerts}:seen:alerts",
+		"100 waiting messages of 400 bytes, with their order": "relay:{alerts}:entries:alerts",
 
-		"100 records of messages that a resolve or a repeat may find": "relay:{alerts}:posted:alerts",
-		"1,000 dropped events of 400 bytes in the record":             "relay:{alerts}:drops:alerts",
+		"100 posted messages":                               "relay:{alerts}:posted:alerts",
+		"1,000 dropped events of 400 bytes in the drop log": "relay:{alerts}:drops:alerts",
 	} {
 		n := used[key]
 		if strings.HasSuffix(key, "entries:alerts") {

@@ -21,13 +21,13 @@ func (r *Store) MergeCounts(ctx context.Context, scope store.Channel, f store.Me
 	if err != nil {
 		return fmt.Errorf("fold into channel %s: %w: %w", scope.Name, store.ErrRequest, err)
 	}
-	if err := lua.Fold.Run(ctx, r.scripter, keys, f.Replica, f.Sequence, counted).Err(); err != nil {
+	if err := lua.MergeCounts.Run(ctx, r.scripter, keys, f.Replica, f.Sequence, counted).Err(); err != nil {
 		return fmt.Errorf("fold into channel %s: %w", scope.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }
 
-// foldJSON is what lua/fold.lua takes.
+// foldJSON is what lua/merge_counts.lua takes.
 type foldJSON struct {
 	Totals     map[string]int64 `json:"totals,omitempty"`
 	Categories map[string]int64 `json:"categories,omitempty"`

@@ -10,5 +10,5 @@ import (
 
 // Hold implements [Outbox].
 func (r *Store) Pause(ctx context.Context, channel store.Channel, wait time.Duration, reason string) error {
-	return r.fenced(ctx, "hold", lua.Hold, channel, []string{channel.Keys().Pause()}, wait.Microseconds(), reason)
+	return r.fenced(ctx, "hold", lua.Pause, channel, []string{channel.Keys().Pause()}, wait.Microseconds(), reason)
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/redis/go-redis/v9"
+
+	"slackrelay/lua"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
@@ -36,6 +39,14 @@ func handlingText(h *store.MessagePolicy, levels []ratelimit.Level) []byte {
 		return []byte("{}")
 	}
 	return encoded
+}
+
+// script is the one that the mode calls.
+func scriptOf(m store.Mode) *redis.Script {
+	scripts := map[store.Mode]*redis.Script{
+		store.ModeAdmit: lua.Admit, store.ModePeek: lua.Peek, store.ModeRestore: lua.Restore, store.ModePromote: lua.Promote, store.ModeForce: lua.Force,
+	}
+	return scripts[m]
 }
 
 // json is the plan as lua/admit.lua reads it.

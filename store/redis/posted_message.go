@@ -14,7 +14,7 @@ import (
 
 // Record implements [Outbox].
 func (r *Store) PostedMessage(ctx context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
-	text, err := lua.ReadRecord.Run(ctx, r.scripter, []string{channel.Keys().Posted()}, number).Text()
+	text, err := lua.ReadPostedMessage.Run(ctx, r.scripter, []string{channel.Keys().Posted()}, number).Text()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil //nolint:nilnil // documented: nothing is kept and nothing is wrong
 	}

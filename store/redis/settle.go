@@ -7,9 +7,16 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/store"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// settlement is the last argument of lua/settle.lua.
+// results are the scripts that remove an entry, by its result.
+var results = map[string]*redis.Script{
+	"delivered": lua.Ack, "failed": lua.Bury, "expired": lua.Expire, "gone": lua.Discard,
+}
+
+// settlement is the last argument of these scripts.
 type settlement struct {
 	Channel string           `json:"channel,omitempty"`
 	TS      string           `json:"ts,omitempty"`
@@ -32,7 +39,7 @@ func (r *Store) done(ctx context.Context, channel store.Channel, entry store.Ent
 	if err != nil {
 		return fmt.Errorf("settle in channel %s: %w", channel.Name, err)
 	}
-	return r.fenced(ctx, "settle "+result, lua.Settle, channel, keys,
+	return r.fenced(ctx, "settle "+result, results[result], channel, keys,
 		r.opts.Owner, entry.Number, entry.At, entry.Attempts+1, result, options)
 }
 

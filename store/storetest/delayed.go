@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ var delayedBehaviours = []behaviour{
 	{"DelayedMessagesAreListedInParts", testDelayedMessagesAreListedInParts},
 	{"DelayedMessagesAreBoundedInNumberAndAge", testDelayedMessagesAreBoundedInNumberAndAge},
 	{"DelayedTooLongIsDropped", testDelayedTooLongIsDropped},
+	{"DelayedEventsAreBoundedInBytes", testDelayedEventsAreBoundedInBytes},
 }
 
 // Only as many delayed messages are listed as fit into one reply.
@@ -70,4 +72,23 @@ func testDelayedTooLongIsDropped(t *testing.T, start Start) {
 	require.NoError(t, err)
 	require.Len(t, drops, 1)
 	require.Equal(t, "full", drops[0].Level)
+}
+
+// store.Delayed events are bounded in bytes, and one that is admitted makes room.
+func testDelayedEventsAreBoundedInBytes(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 1000, MaxDelay: time.Hour, Resolves: "post"}
+	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
+	require.Equal(t, store.Admitted, b.AdmitOne(t, l.Large(h, "0", "c")).Outcome)
+	waits := 0
+	for ; b.AdmitOne(t, l.Large(h, fmt.Sprint(waits+1), "c")).Outcome == store.Delayed; waits++ {
+		require.Less(t, waits, 1000)
+	}
+	require.InDelta(t, 8<<20/LargeEvent, waits, 2)
+	b.Advance(time.Minute)
+	again := l.Large(h, "1", "c")
+	again.Delayed = 2 // its number
+	require.Equal(t, store.Admitted, b.AdmitOne(t, again).Outcome)
+	after := b.MustAdmit(t, l.Large(h, "room", "c"), l.Large(h, "none", "c"))
+	require.Equal(t, []store.Outcome{store.Delayed, store.Full}, OutcomesOf(after))
 }

@@ -53,6 +53,17 @@ var (
 // sender is A or B.
 func (b Fixture) sender(i int) store.Store { return []store.Store{b.A, b.B}[i] }
 
+// ToTheGrid moves the clock to the next whole minute, where buckets and aligned windows begin.
+func (b Fixture) ToTheGrid() { b.Advance(b.Now().Truncate(time.Minute).Add(time.Minute).Sub(b.Now())) }
+
+// UsedOf is how many units of the first window of a level are used, whatever its strategy.
+func (b Fixture) UsedOf(t *testing.T, level ratelimit.Level) int64 {
+	t.Helper()
+	decisions, err := b.Peek(t.Context(), Scope, []store.Request{{ID: "peek", Levels: []ratelimit.Level{level}, N: 1_000}})
+	require.NoError(t, err)
+	return decisions[0].Remaining[0].Used
+}
+
 // tester is a test, or a check of a property.
 type tester interface {
 	require.TestingT

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,8 @@ var messagesBehaviours = []behaviour{
 	{"RefusedBundleDropsAllItsEvents", testRefusedBundleDropsAllItsEvents},
 	{"MergeNeedsAMessageToCountOn", testMergeNeedsAMessageToCountOn},
 	{"InvalidPoliciesAreRejected", testInvalidPoliciesAreRejected},
+	{"DropLogIsBoundedInBytes", testDropLogIsBoundedInBytes},
+	{"PostedMessagesAreBoundedInBytes", testPostedMessagesAreBoundedInBytes},
 }
 
 var narrow = Limits{Channel: PerMinute(4), Category: PerMinute(2)}
@@ -134,4 +137,57 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 	_, err := b.Admit(t.Context(), Scope, []store.Request{narrow.Told(&h, "1", "c", "", ""), narrow.Told(&other, "2", "c", "", "")})
 	require.ErrorContains(t, err, "request 1: handling differs")
 	require.Zero(t, b.MustReport(t).Ledger.Received)
+}
+
+// The record of drops is bounded in bytes: above that the oldest are removed, whatever their number.
+func testDropLogIsBoundedInBytes(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
+	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
+	b.AdmitOne(t, l.Told(h, "admitted", "c", "", ""))
+	for i := range 30 {
+		b.AdmitOne(t, l.Told(h, fmt.Sprint("small", i), "c", "", ""))
+	}
+	for i := 0; i < 640; i += 32 {
+		batch := make([]store.Request, 32)
+		for n := range batch {
+			batch[n] = l.Large(h, fmt.Sprint("large", i+n), "c")
+		}
+		b.MustAdmit(t, batch...)
+	}
+	b.AdmitOne(t, l.Told(h, "last", "c", "", ""))
+	drops, err := b.Drops(t.Context(), Scope, "", 10_000)
+	require.NoError(t, err)
+	bytes := 0
+	for _, d := range drops {
+		bytes += len(d.Payload)
+	}
+	require.LessOrEqual(t, bytes, 16<<20)
+	require.Greater(t, bytes, 15<<20, "no more is lost than must be")
+	require.JSONEq(t, `{"id":"last"}`, string(drops[0].Payload))
+	require.Contains(t, string(drops[1].Payload[:20]), "large639")
+	require.Contains(t, string(drops[len(drops)-1].Payload[:20]), fmt.Sprint("large", 640-len(drops)+1), "the oldest went")
+}
+
+// Posted messages are remembered up to a number of bytes: the resolve of the oldest finds no message any more.
+func testPostedMessagesAreBoundedInBytes(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}
+	l := Limits{Channel: PerMinute(10_000), Category: PerMinute(10_000)}
+	for i := 0; i < 1120; i += 32 {
+		batch := make([]store.Request, 32)
+		for n := range batch {
+			batch[n] = l.Large(h, fmt.Sprint(i+n), "c")
+			batch[n].Event.Status, batch[n].Event.Fingerprint = store.Firing, fmt.Sprint("f", i+n)
+		}
+		b.MustAdmit(t, batch...)
+		b.Advance(time.Millisecond)
+	}
+	resolve := func(n int) store.Outcome {
+		return b.AdmitOne(t, l.Told(h, fmt.Sprint("r", n), "c", store.Resolved, fmt.Sprint("f", n))).Outcome
+	}
+	require.Equal(t, store.Suppressed, resolve(0))
+	require.Equal(t, store.Suppressed, resolve(31))
+	require.Equal(t, store.Admitted, resolve(160), "it is remembered, and waits: its resolve takes its place")
+	require.Equal(t, store.Admitted, resolve(1119))
 }

@@ -23,16 +23,16 @@ var Queue = Scope
 
 // NewSharedOn makes the limiter of a replica in front of a store.
 func NewSharedOn(l store.Limiter, opts replica.Options) *replica.Limiter {
-	e, ok := l.(store.Engine)
+	s, ok := l.(replica.Store)
 	if !ok {
-		panic("not an engine")
+		panic("not a store of replicas")
 	}
 	if opts.Fallback == nil {
 		opts.Fallback = memory.New(memory.NewData(memory.DataOptions{}), memory.Options{
 			Options: store.Options{Dedupe: opts.Dedupe}, DecidedBy: store.ByFallback,
 		})
 	}
-	return replica.New(e, opts)
+	return replica.New(s, opts)
 }
 
 // Share is [NewSharedOn] for a test: it is closed at its end.

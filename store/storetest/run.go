@@ -31,6 +31,7 @@ var subjects = []struct {
 	{"requests", requestsBehaviours},
 	{"windows", windowsBehaviours},
 	{"strategies", strategiesBehaviours},
+	{"boundaries", boundariesBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
 	{"counts", countsBehaviours},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"slackrelay/ratelimit"
 	"slackrelay/store"
@@ -32,6 +33,7 @@ var Strategies = []struct {
 var strategiesBehaviours = []behaviour{
 	{"DecisionsMatchTheGoldenTable", testDecisionsMatchTheGoldenTable},
 	{"ClockThatGoesBackNeverExceedsALimit", testClockThatGoesBackNeverExceedsALimit},
+	{"ClockStepsAndRefundsAdmitNoMore", testClockStepsAndRefundsAdmitNoMore},
 }
 
 //go:embed testdata/strategies.golden
@@ -109,5 +111,55 @@ func testClockThatGoesBackNeverExceedsALimit(t *testing.T, start Start) {
 			b.Advance(d.RetryAfter)
 			require.Equal(t, store.Admitted, ask().Outcome)
 		})
+	}
+}
+
+// However often the clock goes back: in true time, no window holds more than its strategy promises, refunds included.
+func testClockStepsAndRefundsAdmitNoMore(t *testing.T, start Start) {
+	for _, s := range Strategies[:7] {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			histories := 0
+			rapid.Check(t, func(rt *rapid.T) {
+				histories++
+				for _, steps := range []bool{true, false} {
+					group := fmt.Sprint(s.Name, "/", histories, "/", steps)
+					tier := ratelimit.LevelSpec{Name: "channel", Strategy: s.Strategy, Windows: []ratelimit.Window{{
+						Limit: rapid.Int64Range(2, 5).Draw(rt, "limit"), Per: 10 * time.Second,
+					}}}
+					stepsOrRefunds(rt, b, tier, group, steps)
+				}
+			})
+		})
+	}
+}
+
+func stepsOrRefunds(rt *rapid.T, b Fixture, tier ratelimit.LevelSpec, group string, steps bool) {
+	var elapsed time.Duration // in truth
+	var o Oracle
+	level := store.ChannelLevel(tier, group)
+	refundable := tier.Strategy.Kind != ratelimit.GCRA && tier.Strategy.Kind != ratelimit.Gate
+	for i := range rapid.IntRange(15, 40).Draw(rt, "events") {
+		pause := rapid.SampledFrom([]time.Duration{
+			0, time.Millisecond, 100 * time.Millisecond, time.Second, 4999 * time.Millisecond, 9999 * time.Millisecond,
+		}).Draw(rt, "pause")
+		b.Advance(pause)
+		elapsed += pause
+		if steps {
+			b.Advance(rapid.SampledFrom([]time.Duration{0, 0, 0, 0, -4 * time.Second, -6 * time.Second, -time.Hour}).Draw(rt, "step"))
+		} else if refundable && len(o.Admitted) > 0 && rapid.IntRange(0, 3).Draw(rt, "refund") == 0 {
+			id := rapid.SampledFrom(o.Admitted).Draw(rt, "which").ID
+			require.NoError(rt, b.Refund(rt.Context(), Scope, store.Request{ID: id, Levels: []ratelimit.Level{level}}))
+			o.Refund(id)
+		}
+		r := store.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{level}}
+		d, err := b.Admit(rt.Context(), Scope, []store.Request{r})
+		require.NoError(rt, err)
+		if d[0].Outcome == store.Admitted {
+			o.Admitted = append(o.Admitted, Admission{At: elapsed.Microseconds(), ID: r.ID, Units: 1, Keys: []string{level.Key}})
+		}
+		in := o.Between(level.Key, (elapsed-10*time.Second).Microseconds()+1, elapsed.Microseconds()+1)
+		require.LessOrEqual(rt, in, Promised(tier))
 	}
 }

@@ -48,7 +48,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{/* A duration like 1m30s in seconds, as a number with a fraction. */}}
+{{/* A duration such as 1m30s in seconds, as a number with a fraction. */}}
 {{- define "relay.seconds" -}}
 {{- $units := dict "ns" 1e-9 "us" 1e-6 "µs" 1e-6 "ms" 1e-3 "s" 1.0 "m" 60.0 "h" 3600.0 -}}
 {{- $total := 0.0 -}}
@@ -58,11 +58,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $total -}}
 {{- end -}}
 
-{{/* How long a pod may take to stop: at least preStop, drain, 10 s for requests in hand and 10 s for the message on its way. */}}
+{{/* The longest that a pod may take to stop: at least preStop, drain, 10 s for requests in flight and 10 s for the message that is being sent. */}}
 {{- define "relay.gracePeriod" -}}
 {{- $needed := addf .Values.preStopSeconds (include "relay.seconds" .Values.drain) 20 | ceil | int -}}
 {{- if lt (int .Values.terminationGracePeriodSeconds) $needed -}}
-{{- fail (printf "terminationGracePeriodSeconds is %d: with preStopSeconds and drain it must be %d at least, or pods are killed with messages on their way" (int .Values.terminationGracePeriodSeconds) $needed) -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d; with this preStopSeconds and drain it must be %d at least, or pods are killed while they send messages" (int .Values.terminationGracePeriodSeconds) $needed) -}}
 {{- end -}}
 {{- int .Values.terminationGracePeriodSeconds -}}
 {{- end -}}
@@ -80,12 +80,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- printf "RELAY_CHANNEL_%s_%s" (.channel.name | upper | replace "-" "_") .setting -}}
 {{- end -}}
 
-{{/* The plain settings of a channel; ON_REDIS_DOWN is the value onRedisDown. */}}
-{{- define "relay.settings" -}}
-SLACK_CHANNEL GLOBAL_LIMIT CATEGORY_LIMIT WINDOW GLOBAL_WINDOW CATEGORY_WINDOW PACE BURST TTL OVERFLOW MAX_DELAYED MAX_DELAY BUNDLE RESOLVES REPEATS REMEMBER_POSTED DIGEST DIGEST_INTERVAL DIGEST_MINIMUM DROP_RECORD ON_UNKNOWN ALLOW_MENTIONS TEMPLATE_TITLE TEMPLATE_TEXT FALLBACK_SLACK_CHANNEL ON_REDIS_DOWN LIMIT_GROUP ALLOW_FROM
+{{/* The name in values.yaml of a setting: globalLimit for GLOBAL_LIMIT. relay.settings and relay.secrets are in _settings.tpl. */}}
+{{- define "relay.valueName" -}}
+{{- . | lower | camelcase | untitle | replace "Url" "URL" -}}
 {{- end -}}
 
-{{/* A value as text, a list with commas. Helm reads 1000000 as a float and would print 1e+06. */}}
+{{/* A value as quoted text; the items of a list are separated by commas. Helm reads 1000000 as a float and would print 1e+06. */}}
 {{- define "relay.text" -}}
 {{- if kindIs "slice" . -}}
 {{- join "," . | quote -}}

@@ -1,0 +1,175 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"sync"
+	"time"
+
+	"slackrelay/configs"
+	"slackrelay/events"
+	"slackrelay/notifier"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
+	"slackrelay/server"
+	"slackrelay/store"
+)
+
+// generation is what one configuration determines: the next one replaces it as a whole. The engines stay, and with them all
+// that is counted and queued.
+type generation struct {
+	cfg      configs.Config
+	tls      *tls.Config // of the public listener; nil = plain HTTP
+	channels []pipeline.Channel
+	limiter  store.Limiter
+	server   *server.Server
+	public   http.Handler
+	ops      http.Handler
+	intake   *pipeline.Intake
+	couriers []*pipeline.Courier
+	canary   *pipeline.Canary // nil = none
+	status   *pipeline.StatusReader
+	levels   []ratelimit.Level // of all channels
+}
+
+func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
+	decoder, err := cfg.Decoder()
+	if err != nil {
+		return nil, err
+	}
+	g := &generation{cfg: cfg}
+	if g.tls, err = cfg.TLS(); err != nil {
+		return nil, err
+	}
+	g.channels = pipeline.WithTestLanes(cfg.PipelineChannels(func(ch configs.Channel) notifier.Sender {
+		return cfg.Sender(ch, r.preview)
+	}))
+	canary := cfg.Canary()
+	if canary != nil {
+		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
+	}
+	g.limiter = r.engines.limiter
+	for _, ch := range g.channels {
+		g.levels = append(g.levels, ch.AllLevels()...)
+	}
+	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
+	g.couriers = r.newCouriers(g)
+	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
+		Silences: r.silencer,
+	})
+	if canary != nil {
+		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
+			Intake: g.intake, Status: g.status, Outboxes: r.noticeQueues(), Wake: r.wake, Interval: cfg.CanaryInterval, Within: cfg.CanaryWithin,
+			Metrics: r.canary, Logger: r.log,
+		})
+	}
+	g.server = r.newServer(g, decoder)
+	g.public = g.server.Public()
+	g.ops = g.server.Ops()
+	return g, nil
+}
+
+// newCouriers makes one courier for each outbox.
+func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
+	posts, edits, lookups := g.cfg.PerMinute()
+	var couriers []*pipeline.Courier
+	for _, queue := range r.engines.outboxes() {
+		couriers = append(couriers, pipeline.NewCourier(pipeline.CourierOptions{
+			Outbox: queue, Channels: g.channels, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
+			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Budget: queue, PostsPerMinute: posts,
+			EditsPerMinute: edits, LookupsPerMinute: lookups,
+		}))
+	}
+	return couriers
+}
+
+func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server {
+	cfg := g.cfg
+	return server.New(server.Options{
+		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
+		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status, Shared: g.status,
+		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
+		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.pausers(), Channels: g.channels, Wake: r.wake},
+		Previews: previewed(g.channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
+		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
+	})
+}
+
+func (r *Relay) pausers() []pipeline.Pauser {
+	var all []pipeline.Pauser
+	for _, queue := range r.engines.outboxes() {
+		all = append(all, queue)
+	}
+	return all
+}
+
+func (r *Relay) noticeQueues() []pipeline.NoticeQueue {
+	var all []pipeline.NoticeQueue
+	for _, queue := range r.engines.outboxes() {
+		all = append(all, queue)
+	}
+	return all
+}
+
+// run admits and delivers until ctx ends, and finishes what is in flight.
+func (g *generation) run(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { g.intake.Run(ctx) })
+	for _, courier := range g.couriers {
+		all.Go(func() { courier.Run(ctx) })
+	}
+	if g.canary != nil {
+		all.Go(func() { g.canary.Run(ctx) })
+	}
+	all.Wait()
+}
+
+// preview keeps the messages of a channel that has no Slack destination. It outlives reloads.
+func (r *Relay) preview(name string) notifier.Sender {
+	if r.previews[name] == nil {
+		r.previews[name] = notifier.NewPreview(name, r.opts.Stdout, previewCapacity)
+	}
+	return r.previews[name]
+}
+
+// previewed returns a lookup of the kept messages of channels that have no Slack destination; ok is false for all others.
+func previewed(channels []pipeline.Channel) func(channel string) ([]notifier.Message, bool) {
+	shown := map[string]*notifier.Preview{}
+	for _, ch := range channels {
+		if preview, ok := ch.Sender.(*notifier.Preview); ok {
+			shown[ch.Name] = preview
+		}
+	}
+	return func(channel string) ([]notifier.Message, bool) {
+		preview, ok := shown[channel]
+		if !ok {
+			return nil, false
+		}
+		return preview.Messages(), true
+	}
+}
+
+// lookupDelay is how long after an attempt with an unknown outcome the message is looked up in Slack; negative = never.
+func lookupDelay(cfg configs.Config) time.Duration {
+	if cfg.SlackLookupDelay == 0 {
+		return -1
+	}
+	return cfg.SlackLookupDelay
+}
+
+// wake makes every courier check the outbox of a channel.
+func (r *Relay) wake(channel string) {
+	for _, courier := range r.current.Load().couriers {
+		courier.Wake(channel)
+	}
+}
+
+// serveCurrent serves each request with the generation that is current when it arrives.
+func (r *Relay) serveCurrent(of func(*generation) http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		of(r.current.Load()).ServeHTTP(w, request)
+	})
+}

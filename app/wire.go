@@ -1,0 +1,200 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
+
+	"slackrelay/configs"
+	"slackrelay/lua"
+	"slackrelay/notifier"
+	"slackrelay/pipeline"
+	"slackrelay/ratelimit/replica"
+	"slackrelay/server"
+	"slackrelay/silence"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+	redisstore "slackrelay/store/redis"
+)
+
+// previewCapacity is how many messages a channel without Slack keeps in memory.
+const previewCapacity = 100
+
+// Relay is an assembled relay: what lives as long as the process and, in current, what a new configuration replaces. New
+// makes one.
+type Relay struct {
+	opts        Options
+	log         *slog.Logger
+	started     configs.Config // with which the process started
+	version     string
+	registry    *prometheus.Registry
+	tracer      trace.Tracer // nil = no traces
+	flushTraces func(ctx context.Context)
+
+	engines     engines
+	redis       redis.UniversalClient // nil = none is configured
+	replica     *replica.Limiter      // nil = none is configured
+	unavailable error                 // of the first probe of Redis; nil = it was available
+	silencer    *silence.Silencer
+	guard       *server.Guard
+	metrics     *pipeline.Metrics
+	canary      *pipeline.CanaryMetrics
+	previews    map[string]*notifier.Preview // by channel
+
+	public   net.Listener
+	ops      net.Listener
+	current  atomic.Pointer[generation]
+	reloader *reloader
+}
+
+func newRelay(cfg configs.Config, opts Options) *Relay {
+	r := &Relay{
+		opts: opts, started: cfg, version: cmp.Or(opts.Version, "development"), registry: prometheus.NewRegistry(),
+		flushTraces: func(context.Context) {}, previews: map[string]*notifier.Preview{},
+	}
+	r.log = opts.Logger
+	if r.log == nil {
+		var suppressed prometheus.Collector
+		r.log, suppressed = newLogger(cfg, opts.Stderr)
+		r.registry.MustRegister(suppressed)
+	}
+	return r
+}
+
+// assemble connects the rooms: the engines on Redis or their twins in memory, and then the path of an event from the
+// webhook to Slack.
+func (r *Relay) assemble(context.Context) error {
+	if err := r.openEngines(r.started); err != nil {
+		return err
+	}
+	r.guard = server.NewGuard(r.registry)
+	r.metrics = pipeline.NewMetrics(r.registry)
+	r.canary = pipeline.NewCanaryMetrics(r.registry)
+	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		buildInfo(r.version), server.NewGauges(func() server.GaugeSource { return r.Status() }))
+	r.reloader = newReloader(r)
+	g, err := r.newGeneration(r.started)
+	if err != nil {
+		return err
+	}
+	r.current.Store(g)
+	if r.replica != nil {
+		r.replica.SetLevels(g.levels)
+	}
+	return nil
+}
+
+// Status reads the state of all channels. It changes with each reload: call it again instead of keeping it.
+func (r *Relay) Status() *pipeline.StatusReader { return r.current.Load().status }
+
+// ShowMessages prints the messages of channels without a Slack destination on out from now on.
+func (r *Relay) ShowMessages(out io.Writer) {
+	for _, preview := range r.previews {
+		preview.PrintTo(out)
+	}
+}
+
+// engines are a limiter and the outboxes that it fills: in Redis, with a fallback in memory for outages, or in memory alone.
+type engines struct {
+	limiter  store.Limiter
+	outbox   queue                 // of what the limiter admits
+	fallback queue                 // of what is admitted while Redis is away; nil = no Redis is configured
+	outages  pipeline.OutageReader // nil = no Redis is configured
+}
+
+// queue is an outbox with all that the parts of the pipeline call of it.
+type queue interface {
+	pipeline.CourierOutbox
+	pipeline.DelayedQueue
+	pipeline.DeadLetterStore
+	pipeline.Pauser
+	pipeline.CallBudget
+	pipeline.CredentialReader
+}
+
+// outboxes are all outboxes that a courier must empty.
+func (e *engines) outboxes() []queue {
+	if e.fallback == nil {
+		return []queue{e.outbox}
+	}
+	return []queue{e.outbox, e.fallback}
+}
+
+func (r *Relay) openEngines(cfg configs.Config) error {
+	opts := store.Options{Dedupe: cfg.Dedupe, Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
+	redisOptions, err := cfg.Redis()
+	if err != nil {
+		return err
+	}
+	if redisOptions == nil {
+		r.inMemory(cfg, opts)
+		return nil
+	}
+	configs.RedisLog(r.log)
+	client := redis.NewUniversalClient(redisOptions)
+	r.redis = client
+	registerPool(r.registry, client.PoolStats)
+	registerFaults(r.registry, client)
+	r.silencer = silence.New(silence.Options{Store: silence.NewRedis(client), Logger: r.log})
+	r.onRedis(cfg, lua.NewConn(client, cfg.RedisWaitReplicas), opts)
+	return nil
+}
+
+func (r *Relay) inMemory(cfg configs.Config, opts store.Options) {
+	if r.opts.Speed > 1 { // the store's time runs ahead; the lease is meant in wall time
+		opts.Lease = time.Duration(float64(opts.Lease) * r.opts.Speed)
+	}
+	data := memory.NewData(memory.DataOptions{Speed: r.opts.Speed})
+	r.silencer = silence.New(silence.Options{Store: silence.NewMemory(nil), Logger: r.log})
+	s := memory.New(data, memory.Options{Options: opts})
+	r.engines.limiter = s
+	r.engines.outbox = s
+}
+
+func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options) {
+	fallback := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{
+		Options: opts, DecidedBy: store.ByFallback, KeepResults: true,
+		PaceDivisor: func() int64 { return r.replica.Health().Replicas },
+	})
+	shared := redisstore.New(client, redisstore.Options{Options: opts, ClockStepped: r.reportClockSteps()})
+	r.replica = replica.New(shared, replica.Options{
+		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Fallback: fallback, FallbackOutbox: fallback,
+		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Logger: r.log,
+	})
+	r.engines.limiter = r.replica
+	r.engines.outbox = shared
+	r.engines.fallback = fallback
+	r.engines.outages = r.replica
+}
+
+// reportClockSteps registers a counter of backward steps of Redis's clock, and returns what counts and logs one.
+func (r *Relay) reportClockSteps() func(channel string, by time.Duration) {
+	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "relay_redis_clock_steps_total", Help: "How often Redis's clock was found to have gone back.",
+	}, []string{"channel"})
+	r.registry.MustRegister(steps)
+	return func(channel string, by time.Duration) {
+		steps.WithLabelValues(channel).Inc()
+		r.log.Error("redis clock went back: later admissions were moved to now", "channel", channel, "by", by)
+	}
+}
+
+// owner names this process among the replicas, and this start of it.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%d", host, os.Getpid(), time.Now().UnixNano())
+}

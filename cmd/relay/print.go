@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"text/tabwriter"
+	"time"
+
+	"slackrelay/events"
+)
+
+// newTable aligns columns that are separated by tabs. The caller must flush it.
+func newTable(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 4, 2, ' ', 0) }
+
+// printJSON prints a reply of the API with indentation.
+func printJSON(out io.Writer, v any) error {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if _, err := io.WriteString(out, escapedJSON(encoded.Bytes())); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// localTime is a time in a list, in the time zone of this machine.
+func localTime(at time.Time) string { return at.Local().Format(time.DateTime) }
+
+// brief is an event in a list: its severity and title.
+func brief(e *events.Event) string {
+	if e == nil {
+		return "(not kept)"
+	}
+	title := []rune(cleaned(e.Title))
+	if len(title) == 0 {
+		title = []rune(cleaned(e.Text))
+	}
+	if len(title) == 0 {
+		return string(e.Severity) + " (texts need the admin token)"
+	}
+	const enough = 60
+	if len(title) > enough {
+		title = append(title[:enough-1], '…')
+	}
+	return string(e.Severity) + " " + string(title)
+}
+
+// zeroUnits is what Go appends to a round duration: 30m0s, 1h0m0s.
+var zeroUnits = regexp.MustCompile(`(?m)(\d[hm])(?:0m)?0s$`)
+
+// shortly prints a duration without its zero units.
+func shortly(d time.Duration) string {
+	return zeroUnits.ReplaceAllString(d.String(), "$1")
+}
+
+// seconds prints a number of seconds as a duration, rounded to whole seconds.
+func seconds(s float64) string {
+	return shortly(time.Duration(math.Round(s)) * time.Second)
+}

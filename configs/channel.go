@@ -1,0 +1,109 @@
+package configs
+
+import (
+	"time"
+)
+
+// Channel is a named destination with its limits: one Slack channel or one incoming webhook. Get one from
+// [DefaultChannel]; the zero value is not valid.
+type Channel struct {
+	// Name is the name of the channel. Senders post to `/hooks/<name>`.
+	Name string `yaml:"name" format:"name" variable:"none"`
+
+	// SlackChannel is the id (C0123ABCD) or the name of a Slack channel, for the bot token.
+	SlackChannel string `yaml:"slack_channel" section:"Destination"`
+	// SlackWebhookURL is an incoming webhook of Slack. It replaces the bot token and slack_channel.
+	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`
+	SlackWebhookURLFile string `yaml:"slack_webhook_url_file"`
+	// FallbackSlackChannel is the Slack channel, for the bot token, that gets the messages that the destination refuses for good.
+	FallbackSlackChannel string `yaml:"fallback_slack_channel" unset:"dead letters only, unless fallback_webhook_url is set"`
+	// FallbackWebhookURL is an incoming webhook that replaces fallback_slack_channel.
+	FallbackWebhookURL     Secret `yaml:"fallback_webhook_url" format:"url"`
+	FallbackWebhookURLFile string `yaml:"fallback_webhook_url_file"`
+
+	// GlobalLimit is the number of events that the channel admits within its window, over all replicas.
+	GlobalLimit int64 `yaml:"global_limit" initial:"100" min:"1" max:"1000000" section:"Limits"`
+	// CategoryLimit is the number of events that the channel admits within the window for each category.
+	CategoryLimit int64 `yaml:"category_limit" initial:"10" min:"1" max:"1000000"`
+	// Window is the length of the rolling window of both limits.
+	Window time.Duration `yaml:"window" initial:"30m" min:"1ms" max:"744h"`
+	// GlobalWindow is the window of global_limit, if it differs from window.
+	GlobalWindow time.Duration `yaml:"global_window" min:"1ms" max:"744h" unset:"the same as window"`
+	// CategoryWindow is the window of category_limit, if it differs from window.
+	CategoryWindow time.Duration `yaml:"category_window" min:"1ms" max:"744h" unset:"the same as window"`
+	// Overflow is what happens to an event that exceeds a limit. drop: it is dropped and counted; delay: it waits until it fits;
+	// merge: it is counted on the last message of its category (bot token only).
+	Overflow string `yaml:"overflow" initial:"drop" oneof:"drop,delay,merge"`
+	// MaxDelayed is the largest number of events that wait, with `overflow: delay`.
+	MaxDelayed int64 `yaml:"max_delayed" initial:"1000" min:"1" max:"100000" when:"overflow=delay"`
+	// MaxDelay is the longest that an event waits, with `overflow: delay`.
+	MaxDelay time.Duration `yaml:"max_delay" initial:"1h" min:"1s" max:"744h" when:"overflow=delay"`
+	// OnRedisDown is what happens while Redis is away. local: each replica admits its share of the limits; closed: webhooks are
+	// answered 503 and senders retry; open: everything is admitted.
+	OnRedisDown string `yaml:"on_redis_down" initial:"local" oneof:"local,closed,open"`
+	// LimitGroup is the name of a group of channels that share one channel level.
+	LimitGroup string `yaml:"limit_group" format:"name" unset:"the channel has its own"`
+	// Levels are further levels of limits. A level named channel or category replaces the one above.
+	Levels []Level `yaml:"levels"`
+	// FirstNotice reserves slots of the channel for categories that have been quiet.
+	FirstNotice FirstNotice `yaml:"first_notice"`
+	// Reserves reserve slots of the channel for named categories.
+	Reserves []Reserve `yaml:"reserves"`
+	// Headroom limits the share of the channel that a severity may use.
+	Headroom []Headroom `yaml:"headroom"`
+
+	// Pace is the time between two messages to Slack. It delays messages and never drops one.
+	Pace time.Duration `yaml:"pace" initial:"1s" min:"0s" max:"1h" section:"Messages" unset:"no delay"`
+	// Burst is the number of messages that may be sent at once.
+	Burst int64 `yaml:"burst" initial:"3" min:"1" max:"1000000"`
+	// TTL is the longest that a message may wait to be sent. Older messages expire, and the digest names them.
+	TTL time.Duration `yaml:"ttl" initial:"1h" min:"0s" max:"744h" unset:"messages never expire"`
+	// Bundle is off or webhook. webhook: events with the same category in one webhook become one message that uses one slot.
+	Bundle string `yaml:"bundle" initial:"off" oneof:"off,webhook"`
+	// Resolves is what happens when an alert is resolved that was posted. post: a message of its own; reply: a reply in the
+	// thread of the alert; edit: the alert is edited, without using a slot (reply and edit: bot token only).
+	Resolves string `yaml:"resolves" initial:"post" oneof:"post,reply,edit"`
+	// Repeats is what happens when an alert fires again that was posted. post: a message of its own; merge: it is counted on the
+	// first message (bot token only).
+	Repeats string `yaml:"repeats" initial:"post" oneof:"post,merge"`
+	// RememberPosted is how long the relay remembers a posted alert, for resolves and repeats.
+	RememberPosted time.Duration `yaml:"remember_posted" initial:"72h" min:"1m" max:"744h"`
+	// OnUnknown is what happens to a message that may or may not have been posted, if it cannot be looked up. retry: it is sent
+	// again and may appear twice; drop: it goes to the dead letters and may be missing.
+	OnUnknown string `yaml:"on_unknown" initial:"retry" oneof:"retry,drop"`
+	// Unknown overrides on_unknown for single severities.
+	Unknown []Unknown `yaml:"unknown"`
+
+	// Digest turns on messages that summarise what was dropped or expired.
+	Digest bool `yaml:"digest" initial:"true" section:"Digest and drops"`
+	// DigestInterval is the time that one digest covers.
+	DigestInterval time.Duration `yaml:"digest_interval" min:"1s" max:"744h" unset:"the window of the channel"`
+	// DigestMinimum is the smallest number of events that a digest is posted for.
+	DigestMinimum int64 `yaml:"digest_minimum" initial:"1" min:"1" max:"1000000"`
+	// DropRecord is the number of dropped events that the channel keeps for `relay drops`.
+	DropRecord int64 `yaml:"drop_record" initial:"10000" min:"0" max:"100000"`
+
+	// Mentions notify people about events of a severity.
+	Mentions []Mention `yaml:"mentions" section:"Text"`
+	// AllowMentions lets the text of a sender mention people. If it is off, `<!here>` is shown as it is written.
+	AllowMentions bool `yaml:"allow_mentions"`
+	// TemplateTitle is a Go template for the title of messages.
+	TemplateTitle string `yaml:"template_title" unset:"the title of the event"`
+	// TemplateText is a Go template for the text of messages.
+	TemplateText string `yaml:"template_text" unset:"the text of the event"`
+
+	// IngressToken is the bearer token that senders must present.
+	IngressToken     Secret `yaml:"ingress_token" section:"Senders"`
+	IngressTokenFile string `yaml:"ingress_token_file"`
+	// Auth are further credentials. A sender needs one of them, or ingress_token.
+	Auth []Credential `yaml:"auth"`
+	// AllowFrom are the addresses and ranges that may send.
+	AllowFrom []string `yaml:"allow_from" format:"networks" unset:"all"`
+	// OnDrop lists the sources that are answered 429 instead of 202 when all events of a webhook were dropped.
+	OnDrop []OnDrop `yaml:"on_drop"`
+
+	// Rules classify events before the limits apply. The first rule that matches decides, unless it continues.
+	Rules []Rule `yaml:"rules" section:"Rules"`
+	// RuleTests are sample webhooks with the result that the rules must have. They run at each start and in `relay check`.
+	RuleTests []RuleTest `yaml:"rule_tests"`
+}

@@ -1,0 +1,143 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+)
+
+// decode writes what was read from a file over an option struct. It reports every key that is unknown or has a wrong
+// type; where is the path of the struct, empty or with a dot at its end.
+func decode(settings map[string]any, target any, where string) []error {
+	t := reflect.TypeOf(target).Elem()
+	useFormerNames(settings, t)
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		Result: target, TagName: "yaml",
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationFromText, wholeNumber),
+	})
+	if err != nil {
+		return []error{err}
+	}
+	var faults []error
+	for _, err := range flatten(decoder.Decode(settings)) {
+		faults = append(faults, decodeFault(where, err))
+	}
+	return append(faults, unknownSettings(settings, t, where)...)
+}
+
+// unknownSettings reports the keys of an object, and of those inside it, that are no settings of an option struct.
+func unknownSettings(settings map[string]any, t reflect.Type, where string) []error {
+	var faults []error
+	all := settingsOf(t)
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		if t == reflect.TypeFor[Channel]() && strings.EqualFold(key, removedEngine) {
+			faults = append(faults, engineFault(where+key))
+			continue
+		}
+		i := slices.IndexFunc(all, func(s setting) bool { return strings.EqualFold(s.name, key) })
+		if i < 0 {
+			faults = append(faults, faultf(where+key, "unknown setting%s", didYouMean(key, namesOf(t))))
+			continue
+		}
+		faults = append(faults, unknownInside(settings[key], all[i].field.Type, where+key)...)
+	}
+	return faults
+}
+
+// unknownInside reports the unknown keys of an object or of a list of objects.
+func unknownInside(value any, t reflect.Type, where string) []error {
+	var faults []error
+	switch value := value.(type) {
+	case map[string]any:
+		if t.Kind() == reflect.Struct {
+			faults = unknownSettings(value, t, where+".")
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			for i, item := range value {
+				faults = append(faults, unknownInside(item, t.Elem(), indexed(where, i))...)
+			}
+		}
+	}
+	return faults
+}
+
+// durationFromText requires a unit: a bare number would be nanoseconds.
+func durationFromText(_, to reflect.Type, data any) (any, error) {
+	if to != reflect.TypeFor[time.Duration]() {
+		return data, nil
+	}
+	text, ok := data.(string)
+	if !ok {
+		return nil, fmt.Errorf("%v is not a duration; use a unit, for example 5m", data)
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a duration; use a unit, for example 5m", text)
+	}
+	return d, nil
+}
+
+// wholeNumber refuses fractions, which would be cut off.
+func wholeNumber(from, to reflect.Type, data any) (any, error) {
+	if from.Kind() == reflect.Float64 && to.Kind() == reflect.Int64 {
+		return nil, fmt.Errorf("%v is not a whole number", data)
+	}
+	return data, nil
+}
+
+// flatten returns the single errors in a joined one.
+func flatten(err error) []error {
+	var joined interface{ Unwrap() []error }
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &joined) {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, flatten(e)...)
+	}
+	return all
+}
+
+// decodeFault is an error of mapstructure in the words of the file.
+func decodeFault(where string, err error) error {
+	var wrong *mapstructure.DecodeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](err)
+	if !ok {
+		return faultf(where+wrong.Name(), "%v", wrong.Unwrap())
+	}
+	expected := unconvertible.Expected.Type()
+	if expected == reflect.TypeFor[Secret]() {
+		return faultf(where+wrong.Name(), "the value is not %s", kindName(expected))
+	}
+	return faultf(where+wrong.Name(), "%v is not %s", unconvertible.Value, kindName(expected))
+}
+
+func kindName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "text; put it in quotes"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct:
+		return "an object"
+	case reflect.Float64:
+		return "a number"
+	default:
+		return "a whole number"
+	}
+}

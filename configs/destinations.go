@@ -1,0 +1,113 @@
+package configs
+
+import (
+	"cmp"
+
+	"slackrelay/notifier"
+)
+
+// Sender returns the destination of a channel's messages. If the channel has none, it is the preview.
+func (c *Config) Sender(ch Channel, preview func(channel string) notifier.Sender) notifier.Sender {
+	switch {
+	case ch.SlackWebhookURL != "":
+		return c.webhook(ch.SlackWebhookURL)
+	case c.SlackToken != "" && ch.SlackChannel != "":
+		return c.bot(ch.SlackChannel)
+	default:
+		return preview(ch.Name)
+	}
+}
+
+// fallback returns the destination of the messages that a channel's own refuses; nil = they go nowhere.
+func (c *Config) fallback(ch Channel) notifier.Sender {
+	switch {
+	case ch.FallbackWebhookURL != "":
+		return c.webhook(ch.FallbackWebhookURL)
+	case ch.FallbackSlackChannel != "":
+		return c.bot(ch.FallbackSlackChannel)
+	default:
+		return nil
+	}
+}
+
+// Operations returns the destination of alerts to the operators of the relay; nil = they get none.
+func (c *Config) Operations() notifier.Sender {
+	switch {
+	case c.OperationsWebhookURL != "":
+		return notifier.NewJSONSink(string(c.OperationsWebhookURL), c.SlackTimeout)
+	case c.OperationsSlackChannel != "":
+		return c.bot(c.OperationsSlackChannel)
+	default:
+		return nil
+	}
+}
+
+// Canary returns the destination of canaries; nil = there are none.
+func (c *Config) Canary() notifier.Sender {
+	switch {
+	case c.CanaryInterval == 0:
+		return nil
+	case c.CanaryWebhookURL != "":
+		return c.webhook(c.CanaryWebhookURL)
+	default:
+		return c.bot(c.CanarySlackChannel)
+	}
+}
+
+func (c *Config) webhook(url Secret) notifier.Sender {
+	return notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: string(url), Timeout: c.SlackTimeout})
+}
+
+func (c *Config) bot(channel string) notifier.Sender {
+	return notifier.NewBot(notifier.BotOptions{
+		Token: string(c.SlackToken), Channel: channel, APIURL: c.SlackAPIURL, Timeout: c.SlackTimeout,
+	})
+}
+
+// What Slack allows a token in a minute (https://docs.slack.dev/apis/web-api/rate-limits): "several hundred" posts, and
+// tier 3 for edits and for reading.
+const (
+	slackPostsPerMinute   = 300
+	slackEditsPerMinute   = 50
+	slackLookupsPerMinute = 50
+	// unlimitedPerMinute is for another server than Slack's, which answers 429 by itself.
+	unlimitedPerMinute = 1_000_000
+)
+
+// PerMinute returns what the bot token may do in a minute: posts, edits and lookups.
+func (c *Config) PerMinute() (posts, edits, lookups int64) {
+	posts, edits, lookups = slackPostsPerMinute, slackEditsPerMinute, slackLookupsPerMinute
+	if c.SlackAPIURL != "" {
+		posts, edits, lookups = unlimitedPerMinute, unlimitedPerMinute, unlimitedPerMinute
+	}
+	return cmp.Or(c.SlackPostsPerMinute, posts), cmp.Or(c.SlackEditsPerMinute, edits), cmp.Or(c.SlackLookupsPerMinute, lookups)
+}
+
+func (c *Config) validateOperations(v validator) {
+	if c.OperationsWebhookURL != "" && c.OperationsSlackChannel != "" {
+		v.fault("operations_webhook_url", "cannot be combined with operations_slack_channel; keep one")
+	}
+	if c.OperationsSlackChannel != "" && c.SlackToken == "" {
+		v.fault("operations_slack_channel", "needs slack_token; set it, or use operations_webhook_url")
+	}
+	for i, ch := range c.Channels {
+		if ch.FallbackSlackChannel != "" && c.SlackToken == "" {
+			v.in(indexed("channels", i)).fault("fallback_slack_channel", "needs slack_token; set it, or use fallback_webhook_url")
+		}
+	}
+}
+
+func (c *Config) validateCanary(v validator) {
+	if c.CanaryInterval == 0 {
+		return
+	}
+	switch {
+	case (c.CanaryWebhookURL == "") == (c.CanarySlackChannel == ""):
+		v.fault("canary_interval", "needs a destination; set either canary_slack_channel or canary_webhook_url")
+	case c.CanarySlackChannel != "" && c.SlackToken == "":
+		v.fault("canary_slack_channel", "needs slack_token; set it, or use canary_webhook_url")
+	}
+	if c.Operations() == nil {
+		v.fault("canary_interval", "needs somebody to alert; set operations_slack_channel or operations_webhook_url")
+	}
+}

@@ -1,0 +1,155 @@
+package configs
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// setting is one field of an option struct. Its tags declare:
+//
+//	yaml      its name, in the file and, in capitals, in the environment
+//	formerly  the name that it had before, which still works, with a warning
+//	initial   its default; without it, the zero value
+//	min, max  the bounds of a number or a duration, both allowed
+//	oneof     the values that a text may have, separated by commas
+//	format    what a text must look like; see formats
+//	unset     what the zero value stands for; it is then allowed whatever the bounds are
+//	when      "other" or "other=value": bounds hold only if that setting of the struct is set, or has that value
+//	restart   "true" if a running relay cannot change it; another text qualifies that in the reference
+//	variable  "none" if the environment cannot set it; structs and lists of them never have a variable
+//	section   the heading of docs/configuration.md that begins with it
+type setting struct {
+	index int // of the field in its struct
+	name  string
+	field reflect.StructField
+}
+
+// settingsOf lists the settings of an option struct, in the order of its fields.
+func settingsOf(t reflect.Type) []setting {
+	all := make([]setting, 0, t.NumField())
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" {
+			all = append(all, setting{index: i, name: name, field: field})
+		}
+	}
+	return all
+}
+
+func (s setting) tag(name string) string { return s.field.Tag.Get(name) }
+
+// names are the name of the setting, and its former one if there is one.
+func (s setting) names() []string {
+	if former := s.tag("formerly"); former != "" {
+		return []string{s.name, former}
+	}
+	return []string{s.name}
+}
+
+// initial returns the default and whether one is declared.
+func (s setting) initial() (reflect.Value, bool) {
+	text, ok := s.field.Tag.Lookup("initial")
+	if !ok {
+		return reflect.Zero(s.field.Type), false
+	}
+	return s.parse(text), true
+}
+
+// hasVariable reports whether the environment can set it.
+func (s setting) hasVariable() bool {
+	t := s.field.Type
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return s.tag("variable") != "none" && t.Kind() != reflect.Struct && t.Kind() != reflect.Map
+}
+
+// needsRestart reports whether a running relay keeps the value that it was started with.
+func (s setting) needsRestart() bool { return s.tag("restart") == "true" }
+
+// applies reports whether the bounds hold in a struct: where when names another setting, that decides.
+func (s setting) applies(in reflect.Value) bool {
+	name, want, compared := strings.Cut(s.tag("when"), "=")
+	if name == "" {
+		return true
+	}
+	for _, other := range settingsOf(in.Type()) {
+		if value := in.Field(other.index); other.name == name {
+			return compared && fmt.Sprint(value) == want || !compared && !value.IsZero()
+		}
+	}
+	return true
+}
+
+// parse reads a value from a tag. A tag that cannot be read is a mistake in this package, which every test finds.
+func (s setting) parse(text string) reflect.Value {
+	value := reflect.New(s.field.Type).Elem()
+	var err error
+	switch value.Interface().(type) {
+	case time.Duration:
+		var d time.Duration
+		d, err = time.ParseDuration(text)
+		value.SetInt(int64(d))
+	case string:
+		value.SetString(text)
+	case bool:
+		var b bool
+		b, err = strconv.ParseBool(text)
+		value.SetBool(b)
+	case int64:
+		var n int64
+		n, err = strconv.ParseInt(text, 10, 64)
+		value.SetInt(n)
+	case float64:
+		var f float64
+		f, err = strconv.ParseFloat(text, 64)
+		value.SetFloat(f)
+	default:
+		err = fmt.Errorf("no value of type %s", s.field.Type)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("setting %s: tag %q: %v", s.name, text, err))
+	}
+	return value
+}
+
+// compare orders two values of a number or a duration. NaN is less than every number.
+func compare(a, b reflect.Value) int {
+	if a.CanInt() {
+		return cmp.Compare(a.Int(), b.Int())
+	}
+	return cmp.Compare(a.Float(), b.Float())
+}
+
+// show writes a value as it stands in a file, without quotes.
+func show(value any) string {
+	if d, ok := value.(time.Duration); ok {
+		return shortDuration(d)
+	}
+	return fmt.Sprint(value)
+}
+
+// shortDuration writes 30m where Go writes 30m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// namesOf lists the names of the settings of an option struct.
+func namesOf(t reflect.Type) []string {
+	var names []string
+	for _, s := range settingsOf(t) {
+		names = append(names, s.name)
+	}
+	return names
+}

@@ -1,0 +1,32 @@
+package configs
+
+import (
+	"github.com/redis/go-redis/v9"
+)
+
+// warnings returns what works but is probably not intended, as [FieldError].
+func (c *Config) warnings() []error {
+	v := newValidator()
+	if c.RedisURL == "" && len(c.RedisAddrs) == 0 {
+		v.fault("redis_url", "is not set; limits apply to this process only, and pending messages are lost when it stops")
+	}
+	c.credentialWarnings(v)
+	if u, err := redis.ParseURL(string(c.RedisURL)); err == nil && u.TLSConfig != nil && u.TLSConfig.InsecureSkipVerify {
+		v.fault("redis_url", "skip_verify=true makes the relay accept any server as Redis, whatever its certificate; "+
+			"remove it, and make the system trust the authority of the certificate")
+	}
+	for i, ch := range c.Channels {
+		in := v.in(indexed("channels", i))
+		switch {
+		case ch.SlackChannel != "" && c.SlackToken == "":
+			in.fault("slack_channel", "slack_token is not set; messages of channel %s are only printed on the console", ch.Name)
+		case ch.SlackChannel == "" && ch.SlackWebhookURL == "":
+			in.fault("slack_channel", "channel %s has no Slack destination; its messages are only printed on the console", ch.Name)
+		}
+		ch.fairnessWarnings(in)
+		if ch.CategoryLimit > ch.GlobalLimit {
+			in.fault("category_limit", "%d is above global_limit, %d, and is never reached", ch.CategoryLimit, ch.GlobalLimit)
+		}
+	}
+	return *v.faults
+}

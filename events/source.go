@@ -1,0 +1,93 @@
+package events
+
+//go:generate go test -count=1 -run TestGoldenListOfSources -update
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+)
+
+// source is one body format. Each is a variable in a file of its own; go generate lists them in sources.go.
+type source struct {
+	name    string
+	aliases []string // other names that a path may have for it
+	rank    rank
+	// claims reports, from the headers and the fields of the body's outermost object, whether a webhook has this format.
+	// Two sources of the same rank never claim the same webhook.
+	claims func(in input) bool
+	decode func(in input) ([]Event, error)
+	// opaque reports from the headers that the body need not be JSON; nil = it always is.
+	opaque func(header http.Header) bool
+	// headers describe what happened, beside the body that the provider signs.
+	headers []string
+	// delivery is the header with an id that stays the same when the provider sends a webhook again; "" = there is none.
+	delivery string
+}
+
+// rank decides which source is asked first whether a webhook is its own; the lowest comes first.
+type rank int
+
+const (
+	variant        rank = iota - 2 // a format of another source with more in it: ask it before that source
+	byHeader                       // known by a header that only this provider sends
+	byFields                       // known by fields that no other format has; the usual rank
+	byCommonFields                 // known by fields that other formats have too
+	fallback                       // for webhooks that no other source claims
+)
+
+// known are the sources of the relay, in the order in which they are asked.
+var known = ranked(declared)
+
+func ranked(sources []source) []source {
+	return slices.SortedFunc(slices.Values(sources), func(a, b source) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+	})
+}
+
+// one makes the decoder of a source whose webhooks are one event each.
+func one(decode func(in input) Event) func(in input) ([]Event, error) {
+	return func(in input) ([]Event, error) { return []Event{decode(in)}, nil }
+}
+
+// Sources returns the names that a webhook's source may have, in order, without those of mappings.
+func Sources() []string { return namesOf(known) }
+
+// Sources returns the names that a webhook's source may have, in order.
+func (d *Decoder) Sources() []string { return namesOf(d.sources) }
+
+func namesOf(sources []source) []string {
+	names := make([]string, len(sources))
+	for i, s := range sources {
+		names[i] = s.name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// aliases are the other names of sources.
+var aliases = aliasesOf(known)
+
+func aliasesOf(sources []source) map[string]string {
+	all := map[string]string{}
+	for _, s := range sources {
+		for _, alias := range s.aliases {
+			all[alias] = s.name
+		}
+	}
+	return all
+}
+
+// deliveryHeaders carry an id that stays the same when a webhook is sent again. The signed one comes first: whoever replays
+// a webhook must not be able to make it another one by adding a header.
+var deliveryHeaders = deliveryHeadersOf(known)
+
+func deliveryHeadersOf(sources []source) []string {
+	headers := []string{"Webhook-Id", "Idempotency-Key"}
+	for _, s := range sources {
+		if s.delivery != "" {
+			headers = append(headers, s.delivery)
+		}
+	}
+	return append(headers, "Request-Id")
+}

@@ -1,0 +1,40 @@
+-- append.lua: append an entry that spends no slot to an outbox, once.
+--
+-- KEYS[1] extras   (w)  sorted set of the numbers of extras, score = when due
+-- KEYS[2] entries  (w)  hash of entries
+-- KEYS[3] noted    (rw) sorted set of the ids of such entries, score = when
+--
+-- ARGV[1] id       a second entry of the same id changes nothing
+-- ARGV[2] kind
+-- ARGV[3] payload
+-- ARGV[4] how long the id is remembered, microseconds
+--
+-- Reply: 1 appended, 0 appended before
+--
+-- By hand:
+--   redis-cli --eval lua/append.lua 'relay:{demo}:extras:demo' 'relay:{demo}:entries:demo' \
+--     'relay:{demo}:noted:demo' , paused-1 notice '{"text":"channel demo is paused"}' 3600000000
+--
+-- Code generated from lua/src/append.lua by go generate ./lua; DO NOT EDIT.
+
+local extras, entries, notice_ids = KEYS[1], KEYS[2], KEYS[3]
+local id, kind, payload, remember = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local call = redis.call
+
+if not remember or remember <= 0 then return redis.error_reply('ARG an id, a kind, a payload and a time are needed') end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+
+if tonumber(call('ZSCORE', notice_ids, id) or 0) > now - remember then return 0 end
+call('ZCARD', extras) -- another type fails here, and not half-way
+local number = int(call('HINCRBY', entries, 'seq', 1))
+call('HSET', entries, number, int(now) .. ' ' .. kind .. ' ' .. payload)
+call('ZADD', extras, int(now), number)
+call('ZADD', notice_ids, int(now), id)
+call('ZREMRANGEBYSCORE', notice_ids, '-inf', int(now - remember))
+call('PEXPIRE', notice_ids, int(math.ceil(remember / 1000)))
+return 1

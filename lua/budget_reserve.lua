@@ -1,0 +1,43 @@
+-- budget_reserve.lua: reserve one call of a Slack method in the budget of the workspace, unless the credential is
+-- paused. So many calls a minute, and half of them at once (generic cell rate algorithm).
+--
+-- KEYS[1] budget   (rw) string: when the bucket is empty again (microseconds)
+-- KEYS[2] pause    (r)  hash: until (microseconds), reason
+--
+-- ARGV[1] calls a minute, 1 or more
+--
+-- Reply: [wait_us, reason]: 0 = reserved; else how long no call is allowed, and why ("" = the budget is spent)
+--
+-- By hand:
+--   redis-cli --eval lua/budget_reserve.lua 'relay:{ws:demo}:budget:chat.postMessage' 'relay:{ws:demo}:pause' , 240
+--
+-- Code generated from lua/src/budget_reserve.lua by go generate ./lua; DO NOT EDIT.
+
+local budget, pause = KEYS[1], KEYS[2]
+local per_minute = tonumber(ARGV[1])
+local call, max = redis.call, math.max
+
+if not per_minute or per_minute < 1 then return redis.error_reply('ARG calls a minute of 1 or more are needed') end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part credential: how long a Slack credential stays paused, and why.
+local function credential_pause()
+  local paused_until = tonumber(call('HGET', pause, 'until') or 0)
+  if paused_until <= now then return 0, '' end
+  return paused_until - now, call('HGET', pause, 'reason') or ''
+end
+
+local wait, reason = credential_pause()
+if wait > 0 then return { wait, reason } end
+
+local each = math.ceil(60000000 / per_minute)
+local burst = max(1, math.floor(per_minute / 2))
+local empty_at = max(now, tonumber(call('GET', budget) or 0))
+local allowed_at = empty_at - (burst - 1) * each
+if allowed_at > now then return { allowed_at - now, '' } end
+call('SET', budget, int(empty_at + each), 'PX', int(math.ceil((empty_at + each - now) / 1000) + 1000))
+return { 0, '' }

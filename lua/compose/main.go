@@ -1,0 +1,97 @@
+// Command compose writes the Redis scripts of package lua from their sources, and the table of their keys.
+//
+// A source is lua/src/<script>.lua. Its lines "--- @include parts/<part>" stand for the files in lua/src/parts, which
+// share its local variables. The result, lua/<script>.lua, is one file that Redis runs and that redis-cli --eval
+// takes as it is. go generate ./lua runs this command in the folder lua.
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := run("."); err != nil {
+		fmt.Fprintln(os.Stderr, "compose:", err)
+		os.Exit(1) //nolint:forbidigo // this is main
+	}
+}
+
+// run writes all that is generated. dir is the folder of package lua.
+func run(dir string) error {
+	files, err := generate(dir)
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write what was generated: %w", err)
+		}
+	}
+	return nil
+}
+
+// generate returns the text of each generated file, by its path.
+func generate(dir string) (map[string]string, error) {
+	sources := os.DirFS(filepath.Join(dir, "src"))
+	names, err := fs.Glob(sources, "*.lua")
+	if err != nil {
+		return nil, fmt.Errorf("list the sources: %w", err)
+	}
+	slices.Sort(names)
+	files, scripts := map[string]string{}, map[string]string{}
+	for _, name := range names {
+		script := strings.TrimSuffix(name, ".lua")
+		text, err := compose(sources, script)
+		if err != nil {
+			return nil, err
+		}
+		files[filepath.Join(dir, name)] = text
+		scripts[script] = text
+	}
+	pageName := filepath.Join(dir, "..", "docs", "redis.md")
+	page, err := os.ReadFile(pageName)
+	if err != nil {
+		return nil, fmt.Errorf("read the page of the keys: %w", err)
+	}
+	files[pageName], err = withTable(string(page), keyTable(scripts))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pageName, err)
+	}
+	return files, nil
+}
+
+// partsOf returns, for each source and part, the scripts that it is in.
+func partsOf(dir string) (map[string][]string, error) {
+	sources := os.DirFS(filepath.Join(dir, "src"))
+	parts := map[string][]string{}
+	err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			parts[strings.TrimSuffix(name, ".lua")] = nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the parts: %w", err)
+	}
+	for name := range parts {
+		if strings.Contains(name, "/") {
+			continue
+		}
+		c := composition{sources: sources, script: name, parts: map[string]bool{}}
+		if err := c.add(name+".lua", ""); err != nil {
+			return nil, fmt.Errorf("compose %s.lua: %w", name, err)
+		}
+		parts[name] = append(parts[name], name)
+		for part := range c.parts {
+			parts[part] = append(parts[part], name)
+		}
+	}
+	return parts, nil
+}
+
+func countLines(text []byte) int { return strings.Count(string(text), "\n") }

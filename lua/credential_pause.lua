@@ -1,0 +1,34 @@
+-- credential_pause.lua: stop using a Slack credential for a time, on all channels that share it, or use it again.
+--
+-- KEYS[1] pause    (w)  hash: until (microseconds), reason
+--
+-- ARGV[1] wait     for how long, microseconds; 0 = end the pause
+-- ARGV[2] reason   why
+--
+-- Reply: 1
+--
+-- By hand:
+--   redis-cli --eval lua/credential_pause.lua 'relay:{ws:demo}:pause' , 3600000000 invalid_auth
+--
+-- Code generated from lua/src/credential_pause.lua by go generate ./lua; DO NOT EDIT.
+
+local pause, wait, reason = KEYS[1], tonumber(ARGV[1]), ARGV[2]
+local call = redis.call
+
+if not wait or wait < 0 or not reason then
+  return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
+end
+if wait == 0 then
+  call('DEL', pause)
+  return 1
+end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+
+call('HSET', pause, 'until', int(now + wait), 'reason', reason)
+call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+return 1

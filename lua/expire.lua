@@ -1,0 +1,158 @@
+-- expire.lua: a message waited longer than it may: take it out, and count it.
+--
+-- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
+-- numbers again. Where the name does not fit, the entry is gone, and nothing is written: a repeat is harmless.
+--
+-- Refused where another sender has the lease, or where another claim followed the caller's: its attempt may have been
+-- posted.
+--
+-- KEYS[1] lease    (r) hash: owner, until (microseconds)
+-- KEYS[2] outbox   (rw) sorted set of the numbers of messages
+-- KEYS[3] extras   (rw) sorted set of the numbers of extras
+-- KEYS[4] entries  (rw) hash of entries
+-- KEYS[5] ledger   (rw) hash of totals: a message counts under its result, an extra under "<kind>:<result>"
+-- KEYS[6] posted   (rw) hash of the messages that a resolve or a repeat may find (admit.lua)
+-- KEYS[7] aged     (rw) sorted set of their numbers, by when each was last touched
+-- KEYS[8] dead     (-)  not used here
+-- KEYS[9] digest   (rw) hash of what the next digest will report
+-- then, optional: backlog (rw) a level of strategy backlog, stream or list, which the entry leaves
+--
+-- ARGV[1] owner    who claimed it
+-- ARGV[2] number   the entry's number
+-- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
+-- ARGV[4] claims   how often it was claimed by then, the caller's claim included
+-- ARGV[5] result   expired
+-- ARGV[6] options, JSON, each optional:
+--   forget           true: the message certainly never appeared: what is kept of it goes
+--   noted            what the next digest will report of it: {"x:<category>:<severity>": n, "t:<title>": n}
+--
+-- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
+--   lease, or claimed the entry since (nothing written)
+--
+-- By hand:
+--   redis-cli --eval lua/expire.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
+--     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
+--     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
+--     me 1 1700000000000000 1 expired '{"forget":true}'
+--
+-- Code generated from lua/src/expire.lua by go generate ./lua; DO NOT EDIT.
+
+-- part entry/arguments: what the scripts that take out an entry have in common.
+local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local call = redis.call
+
+local decoded, more = pcall(cjson.decode, ARGV[6] or '')
+if not decoded or type(more) ~= 'table' or not claims then
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+end
+local posted, aged, digest = KEYS[6], KEYS[7], KEYS[9]
+local backlog = KEYS[10]
+if result ~= 'expired' then return redis.error_reply('ARG the result of lua/expire.lua is expired') end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+
+for _, set in ipairs({ outbox, extras, aged }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash) end
+-- part entry/backlog: a level of strategy backlog, which the entry leaves. It is a stream or a list.
+local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
+if backlog and not backlog_is_list then call('XLEN', backlog) end
+
+local function leave_backlog()
+  if backlog_is_list then
+    call('LREM', backlog, 1, number)
+  elseif backlog then
+    call('XDEL', backlog, number .. '-1')
+  end
+end
+-- part entry/claimed: find the entry that the caller claimed. The script ends here where another sender has the lease,
+-- or where the number and the time of admission do not name an entry: a Redis that came back older than it was gives
+-- numbers again.
+local DONE, GONE, LOST = 1, 0, -1
+
+local lease_owner = call('HGET', lease, 'owner')
+if lease_owner and lease_owner ~= owner and tonumber(call('HGET', lease, 'until')) > now then return LOST end
+
+local entry = call('HGET', entries, number) or ''
+local admitted_at = string.match(entry, '^([1-9]%d*) [^ ]* ') or '0'
+if #admitted_at > 18 then admitted_at = '0' end
+local is_message = call('ZSCORE', outbox, number)
+local is_extra = not is_message and call('ZSCORE', extras, number)
+if admitted_at ~= named_at or not (is_message or is_extra) then return GONE end
+-- part entry/latest_claim: the script ends here where another claim followed the caller's: its attempt may have been
+-- posted.
+local attempts = call('HGET', entries, number .. ':attempts') or '0'
+if (tonumber(attempts) or 0) > claims then return LOST end
+-- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
+local function remove_entry()
+  if call('ZREM', outbox, number) == 1 then
+    call('HINCRBY', ledger, result, 1)
+  else
+    local kind = string.match(entry, '^%d+ (%S+) .*$')
+    call('ZREM', extras, number)
+    call('HINCRBY', ledger, (kind or 'unknown') .. ':' .. result, 1)
+  end
+  call('HDEL', entries, number, number .. ':attempts', number .. ':faults', number .. ':sent', number .. ':tried',
+    number .. ':looked', number .. ':again', number .. ':thread', number .. ':name', number .. ':claim')
+end
+-- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+local function delete_names(message_number, message)
+  local function delete(name)
+    if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end
+  end
+  for _, event in ipairs(message.events or {}) do
+    if event.f then delete('f:' .. event.f) end
+  end
+  for fingerprint in pairs(message.members or {}) do delete('f:' .. fingerprint) end
+  delete('c:' .. (message.category or ''))
+  delete('b:' .. (message.bundle or ''))
+end
+-- part entry/forgotten: nothing is kept of a message that certainly never appeared.
+local function forget_message()
+  local text = call('HGET', posted, number)
+  if not text then return end
+  call('HINCRBY', posted, 'bytes', -#text)
+  delete_names(number, cjson.decode(text))
+  call('HDEL', posted, number)
+  call('ZREM', aged, number)
+end
+-- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+local slack_ms = 10000
+
+local function expire(key, ms)
+  if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
+end
+-- part digest_notes: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
+-- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
+-- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+local function note_for_digest(counts)
+  local max_fields, max_fields_for_title = 1000, 300
+  local digest_ms = 5356800000 -- 62 days: twice the longest interval
+  local noted = 0
+  for field, n in pairs(counts) do
+    local prefix = string.sub(field, 1, 2)
+    local is_title = prefix == 't:'
+    local most = is_title and max_fields_for_title or max_fields
+    if not is_title then noted = noted + n end
+    if call('HLEN', digest) < most or call('HEXISTS', digest, field) == 1 then
+      call('HINCRBY', digest, field, int(n))
+    elseif not is_title then
+      call('HINCRBY', digest, prefix .. 'other:warning', int(n))
+    end
+  end
+  if noted <= 0 then return end
+  call('HINCRBY', digest, 'noted', int(noted))
+  call('HSETNX', digest, 'since', int(now))
+  call('HSET', digest, 'last', int(now))
+  expire(digest, digest_ms)
+end
+
+remove_entry()
+if more.forget then forget_message() end
+note_for_digest(more.noted or {})
+leave_backlog()
+return DONE

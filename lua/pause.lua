@@ -1,0 +1,34 @@
+-- pause.lua: stop a channel's sending for a time, or resume it, at an operator's request.
+--
+-- KEYS[1] pause    (w)  hash: until (microseconds), reason; edits (microseconds): until then nothing is edited
+--
+-- ARGV[1] wait     for how long, microseconds; 0 = resume, whatever the channel waited for
+-- ARGV[2] reason   why
+--
+-- Reply: 1
+--
+-- By hand:
+--   redis-cli --eval lua/pause.lua 'relay:{demo}:pause:demo' , 3600000000 maintenance
+--
+-- Code generated from lua/src/pause.lua by go generate ./lua; DO NOT EDIT.
+
+local pause, wait, reason = KEYS[1], tonumber(ARGV[1]), ARGV[2]
+
+if not wait or wait < 0 or not reason then
+  return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
+end
+if wait == 0 then
+  redis.call('DEL', pause)
+  return 1
+end
+
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part clock: now is this server's time, read once, in microseconds.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+
+local paused_until = int(now + wait)
+redis.call('HSET', pause, 'until', paused_until, 'reason', reason, 'edits', paused_until)
+redis.call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+return 1

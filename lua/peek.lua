@@ -1,0 +1,645 @@
+-- peek.lua: decide a batch of events of one channel as admit.lua would, each by itself, and write nothing.
+--
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
+-- KEYS[2] ledger   (-)  not used here
+-- KEYS[3] series   (-)  not used here
+-- KEYS[4] outbox   (-)  not used here
+-- KEYS[5] entries  (-)  not used here
+-- KEYS[6] minutes  (-)  not used here
+-- KEYS[7..] limit  (r)  the levels, by their place from 1
+-- then, only with first_notice auto: known (r) and heard (r)
+-- then, only with options: seven keys that are not used here
+--
+-- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "peek"
+-- then for each event: as of lua/admit.lua
+--
+-- Reply: as of lua/admit.lua; outcomes 1 to 4
+--
+-- By hand:
+--   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
+--     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
+--     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
+--     '["peek",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]]]' \
+--     event-1 1 1 'message {"title":"disk full"}'
+--
+-- Code generated from lua/src/peek.lua by go generate ./lua; DO NOT EDIT.
+
+local MODE, MODE_KEYS, MODE_FIELDS = 'peek', 0, 0
+local seen = KEYS[1]
+
+-- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
+-- script, which has so many further keys and fields of an event as MODE_KEYS and MODE_FIELDS say.
+local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
+
+local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
+if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
+  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+end
+local dedupe, level_specs, route_specs, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
+if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not route_specs then
+  return redis.error_reply('ARG the plan needs the mode ' .. MODE .. ', a dedupe time above 0, levels and routes')
+end
+if fair and next(fair) == nil then fair = nil end
+local is_learning = fair and fair.floor
+
+local keys_to_levels = keys_before_levels + #level_specs
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+if #KEYS ~= keys_to_mode + (options and 7 or 0) then
+  return redis.error_reply('ARG the number of keys does not fit the levels')
+end
+local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+if #ARGV <= width or #ARGV % width ~= 1 then
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+end
+-- part clock: now is this server's time, read once, in microseconds.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
+local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part limits/constants: what the strategies have in common.
+local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
+local grace_ms = 60000 -- how long an expired level outlives its longest window
+-- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
+-- before they are moved to now (5 s).
+local remember_us, max_step = 86400000000, 5000000
+local max_args = 1000 -- unpack fails above some thousand
+local stepped = 0 -- how far back time went, where units were moved
+-- part levels: check the levels and the routes of the plan, and name their fields. The windows of a level are pairs in
+-- its spec: spec[w] = limit and spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it
+-- holds.
+local levels, routes = {}, {}
+local needs_strategies = false
+
+for i = 1, #level_specs do
+  local spec = level_specs[i]
+  local level = {
+    spec = spec, key = KEYS[keys_before_levels + i], place = i, option = spec[2], is_shadow = spec[3] == 1,
+    keep = 0, largest = 0, -- its longest window, its largest limit
+    used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
+    closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
+  }
+  if #spec < FIRST + 1 or #spec % 2 == 0 then
+    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')
+  end
+  for w = FIRST, #spec, 2 do
+    local limit, per = tonumber(spec[w]), tonumber(spec[w + 1])
+    if not limit or not per or limit < 0 or per <= 0 then
+      return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
+    end
+    if per > level.keep then level.keep = per end
+    if limit > level.largest then level.largest = limit end
+  end
+  if spec[1] ~= 'sliding-log' then needs_strategies = true end
+  levels[i] = level
+end
+for i = 1, #route_specs do
+  local spec, own = route_specs[i], {}
+  for j = FIRST, #spec do own[j - FIRST + 1] = levels[spec[j]] end
+  routes[i] = {
+    category = spec[1], headroom = spec[2], category_level = levels[spec[3]], levels = own, admitted = 0, dropped = 0,
+  }
+end
+-- part ago: the text of the time that is per before now, microseconds.
+local last_per, last_ago
+
+local function ago(per)
+  if per ~= last_per then last_per, last_ago = per, int(now - per) end
+  return last_ago
+end
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was taken. Every other
+-- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+local function count_log(key, per)
+  local all = call('ZCARD', key)
+  if all == 0 then return 0, 0 end
+  local old = call('ZCOUNT', key, '-inf', ago(per))
+  return all - old, old
+end
+
+-- log_score is the score of the rank-th newest unit, from 0; what this batch took is the newest.
+local function log_score(level, rank)
+  rank = rank - level.pending
+  if rank < 0 then return now end
+  if level.read_rank ~= rank then
+    local text = int(rank)
+    level.read_rank = rank
+    level.read_score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+  end
+  return level.read_score
+end
+-- part limits/log_fits_only: when units fit into a log. Nothing is written: units that lie ahead of now stay there.
+local function log_fits_at(level, w, units, reserved)
+  local at = log_score(level, level.spec[w] - units - reserved)
+  if at > now + max_step then
+    stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
+    level.read_rank, at = false, now
+  end
+  return at + level.spec[w + 1]
+end
+if needs_strategies then
+  local strategies = {}
+  -- part limits/hash: read the numbers that a hash holds.
+  local function read_numbers(key)
+    local flat, state = call('HGETALL', key), {}
+    for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
+    return state
+  end
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+  -- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
+  -- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+
+  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
+  -- future: level.back is by how much.
+  local function read_hash(level)
+    local state = read_numbers(level.key)
+    level.since, level.last, level.back = state.since or now, state.last or 0, 0
+    if level.last - now > max_step then
+      level.back, level.is_moved = level.last - now, true
+      stepped, level.since, level.last = max(stepped, level.back), min(level.since, now), now
+    end
+    return state
+  end
+
+  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
+  -- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
+  -- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+  -- after that replica's last use.
+  local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
+
+  local function window_of(name)
+    local window = { per = tonumber(string.match(name, '^%d+')), drain = tonumber(string.match(name, '/(%d+)$')) }
+    for _, field in ipairs(fields) do window[field] = 0 end
+    return window
+  end
+
+  -- own_window returns a window of this configuration, as the hash has it.
+  local function own_window(kind, level, w, name)
+    local state = level.state
+    local window = { per = level.spec[w + 1], drain = kind.drain_of and kind.drain_of(level, w), is_own = true }
+    for _, field in ipairs(fields) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
+    if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
+    kind.load(level, window)
+    return window
+  end
+
+  -- windows_of_others returns the other configurations' windows by name, with what this batch took.
+  local function windows_of_others(kind, level)
+    local found = {}
+    for field, value in pairs(level.state) do
+      local name, which = string.match(field, '^([%d/]+):(%a+)$')
+      if name and not level.names[name] then
+        found[name] = found[name] or window_of(name)
+        found[name][which] = value
+      end
+    end
+    for name, window in pairs(found) do
+      window.u = min(now, window.u > 0 and window.u or level.last)
+      if window.u <= now - remember_us or kind.drain_of and not window.drain then
+        found[name] = nil
+      else
+        kind.load(level, window)
+        kind.take(level, window, level.pending)
+      end
+    end
+    return found
+  end
+
+  -- load_numbers reads the windows of a level: level.names by name, level.windows by place.
+  local function load_numbers(kind, level)
+    level.state = read_hash(level)
+    level.windows, level.names = {}, {}
+    for w = FIRST, #level.spec, 2 do
+      local name = int(level.spec[w + 1]) .. (kind.drain_of and '/' .. int(kind.drain_of(level, w)) or '')
+      local window = level.names[name] or own_window(kind, level, w, name)
+      level.names[name], level.windows[w] = window, window
+      level.used[w] = kind.used(window)
+    end
+  end
+
+  local function store_numbers(kind, level)
+    local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+    local function add(name, window)
+      if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
+      for _, field in ipairs(fields) do
+        if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+      end
+      longest = max(longest, window.per)
+    end
+    for name, window in pairs(level.names) do add(name, window) end
+    for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
+    call('DEL', level.key)
+    call('HSET', level.key, unpack(args))
+    call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+  end
+
+  -- strategy_of_numbers makes a strategy of a kind of window.
+  local function strategy_of_numbers(kind)
+    return {
+      load = function(level) load_numbers(kind, level) end,
+      fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
+      take = function(level, units)
+        for _, window in pairs(level.names) do kind.take(level, window, units) end
+        for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
+      end,
+      store = function(level) store_numbers(kind, level) end,
+      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      refund = function(level, units, admitted_at)
+        local state = read_numbers(level.key)
+        if admitted_at < (state.since or now) then return 0 end
+        for field, value in pairs(state) do
+          local name, which = string.match(field, '^([%d/]+):(%a+)$')
+          if name then
+            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
+            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
+            if left then call('HSET', level.key, field, int(left)) end
+          end
+        end
+        return 1
+      end,
+    }
+  end
+  -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+  strategies['fixed-window'] = strategy_of_numbers({
+    -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
+    load = function(level, window)
+      local per, phase = window.per, window.is_own and level.option or -1
+      if level.back > 0 and window.at > now then window.at = now end
+      local ends = window.at + per
+      if ends > now and (window.n > 0 or phase >= 0) then return end
+      if phase < 0 then
+        window.at = now
+      elseif ends + per > now then
+        window.at = ends
+      else
+        window.at = floor((now + phase) / per) * per - phase
+      end
+      window.n, window.f = 0, 0
+    end,
+    used = function(window) return window.n end,
+    take = function(level, window, units)
+      window.n = window.n + units
+      if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
+    end,
+    fits_at = function(_, _, window) return window.at + window.per end,
+    -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+    refund = function(level, window, which, refunded)
+      local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
+      if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
+      local left = max(0, refunded.value - refunded.units)
+      if not at_start or refunded.at ~= start then return left end
+      at_start = max(0, at_start - refunded.units)
+      if at_start == 0 and left > 0 then at_start, left = 1, left + 1 end
+      call('HSET', level.key, window.name .. ':f', int(at_start))
+      return left
+    end,
+  })
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
+  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  strategies['sliding-counter'] = strategy_of_numbers({
+    load = function(level, window)
+      local per = window.per
+      local start = floor(now / per) * per
+      if level.back > 0 and window.at > start then window.at = start end
+      if window.at < start then
+        window.p = window.at == start - per and window.n or 0
+        window.at, window.n = start, 0
+      end
+    end,
+    used = function(window)
+      local rest = window.per - max(0, now - window.at)
+      local share = floor(window.p * rest / window.per)
+      if share * window.per < window.p * rest then share = share + 1 end
+      return share + window.n
+    end,
+    take = function(_, window, units) window.n = window.n + units end,
+    fits_at = function(level, w, window, units)
+      local limit, per = level.spec[w], window.per
+      local room = limit - units - window.n
+      if room >= 0 then return window.at + per - floor(room * per / window.p) end
+      return window.at + 2 * per - floor((limit - units) * per / window.n)
+    end,
+    refund = function(_, window, which, refunded)
+      local start = window.state[window.name .. ':at'] or 0
+      local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
+      local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
+      if in_window or in_last then return max(0, refunded.value - refunded.units) end
+    end,
+    keep = 2,
+  })
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
+  -- drain = per / limit; tat is when all has drained.
+  local gcra = strategy_of_numbers({
+    drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
+    -- A bucket whose limit changed holds the units that it held before, as many as it can.
+    adopt = function(level, w, window)
+      for field, tat in pairs(level.state) do
+        local per, drain = string.match(field, '^(%d+)/?(%d*):tat$')
+        local left = tat - level.back - now
+        if per and tonumber(per) == window.per and left > 0 then
+          drain = tonumber(drain) or window.drain
+          local units = drain > 0 and left / drain or 0
+          window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+        end
+      end
+    end,
+    load = function(level, window)
+      if level.back > 0 then window.tat = window.tat - level.back end
+    end,
+    used = function(window)
+      return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
+    end,
+    take = function(_, window, units)
+      if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
+    end,
+    fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
+    -- Units that were admitted longer ago than they take to drain are gone.
+    refund = function(_, window, which, refunded)
+      local drained_in = window.drain and refunded.units * window.drain
+      if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
+        return max(now, refunded.value - drained_in)
+      end
+    end,
+  })
+  strategies['gcra'], strategies['gate'] = gcra, gcra
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
+  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
+  -- = when. Buckets that only that one still counts are kept in its width.
+  local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
+
+  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
+  -- longest of them is, and its width (nil = none is longer than the level's own).
+  local function read_other_windows(level, state)
+    local keep, coarse = level.keep, nil
+    level.others = {}
+    for field, used_at in pairs(state) do
+      local per, wide = string.match(field, '^keep:(%d+):(%d+)$')
+      if per and min(used_at, now) > now - remember_us then
+        level.others[field] = min(used_at, now)
+        if tonumber(per) > keep then keep, coarse = tonumber(per), tonumber(wide) end
+      end
+    end
+    return keep, coarse
+  end
+
+  -- place_of is the end of the bucket that counts what the hash has under an end.
+  local function place_of(level, ends, coarse)
+    if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
+    if ends > now - level.keep or not coarse then return ends end
+    return min(ceil(ends / coarse) * coarse, now - level.keep)
+  end
+
+  strategies['sliding-buckets'] = {
+    load = function(level)
+      local units, order, state = {}, {}, read_hash(level)
+      local keep, coarse = read_other_windows(level, state)
+      for field, n in pairs(state) do
+        local ends = tonumber(field)
+        if ends then ends = place_of(level, ends, coarse) end
+        if ends and ends > now - keep then
+          if not units[ends] then order[#order + 1] = ends end
+          units[ends] = (units[ends] or 0) + n
+        end
+      end
+      table.sort(order)
+      level.longest, level.units, level.order = keep, units, order
+      for w = FIRST, #level.spec, 2 do
+        level.used[w] = 0
+        for _, ends in ipairs(order) do
+          if ends > now - level.spec[w + 1] then level.used[w] = level.used[w] + units[ends] end
+        end
+      end
+    end,
+    fits_at = function(level, w, units)
+      local over, per = level.used[w] + units - level.spec[w], level.spec[w + 1]
+      for _, ends in ipairs(level.order) do
+        if ends > now - per then over = over - level.units[ends] end
+        if over <= 0 then return ends + per end
+      end
+    end,
+    take = function(level, units)
+      local order, ends = level.order, bucket_end(now, level.option)
+      local last = order[#order]
+      if last and last > ends then ends = last end
+      if last ~= ends then order[#order + 1] = ends end
+      level.units[ends] = (level.units[ends] or 0) + units
+      for w = FIRST, #level.spec, 2 do level.used[w] = level.used[w] + units end
+    end,
+    store = function(level)
+      local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
+      level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now
+      for field, used_at in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used_at) end
+      for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
+      call('DEL', level.key)
+      for from = 1, #args, max_args do
+        call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+      end
+      call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+    end,
+    refund = function(level, units, admitted_at)
+      local state = read_numbers(level.key)
+      if admitted_at < (state.since or now) then return 0 end
+      local ends = int(bucket_end(admitted_at, level.option))
+      if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(max(0, state[ends] - units))) end
+      return 1
+    end,
+  }
+  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
+  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
+  -- soon.
+  local retry_us = 100000
+
+  local function backlog(length, add)
+    return {
+      is_backlog = true,
+      load = function(level) level.used[FIRST] = call(length, level.key) end,
+      fits_at = function() return now + retry_us end,
+      take = function(level, units, number)
+        level.members = level.members or {}
+        for _ = 1, units do table.insert(level.members, number) end
+        level.used[FIRST] = level.used[FIRST] + units
+      end,
+      store = function(level)
+        for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
+      end,
+      refund = function() return 1 end,
+    }
+  end
+  strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
+    call('XADD', key, number .. '-' .. i, 'at', int(now))
+  end)
+  strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+  -- part limits/assign: give each level its strategy; a level without one is a sliding log.
+  for i = 1, #levels do
+    local level = levels[i]
+    local name = level.spec[1]
+    if name ~= 'sliding-log' then
+      level.strategy = strategies[name]
+      if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
+      if name == 'gcra' or name == 'gate' then
+        local burst = name == 'gate' and 1 or level.option
+        level.most = function(w) return min(level.spec[w], 1) * burst end
+      end
+    end
+  end
+end
+-- part limits/fit: when units fit into a level.
+
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
+-- units of the first window are reserved for others. A level is read once.
+local function fit(level, units, reserved_in_first)
+  local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
+  if not used then
+    used = {}
+    level.used = used
+    if strategy then
+      strategy.load(level)
+    else
+      for w = FIRST, #spec, 2 do
+        local old
+        used[w], old = count_log(level.key, spec[w + 1])
+        if old < level.old then level.old = old end
+      end
+    end
+  end
+  for w = FIRST, #spec, 2 do
+    local most, reserved = level.most and level.most(w) or spec[w], w == FIRST and reserved_in_first or 0
+    if units > most then
+      never, by = true, w
+    elseif used[w] + units + reserved > most then
+      local fits_at = strategy and strategy.fits_at or log_fits_at
+      local fits = fits_at(level, w, units, reserved)
+      if fits > at then
+        at = fits
+        if not never then by = w end
+      end
+      if units == 1 and used[w] >= most then
+        if reserved > 0 then fits = fits_at(level, w, 1, 0) end
+        if fits > level.closed then level.closed, level.closed_by = fits, w end
+      end
+    end
+  end
+  return at, never, by
+end
+
+local fairness
+if fair then
+  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
+  -- asks for it.
+  local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
+  local channel_per = levels[1].spec[FIRST + 1]
+  local known_for = max(known_us, channel_per)
+  local known, heard = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
+  local attempted, admitted = {}, {} -- categories of this batch
+  local known_count, heard_count
+
+  -- in_channel_window is how many units a category has used within the channel's window.
+  local function in_channel_window(level)
+    level.in_channel = level.in_channel or count_log(level.key, channel_per)
+    return level.in_channel + level.pending
+  end
+
+  local function last_admission(category)
+    if admitted[category] then return now end
+    local at = tonumber(call('ZSCORE', heard, category) or 0)
+    return at > now - channel_per and at or nil
+  end
+
+  -- learn counts the categories that are known, and those of which something was admitted.
+  local function learn(category)
+    if not known_count then
+      known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
+      heard_count = call('ZCOUNT', heard, '(' .. ago(channel_per), '+inf')
+    end
+    if attempted[category] then return end
+    attempted[category] = true
+    if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
+  end
+
+  -- reserved_by_others is what configured reserves keep from a category.
+  local function reserved_by_others(category)
+    local units = 0
+    for _, reserve in ipairs(fair.reserves or {}) do
+      local owner, slots, level = reserve[1], reserve[2], levels[reserve[3]]
+      if owner ~= category then units = units + max(0, slots - in_channel_window(level)) end
+    end
+    return units
+  end
+
+  fairness = {}
+
+  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
+  -- the next event of the category is one.
+  function fairness.reserves(route)
+    local least = max(route.headroom, reserved_by_others(route.category))
+    if is_learning then
+      learn(route.category)
+      local at = last_admission(route.category)
+      if not at then return least, least, now end
+      local silent = known_count - heard_count + max(0, fair.floor - known_count)
+      return max(least, silent), least, at + channel_per
+    end
+    local own = fair.slots and route.category_level
+    if not own or in_channel_window(own) < fair.per_category then return least, least, now end
+    return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
+  end
+end
+
+local decisions = {}
+for at = 2, #ARGV, width do
+  -- part batch/event: read an event. What is decided of it are local variables, for speed.
+  local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
+  if not units or units < 1 or not route or id == '' or #id > 40 then
+    return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
+  end
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
+  if tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+    outcome = DUPLICATE
+  else
+    -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+    -- when, and because of which window. Shadow levels report and never refuse.
+    local ordinary, least, first_again, is_never = route.headroom, route.headroom, now, false
+    if fairness then ordinary, least, first_again = fairness.reserves(route) end
+    local asked = route.levels
+    for i = 1, #asked do
+      local level = asked[i]
+      local reserved = level.place == 1 and ordinary or 0
+      local fits_at, never, by = fit(level, units, reserved)
+      if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+        fits_at = min(fits_at, max(fit(level, units, least), first_again))
+      end
+      if reserved > 0 and units + route.headroom > level.spec[FIRST] then never = true end
+      if (fits_at > now or never) and level.is_shadow then
+        shadow = shadow + 2 ^ (i - 1)
+      elseif fits_at > now or never then
+        if refused == 0 then window = by end
+        refused, is_never = refused + 2 ^ (i - 1), is_never or never
+        if fits_at > retry_at then retry_at = fits_at end
+      end
+    end
+    outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
+  end
+  -- part batch/report: what the caller learns of the event.
+  local n = #decisions
+  decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
+  decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
+end
+-- part batch/states: for each level until when it is closed, because of which window, and the units used.
+local states, count = {}, 0
+for i = 1, #levels do
+  local level = levels[i]
+  count = count + 2
+  states[count - 1] = not level.is_shadow and level.closed > now and level.closed - now or 0
+  states[count] = (level.closed_by - FIRST) / 2
+  for w = FIRST, #level.spec, 2 do
+    count = count + 1
+    states[count] = level.used and level.used[w] or -1
+  end
+end
+local reply = { now, stepped, decisions, states }
+return reply

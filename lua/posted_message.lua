@@ -1,0 +1,16 @@
+-- posted_message.lua: what is kept of a message, so that a resolve or a repeat finds it (admit.lua). Writes nothing.
+--
+-- KEYS[1] posted   (r)  hash of messages
+--
+-- ARGV[1] number   of the message
+--
+-- Reply: the message, JSON, or nil
+--
+-- By hand:
+--   redis-cli --eval lua/posted_message.lua 'relay:{demo}:posted:demo' , 1
+--
+-- Code generated from lua/src/posted_message.lua by go generate ./lua; DO NOT EDIT.
+
+local posted, number = KEYS[1], ARGV[1]
+
+return redis.call('HGET', posted, number)

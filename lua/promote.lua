@@ -1,0 +1,1733 @@
+-- promote.lua: ask again for events that wait for a slot (overflow: delay): each is admitted, goes on waiting, or is
+-- dropped because it waited too long. Reads and writes as admit.lua does.
+--
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[2] ledger   (w)  hash of totals of the channel
+-- KEYS[3] series   (rw) hash of counts a category in the current hour
+-- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
+-- KEYS[5] entries  (rw) hash of entries
+-- KEYS[6] minutes  (rw) hash of counts a category and minute
+-- KEYS[7..] limit  (rw) the levels, by their place from 1
+-- then, only with first_notice auto: known (rw) and heard (rw)
+-- then as of lua/admit.lua: extras (rw), posted (rw), aged (rw), drops (rw), digest (rw),
+--   told (rw), delayed (rw)
+--
+-- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "promote" and with options
+-- then for each event: as of lua/admit.lua, with options; delayed = its number while it waits
+--
+-- Reply: as of lua/admit.lua; outcome 3: it does not wait any more, 6: it goes on waiting
+--
+-- By hand:
+--   redis-cli --eval lua/promote.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
+--     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
+--     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:extras:demo' \
+--     'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' \
+--     'relay:{demo}:told:demo' 'relay:{demo}:delayed:demo' , \
+--     '["promote",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]],{},"",0,\
+--     {"overflow":"delay","most":10,"age":3600000000,"resolves":"post","repeats":false,"digest":false,"drops":10,\
+--     "posted":3600000000,"every":0,"names":["channel"]}]' \
+--     event-1 1 1 'message {"title":"disk full"}' '' '' '' warning '' 1 ''
+--
+-- Code generated from lua/src/promote.lua by go generate ./lua; DO NOT EDIT.
+
+local MODE, MODE_KEYS, MODE_FIELDS = 'promote', 0, 0
+local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+
+-- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
+-- script, which has so many further keys and fields of an event as MODE_KEYS and MODE_FIELDS say.
+local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
+
+local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
+if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
+  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+end
+local dedupe, level_specs, route_specs, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
+if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not route_specs then
+  return redis.error_reply('ARG the plan needs the mode ' .. MODE .. ', a dedupe time above 0, levels and routes')
+end
+if fair and next(fair) == nil then fair = nil end
+local is_learning = fair and fair.floor
+
+local keys_to_levels = keys_before_levels + #level_specs
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+if #KEYS ~= keys_to_mode + (options and 7 or 0) then
+  return redis.error_reply('ARG the number of keys does not fit the levels')
+end
+local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+if #ARGV <= width or #ARGV % width ~= 1 then
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+end
+if not options then return redis.error_reply('ARG the plan needs options') end
+-- part clock: now is this server's time, read once, in microseconds.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
+local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+-- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
+local function int(x) return string.format('%d', x) end
+-- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+local slack_ms = 10000
+
+local function expire(key, ms)
+  if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
+end
+-- part limits/constants: what the strategies have in common.
+local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
+local grace_ms = 60000 -- how long an expired level outlives its longest window
+-- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
+-- before they are moved to now (5 s).
+local remember_us, max_step = 86400000000, 5000000
+local max_args = 1000 -- unpack fails above some thousand
+local stepped = 0 -- how far back time went, where units were moved
+-- part levels: check the levels and the routes of the plan, and name their fields. The windows of a level are pairs in
+-- its spec: spec[w] = limit and spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it
+-- holds.
+local levels, routes = {}, {}
+local needs_strategies = false
+
+for i = 1, #level_specs do
+  local spec = level_specs[i]
+  local level = {
+    spec = spec, key = KEYS[keys_before_levels + i], place = i, option = spec[2], is_shadow = spec[3] == 1,
+    keep = 0, largest = 0, -- its longest window, its largest limit
+    used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
+    closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
+  }
+  if #spec < FIRST + 1 or #spec % 2 == 0 then
+    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')
+  end
+  for w = FIRST, #spec, 2 do
+    local limit, per = tonumber(spec[w]), tonumber(spec[w + 1])
+    if not limit or not per or limit < 0 or per <= 0 then
+      return redis.error_reply('ARG level ' .. i .. ' needs a limit of 0 or more and a window above 0')
+    end
+    if per > level.keep then level.keep = per end
+    if limit > level.largest then level.largest = limit end
+  end
+  if spec[1] ~= 'sliding-log' then needs_strategies = true end
+  levels[i] = level
+end
+for i = 1, #route_specs do
+  local spec, own = route_specs[i], {}
+  for j = FIRST, #spec do own[j - FIRST + 1] = levels[spec[j]] end
+  routes[i] = {
+    category = spec[1], headroom = spec[2], category_level = levels[spec[3]], levels = own, admitted = 0, dropped = 0,
+  }
+end
+-- part ago: the text of the time that is per before now, microseconds.
+local last_per, last_ago
+
+local function ago(per)
+  if per ~= last_per then last_per, last_ago = per, int(now - per) end
+  return last_ago
+end
+
+local now_text = int(now)
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was taken. Every other
+-- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+local function count_log(key, per)
+  local all = call('ZCARD', key)
+  if all == 0 then return 0, 0 end
+  local old = call('ZCOUNT', key, '-inf', ago(per))
+  return all - old, old
+end
+
+-- log_score is the score of the rank-th newest unit, from 0; what this batch took is the newest.
+local function log_score(level, rank)
+  rank = rank - level.pending
+  if rank < 0 then return now end
+  if level.read_rank ~= rank then
+    local text = int(rank)
+    level.read_rank = rank
+    level.read_score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+  end
+  return level.read_score
+end
+-- part limits/log_fits: when units fit into a log.
+
+-- log_fits_at is when units fit into a window of a log. Units that lie too far ahead of now are moved to now.
+local function log_fits_at(level, w, units, reserved)
+  local at = log_score(level, level.spec[w] - units - reserved)
+  if at > now + max_step then
+    stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
+    level.read_rank, at = false, now
+    -- part limits/log_step: move the units of the log that lie ahead of now.
+    local args = {}
+    for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+      args[#args + 1], args[#args + 2] = now_text, member
+    end
+    for from = 1, #args, max_args do
+      call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+    end
+  end
+  return at + level.spec[w + 1]
+end
+if needs_strategies then
+  local strategies = {}
+  -- part limits/hash: read the numbers that a hash holds.
+  local function read_numbers(key)
+    local flat, state = call('HGETALL', key), {}
+    for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
+    return state
+  end
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+  -- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
+  -- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+
+  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
+  -- future: level.back is by how much.
+  local function read_hash(level)
+    local state = read_numbers(level.key)
+    level.since, level.last, level.back = state.since or now, state.last or 0, 0
+    if level.last - now > max_step then
+      level.back, level.is_moved = level.last - now, true
+      stepped, level.since, level.last = max(stepped, level.back), min(level.since, now), now
+    end
+    return state
+  end
+
+  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
+  -- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
+  -- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+  -- after that replica's last use.
+  local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
+
+  local function window_of(name)
+    local window = { per = tonumber(string.match(name, '^%d+')), drain = tonumber(string.match(name, '/(%d+)$')) }
+    for _, field in ipairs(fields) do window[field] = 0 end
+    return window
+  end
+
+  -- own_window returns a window of this configuration, as the hash has it.
+  local function own_window(kind, level, w, name)
+    local state = level.state
+    local window = { per = level.spec[w + 1], drain = kind.drain_of and kind.drain_of(level, w), is_own = true }
+    for _, field in ipairs(fields) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
+    if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
+    kind.load(level, window)
+    return window
+  end
+
+  -- windows_of_others returns the other configurations' windows by name, with what this batch took.
+  local function windows_of_others(kind, level)
+    local found = {}
+    for field, value in pairs(level.state) do
+      local name, which = string.match(field, '^([%d/]+):(%a+)$')
+      if name and not level.names[name] then
+        found[name] = found[name] or window_of(name)
+        found[name][which] = value
+      end
+    end
+    for name, window in pairs(found) do
+      window.u = min(now, window.u > 0 and window.u or level.last)
+      if window.u <= now - remember_us or kind.drain_of and not window.drain then
+        found[name] = nil
+      else
+        kind.load(level, window)
+        kind.take(level, window, level.pending)
+      end
+    end
+    return found
+  end
+
+  -- load_numbers reads the windows of a level: level.names by name, level.windows by place.
+  local function load_numbers(kind, level)
+    level.state = read_hash(level)
+    level.windows, level.names = {}, {}
+    for w = FIRST, #level.spec, 2 do
+      local name = int(level.spec[w + 1]) .. (kind.drain_of and '/' .. int(kind.drain_of(level, w)) or '')
+      local window = level.names[name] or own_window(kind, level, w, name)
+      level.names[name], level.windows[w] = window, window
+      level.used[w] = kind.used(window)
+    end
+  end
+
+  local function store_numbers(kind, level)
+    local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+    local function add(name, window)
+      if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
+      for _, field in ipairs(fields) do
+        if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+      end
+      longest = max(longest, window.per)
+    end
+    for name, window in pairs(level.names) do add(name, window) end
+    for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
+    call('DEL', level.key)
+    call('HSET', level.key, unpack(args))
+    call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+  end
+
+  -- strategy_of_numbers makes a strategy of a kind of window.
+  local function strategy_of_numbers(kind)
+    return {
+      load = function(level) load_numbers(kind, level) end,
+      fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
+      take = function(level, units)
+        for _, window in pairs(level.names) do kind.take(level, window, units) end
+        for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
+      end,
+      store = function(level) store_numbers(kind, level) end,
+      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      refund = function(level, units, admitted_at)
+        local state = read_numbers(level.key)
+        if admitted_at < (state.since or now) then return 0 end
+        for field, value in pairs(state) do
+          local name, which = string.match(field, '^([%d/]+):(%a+)$')
+          if name then
+            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
+            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
+            if left then call('HSET', level.key, field, int(left)) end
+          end
+        end
+        return 1
+      end,
+    }
+  end
+  -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+  strategies['fixed-window'] = strategy_of_numbers({
+    -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
+    load = function(level, window)
+      local per, phase = window.per, window.is_own and level.option or -1
+      if level.back > 0 and window.at > now then window.at = now end
+      local ends = window.at + per
+      if ends > now and (window.n > 0 or phase >= 0) then return end
+      if phase < 0 then
+        window.at = now
+      elseif ends + per > now then
+        window.at = ends
+      else
+        window.at = floor((now + phase) / per) * per - phase
+      end
+      window.n, window.f = 0, 0
+    end,
+    used = function(window) return window.n end,
+    take = function(level, window, units)
+      window.n = window.n + units
+      if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
+    end,
+    fits_at = function(_, _, window) return window.at + window.per end,
+    -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+    refund = function(level, window, which, refunded)
+      local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
+      if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
+      local left = max(0, refunded.value - refunded.units)
+      if not at_start or refunded.at ~= start then return left end
+      at_start = max(0, at_start - refunded.units)
+      if at_start == 0 and left > 0 then at_start, left = 1, left + 1 end
+      call('HSET', level.key, window.name .. ':f', int(at_start))
+      return left
+    end,
+  })
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
+  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  strategies['sliding-counter'] = strategy_of_numbers({
+    load = function(level, window)
+      local per = window.per
+      local start = floor(now / per) * per
+      if level.back > 0 and window.at > start then window.at = start end
+      if window.at < start then
+        window.p = window.at == start - per and window.n or 0
+        window.at, window.n = start, 0
+      end
+    end,
+    used = function(window)
+      local rest = window.per - max(0, now - window.at)
+      local share = floor(window.p * rest / window.per)
+      if share * window.per < window.p * rest then share = share + 1 end
+      return share + window.n
+    end,
+    take = function(_, window, units) window.n = window.n + units end,
+    fits_at = function(level, w, window, units)
+      local limit, per = level.spec[w], window.per
+      local room = limit - units - window.n
+      if room >= 0 then return window.at + per - floor(room * per / window.p) end
+      return window.at + 2 * per - floor((limit - units) * per / window.n)
+    end,
+    refund = function(_, window, which, refunded)
+      local start = window.state[window.name .. ':at'] or 0
+      local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
+      local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
+      if in_window or in_last then return max(0, refunded.value - refunded.units) end
+    end,
+    keep = 2,
+  })
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
+  -- drain = per / limit; tat is when all has drained.
+  local gcra = strategy_of_numbers({
+    drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
+    -- A bucket whose limit changed holds the units that it held before, as many as it can.
+    adopt = function(level, w, window)
+      for field, tat in pairs(level.state) do
+        local per, drain = string.match(field, '^(%d+)/?(%d*):tat$')
+        local left = tat - level.back - now
+        if per and tonumber(per) == window.per and left > 0 then
+          drain = tonumber(drain) or window.drain
+          local units = drain > 0 and left / drain or 0
+          window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+        end
+      end
+    end,
+    load = function(level, window)
+      if level.back > 0 then window.tat = window.tat - level.back end
+    end,
+    used = function(window)
+      return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
+    end,
+    take = function(_, window, units)
+      if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
+    end,
+    fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
+    -- Units that were admitted longer ago than they take to drain are gone.
+    refund = function(_, window, which, refunded)
+      local drained_in = window.drain and refunded.units * window.drain
+      if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
+        return max(now, refunded.value - drained_in)
+      end
+    end,
+  })
+  strategies['gcra'], strategies['gate'] = gcra, gcra
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
+  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
+  -- = when. Buckets that only that one still counts are kept in its width.
+  local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
+
+  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
+  -- longest of them is, and its width (nil = none is longer than the level's own).
+  local function read_other_windows(level, state)
+    local keep, coarse = level.keep, nil
+    level.others = {}
+    for field, used_at in pairs(state) do
+      local per, wide = string.match(field, '^keep:(%d+):(%d+)$')
+      if per and min(used_at, now) > now - remember_us then
+        level.others[field] = min(used_at, now)
+        if tonumber(per) > keep then keep, coarse = tonumber(per), tonumber(wide) end
+      end
+    end
+    return keep, coarse
+  end
+
+  -- place_of is the end of the bucket that counts what the hash has under an end.
+  local function place_of(level, ends, coarse)
+    if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
+    if ends > now - level.keep or not coarse then return ends end
+    return min(ceil(ends / coarse) * coarse, now - level.keep)
+  end
+
+  strategies['sliding-buckets'] = {
+    load = function(level)
+      local units, order, state = {}, {}, read_hash(level)
+      local keep, coarse = read_other_windows(level, state)
+      for field, n in pairs(state) do
+        local ends = tonumber(field)
+        if ends then ends = place_of(level, ends, coarse) end
+        if ends and ends > now - keep then
+          if not units[ends] then order[#order + 1] = ends end
+          units[ends] = (units[ends] or 0) + n
+        end
+      end
+      table.sort(order)
+      level.longest, level.units, level.order = keep, units, order
+      for w = FIRST, #level.spec, 2 do
+        level.used[w] = 0
+        for _, ends in ipairs(order) do
+          if ends > now - level.spec[w + 1] then level.used[w] = level.used[w] + units[ends] end
+        end
+      end
+    end,
+    fits_at = function(level, w, units)
+      local over, per = level.used[w] + units - level.spec[w], level.spec[w + 1]
+      for _, ends in ipairs(level.order) do
+        if ends > now - per then over = over - level.units[ends] end
+        if over <= 0 then return ends + per end
+      end
+    end,
+    take = function(level, units)
+      local order, ends = level.order, bucket_end(now, level.option)
+      local last = order[#order]
+      if last and last > ends then ends = last end
+      if last ~= ends then order[#order + 1] = ends end
+      level.units[ends] = (level.units[ends] or 0) + units
+      for w = FIRST, #level.spec, 2 do level.used[w] = level.used[w] + units end
+    end,
+    store = function(level)
+      local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
+      level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now
+      for field, used_at in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used_at) end
+      for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
+      call('DEL', level.key)
+      for from = 1, #args, max_args do
+        call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+      end
+      call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+    end,
+    refund = function(level, units, admitted_at)
+      local state = read_numbers(level.key)
+      if admitted_at < (state.since or now) then return 0 end
+      local ends = int(bucket_end(admitted_at, level.option))
+      if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(max(0, state[ends] - units))) end
+      return 1
+    end,
+  }
+  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
+  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
+  -- soon.
+  local retry_us = 100000
+
+  local function backlog(length, add)
+    return {
+      is_backlog = true,
+      load = function(level) level.used[FIRST] = call(length, level.key) end,
+      fits_at = function() return now + retry_us end,
+      take = function(level, units, number)
+        level.members = level.members or {}
+        for _ = 1, units do table.insert(level.members, number) end
+        level.used[FIRST] = level.used[FIRST] + units
+      end,
+      store = function(level)
+        for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
+      end,
+      refund = function() return 1 end,
+    }
+  end
+  strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
+    call('XADD', key, number .. '-' .. i, 'at', int(now))
+  end)
+  strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+  -- part limits/assign: give each level its strategy; a level without one is a sliding log.
+  for i = 1, #levels do
+    local level = levels[i]
+    local name = level.spec[1]
+    if name ~= 'sliding-log' then
+      level.strategy = strategies[name]
+      if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
+      if name == 'gcra' or name == 'gate' then
+        local burst = name == 'gate' and 1 or level.option
+        level.most = function(w) return min(level.spec[w], 1) * burst end
+      end
+    end
+  end
+end
+-- part limits/fit: when units fit into a level.
+
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
+-- units of the first window are reserved for others. A level is read once.
+local function fit(level, units, reserved_in_first)
+  local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
+  if not used then
+    used = {}
+    level.used = used
+    if strategy then
+      strategy.load(level)
+    else
+      for w = FIRST, #spec, 2 do
+        local old
+        used[w], old = count_log(level.key, spec[w + 1])
+        if old < level.old then level.old = old end
+      end
+    end
+  end
+  for w = FIRST, #spec, 2 do
+    local most, reserved = level.most and level.most(w) or spec[w], w == FIRST and reserved_in_first or 0
+    if units > most then
+      never, by = true, w
+    elseif used[w] + units + reserved > most then
+      local fits_at = strategy and strategy.fits_at or log_fits_at
+      local fits = fits_at(level, w, units, reserved)
+      if fits > at then
+        at = fits
+        if not never then by = w end
+      end
+      if units == 1 and used[w] >= most then
+        if reserved > 0 then fits = fits_at(level, w, 1, 0) end
+        if fits > level.closed then level.closed, level.closed_by = fits, w end
+      end
+    end
+  end
+  return at, never, by
+end
+
+local fairness
+if fair then
+  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
+  -- asks for it.
+  local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
+  local channel_per = levels[1].spec[FIRST + 1]
+  local known_for = max(known_us, channel_per)
+  local known, heard = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
+  local attempted, admitted = {}, {} -- categories of this batch
+  local known_count, heard_count
+
+  -- in_channel_window is how many units a category has used within the channel's window.
+  local function in_channel_window(level)
+    level.in_channel = level.in_channel or count_log(level.key, channel_per)
+    return level.in_channel + level.pending
+  end
+
+  local function last_admission(category)
+    if admitted[category] then return now end
+    local at = tonumber(call('ZSCORE', heard, category) or 0)
+    return at > now - channel_per and at or nil
+  end
+
+  -- learn counts the categories that are known, and those of which something was admitted.
+  local function learn(category)
+    if not known_count then
+      known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
+      heard_count = call('ZCOUNT', heard, '(' .. ago(channel_per), '+inf')
+    end
+    if attempted[category] then return end
+    attempted[category] = true
+    if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
+  end
+
+  -- reserved_by_others is what configured reserves keep from a category.
+  local function reserved_by_others(category)
+    local units = 0
+    for _, reserve in ipairs(fair.reserves or {}) do
+      local owner, slots, level = reserve[1], reserve[2], levels[reserve[3]]
+      if owner ~= category then units = units + max(0, slots - in_channel_window(level)) end
+    end
+    return units
+  end
+
+  fairness = {}
+
+  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
+  -- the next event of the category is one.
+  function fairness.reserves(route)
+    local least = max(route.headroom, reserved_by_others(route.category))
+    if is_learning then
+      learn(route.category)
+      local at = last_admission(route.category)
+      if not at then return least, least, now end
+      local silent = known_count - heard_count + max(0, fair.floor - known_count)
+      return max(least, silent), least, at + channel_per
+    end
+    local own = fair.slots and route.category_level
+    if not own or in_channel_window(own) < fair.per_category then return least, least, now end
+    return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
+  end
+  -- part fairness_store: note what was admitted, and write the categories by their last attempt and last admission.
+  -- Above the bound, those that were silent longest are forgotten.
+  function fairness.note_admission(category)
+    if not is_learning then return end
+    if not last_admission(category) then heard_count = heard_count + 1 end
+    admitted[category] = true
+  end
+
+  function fairness.store()
+    if not known_count then return end
+    local max_categories = 1000
+    for category in pairs(attempted) do call('ZADD', known, now_text, category) end
+    for category in pairs(admitted) do call('ZADD', heard, now_text, category) end
+    call('ZREMRANGEBYSCORE', known, '-inf', ago(known_for))
+    call('ZREMRANGEBYSCORE', heard, '-inf', ago(channel_per))
+    local over = call('ZCARD', known) - max_categories
+    if over > 0 then
+      local forgotten = call('ZRANGE', known, 0, over - 1)
+      call('ZREM', known, unpack(forgotten))
+      call('ZREM', heard, unpack(forgotten))
+    end
+    expire(known, ceil(known_for / 1000) + grace_ms)
+    expire(heard, ceil(channel_per / 1000) + grace_ms)
+  end
+end
+
+-- part batch/written: what the batch writes at the end.
+local last_number, number_before -- of an entry; nil until one is needed
+local taken_ids, remembered -- ids by name; scores and ids
+local waiting, places -- fields and values of entries; scores and numbers of messages
+
+-- begin reads the last number. From here on, the batch writes something.
+local function begin()
+  if last_number then return end
+  last_number = tonumber(call('HGET', entries, 'seq') or 0)
+  number_before = last_number
+  taken_ids, remembered, waiting, places = {}, {}, {}, {}
+end
+
+local superseded_total = 0
+local messages
+-- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
+-- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
+-- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+local extras, posted, aged, drops, digest, last_admitted, delayed =
+  unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
+local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
+local admitted = {} -- categories
+local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
+local archive
+messages = {}
+
+local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
+local function make_archive()
+  -- part messages/records: what is kept of messages: read once, changed here, and written at the end. A name stands
+  -- for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
+  local loaded, newest = {}, {} -- messages by number, numbers by name; false = there is none
+  local changed, renamed, deleted = {}, {}, {}
+
+  local function load_message(number)
+    if loaded[number] == nil then
+      local text = call('HGET', posted, number)
+      loaded[number] = text and cjson.decode(text) or false
+    end
+    return loaded[number]
+  end
+
+  -- find returns the number and the message that a name stands for, nil = none, or it is no longer kept.
+  local function find(name)
+    local number = newest[name]
+    if number == nil then
+      number = call('HGET', posted, name) or false
+      newest[name] = number
+    end
+    if number and load_message(number) then return number, loaded[number] end
+  end
+
+  -- point lets a name stand for a message; without a number, for none.
+  local function point(name, number) newest[name], renamed[name] = number or false, number or false end
+
+  local function change(number, message) loaded[number], changed[number], deleted[number] = message, true, nil end
+
+  local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
+  -- part messages/alerts: the alerts that a message reports. It is followed until all of them are over: those that it
+  -- lists by "f" and "r" of its events, the others by its members: fingerprint = when it was over in seconds, 0 = it
+  -- is not.
+  local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are over
+
+  -- state_in returns whether a message reports an alert: nil, "firing" or "over".
+  local function state_in(message, fingerprint)
+    for _, alert in ipairs(message.events or {}) do
+      if alert.f == fingerprint then return alert.r and 'over' or 'firing' end
+    end
+    local over_at = message.members and message.members[fingerprint]
+    if over_at then return over_at > 0 and 'over' or 'firing' end
+  end
+
+  -- add_earlier adds to a message that an earlier one reports the same alert.
+  local function add_earlier(message, earlier_number)
+    local before = message.before or {}
+    message.before = before
+    for _, number in ipairs(before) do
+      if number == earlier_number then return end
+    end
+    before[#before + 1] = earlier_number
+    if #before > max_earlier then table.remove(before, 1) end
+  end
+
+  -- follow lets a message stand for an alert. An earlier message that reports it as firing is kept in mind.
+  local function follow(number, message, fingerprint)
+    local last, earlier = find('f:' .. fingerprint)
+    if last and last ~= number and state_in(earlier, fingerprint) == 'firing' then add_earlier(message, last) end
+    point('f:' .. fingerprint, number)
+  end
+
+  local function new_message(category, entry_payload, status, fingerprint)
+    local alert = { p = entry_payload }
+    if fingerprint ~= '' and status ~= 'resolved' then alert.f = fingerprint end
+    return { category = category, at = now_text, events = { alert } }
+  end
+
+  -- count_alerts is how many events a message reports.
+  local function count_alerts(message)
+    local n = #(message.events or {}) + (message.over or 0) + (message.more or 0)
+    for _ in pairs(message.members or {}) do n = n + 1 end
+    return n
+  end
+  -- part messages/remember: keep a message so that later events find it.
+  archive = {}
+
+  -- keep keeps a message, as the last of its category where later events are counted on that.
+  local function keep(number, event, message)
+    if options.overflow == 'merge' then point('c:' .. event.route.category, number) end
+    change(number, message)
+  end
+
+  -- remember_new keeps what an event posts, where a later event may concern it.
+  function archive.remember_new(number, event, at)
+    local status, fingerprint = event.status, event.fingerprint
+    if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
+    local message = new_message(event.route.category, payload_of(event.entry), status, fingerprint)
+    message.at = at or now_text
+    if fingerprint ~= '' then follow(number, message, fingerprint) end
+    keep(number, event, message)
+  end
+  -- part messages/threads: a message that answers another one in its thread.
+
+  -- link_thread notes the message that the event answers. A resolve ends the alert there.
+  local function link_thread(number, event)
+    local thread, is_resolve = event.thread, event.status == 'resolved'
+    if not thread then return end
+    if is_resolve then archive.editor().end_alert(thread, load_message(thread), event.fingerprint) end
+    if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
+  end
+  -- part messages/remember_waiting: keep the message of an event that waited. That of a group exists already.
+  local function is_group(event) return string.find(event.entry, '\n', 1, true) ~= nil end
+
+  function archive.remember(event)
+    local number = event.number
+    link_thread(number, event)
+    local group = is_group(event) and load_message(event.delayed)
+    if group then archive.editor().adopt(event, group) else archive.remember_new(number, event) end
+  end
+  local editor
+  local function make_editor()
+    -- part messages/numbers: numbers for further entries, and ids that get none.
+    local function next_number()
+      begin()
+      last_number = last_number + 1
+      return int(last_number)
+    end
+
+    local function remember_id(id)
+      begin()
+      taken_ids[id] = true
+      remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+    end
+    -- part messages/edits: edit messages that are in Slack.
+    local edits = {} -- by number: when it is due
+    local unsent = {} -- edits that wait, and nobody began to send: as it was when this batch began
+    editor = {}
+
+    local function enter(number, entry)
+      waiting[#waiting + 1], waiting[#waiting + 2] = number, entry
+      entered[number] = #waiting
+    end
+
+    -- is_unsent_edit tells whether an edit waits, and nobody began to send it.
+    local function is_unsent_edit(number)
+      if unsent[number] == nil then
+        unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
+      end
+      return unsent[number]
+    end
+
+    -- edit enqueues an edit of a message for a time; an edit that nobody began to send will do.
+    local function edit(number, message, at)
+      change(number, message)
+      local last = message.edit
+      local is_fresh = last and (edits[last] or is_unsent_edit(last))
+      if is_fresh and tonumber(message.due) <= at then return end
+      if not is_fresh then
+        last = next_number()
+        enter(last, now_text .. ' edit ' .. number)
+      end
+      message.edit, message.due, edits[last] = last, int(at), int(at)
+    end
+
+    -- is_unreachable tells that a message is in Slack, and nobody knows where: it can be neither edited nor answered.
+    local function is_unreachable(message) return message.shown and not message.ts end
+
+    -- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
+    local function can_edit(message)
+      return options.resolves == 'edit' and not is_unreachable(message) and message.events and message.events[1].p
+    end
+
+    local function store_edits()
+      for number, due in pairs(edits) do call('ZADD', extras, due, number) end
+    end
+
+    -- check_types fails where a key that is to be written has another type.
+    function editor.check_types()
+      if next(edits) then call('ZCARD', extras) end
+    end
+
+    editor.enter = enter
+    -- part messages/rewrites: change entries that still wait in the outbox, or for a slot.
+    local rewritten = {} -- by number: the new text
+    local growing = {} -- by number: true = a group that waits for a slot, whose entry may grow
+
+    -- entry_of is the text that waits under a number.
+    local function entry_of(number)
+      return entered[number] and waiting[entered[number]] or rewritten[number] or call('HGET', entries, number) or ''
+    end
+
+    local function rewrite(number, entry)
+      if entered[number] then waiting[entered[number]] = entry else rewritten[number] = entry end
+    end
+
+    -- next_edit is when a count on a message may be edited next.
+    local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
+
+    -- is_waiting tells whether a message is in the outbox and nobody began to send it.
+    local function is_waiting(number)
+      return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
+    end
+    -- part messages/resolves: an alert is over, or fires again.
+
+    -- mark notes in a message that an alert is over, or that it fires again.
+    local function mark(message, fingerprint, is_over)
+      for _, alert in ipairs(message.events or {}) do
+        if alert.f == fingerprint then alert.r = is_over and now_text or nil end
+      end
+      if message.members and message.members[fingerprint] then
+        message.members[fingerprint] = is_over and floor(now / 1000000) or 0
+      end
+    end
+
+    -- end_alert has all messages that report an alert show that it is over, but for the last one where its place is
+    -- taken. Where they can be edited the name stays, so that what fires again is found.
+    local function end_alert(number, message, fingerprint, is_replaced)
+      local numbers, seen_numbers, at = { number }, {}, 1
+      if is_replaced then numbers = { unpack(message.before or {}) } end
+      while numbers[at] and at <= 2 * max_earlier do
+        local one = numbers[at]
+        local found = not seen_numbers[one] and load_message(one)
+        seen_numbers[one], at = true, at + 1
+        if found and state_in(found, fingerprint) == 'firing' then
+          mark(found, fingerprint, true)
+          if can_edit(found) then edit(one, found, now) else change(one, found) end
+        end
+        for _, earlier in ipairs(found and found.before or {}) do numbers[#numbers + 1] = earlier end
+      end
+      if not can_edit(message) then point('f:' .. fingerprint) end
+    end
+
+    editor.end_alert = end_alert
+    -- part messages/groups: events of one bundle become one message. lead is the first of them, which the others
+    -- join, or whose outcome they share: outcome, refused, retry_at, window, number, category; count (its events),
+    -- over (those of them that only a count reports and that are over), is_delayed, is_sent, and message.
+    local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
+    local max_group_bytes = 65536 -- of the events that a message lists
+    local groups = {} -- leads by name
+    local unlisted = {} -- by number: the lead of a group that has more events than its message lists
+
+    -- add has a message report one more event, and returns whether it lists it.
+    local function add(message, event, payload, count)
+      local status, fingerprint = event.status, event.fingerprint
+      local is_followed, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
+      for _, alert in ipairs(message.events) do bytes = bytes + #(alert.p or '') end
+      if #message.events < max_listed and bytes < max_group_bytes then
+        message.events[#message.events + 1] = { p = payload, f = is_followed and fingerprint or nil }
+        return true
+      elseif is_followed and count <= max_listed + max_members then
+        message.members = message.members or {}
+        message.members[fingerprint] = 0
+      elseif status == 'resolved' then
+        message.over = (message.over or 0) + 1
+      else
+        message.more = (message.more or 0) + 1
+      end
+      return false
+    end
+
+    -- renew gives a lead another message where a resolve took the place of its own.
+    local function renew(lead)
+      if not deleted[lead.number] or lead.is_renewed then return end
+      local group = lead.message.bundle
+      local payload = payload_of(payload_of(entry_of(lead.number)))
+      lead.message, lead.is_renewed = new_message(lead.category, payload, 'resolved', ''), true
+      lead.message.bundle = group
+    end
+
+    -- add_to_lead counts an event on the lead's message.
+    local function add_to_lead(lead, event)
+      local payload = payload_of(event.entry)
+      lead.count = lead.count + 1
+      if not add(lead.message, event, payload, lead.count) then
+        unlisted[lead.number] = lead
+        lead.over = lead.over + (event.status == 'resolved' and 1 or 0)
+      elseif not lead.is_sent then
+        rewrite(lead.number, entry_of(lead.number) .. '\n' .. payload)
+      end
+    end
+
+    -- join attaches an event to the message of its group.
+    local function join(lead, event)
+      local number, fingerprint = lead.number, event.fingerprint
+      local is_resolve = event.status == 'resolved'
+      local is_followed = not is_resolve and fingerprint ~= ''
+      remember_id(event.id)
+      renew(lead)
+      local message = lead.message
+      if is_followed and state_in(message, fingerprint) then
+        mark(message, fingerprint, false)
+      else
+        add_to_lead(lead, event)
+      end
+      if is_followed and not lead.is_delayed then follow(number, message, fingerprint) end
+      if is_resolve and fingerprint ~= '' then
+        local resolved, reported_in = find('f:' .. fingerprint)
+        if resolved then end_alert(resolved, reported_in, fingerprint) end
+      end
+      if is_followed or loaded[number] or message.events[1].f then
+        change(number, message)
+        if message.bundle then point('b:' .. message.bundle, number) end
+      end
+      if lead.is_sent then edit(number, message, now) end
+    end
+
+    -- resume finds the message of a group that continues an earlier call.
+    local function resume(bundle, category)
+      if string.sub(bundle, 1, 1) ~= '@' then return end
+      local group = bundle .. ' ' .. category
+      local number, message = find('b:' .. group)
+      if not number then return end
+      local lead = {
+        outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = category,
+        count = count_alerts(message), over = message.over or 0, message = message,
+        is_delayed = call('ZSCORE', delayed, number .. ' ' .. category) and true or false,
+      }
+      lead.is_sent, growing[number] = not lead.is_delayed and not is_waiting(number), lead.is_delayed or nil
+      if not lead.is_sent then rewrite(number, (string.gsub(entry_of(number), '\n%+[%d ]+$', ''))) end
+      if lead.count > #message.events then unlisted[number] = lead end
+      groups[group] = lead
+      return lead
+    end
+
+    -- lead notes the first event of a group.
+    function editor.lead(event)
+      local category, number = event.route.category, event.number
+      local group = event.bundle .. ' ' .. category
+      local lead = {
+        outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
+        number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
+      }
+      groups[group] = lead
+      if not number then return end
+      lead.message = loaded[number] or new_message(category, payload_of(event.entry), event.status, event.fingerprint)
+      if string.sub(event.bundle, 1, 1) ~= '@' then return end
+      lead.message.bundle = group
+      point('b:' .. group, number)
+      change(number, lead.message)
+    end
+
+    -- finish writes down how many events a group has beyond those that its message lists.
+    function editor.finish()
+      for number, lead in pairs(unlisted) do
+        if not lead.is_sent then
+          local over = lead.over > 0 and ' ' .. int(lead.over) or ''
+          rewrite(number, entry_of(number) .. '\n+' .. int(lead.count - #lead.message.events) .. over)
+        end
+      end
+    end
+    -- part messages/count_on_last: count an event that gets no slot on the last message of its category.
+    local function count_on_last(event)
+      local number, message = find('c:' .. event.route.category)
+      if not number or is_unreachable(message) then return nil end
+      message.held, message.held_at, message.held_title = (message.held or 0) + 1, now_text, event.title
+      edit(number, message, next_edit(message))
+      remember_id(event.id)
+      return MERGED
+    end
+    -- part messages/no_queue: no event begins to wait for a slot here.
+    local moved = {} -- what leaves the queue: number, category, has_left
+
+    -- without_firing returns the outcome of a resolve or an update of what was never posted; nil = it is posted by
+    -- force.
+    local function without_firing() return MODE ~= 'force' and SUPPRESSED or nil end
+
+    local function wait_behind_others() return false end
+    -- part messages/waiting: an event that waited for a slot, and is asked for again.
+
+    -- is_still_waiting: the number may have been given again since it was listed, where this server came back older
+    -- than it was.
+    function editor.is_still_waiting(event)
+      local number = event.delayed
+      return call('ZSCORE', delayed, number .. ' ' .. event.route.category)
+        and payload_of(call('HGET', entries, number) or '') == event.entry
+    end
+
+    -- has_waited_too_long tells whether an event is older than what may wait.
+    function editor.has_waited_too_long(event)
+      local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
+      return now - at > options.age
+    end
+
+    -- leave takes an event out of the queue.
+    function editor.leave(event)
+      moved[#moved + 1] = { number = event.delayed, category = event.route.category, has_left = true }
+      if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
+    end
+
+    -- adopt has a message that waited for a slot as a group stand for what it reports.
+    function editor.adopt(event, message)
+      local number = event.number
+      forget(event.delayed)
+      message.at = now_text
+      for _, alert in ipairs(message.events) do
+        if alert.f then follow(number, message, alert.f) end
+      end
+      for fingerprint in pairs(message.members or {}) do follow(number, message, fingerprint) end
+      if message.bundle then point('b:' .. message.bundle, number) end
+      keep(number, event, message)
+    end
+    -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
+    -- update.
+
+    -- is_any_firing tells whether any alert of a message is not over.
+    local function is_any_firing(message)
+      for _, alert in ipairs(message.events or {}) do
+        if alert.f and not alert.r then return true end
+      end
+      for _, over_at in pairs(message.members or {}) do
+        if over_at == 0 then return true end
+      end
+      return false
+    end
+
+    -- update replaces the text that a message has for an alert: where it waits, or by an edit.
+    local function update(number, message, event)
+      for _, alert in ipairs(message.events) do
+        if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
+      end
+      if is_waiting(number) then
+        rewrite(number, now_text .. ' ' .. event.entry)
+      else
+        edit(number, message, now)
+      end
+      change(number, message)
+      remember_id(event.id)
+      return MERGED
+    end
+
+    -- repeat_firing counts a firing on the message that reports it. What was over and fires again is, too, while
+    -- anything else there fires; else it is news, and nil is returned.
+    local function repeat_firing(number, message, event)
+      if not number or not options.repeats or is_unreachable(message) then return nil end
+      if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
+      local at = next_edit(message)
+      if state_in(message, event.fingerprint) == 'over' then
+        if not is_any_firing(message) then return nil end
+        mark(message, event.fingerprint, false)
+        at = now
+      end
+      message.repeats, message.last = (message.repeats or 0) + 1, now_text
+      edit(number, message, at)
+      remember_id(event.id)
+      return MERGED
+    end
+
+    -- supersede puts a resolve in the place of its firing, which still waits.
+    local function supersede(number, message, event)
+      superseded_total = superseded_total + 1
+      end_alert(number, message, event.fingerprint, true)
+      rewrite(number, now_text .. ' ' .. event.entry)
+      if find('c:' .. message.category) == number then point('c:' .. message.category) end
+      point('f:' .. event.fingerprint)
+      if message.bundle then point('b:' .. message.bundle) end
+      forget(number)
+      remember_id(event.id)
+      return ADMITTED
+    end
+
+    -- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
+    -- answers.
+    local function resolve(number, message, event)
+      if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
+      if not can_edit(message) then return nil, number end
+      end_alert(number, message, event.fingerprint)
+      remember_id(event.id)
+      return MERGED
+    end
+
+    -- by_earlier returns an event's outcome, nil = ask the levels; and the message that it answers. SUPPRESSED is a
+    -- resolve or an update of what was never posted, unless its firing waits for a slot.
+    local function by_earlier(event)
+      local status, fingerprint = event.status, event.fingerprint
+      if event.answers ~= '' then return nil, (find('f:' .. event.answers)) end
+      if fingerprint == '' or status == '' then return nil end
+      local number, message = find('f:' .. fingerprint)
+      if status == 'firing' then return repeat_firing(number, message, event) end
+      if not number or status == 'resolved' and state_in(message, fingerprint) == 'over' then return SUPPRESSED end
+      if status ~= 'update' then return resolve(number, message, event) end
+      if is_unreachable(message) then return nil end
+      return update(number, message, event)
+    end
+    -- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
+    -- because others wait for a slot. Sets the event's outcome (nil = ask the levels), number, thread and lead;
+    -- is_attached: the outcome comes from an earlier message.
+
+    -- by_group returns the outcome of an event whose group has a lead.
+    local function by_group(lead, event)
+      if lead.number then
+        join(lead, event)
+        return MERGED
+      elseif lead.outcome == MERGED then
+        return count_on_last(event) or DROPPED
+      end
+      return lead.outcome
+    end
+
+    function editor.attach(event)
+      local category = event.route.category
+      local outcome, thread = by_earlier(event)
+      if outcome == SUPPRESSED then outcome = without_firing(event) end
+      if outcome == DELAYED or outcome == FULL then
+        event.outcome, event.is_attached = outcome, true
+        return
+      end
+      local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
+      if outcome then
+        event.outcome, event.is_attached, event.lead = outcome, true, lead
+      elseif lead then
+        event.outcome, event.lead = by_group(lead, event), lead
+      elseif not wait_behind_others(event) then
+        event.thread = thread
+      end
+    end
+    -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
+
+    -- store_moved writes what joined the queue or left it, and returns by how many bytes it grew.
+    local function store_moved()
+      local bytes = 0
+      for _, item in ipairs(moved) do
+        local number, member = item.number, item.number .. ' ' .. item.category
+        local length = #(call('HGET', entries, number) or '')
+        if item.has_left then
+          bytes = bytes - length
+          call('ZREM', delayed, member)
+          call('HDEL', entries, number)
+        else
+          bytes = bytes + length
+          call('ZADD', delayed, number, member)
+        end
+      end
+      return bytes
+    end
+
+    function editor.store()
+      local bytes = 0
+      for number, entry in pairs(rewritten) do
+        if growing[number] then bytes = bytes + #entry - #(call('HGET', entries, number) or '') end
+        call('HSET', entries, number, entry)
+      end
+      store_edits()
+      bytes = bytes + store_moved()
+      if bytes ~= 0 then call('HINCRBY', entries, 'delayed', bytes) end
+      if bytes < 0 and call('ZCARD', delayed) == 0 then call('HDEL', entries, 'delayed') end
+    end
+    return editor
+  end
+  -- part messages/store: write what is kept of messages. It is bounded in bytes and in age: the oldest go first.
+  local max_posted_bytes = 33554432
+  local max_erased = 2000 -- alerts of messages that one call erases; the next call continues
+  local grown = 0 -- by how many bytes
+
+  local function size_of(number) return #(call('HGET', posted, number) or '') end
+
+  -- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+  local function delete_names(message_number, message)
+    local function delete(name)
+      if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end
+    end
+    for _, event in ipairs(message.events or {}) do
+      if event.f then delete('f:' .. event.f) end
+    end
+    for fingerprint in pairs(message.members or {}) do delete('f:' .. fingerprint) end
+    delete('c:' .. (message.category or ''))
+    delete('b:' .. (message.bundle or ''))
+  end
+
+  -- erase deletes a message and its names, and returns how many events it reported.
+  local function erase(number)
+    local text = call('HGET', posted, number)
+    local message = text and cjson.decode(text) or {}
+    delete_names(number, message)
+    grown = grown - #(text or '')
+    call('HDEL', posted, number)
+    call('ZREM', aged, number)
+    return count_alerts(message)
+  end
+
+  local function erase_oldest(bytes)
+    local erased = 0
+    while bytes + grown > max_posted_bytes and erased < max_erased do
+      local oldest = call('ZRANGE', aged, 0, 0)[1]
+      if not oldest then break end
+      erased = erased + 1 + erase(oldest)
+    end
+  end
+
+  local function store_changed()
+    for number in pairs(changed) do
+      local text = cjson.encode(loaded[number])
+      grown = grown + #text - size_of(number)
+      call('HSET', posted, number, text)
+      call('ZADD', aged, now_text, number)
+    end
+    for name, number in pairs(renamed) do
+      if number then call('HSET', posted, name, number) else call('HDEL', posted, name) end
+    end
+    for number in pairs(deleted) do
+      grown = grown - size_of(number)
+      call('HDEL', posted, number)
+      call('ZREM', aged, number)
+      call('HDEL', entries, number .. ':attempts', number .. ':faults', number .. ':name')
+    end
+  end
+
+  -- store writes all of it. too_old are the numbers of messages that are kept too long, bytes is how long all are.
+  function archive.store(too_old, bytes)
+    if editor then editor.store() end
+    store_changed()
+    local erased = 0
+    for _, number in ipairs(too_old) do
+      if erased > max_erased then break end
+      if not changed[number] then erased = erased + erase(number) end
+    end
+    erase_oldest(bytes)
+    if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
+    if next(changed) then
+      expire(posted, ceil(options.posted / 1000) + grace_ms)
+      expire(aged, ceil(options.posted / 1000) + grace_ms)
+    end
+  end
+
+  function archive.finish()
+    if editor then editor.finish() end
+  end
+
+  function archive.check_types()
+    if editor then editor.check_types() end
+  end
+
+  function archive.editor()
+    editor = editor or make_editor()
+    return editor
+  end
+  return archive
+end
+-- part messages/kept: what is kept of messages, and the categories by their last admission, for the digest.
+local function open_archive()
+  archive = archive or make_archive()
+  return archive
+end
+
+local function store_last_admitted()
+  local max_categories = 1000
+  local keep_ms = 180000000 -- 50 h
+  for category in pairs(admitted) do call('ZADD', last_admitted, now_text, category) end
+  if call('ZCARD', last_admitted) > max_categories then
+    call('ZREMRANGEBYRANK', last_admitted, 0, -max_categories - 1)
+  end
+  expire(last_admitted, keep_ms)
+end
+
+-- check_kept fails where a key that is to be written has another type. It reads which messages are kept too long.
+local function check_kept()
+  if archive then archive.check_types() end
+  if options.digest and next(admitted) then call('ZCARD', last_admitted) end
+  expired_numbers = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', '0', '100')
+  if archive or expired_numbers[1] then posted_bytes = tonumber(call('HGET', posted, 'bytes') or 0) end
+end
+
+local function store_kept()
+  if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
+  if options.digest and next(admitted) then store_last_admitted() end
+end
+-- part messages/dropped: describe drops for their record, and count them for the digest.
+local dropped, digest_counts = {}, {}
+
+-- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
+local function drop_of(event)
+  local outcome, window = event.outcome, event.window
+  local reason = outcome == SUPPRESSED and 'suppressed' or outcome == FULL and 'full' or outcome == NEVER and 'never'
+  local drop = {
+    event = payload_of(event.entry), category = event.route.category, level = reason or 'full', used = '-1',
+    limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
+  }
+  if reason then return drop end
+  local asked = event.route.levels
+  for i = 1, #asked do
+    local level = asked[i]
+    if floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then
+      drop.level, drop.used, drop.limit = options.names[level.place], int(level.used[window]), int(level.spec[window])
+      return drop
+    end
+  end
+  return drop
+end
+
+-- note_drop: a resolve of what was never posted is no loss that a digest would report.
+local function note_drop(event)
+  dropped[#dropped + 1] = drop_of(event)
+  if not options.digest or event.outcome == SUPPRESSED then return end
+  local kind, title = 'd:' .. event.route.category .. ':' .. event.severity, 't:' .. event.title
+  digest_counts[kind] = (digest_counts[kind] or 0) + 1
+  digest_counts[title] = (digest_counts[title] or 0) + 1
+end
+-- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
+-- matters.
+local function open_editor() return open_archive().editor() end
+
+-- attach asks for earlier messages only where they can matter. It returns whether they decide the event.
+function messages.attach(event)
+  local status, fingerprint = event.status, event.fingerprint
+  local is_alone = fingerprint == '' or status == '' or status == 'firing' and not options.repeats
+  if is_alone and event.bundle == '' and event.answers == '' and options.overflow ~= 'delay' then return false end
+  open_editor().attach(event)
+  return event.outcome ~= nil
+end
+
+-- close notes the lead of a group, and what was dropped.
+function messages.close(event)
+  if event.bundle ~= '' and not event.lead and not event.is_attached then open_editor().lead(event) end
+  local outcome = event.outcome
+  if outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then note_drop(event) end
+end
+
+-- check_types fails where a key that is to be written has another type.
+function messages.check_types()
+  check_kept()
+  if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
+  if next(digest_counts) then call('HLEN', digest) end
+end
+
+function messages.finish()
+  if archive then archive.finish() end
+end
+
+function messages.store()
+  store_kept()
+  if #dropped > 0 and options.drops > 0 then
+    -- part stream_bytes: bound a stream in bytes. Each item has in "sum" how many bytes were added up to it, so that
+    -- what the stream holds is the difference of two sums.
+    local item_overhead = 256 -- bytes of an item beside its text
+
+    local function field_of(item, name)
+      for i = 1, item and #item[2] or 0, 2 do
+        if item[2][i] == name then return item[2][i + 1] end
+      end
+      return ''
+    end
+
+    local function sum_of(item) return tonumber(field_of(item, 'sum')) or 0 end
+
+    local function newest_sum(stream) return sum_of(call('XREVRANGE', stream, '+', '-', 'COUNT', '1')[1]) end
+
+    -- trim deletes the oldest items while the stream holds more than most bytes, so many of them at most. field has
+    -- an item's text, and sum is that of the newest.
+    local function trim(stream, field, most, sum, items_at_most)
+      for _ = 1, items_at_most do
+        local oldest = call('XRANGE', stream, '-', '+', 'COUNT', '1')[1]
+        if not oldest then return end
+        local before = max(0, sum_of(oldest) - #field_of(oldest, field) - item_overhead)
+        if sum - before <= most then return end
+        call('XDEL', stream, oldest[1])
+      end
+    end
+    -- part drops: add to the record of drops, which is bounded in number and in bytes. A drop has event, category,
+    -- level, used, limit and retry_us (numbers as text); keep is how many the channel keeps.
+    local max_drop_bytes = 16777216
+    local drops_ms = 604800000 -- 7 days after the last drop
+
+    local function record_drops(list, keep)
+      local sum, keep_text = newest_sum(drops), int(keep)
+      for _, drop in ipairs(list) do
+        sum = sum + #drop.event + item_overhead
+        call('XADD', drops, 'MAXLEN', '=', keep_text, '*', 'event', drop.event, 'category', drop.category,
+          'level', drop.level, 'used', drop.used, 'limit', drop.limit, 'retry_us', drop.retry_us, 'sum', int(sum))
+      end
+      trim(drops, 'event', max_drop_bytes, sum, 2 * #list + 1)
+      expire(drops, drops_ms)
+    end
+    record_drops(dropped, options.drops)
+  end
+  if next(digest_counts) then
+    -- part digest_notes: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
+    -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
+    -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+    local function note_for_digest(counts)
+      local max_fields, max_fields_for_title = 1000, 300
+      local digest_ms = 5356800000 -- 62 days: twice the longest interval
+      local noted = 0
+      for field, n in pairs(counts) do
+        local prefix = string.sub(field, 1, 2)
+        local is_title = prefix == 't:'
+        local most = is_title and max_fields_for_title or max_fields
+        if not is_title then noted = noted + n end
+        if call('HLEN', digest) < most or call('HEXISTS', digest, field) == 1 then
+          call('HINCRBY', digest, field, int(n))
+        elseif not is_title then
+          call('HINCRBY', digest, prefix .. 'other:warning', int(n))
+        end
+      end
+      if noted <= 0 then return end
+      call('HINCRBY', digest, 'noted', int(noted))
+      call('HSETNX', digest, 'since', int(now))
+      call('HSET', digest, 'last', int(now))
+      expire(digest, digest_ms)
+    end
+    note_for_digest(digest_counts)
+  end
+end
+-- part messages/remember_promoted: note that an event that waited was admitted. A group that waited is a message
+-- already.
+function messages.remember(event)
+  local number = event.number
+  admitted[event.route.category] = true
+  entered[number], is_queued[number] = #waiting, true
+  open_archive().remember(event)
+end
+
+function messages.is_still_waiting(event) return open_editor().is_still_waiting(event) end
+
+function messages.has_waited_too_long(event) return open_editor().has_waited_too_long(event) end
+
+function messages.leave(event) open_editor().leave(event) end
+
+local duplicate_total, merged_total, delayed_total = 0, 0, 0
+local event, decisions = {}, {}
+for at = 2, #ARGV, width do
+  -- part batch/event: read an event. What is decided of it are local variables, for speed.
+  local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
+  if not units or units < 1 or not route or id == '' or #id > 40 then
+    return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
+  end
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
+  -- part messages/event: name the fields of an event for messages. All events use one table in turn, for speed.
+  if messages then
+    event.id, event.route, event.entry = id, route, entry
+    event.bundle, event.status, event.fingerprint = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
+    event.severity, event.title, event.delayed, event.answers = ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10]
+    event.outcome, event.number, event.is_attached, event.thread, event.lead = nil, nil, false, nil, nil
+  end
+  if not messages.is_still_waiting(event) then
+    outcome = DUPLICATE
+  else
+    -- part messages/attached: a message or a group may decide the event before any level is asked.
+    if messages and messages.attach(event) then
+      outcome = event.outcome
+      if event.lead and not event.is_attached then
+        refused, retry_at, window = event.lead.refused, event.lead.retry_at, event.lead.window
+      end
+    end
+    if not outcome then
+      -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+      -- when, and because of which window. Shadow levels report and never refuse.
+      local ordinary, least, first_again, is_never = route.headroom, route.headroom, now, false
+      if fairness then ordinary, least, first_again = fairness.reserves(route) end
+      local asked = route.levels
+      for i = 1, #asked do
+        local level = asked[i]
+        local reserved = level.place == 1 and ordinary or 0
+        local fits_at, never, by = fit(level, units, reserved)
+        if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+          fits_at = min(fits_at, max(fit(level, units, least), first_again))
+        end
+        if reserved > 0 and units + route.headroom > level.spec[FIRST] then never = true end
+        if (fits_at > now or never) and level.is_shadow then
+          shadow = shadow + 2 ^ (i - 1)
+        elseif fits_at > now or never then
+          if refused == 0 then window = by end
+          refused, is_never = refused + 2 ^ (i - 1), is_never or never
+          if fits_at > retry_at then retry_at = fits_at end
+        end
+      end
+      outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
+      if outcome == DROPPED then outcome = messages.has_waited_too_long(event) and FULL or DELAYED end
+    end
+    if outcome == ADMITTED and not event.is_attached then
+      local is_sent = false
+      -- part batch/number: give an admitted event its number, and remember its id.
+      begin()
+      last_number = last_number + 1
+      local number = int(last_number)
+      taken_ids[id] = true
+      remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
+      -- part batch/spend: take the event's units at the levels of its route, but for the shadow levels that refuse it.
+      -- What was sent is in no backlog.
+      local member, spent = id .. ':' .. number .. ':', route.levels -- and the unit
+      for i = 1, #spent do
+        local level = spent[i]
+        local strategy = level.strategy
+        if not level.is_shadow or floor(shadow / 2 ^ (i - 1)) % 2 == 0 then
+          level.pending = level.pending + units
+          if not strategy then
+            local members, used = level.members or {}, level.used
+            level.members = members
+            for unit = 1, units do
+              members[#members + 1], members[#members + 2] = now_text, member .. unit
+            end
+            for w = FIRST, #level.spec, 2 do used[w] = used[w] + units end
+          elseif not (is_sent and strategy.is_backlog) then
+            strategy.take(level, units, number)
+          end
+        end
+      end
+      -- part batch/enqueue: append the event's payload to the outbox.
+      if entry ~= '' then
+        waiting[#waiting + 1], waiting[#waiting + 2] = number, now_text .. ' ' .. entry
+        places[#places + 1], places[#places + 2] = number, number
+      end
+      event.number = number
+      if fairness then fairness.note_admission(route.category) end
+      messages.remember(event)
+    end
+    -- part messages/closed: note the lead of a group, and what was dropped.
+    if messages and (event.bundle ~= '' or outcome ~= ADMITTED) then
+      event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
+      messages.close(event)
+    end
+    if outcome ~= DELAYED then messages.leave(event) end
+    delayed_total = delayed_total - 1 -- and one more, where it goes on waiting
+    -- part batch/count: count the outcome.
+    if outcome == ADMITTED then
+      route.admitted = route.admitted + 1
+    elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
+      route.dropped = route.dropped + 1
+    elseif outcome == MERGED then
+      merged_total = merged_total + 1
+    elseif outcome == DELAYED then
+      delayed_total = delayed_total + 1
+    end
+  end
+  if outcome == ADMITTED and event.is_attached then outcome = IN_PLACE end
+  -- part batch/report: what the caller learns of the event.
+  local n = #decisions
+  decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
+  decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
+end
+-- part batch/states: for each level until when it is closed, because of which window, and the units used.
+local states, count = {}, 0
+for i = 1, #levels do
+  local level = levels[i]
+  count = count + 2
+  states[count - 1] = not level.is_shadow and level.closed > now and level.closed - now or 0
+  states[count] = (level.closed_by - FIRST) / 2
+  for w = FIRST, #level.spec, 2 do
+    count = count + 1
+    states[count] = level.used and level.used[w] or -1
+  end
+end
+local reply = { now, stepped, decisions, states }
+
+-- part batch/check_types: a write fails on a key of another type, when others are done: what was not read yet is read
+-- now, where it fails.
+call('HLEN', series)
+call('HLEN', minutes)
+if last_number and #places > 0 then call('ZCARD', outbox) end
+if messages then messages.check_types() end
+for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end
+call('ZCARD', seen)
+
+-- The first write needs memory: where there is none, it is refused, and nothing was written yet.
+if last_number then call('HSET', entries, 'seq', int(last_number)) end
+-- part batch/store_levels: write what was taken of the levels.
+if last_number or stepped > 0 then
+  -- part limits/log_store: write what was taken of a log. What lies below 0 are the windows that used it within 24 h:
+  -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
+  -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
+  -- enough.
+  local max_old = 32 -- units that no longer count before they are removed
+  local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
+  local last_keep, last_largest, own_mark
+
+  local function store_log(level)
+    local key, members, keep, most, is_fresh = level.key, level.members, level.keep, 0, false
+    if keep ~= last_keep or level.largest ~= last_largest then
+      last_keep, last_largest, own_mark = keep, level.largest, 'keep:' .. int(keep) .. ':' .. int(level.largest)
+    end
+    local marks = call('ZRANGEBYSCORE', key, '-inf', '(0', 'WITHSCORES')
+    for i = 1, #marks, 2 do
+      local used_at = -tonumber(marks[i + 1])
+      if marks[i] == own_mark then
+        is_fresh = used_at > now - renew_us and used_at <= now
+      elseif used_at <= now - remember_us then
+        call('ZREM', key, marks[i])
+      else
+        local per, limit = string.match(marks[i], '^keep:(%d+):(%d+)$')
+        keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
+      end
+    end
+    if level.old > max_old then
+      call('ZREMRANGEBYSCORE', key, 0, ago(keep))
+      if keep > level.keep then
+        local from = call('ZCOUNT', key, '-inf', '(0')
+        local over = min(call('ZCOUNT', key, 0, ago(level.keep)), call('ZCARD', key) - from - most)
+        if over > 0 then call('ZREMRANGEBYRANK', key, from, from + over - 1) end
+      end
+    end
+    if not is_fresh then members[#members + 1], members[#members + 2] = int(-now), own_mark end
+    for from = 1, #members, max_args do
+      call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
+    end
+    expire(key, ceil(keep / 1000) + grace_ms)
+  end
+
+  for i = 1, #levels do
+    local level = levels[i]
+    if fair then
+      local channel = level_specs[1]
+      level.keep, level.largest = max(level.keep, channel[FIRST + 1]), max(level.largest, channel[FIRST])
+    end
+    if level.strategy and (level.pending > 0 or level.is_moved) then
+      level.strategy.store(level)
+    elseif level.members then
+      store_log(level)
+    end
+  end
+end
+-- part batch/store_entries: write the entries, their places in the outbox, and the ids.
+if last_number then
+  local ids_page = 32 -- admissions between two removals of ids that are no longer remembered
+  if messages then messages.finish() end
+  if #places > 0 then call('ZADD', outbox, unpack(places)) end
+  for from = 1, #waiting, max_args do
+    call('HSET', entries, unpack(waiting, from, min(from + max_args - 1, #waiting)))
+  end
+  if #remembered > 0 then call('ZADD', seen, unpack(remembered)) end
+  if floor(last_number / ids_page) > floor(number_before / ids_page) then
+    call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
+  end
+  expire(seen, ceil(dedupe / 1000) + grace_ms)
+end
+messages.store()
+if fairness then fairness.store() end
+-- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
+-- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
+local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
+
+-- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
+local function count_in_hour(category, name, n)
+  local max_categories = 1000
+  local field, sibling = ':' .. name, name == 'admitted' and ':dropped' or ':admitted'
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
+  return 'other'
+end
+
+local function count_in_minute(category, name, n)
+  local max_fields = 6000
+  local minute = int(floor(now / 60000000)) .. ':' .. string.sub(name, 1, 1) .. ':'
+  if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
+  local fields = call('HLEN', minutes)
+  if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
+  if fields > max_fields and category ~= 'other' then
+    call('HDEL', minutes, minute .. category)
+    call('HINCRBY', minutes, minute .. 'other', int(n))
+  end
+end
+-- part batch/store_counts: write the counts.
+local admitted_total, dropped_total = 0, 0
+for i = 1, #routes do
+  local route = routes[i]
+  admitted_total, dropped_total = admitted_total + route.admitted, dropped_total + route.dropped
+  if route.admitted > 0 then
+    count_in_minute(route.category, 'admitted', route.admitted)
+    count_in_hour(route.category, 'admitted', route.admitted)
+  end
+  if route.dropped > 0 then
+    count_in_minute(route.category, 'dropped', route.dropped)
+    count_in_hour(route.category, 'dropped', route.dropped)
+  end
+end
+if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end
+if dropped_total > 0 then call('HINCRBY', ledger, 'dropped', int(dropped_total)) end
+if duplicate_total > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicate_total)) end
+if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
+if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
+if superseded_total > 0 then call('HINCRBY', ledger, 'superseded', int(superseded_total)) end
+return reply

@@ -1,0 +1,71 @@
+-- digest.lua: have a digest posted, where one is due: move what was noted for it into an entry of the outbox.
+--
+-- At the interval's end, one post reports it all. Or, where a post can be edited (every > 0), it comes a third of
+-- every after the first note, so that its notification on a phone shows more than "1 event"; later calls, every so
+-- often, move what is new into the totals, and enqueue an edit with the absolute totals, in place of one that is
+-- not sent yet; the call at the interval's end closes the digest. What is noted later goes to the next one. Calls
+-- that come too early change nothing, so that any replica may call.
+--
+-- KEYS[1] digest   (rw) hash. Noted: since, last (microseconds), noted (how many events), and counts
+--                  "d:<category>:<severity>" of drops, "x:..." of what expired, "t:<title>".
+--                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when),
+--                  from (when its report begins), totals (JSON)
+-- KEYS[2] told     (r)  sorted set of the channel's categories by their last admission
+-- KEYS[3] extras   (w)  sorted set of the numbers of extras
+-- KEYS[4] entries  (rw) hash of entries
+-- KEYS[5] posted   (w)  hash of messages, so that an edit finds the post
+-- KEYS[6] aged     (w)  sorted set of their numbers, by when each was last touched
+--
+-- ARGV[1] channel  the beginning of the digest's id
+-- ARGV[2] interval, microseconds
+-- ARGV[3] every, microseconds; 0 = one post at the end
+-- ARGV[4] minimum, how many events there must be to report
+--
+-- Reply: how many events were moved; 0 = nothing was due
+--
+-- By hand:
+--   redis-cli --eval lua/digest.lua 'relay:{demo}:digest:demo' 'relay:{demo}:told:demo' 'relay:{demo}:extras:demo' \
+--     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' , demo 1800000000 30000000 1
+
+local digest, last_admitted, extras, entries, posted, aged = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local channel, interval, every, minimum = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local call = redis.call
+
+if not interval or interval <= 0 or not every or not minimum then
+  return redis.error_reply('ARG a channel, an interval above 0, every and a minimum are needed')
+end
+
+--- @include parts/int
+--- @include parts/clock
+--- @include parts/digest/noted
+--- @include parts/digest/post
+
+for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- another type fails here
+for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
+local noted, state = read_digest()
+local amount = tonumber(state.noted or 0)
+local is_open = state.open ~= nil
+local ends = is_open and now >= tonumber(state.open) + interval
+if not is_due(state, ends) then return 0 end
+if not is_open and amount < minimum then -- too little to report, and nothing that it could be added to
+  call('DEL', digest)
+  return 0
+end
+
+delete_noted(noted)
+local from = state.from or state.since
+local totals = add_totals(state, noted)
+local body = {
+  id = state.id or channel .. ':' .. from, from = from, last = state.last or state.moved, counts = totals,
+  closed = ends or every == 0,
+}
+local silent = silent_categories(totals, tonumber(from) - interval)
+if #silent > 0 then body.silent = silent end
+if is_open then edit_post(state, body) else add_post(state, body) end
+
+if every == 0 or ends then
+  call('DEL', digest)
+else
+  keep_open(state, body)
+end
+return amount

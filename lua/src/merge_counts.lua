@@ -1,0 +1,68 @@
+-- merge_counts.lua: add what a replica counted by itself, the drops that its closed-until cache decided, to the counts
+-- that all replicas share. A repeat changes nothing.
+--
+-- KEYS[1] ledger   (w)  hash of totals of the channel
+-- KEYS[2] series   (w)  hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
+-- KEYS[3] folds    (rw) hash: replica = sequence of its last call
+-- KEYS[4] drops    (rw) stream that records drops
+-- KEYS[5] digest   (rw) hash of what the next digest will report (digest.lua)
+-- KEYS[6] minutes  (w)  hash of the same a minute: "<minute since 1970>:d:<category>"
+-- KEYS[7] known    (w)  sorted set of the channel's categories by their last attempt; written only where it is
+--                  named (first_notice auto)
+--
+-- ARGV[1] replica  who counted; unique to one process
+-- ARGV[2] sequence of this call, rising by one
+-- ARGV[3] what was counted, JSON, each optional:
+--   totals      by how much each total rises
+--   categories  how many of each were dropped
+--   noted       what the next digest will report: {"d:<category>:<severity>": n, "t:<title>": n}
+--   drops       for the record, which is bounded by bytes too:
+--               [[event, category, level, used, limit, retry_us], ...], oldest first
+--   keep        how many records the channel keeps
+--
+-- Reply: 1 added, 0 added before
+--
+-- By hand:
+--   redis-cli --eval lua/merge_counts.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' \
+--     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' , \
+--     replica-1 1 '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
+
+local ledger, series, folds, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local minutes, known = KEYS[6], KEYS[7]
+local replica, sequence = ARGV[1], tonumber(ARGV[2])
+local call, max, floor = redis.call, math.max, math.floor
+
+-- A repeat is known before it is decoded: what is sent again may be large.
+if sequence and tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
+local decoded, counted = pcall(cjson.decode, ARGV[3] or '')
+if not sequence or not decoded or type(counted) ~= 'table' then
+  return redis.error_reply('ARG a replica, a sequence and JSON are needed')
+end
+
+--- @include parts/counted
+--- @include parts/clock
+--- @include parts/int
+--- @include parts/expire
+--- @include parts/counts
+--- @include parts/stream_bytes
+--- @include parts/drops
+--- @include parts/digest_notes
+
+local fault = fault_of(counted)
+if fault then return redis.error_reply(fault) end
+for _, hash in ipairs({ ledger, series, minutes, digest }) do call('HLEN', hash) end -- another type fails here
+call('XLEN', drops)
+if known then call('ZCARD', known) end
+
+for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end
+for category, dropped in pairs(counted.categories or {}) do
+  local counted_as = count_in_hour(category, 'dropped', dropped)
+  count_in_minute(counted_as, 'dropped', dropped)
+  if known then call('ZADD', known, int(now), category) end
+end
+if counted.drops then record_drops(named_drops(counted.drops), counted.keep) end
+note_for_digest(counted.noted or {})
+
+call('HSET', folds, replica, ARGV[2])
+call('PEXPIRE', folds, counts_ms)
+return 1

@@ -1,0 +1,62 @@
+-- part claim/candidate: what an entry may do now, and how long that lasts.
+
+-- forget_lost_claim removes the mark that a claim without a reply left: its owner sent nothing. fields are those of the
+-- entry, and are corrected.
+local function forget_lost_claim(name, fields)
+  local by, kind, claimer = string.match(fields.claim or '', '^(%d+) (%a+) (.*)$')
+  by = tonumber(by)
+  if not by or claimer ~= owner or by < lost_from or by > lost_to then return end
+  call('HDEL', entries, name .. ':claim')
+  if kind == 'first' then
+    call('HDEL', entries, name .. ':sent', name .. ':tried', name .. ':looked')
+    fields.sent = nil
+  else
+    call('HSET', entries, name .. ':again', '1')
+    fields.again = '1'
+  end
+end
+
+local function read_entry(name)
+  local values = call('HMGET', entries, name, name .. ':sent', name .. ':tried', name .. ':looked', name .. ':again',
+    name .. ':claim')
+  local fields = {
+    entry = values[1] or '', sent = values[2], tried = values[3], looked = values[4], again = values[5],
+    claim = values[6],
+  }
+  forget_lost_claim(name, fields)
+  return fields
+end
+
+-- candidate returns an entry with its state, and wait: how long the state lasts. Only a message may be stale.
+local function candidate(name, is_message, bucket_empty_at, edits_paused_until)
+  local fields = read_entry(name)
+  local c = { name = name, entry = fields.entry, sent = tonumber(fields.sent or 0), state = CLAIMED, wait = 0 }
+  c.looked = tonumber(fields.looked or 0)
+  c.at = tonumber(string.match(c.entry, '^%d+') or now)
+  c.is_edit = string.match(c.entry, '^%d+ [%a-]*edit ') ~= nil
+  c.is_unknown = c.sent > 0 and not fields.again and not c.is_edit
+  c.attempt = c.sent == 0 and 'first' or fields.again and 'again'
+  if c.is_edit then
+    c.wait = edits_paused_until - now
+    if c.wait > 0 then c.state = PAUSED end
+  elseif c.is_unknown then
+    c.wait = tonumber(fields.tried or c.sent) + lookup_delay * (1 + 2 * c.looked) - now
+    if lookup_delay > 0 and c.wait > 0 then c.state = UNKNOWN end
+  elseif is_message and ttl > 0 and now - c.at > ttl then
+    c.state = STALE
+  else
+    c.wait = bucket_empty_at - (burst - 1) * pace_us - now
+    if c.wait > 0 then c.state = PACED end
+  end
+  return c
+end
+
+-- choose returns the first of two that can be claimed; else nil and the one that waits for the shorter time.
+local function choose(first, second)
+  local blocked
+  for _, c in ipairs({ first, second }) do
+    if c.state == CLAIMED or c.state == STALE then return c, nil end
+    if not blocked or c.wait < blocked.wait then blocked = c end
+  end
+  return nil, blocked
+end

@@ -1,0 +1,31 @@
+-- part claim/mark: note the claim in the entry, the lease, the pace and the pause.
+
+-- remember_lookup notes in the pause how long the channel waits until a message can be looked up.
+local function remember_lookup(wait)
+  local keep_ms = math.ceil(wait / 1000) + 1000
+  call('HSET', pause, 'settling', int(now + wait))
+  if call('PTTL', pause) < keep_ms then call('PEXPIRE', pause, int(keep_ms)) end
+end
+
+-- spend_pace takes one message out of the pace.
+local function spend_pace(bucket_empty_at)
+  local next_empty = bucket_empty_at + pace_us
+  call('SET', pace, int(next_empty), 'PX', int(math.ceil((next_empty - now) / 1000) + 1000))
+end
+
+local function mark_claimed(c, bucket_empty_at)
+  local name = c.name
+  if c.state == CLAIMED and not c.is_unknown then
+    if pace_us > 0 and not c.is_edit then spend_pace(bucket_empty_at) end
+    call('HSETNX', entries, name .. ':sent', int(now))
+    call('HSET', entries, name .. ':tried', int(now))
+    call('HDEL', entries, name .. ':again', name .. ':looked')
+  end
+  if c.state == CLAIMED and c.attempt then
+    call('HSET', entries, name .. ':claim', int(this_call) .. ' ' .. c.attempt .. ' ' .. owner)
+  else
+    call('HDEL', entries, name .. ':claim')
+  end
+  call('HSET', lease, 'owner', owner, 'until', int(now + lease_us), 'call', int(this_call))
+  call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
+end

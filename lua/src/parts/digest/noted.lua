@@ -1,0 +1,53 @@
+-- part digest/noted: read what was noted for the digest, and decide whether it is due.
+
+-- read_digest returns what was noted since the last call, and the digest's other fields.
+local function read_digest()
+  local flat, noted, state = call('HGETALL', digest), {}, {}
+  for i = 1, #flat, 2 do
+    local field = flat[i]
+    if string.match(field, '^[dxt]:') then
+      noted[field] = tonumber(flat[i + 1])
+    else
+      state[field] = flat[i + 1]
+    end
+  end
+  return noted, state
+end
+
+-- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
+local function is_due(state, ends)
+  local since = tonumber(state.since)
+  if state.open then return ends or since and now >= tonumber(state.moved) + every end
+  if not since then return false end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
+  return is_early or now >= since + interval
+end
+
+local function delete_noted(noted)
+  local page = 1000 -- unpack fails above some thousand
+  local fields = { 'since', 'last', 'noted' }
+  for field in pairs(noted) do fields[#fields + 1] = field end
+  for from = 1, #fields, page do call('HDEL', digest, unpack(fields, from, math.min(from + page - 1, #fields))) end
+end
+
+-- add_totals returns all counts of the digest: those of earlier calls, and what was noted since.
+local function add_totals(state, noted)
+  if not state.open or not state.totals then return noted end
+  local totals = cjson.decode(state.totals)
+  for field, n in pairs(noted) do totals[field] = (totals[field] or 0) + n end
+  return totals
+end
+
+-- silent_categories are those of the counts of which nothing was admitted since a time.
+local function silent_categories(counts, since)
+  local silent, seen = {}, {}
+  for field in pairs(counts) do
+    local category = string.match(field, '^[dx]:([^:]*):')
+    if category and not seen[category] then
+      seen[category] = true
+      if tonumber(call('ZSCORE', last_admitted, category) or 0) <= since then silent[#silent + 1] = category end
+    end
+  end
+  table.sort(silent)
+  return silent
+end

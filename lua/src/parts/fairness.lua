@@ -1,0 +1,59 @@
+-- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
+-- asks for it.
+local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
+local channel_per = levels[1].spec[FIRST + 1]
+local known_for = max(known_us, channel_per)
+local known, heard = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
+local attempted, admitted = {}, {} -- categories of this batch
+local known_count, heard_count
+
+-- in_channel_window is how many units a category has used within the channel's window.
+local function in_channel_window(level)
+  level.in_channel = level.in_channel or count_log(level.key, channel_per)
+  return level.in_channel + level.pending
+end
+
+local function last_admission(category)
+  if admitted[category] then return now end
+  local at = tonumber(call('ZSCORE', heard, category) or 0)
+  return at > now - channel_per and at or nil
+end
+
+-- learn counts the categories that are known, and those of which something was admitted.
+local function learn(category)
+  if not known_count then
+    known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
+    heard_count = call('ZCOUNT', heard, '(' .. ago(channel_per), '+inf')
+  end
+  if attempted[category] then return end
+  attempted[category] = true
+  if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
+end
+
+-- reserved_by_others is what configured reserves keep from a category.
+local function reserved_by_others(category)
+  local units = 0
+  for _, reserve in ipairs(fair.reserves or {}) do
+    local owner, slots, level = reserve[1], reserve[2], levels[reserve[3]]
+    if owner ~= category then units = units + max(0, slots - in_channel_window(level)) end
+  end
+  return units
+end
+
+fairness = {}
+
+-- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
+-- the next event of the category is one.
+function fairness.reserves(route)
+  local least = max(route.headroom, reserved_by_others(route.category))
+  if is_learning then
+    learn(route.category)
+    local at = last_admission(route.category)
+    if not at then return least, least, now end
+    local silent = known_count - heard_count + max(0, fair.floor - known_count)
+    return max(least, silent), least, at + channel_per
+  end
+  local own = fair.slots and route.category_level
+  if not own or in_channel_window(own) < fair.per_category then return least, least, now end
+  return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
+end

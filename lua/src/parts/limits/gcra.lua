@@ -1,0 +1,35 @@
+-- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
+-- drain = per / limit; tat is when all has drained.
+local gcra = strategy_of_numbers({
+  drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
+  -- A bucket whose limit changed holds the units that it held before, as many as it can.
+  adopt = function(level, w, window)
+    for field, tat in pairs(level.state) do
+      local per, drain = string.match(field, '^(%d+)/?(%d*):tat$')
+      local left = tat - level.back - now
+      if per and tonumber(per) == window.per and left > 0 then
+        drain = tonumber(drain) or window.drain
+        local units = drain > 0 and left / drain or 0
+        window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+      end
+    end
+  end,
+  load = function(level, window)
+    if level.back > 0 then window.tat = window.tat - level.back end
+  end,
+  used = function(window)
+    return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
+  end,
+  take = function(_, window, units)
+    if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
+  end,
+  fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
+  -- Units that were admitted longer ago than they take to drain are gone.
+  refund = function(_, window, which, refunded)
+    local drained_in = window.drain and refunded.units * window.drain
+    if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
+      return max(now, refunded.value - drained_in)
+    end
+  end,
+})
+strategies['gcra'], strategies['gate'] = gcra, gcra

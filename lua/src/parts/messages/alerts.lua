@@ -1,0 +1,44 @@
+-- part messages/alerts: the alerts that a message reports. It is followed until all of them are over: those that it
+-- lists by "f" and "r" of its events, the others by its members: fingerprint = when it was over in seconds, 0 = it
+-- is not.
+local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are over
+
+-- state_in returns whether a message reports an alert: nil, "firing" or "over".
+local function state_in(message, fingerprint)
+  for _, alert in ipairs(message.events or {}) do
+    if alert.f == fingerprint then return alert.r and 'over' or 'firing' end
+  end
+  local over_at = message.members and message.members[fingerprint]
+  if over_at then return over_at > 0 and 'over' or 'firing' end
+end
+
+-- add_earlier adds to a message that an earlier one reports the same alert.
+local function add_earlier(message, earlier_number)
+  local before = message.before or {}
+  message.before = before
+  for _, number in ipairs(before) do
+    if number == earlier_number then return end
+  end
+  before[#before + 1] = earlier_number
+  if #before > max_earlier then table.remove(before, 1) end
+end
+
+-- follow lets a message stand for an alert. An earlier message that reports it as firing is kept in mind.
+local function follow(number, message, fingerprint)
+  local last, earlier = find('f:' .. fingerprint)
+  if last and last ~= number and state_in(earlier, fingerprint) == 'firing' then add_earlier(message, last) end
+  point('f:' .. fingerprint, number)
+end
+
+local function new_message(category, entry_payload, status, fingerprint)
+  local alert = { p = entry_payload }
+  if fingerprint ~= '' and status ~= 'resolved' then alert.f = fingerprint end
+  return { category = category, at = now_text, events = { alert } }
+end
+
+-- count_alerts is how many events a message reports.
+local function count_alerts(message)
+  local n = #(message.events or {}) + (message.over or 0) + (message.more or 0)
+  for _ in pairs(message.members or {}) do n = n + 1 end
+  return n
+end

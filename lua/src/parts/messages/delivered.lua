@@ -1,0 +1,27 @@
+-- part messages/delivered: what was posted while this server was away.
+
+-- end_alert_since: an alert was over at a time. What fires after it is another.
+function editor.end_alert_since(fingerprint, at)
+  local number, message = find('f:' .. fingerprint)
+  if number and tonumber(message.at or 0) <= at then end_alert(number, message, fingerprint) end
+end
+
+-- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
+-- same alert goes on standing for it, if that can be edited or answered.
+function editor.remember_delivered(event, past, at)
+  local number, category, fingerprint = event.number, event.route.category, event.fingerprint
+  local is_last_of_category = options.overflow == 'merge' and past.ts
+  if fingerprint == '' and not is_last_of_category then return end
+  local _, last = find('f:' .. fingerprint)
+  if last and not is_unreachable(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
+  local alert = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(event.entry) or nil }
+  local message = {
+    category = category, at = int(at), events = { alert }, shown = true, ts = past.ts, channel = past.channel,
+  }
+  if fingerprint ~= '' then follow(number, message, fingerprint) end
+  change(number, message)
+  if is_last_of_category then point('c:' .. category, number) end
+end
+
+editor.store = store_edits
+function editor.finish() end

@@ -1,0 +1,82 @@
+-- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
+-- update.
+
+-- is_any_firing tells whether any alert of a message is not over.
+local function is_any_firing(message)
+  for _, alert in ipairs(message.events or {}) do
+    if alert.f and not alert.r then return true end
+  end
+  for _, over_at in pairs(message.members or {}) do
+    if over_at == 0 then return true end
+  end
+  return false
+end
+
+-- update replaces the text that a message has for an alert: where it waits, or by an edit.
+local function update(number, message, event)
+  for _, alert in ipairs(message.events) do
+    if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
+  end
+  if is_waiting(number) then
+    rewrite(number, now_text .. ' ' .. event.entry)
+  else
+    edit(number, message, now)
+  end
+  change(number, message)
+  remember_id(event.id)
+  return MERGED
+end
+
+-- repeat_firing counts a firing on the message that reports it. What was over and fires again is, too, while
+-- anything else there fires; else it is news, and nil is returned.
+local function repeat_firing(number, message, event)
+  if not number or not options.repeats or is_unreachable(message) then return nil end
+  if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
+  local at = next_edit(message)
+  if state_in(message, event.fingerprint) == 'over' then
+    if not is_any_firing(message) then return nil end
+    mark(message, event.fingerprint, false)
+    at = now
+  end
+  message.repeats, message.last = (message.repeats or 0) + 1, now_text
+  edit(number, message, at)
+  remember_id(event.id)
+  return MERGED
+end
+
+-- supersede puts a resolve in the place of its firing, which still waits.
+local function supersede(number, message, event)
+  superseded_total = superseded_total + 1
+  end_alert(number, message, event.fingerprint, true)
+  rewrite(number, now_text .. ' ' .. event.entry)
+  if find('c:' .. message.category) == number then point('c:' .. message.category) end
+  point('f:' .. event.fingerprint)
+  if message.bundle then point('b:' .. message.bundle) end
+  forget(number)
+  remember_id(event.id)
+  return ADMITTED
+end
+
+-- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
+-- answers.
+local function resolve(number, message, event)
+  if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
+  if not can_edit(message) then return nil, number end
+  end_alert(number, message, event.fingerprint)
+  remember_id(event.id)
+  return MERGED
+end
+
+-- by_earlier returns an event's outcome, nil = ask the levels; and the message that it answers. SUPPRESSED is a
+-- resolve or an update of what was never posted, unless its firing waits for a slot.
+local function by_earlier(event)
+  local status, fingerprint = event.status, event.fingerprint
+  if event.answers ~= '' then return nil, (find('f:' .. event.answers)) end
+  if fingerprint == '' or status == '' then return nil end
+  local number, message = find('f:' .. fingerprint)
+  if status == 'firing' then return repeat_firing(number, message, event) end
+  if not number or status == 'resolved' and state_in(message, fingerprint) == 'over' then return SUPPRESSED end
+  if status ~= 'update' then return resolve(number, message, event) end
+  if is_unreachable(message) then return nil end
+  return update(number, message, event)
+end

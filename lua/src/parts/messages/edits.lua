@@ -1,0 +1,49 @@
+-- part messages/edits: edit messages that are in Slack.
+local edits = {} -- by number: when it is due
+local unsent = {} -- edits that wait, and nobody began to send: as it was when this batch began
+editor = {}
+
+local function enter(number, entry)
+  waiting[#waiting + 1], waiting[#waiting + 2] = number, entry
+  entered[number] = #waiting
+end
+
+-- is_unsent_edit tells whether an edit waits, and nobody began to send it.
+local function is_unsent_edit(number)
+  if unsent[number] == nil then
+    unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
+  end
+  return unsent[number]
+end
+
+-- edit enqueues an edit of a message for a time; an edit that nobody began to send will do.
+local function edit(number, message, at)
+  change(number, message)
+  local last = message.edit
+  local is_fresh = last and (edits[last] or is_unsent_edit(last))
+  if is_fresh and tonumber(message.due) <= at then return end
+  if not is_fresh then
+    last = next_number()
+    enter(last, now_text .. ' edit ' .. number)
+  end
+  message.edit, message.due, edits[last] = last, int(at), int(at)
+end
+
+-- is_unreachable tells that a message is in Slack, and nobody knows where: it can be neither edited nor answered.
+local function is_unreachable(message) return message.shown and not message.ts end
+
+-- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
+local function can_edit(message)
+  return options.resolves == 'edit' and not is_unreachable(message) and message.events and message.events[1].p
+end
+
+local function store_edits()
+  for number, due in pairs(edits) do call('ZADD', extras, due, number) end
+end
+
+-- check_types fails where a key that is to be written has another type.
+function editor.check_types()
+  if next(edits) then call('ZCARD', extras) end
+end
+
+editor.enter = enter

@@ -1,0 +1,117 @@
+-- part messages/groups: events of one bundle become one message. lead is the first of them, which the others
+-- join, or whose outcome they share: outcome, refused, retry_at, window, number, category; count (its events),
+-- over (those of them that only a count reports and that are over), is_delayed, is_sent, and message.
+local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
+local max_group_bytes = 65536 -- of the events that a message lists
+local groups = {} -- leads by name
+local unlisted = {} -- by number: the lead of a group that has more events than its message lists
+
+-- add has a message report one more event, and returns whether it lists it.
+local function add(message, event, payload, count)
+  local status, fingerprint = event.status, event.fingerprint
+  local is_followed, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
+  for _, alert in ipairs(message.events) do bytes = bytes + #(alert.p or '') end
+  if #message.events < max_listed and bytes < max_group_bytes then
+    message.events[#message.events + 1] = { p = payload, f = is_followed and fingerprint or nil }
+    return true
+  elseif is_followed and count <= max_listed + max_members then
+    message.members = message.members or {}
+    message.members[fingerprint] = 0
+  elseif status == 'resolved' then
+    message.over = (message.over or 0) + 1
+  else
+    message.more = (message.more or 0) + 1
+  end
+  return false
+end
+
+-- renew gives a lead another message where a resolve took the place of its own.
+local function renew(lead)
+  if not deleted[lead.number] or lead.is_renewed then return end
+  local group = lead.message.bundle
+  local payload = payload_of(payload_of(entry_of(lead.number)))
+  lead.message, lead.is_renewed = new_message(lead.category, payload, 'resolved', ''), true
+  lead.message.bundle = group
+end
+
+-- add_to_lead counts an event on the lead's message.
+local function add_to_lead(lead, event)
+  local payload = payload_of(event.entry)
+  lead.count = lead.count + 1
+  if not add(lead.message, event, payload, lead.count) then
+    unlisted[lead.number] = lead
+    lead.over = lead.over + (event.status == 'resolved' and 1 or 0)
+  elseif not lead.is_sent then
+    rewrite(lead.number, entry_of(lead.number) .. '\n' .. payload)
+  end
+end
+
+-- join attaches an event to the message of its group.
+local function join(lead, event)
+  local number, fingerprint = lead.number, event.fingerprint
+  local is_resolve = event.status == 'resolved'
+  local is_followed = not is_resolve and fingerprint ~= ''
+  remember_id(event.id)
+  renew(lead)
+  local message = lead.message
+  if is_followed and state_in(message, fingerprint) then
+    mark(message, fingerprint, false)
+  else
+    add_to_lead(lead, event)
+  end
+  if is_followed and not lead.is_delayed then follow(number, message, fingerprint) end
+  if is_resolve and fingerprint ~= '' then
+    local resolved, reported_in = find('f:' .. fingerprint)
+    if resolved then end_alert(resolved, reported_in, fingerprint) end
+  end
+  if is_followed or loaded[number] or message.events[1].f then
+    change(number, message)
+    if message.bundle then point('b:' .. message.bundle, number) end
+  end
+  if lead.is_sent then edit(number, message, now) end
+end
+
+-- resume finds the message of a group that continues an earlier call.
+local function resume(bundle, category)
+  if string.sub(bundle, 1, 1) ~= '@' then return end
+  local group = bundle .. ' ' .. category
+  local number, message = find('b:' .. group)
+  if not number then return end
+  local lead = {
+    outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = category,
+    count = count_alerts(message), over = message.over or 0, message = message,
+    is_delayed = call('ZSCORE', delayed, number .. ' ' .. category) and true or false,
+  }
+  lead.is_sent, growing[number] = not lead.is_delayed and not is_waiting(number), lead.is_delayed or nil
+  if not lead.is_sent then rewrite(number, (string.gsub(entry_of(number), '\n%+[%d ]+$', ''))) end
+  if lead.count > #message.events then unlisted[number] = lead end
+  groups[group] = lead
+  return lead
+end
+
+-- lead notes the first event of a group.
+function editor.lead(event)
+  local category, number = event.route.category, event.number
+  local group = event.bundle .. ' ' .. category
+  local lead = {
+    outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
+    number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
+  }
+  groups[group] = lead
+  if not number then return end
+  lead.message = loaded[number] or new_message(category, payload_of(event.entry), event.status, event.fingerprint)
+  if string.sub(event.bundle, 1, 1) ~= '@' then return end
+  lead.message.bundle = group
+  point('b:' .. group, number)
+  change(number, lead.message)
+end
+
+-- finish writes down how many events a group has beyond those that its message lists.
+function editor.finish()
+  for number, lead in pairs(unlisted) do
+    if not lead.is_sent then
+      local over = lead.over > 0 and ' ' .. int(lead.over) or ''
+      rewrite(number, entry_of(number) .. '\n+' .. int(lead.count - #lead.message.events) .. over)
+    end
+  end
+end

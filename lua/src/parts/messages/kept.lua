@@ -1,0 +1,28 @@
+-- part messages/kept: what is kept of messages, and the categories by their last admission, for the digest.
+local function open_archive()
+  archive = archive or make_archive()
+  return archive
+end
+
+local function store_last_admitted()
+  local max_categories = 1000
+  local keep_ms = 180000000 -- 50 h
+  for category in pairs(admitted) do call('ZADD', last_admitted, now_text, category) end
+  if call('ZCARD', last_admitted) > max_categories then
+    call('ZREMRANGEBYRANK', last_admitted, 0, -max_categories - 1)
+  end
+  expire(last_admitted, keep_ms)
+end
+
+-- check_kept fails where a key that is to be written has another type. It reads which messages are kept too long.
+local function check_kept()
+  if archive then archive.check_types() end
+  if options.digest and next(admitted) then call('ZCARD', last_admitted) end
+  expired_numbers = call('ZRANGEBYSCORE', aged, '-inf', ago(options.posted), 'LIMIT', '0', '100')
+  if archive or expired_numbers[1] then posted_bytes = tonumber(call('HGET', posted, 'bytes') or 0) end
+end
+
+local function store_kept()
+  if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
+  if options.digest and next(admitted) then store_last_admitted() end
+end

@@ -1,0 +1,52 @@
+-- part messages/queue: events that wait for a slot, in their order.
+local max_delayed_bytes = 8388608
+local moved = {} -- what joins the queue or leaves it: number, category, has_left
+local queue_length, queue_bytes
+
+local function length_of_queue()
+  queue_length = queue_length or call('ZCARD', delayed)
+  return queue_length
+end
+
+-- delay lets an event wait for a slot, where the queue is not full. It sets the event's number and returns its
+-- outcome.
+local function delay(event)
+  queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+  if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
+  local number = next_number()
+  queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
+  enter(number, now_text .. ' ' .. event.entry)
+  moved[#moved + 1] = { number = number, category = event.route.category }
+  remember_id(event.id)
+  event.number = number
+  return DELAYED
+end
+
+-- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait.
+local function without_firing(event)
+  if options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+  return SUPPRESSED
+end
+
+-- wait_behind_others delays an event where others wait, so that the order is kept, and returns whether it did.
+local function wait_behind_others(event)
+  if options.overflow ~= 'delay' or length_of_queue() == 0 then return false end
+  event.outcome = delay(event)
+  return true
+end
+
+-- is_refused_by_category tells whether the category's level is among those that refuse.
+local function is_refused_by_category(event)
+  local route = event.route
+  for i, level in ipairs(route.levels) do
+    if level == route.category_level and floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then return true end
+  end
+  return false
+end
+
+-- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
+function editor.overflow(event)
+  if options.overflow == 'delay' then return delay(event) end
+  if options.overflow == 'merge' and is_refused_by_category(event) then return count_on_last(event) or DROPPED end
+  return DROPPED
+end

@@ -1,0 +1,31 @@
+-- part messages/resolves: an alert is over, or fires again.
+
+-- mark notes in a message that an alert is over, or that it fires again.
+local function mark(message, fingerprint, is_over)
+  for _, alert in ipairs(message.events or {}) do
+    if alert.f == fingerprint then alert.r = is_over and now_text or nil end
+  end
+  if message.members and message.members[fingerprint] then
+    message.members[fingerprint] = is_over and floor(now / 1000000) or 0
+  end
+end
+
+-- end_alert has all messages that report an alert show that it is over, but for the last one where its place is
+-- taken. Where they can be edited the name stays, so that what fires again is found.
+local function end_alert(number, message, fingerprint, is_replaced)
+  local numbers, seen_numbers, at = { number }, {}, 1
+  if is_replaced then numbers = { unpack(message.before or {}) } end
+  while numbers[at] and at <= 2 * max_earlier do
+    local one = numbers[at]
+    local found = not seen_numbers[one] and load_message(one)
+    seen_numbers[one], at = true, at + 1
+    if found and state_in(found, fingerprint) == 'firing' then
+      mark(found, fingerprint, true)
+      if can_edit(found) then edit(one, found, now) else change(one, found) end
+    end
+    for _, earlier in ipairs(found and found.before or {}) do numbers[#numbers + 1] = earlier end
+  end
+  if not can_edit(message) then point('f:' .. fingerprint) end
+end
+
+editor.end_alert = end_alert

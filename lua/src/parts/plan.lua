@@ -1,0 +1,25 @@
+-- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
+-- script, which has so many further keys and fields of an event as MODE_KEYS and MODE_FIELDS say.
+local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
+
+local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
+if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
+  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+end
+local dedupe, level_specs, route_specs, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
+if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not route_specs then
+  return redis.error_reply('ARG the plan needs the mode ' .. MODE .. ', a dedupe time above 0, levels and routes')
+end
+if fair and next(fair) == nil then fair = nil end
+local is_learning = fair and fair.floor
+
+local keys_to_levels = keys_before_levels + #level_specs
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+if #KEYS ~= keys_to_mode + (options and 7 or 0) then
+  return redis.error_reply('ARG the number of keys does not fit the levels')
+end
+local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+if #ARGV <= width or #ARGV % width ~= 1 then
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+end

@@ -1,0 +1,61 @@
+-- peek.lua: decide a batch of events of one channel as admit.lua would, each by itself, and write nothing.
+--
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
+-- KEYS[2] ledger   (-)  not used here
+-- KEYS[3] series   (-)  not used here
+-- KEYS[4] outbox   (-)  not used here
+-- KEYS[5] entries  (-)  not used here
+-- KEYS[6] minutes  (-)  not used here
+-- KEYS[7..] limit  (r)  the levels, by their place from 1
+-- then, only with first_notice auto: known (r) and heard (r)
+-- then, only with options: seven keys that are not used here
+--
+-- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "peek"
+-- then for each event: as of lua/admit.lua
+--
+-- Reply: as of lua/admit.lua; outcomes 1 to 4
+--
+-- By hand:
+--   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
+--     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
+--     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
+--     '["peek",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]]]' \
+--     event-1 1 1 'message {"title":"disk full"}'
+
+local MODE, MODE_KEYS, MODE_FIELDS = 'peek', 0, 0
+local seen = KEYS[1]
+
+--- @include parts/plan
+--- @include parts/clock
+--- @include parts/outcomes
+--- @include parts/int
+--- @include parts/limits/constants
+--- @include parts/levels
+--- @include parts/ago
+--- @include parts/limits/log
+--- @include parts/limits/log_fits_only
+if needs_strategies then
+  local strategies = {}
+  --- @include parts/limits/hash
+  --- @include parts/limits/strategies
+  --- @include parts/limits/assign
+end
+--- @include parts/limits/fit
+
+local fairness
+if fair then
+  --- @include parts/fairness
+end
+
+local decisions = {}
+for at = 2, #ARGV, width do
+  --- @include parts/batch/event
+  if tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+    outcome = DUPLICATE
+  else
+    --- @include parts/batch/ask
+  end
+  --- @include parts/batch/report
+end
+--- @include parts/batch/states
+return reply

@@ -1,0 +1,15 @@
+-- remove.lua: delete dead letters.
+--
+-- KEYS[1] dead     (w)  stream of dead letters
+--
+-- ARGV    the ids
+--
+-- Reply: how many were there
+--
+-- By hand:
+--   redis-cli --eval lua/remove.lua 'relay:{demo}:dead:demo' , 1700000000000-0
+
+local dead = KEYS[1]
+
+if #ARGV == 0 then return redis.error_reply('ARG an id is needed') end
+return redis.call('XDEL', dead, unpack(ARGV))

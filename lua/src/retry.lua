@@ -1,0 +1,84 @@
+-- retry.lua: an entry did not reach Slack, or its delivery state is unknown: keep it in its place, and let the channel
+-- wait.
+--
+-- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
+-- numbers again. Where the name does not fit, the entry is gone, and nothing is written.
+--
+-- Refused where another sender has the lease, or where another claim followed the caller's: its attempt may have been
+-- posted. A lease that ended, or was lost with the data, is no obstacle. The caller's lease ends. A pause is only ever
+-- made longer.
+--
+-- KEYS[1] lease    (rw) hash: owner, until (microseconds)
+-- KEYS[2] outbox   (r)  sorted set of the numbers of messages
+-- KEYS[3] extras   (rw) sorted set of the numbers of extras
+-- KEYS[4] entries  (rw) hash of entries
+-- KEYS[5] pause    (rw) hash: until (microseconds), reason; edits (microseconds)
+--
+-- ARGV[1] owner    who claimed it
+-- ARGV[2] number   the entry's number
+-- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
+-- ARGV[4] claims   how often it was claimed by then, the caller's claim included
+-- ARGV[5] wait, microseconds; 0 = no wait
+-- ARGV[6] reason   why, one of the notifier's reasons
+-- ARGV[7] fault    1 when the entry itself may be at fault and this counts towards burying it, else 0
+-- ARGV[8] who waits: channel (nothing is sent), edits (nothing is edited), or entry (an extra by itself)
+-- ARGV[9] state    not-posted: it certainly did not appear; unknown: it may have; looked: it was looked up and not
+--                  found; again: it was not found, and is to be sent once more
+--
+-- Reply: 1 done, 0 the entry is gone, or the number is another's (nothing written), -1 another sender has the
+--   lease, or claimed the entry since (nothing written)
+--
+-- By hand:
+--   redis-cli --eval lua/retry.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
+--     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo' , \
+--     me 1 1700000000000000 1 30000000 rate_limited 0 channel not-posted
+
+local lease, outbox, extras, entries, pause = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local wait, reason, fault, who, state = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), ARGV[8], ARGV[9]
+local call, max = redis.call, math.max
+
+if not claims or not wait or wait < 0 or not fault or not state then
+  return redis.error_reply('ARG a name, claims, a wait of 0 or more, fault 0 or 1, who waits and a state are needed')
+end
+
+--- @include parts/int
+--- @include parts/clock
+
+for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, hash in ipairs({ entries, pause }) do call('HLEN', hash) end
+--- @include parts/entry/claimed
+--- @include parts/entry/latest_claim
+
+-- remember_state notes what is known of the attempt.
+local function remember_state()
+  if state == 'not-posted' then
+    call('HDEL', entries, number .. ':sent', number .. ':tried', number .. ':looked', number .. ':claim')
+  elseif state == 'unknown' then -- a server that lost the claim with its data learns of it again
+    call('HSETNX', entries, number .. ':sent', admitted_at)
+    call('HSETNX', entries, number .. ':tried', int(now))
+  elseif state == 'looked' then
+    call('HINCRBY', entries, number .. ':looked', 1)
+  elseif state == 'again' then
+    call('HSET', entries, number .. ':again', '1')
+  end
+end
+
+-- pause_channel makes the pause of all sending, or of edits, as long as the wait.
+local function pause_channel(field)
+  if now + wait <= max(now, tonumber(call('HGET', pause, field) or 0)) then return end
+  call('HSET', pause, field, int(now + wait))
+  if field == 'until' then call('HSET', pause, 'reason', reason) end
+  local keep_ms = math.ceil(wait / 1000) + 1000
+  if call('PTTL', pause) < keep_ms then call('PEXPIRE', pause, int(keep_ms)) end
+end
+
+if lease_owner == owner then call('DEL', lease) end
+if fault == 1 then call('HINCRBY', entries, number .. ':faults', 1) end
+remember_state()
+if is_extra and who == 'entry' then
+  call('ZADD', extras, int(now + wait), number)
+else
+  pause_channel(who == 'edits' and 'edits' or 'until')
+end
+return DONE

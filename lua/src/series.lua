@@ -1,0 +1,31 @@
+-- series.lua: the counts of each category, summed over hours; or the counts of the minutes of an hour. Writes nothing.
+--
+-- KEYS    series   (r)  hourly hashes of one channel: "<category>:admitted" and "<category>:dropped"; or minutes (r)
+--          those of minutes (admit.lua)
+--
+-- ARGV    none
+--
+-- Reply: [field, count, ...], each field once
+--
+-- By hand:
+--   redis-cli --eval lua/series.lua 'relay:{demo}:series:demo:0'
+
+local order, sums = {}, {}
+for _, key in ipairs(KEYS) do
+  local fields = redis.call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    local field = fields[i]
+    if not sums[field] then
+      sums[field] = 0
+      order[#order + 1] = field
+    end
+    sums[field] = sums[field] + tonumber(fields[i + 1])
+  end
+end
+
+local reply = {}
+for _, field in ipairs(order) do
+  reply[#reply + 1] = field
+  reply[#reply + 1] = sums[field]
+end
+return reply

@@ -1,0 +1,34 @@
+-- warming.lua: remember how long the windows of a channel's levels are, and return which levels are warming up: a
+-- window that was lengthened under-counts until one full window has passed.
+--
+-- KEYS[1] windows  (rw) hash: level = "<longest window> <since when, 0 = always>", microseconds
+--
+-- ARGV    for each level: name, longest window in microseconds
+--
+-- Reply: for each level, how long it still under-counts, microseconds; 0 = not at all
+--
+-- By hand:
+--   redis-cli --eval lua/warming.lua 'relay:{demo}:windows:demo' , channel 1800000000 category 1800000000
+
+local windows = KEYS[1]
+local keep_ms = 5356800000 -- 62 days: twice the longest window there is
+
+for i = 2, #ARGV, 2 do
+  if not tonumber(ARGV[i]) then return redis.error_reply('ARG each level needs the length of its longest window') end
+end
+
+--- @include parts/int
+--- @include parts/clock
+
+local reply = {}
+for i = 1, #ARGV, 2 do
+  local name, longest = ARGV[i], tonumber(ARGV[i + 1])
+  local known, since = string.match(redis.call('HGET', windows, name) or '', '^(%d+) (%d+)$')
+  known, since = tonumber(known or longest), tonumber(since or 0)
+  if longest > known then since = now end
+  if since + longest <= now then since = 0 end
+  redis.call('HSET', windows, name, int(longest) .. ' ' .. int(since))
+  reply[#reply + 1] = since > 0 and since + longest - now or 0
+end
+redis.call('PEXPIRE', windows, keep_ms)
+return reply

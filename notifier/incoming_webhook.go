@@ -1,0 +1,126 @@
+package notifier
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+)
+
+// maxAnswer is how much of an answer is read, in bytes: Slack's own answers are one word.
+const maxAnswer = 4096
+
+// IncomingWebhookOptions configure an IncomingWebhook. URL is required.
+type IncomingWebhookOptions struct {
+	URL     string        // the incoming webhook; a secret
+	Timeout time.Duration // of one request. Default [DefaultTimeout].
+}
+
+// IncomingWebhook posts through an incoming webhook of Slack. It does not use slack-go, which discards the body of the answer:
+// only the body distinguishes a revoked webhook from a bad message.
+type IncomingWebhook struct {
+	client *http.Client
+	url    string
+}
+
+var _ Sender = (*IncomingWebhook)(nil)
+
+// NewIncomingWebhook makes an IncomingWebhook.
+func NewIncomingWebhook(opts IncomingWebhookOptions) *IncomingWebhook {
+	return &IncomingWebhook{client: httpClient(opts.Timeout), url: opts.URL}
+}
+
+// webhookBody is the body of a request to an incoming webhook.
+type webhookBody struct {
+	Text        string          `json:"text"`
+	Blocks      json.RawMessage `json:"blocks,omitempty"`
+	Attachments any             `json:"attachments,omitempty"`
+	UnfurlLinks bool            `json:"unfurl_links"`
+	UnfurlMedia bool            `json:"unfurl_media"`
+}
+
+type webhookAttachment struct {
+	Color    string        `json:"color,omitempty"`
+	Fallback string        `json:"fallback,omitempty"`
+	Blocks   []slack.Block `json:"blocks,omitempty"`
+}
+
+// Send implements [Sender]. The receipt is empty: Slack does not return where the message is.
+func (w *IncomingWebhook) Send(ctx context.Context, m Message) (Receipt, error) {
+	content := webhookBody{Text: m.Text}
+	switch {
+	case m.Native != nil:
+		content.Blocks = m.Native.Blocks
+		if m.Native.Attachments != nil {
+			content.Attachments = m.Native.Attachments
+		}
+	case len(m.Blocks) > 0 || m.Fallback != "":
+		content.Attachments = []webhookAttachment{{Color: m.Color, Fallback: m.Fallback, Blocks: m.Blocks}}
+	}
+	body, err := json.Marshal(content)
+	if err != nil {
+		return Receipt{}, &Error{Action: GiveUp, Reason: Undecodable, Answer: err.Error()}
+	}
+	answer, err := post(ctx, w.client, w.url, body)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{}, answer.webhookError()
+}
+
+// reply is an HTTP response.
+type reply struct {
+	status     int
+	retryAfter string
+	body       string
+}
+
+// post sends JSON to a secret URL and reads the answer.
+func post(ctx context.Context, client *http.Client, url string, body []byte) (reply, error) {
+	ctx, sent := traceSent(ctx)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, transportError(err, false)
+	}
+	request.Header.Set("Content-Type", "application/json; charset=utf-8")
+	response, err := client.Do(request)
+	if err != nil {
+		return reply{}, transportError(err, sent.Load())
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return reply{}, transportError(err, true)
+	}
+	return reply{response.StatusCode, response.Header.Get("Retry-After"), strings.TrimSpace(string(answer))}, nil
+}
+
+// webhookError returns the error of an answer, nil for a success. The body decides, since Slack documents few of the statuses.
+func (r reply) webhookError() error {
+	if r.status == http.StatusOK && r.body == "ok" {
+		return nil
+	}
+	if r.status == http.StatusTooManyRequests {
+		seconds, _ := strconv.Atoi(r.retryAfter) // written by retryAfterTransport
+		return &Error{Action: Wait, Reason: RateLimited, After: time.Duration(seconds) * time.Second, Answer: "429"}
+	}
+	if _, known := codes[r.body]; known {
+		return codeError(r.body, r.body)
+	}
+	return statusError(r.status, truncateAnswer(r.body))
+}
+
+// truncateAnswer returns the beginning of an answer, which may be a whole page.
+func truncateAnswer(answer string) string {
+	const enough = 200
+	if len(answer) > enough {
+		return strings.ToValidUTF8(answer[:enough], "") + "…"
+	}
+	return answer
+}

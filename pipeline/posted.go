@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"slackrelay/events"
+	"slackrelay/notifier"
+	"slackrelay/store"
+)
+
+// batch is the payload of a message: the events of a webhook that are posted together, or a single event.
+type batch struct {
+	events []events.Event // at least one
+	more   int64          // further events, which it does not list
+	ended  int64          // of these: resolved when they arrived
+}
+
+// decodeBatch decodes the payload of a message: an event a line, and "+more ended" for further events.
+func decodeBatch(payload []byte) (batch, error) {
+	var b batch
+	for line := range bytes.SplitSeq(payload, []byte("\n")) {
+		if count, ok := bytes.CutPrefix(line, []byte("+")); ok {
+			if _, err := fmt.Sscan(string(count)+" 0", &b.more, &b.ended); err != nil {
+				return batch{}, fmt.Errorf("decode a message: %w", err)
+			}
+			continue
+		}
+		var e events.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return batch{}, fmt.Errorf("decode an event: %w", err)
+		}
+		b.events = append(b.events, e)
+	}
+	if len(b.events) == 0 {
+		return batch{}, fmt.Errorf("decode a message: it contains no event")
+	}
+	return b, nil
+}
+
+// decodeEvents returns the events of a message, and how many more it does not list.
+func decodeEvents(payload []byte) (all []events.Event, more int64, err error) {
+	b, err := decodeBatch(payload)
+	return b.events, b.more, err
+}
+
+// currentContent returns the content of a message that is about to be posted. Some events of a batch may have ended while
+// it was queued.
+func (d *delivery) currentContent(ctx context.Context, entry store.Entry, b batch) (notifier.Notification, error) {
+	content := notifier.Notification{More: b.more - b.ended, Resolved: b.ended}
+	for _, e := range b.events {
+		content.Events = append(content.Events, notifier.NotificationEvent{Event: e})
+	}
+	if len(b.events) < 2 || entry.Kind != string(store.KindMessage) {
+		return content, nil
+	}
+	record, err := d.record(ctx, entry.Number)
+	if err != nil || record == nil {
+		return content, err
+	}
+	current, ended, err := contentOf(record)
+	if err != nil || len(ended) == 0 {
+		return content, err
+	}
+	return current, nil
+}
+
+// contentOf returns the content of a remembered message, and those of its events that ended.
+func contentOf(record *store.PostedMessage) (content notifier.Notification, ended []events.Event, err error) {
+	content = notifier.Notification{
+		More: record.More, Unfollowed: record.More, Resolved: record.Over,
+		Repeats: record.Repeats, LastRepeatAt: time.UnixMicro(record.Last),
+		Dropped: record.Held, LastDropAt: time.UnixMicro(record.HeldAt), DroppedTitle: record.HeldTitle,
+	}
+	for _, listed := range record.Events {
+		line, _, err := decodeEvents([]byte(listed.Payload))
+		if err != nil {
+			return content, nil, err
+		}
+		event := notifier.NotificationEvent{Event: line[0]}
+		if listed.Resolved > 0 {
+			event.ResolvedAt = time.UnixMicro(listed.Resolved)
+			ended = append(ended, event.Event)
+		}
+		content.Events = append(content.Events, event)
+	}
+	for _, at := range record.Members { // events that are not listed, by the second in which they ended; 0 = they have not
+		if at == 0 {
+			content.More++
+			continue
+		}
+		content.Resolved++
+		if end := time.Unix(at, 0); end.After(content.LastResolvedAt) {
+			content.LastResolvedAt = end
+		}
+	}
+	if len(ended) == 0 && !content.LastResolvedAt.IsZero() {
+		ended = append(ended, content.Events[0].Event) // for its severity and its trace
+	}
+	return content, ended, nil
+}

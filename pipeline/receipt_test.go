@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/events"
+	"slackrelay/store"
+)
+
+// outcomes returns all outcomes of the limiter: their codes begin at 1, and have no gaps.
+func outcomes() (all []store.Outcome) {
+	for o := store.Outcome(1); o.String() != store.Outcome(0).String(); o++ {
+		all = append(all, o)
+	}
+	return all
+}
+
+func TestReceiptJSONIsStable(t *testing.T) {
+	t.Parallel()
+	var all []events.Event
+	var decisions []store.Decision
+	for _, o := range outcomes() {
+		all = append(all, events.Event{ID: o.String(), Category: "c"})
+		decisions = append(decisions, store.Decision{
+			Outcome: o, Level: "category", RetryAfter: 2975068 * time.Microsecond, Durable: true,
+		})
+	}
+	receipt := newReceipt(all, decisions)
+	receipt.Events = append(receipt.Events, EventReceipt{})
+	receipt.addMuted(&events.Event{ID: "muted", Category: "c"}, len(all), "rule quiet")
+	text, err := json.Marshal(receipt)
+	require.NoError(t, err)
+	require.Equal(t, `{"received":9,"admitted":1,"dropped":4,"duplicate":1,"muted":1,"merged":1,"delayed":1,"durable":true,"events":[`+
+		`{"id":"admitted","category":"c","outcome":"admitted"},`+
+		`{"id":"dropped","category":"c","outcome":"dropped","level":"category","retry_after":2.975068},`+
+		`{"id":"duplicate","category":"c","outcome":"duplicate"},`+
+		`{"id":"never","category":"c","outcome":"dropped","level":"never"},`+
+		`{"id":"merged","category":"c","outcome":"merged"},`+
+		`{"id":"delayed","category":"c","outcome":"delayed"},`+
+		`{"id":"suppressed","category":"c","outcome":"dropped","level":"suppressed"},`+
+		`{"id":"full","category":"c","outcome":"dropped","level":"full"},`+
+		`{"id":"muted","category":"c","outcome":"muted","by":"rule quiet"}]}`, string(text))
+}
+
+// An outcome that is added to the limiter either drops the event, or has a count of its own in the receipt.
+func TestReceiptCountsEveryOutcome(t *testing.T) {
+	t.Parallel()
+	for _, o := range outcomes() {
+		t.Run(o.String(), func(t *testing.T) {
+			t.Parallel()
+			receipt := newReceipt(make([]events.Event, 1), []store.Decision{{Outcome: o}})
+			counted := 0
+			for _, c := range receipt.Counts() {
+				counted += c.N
+			}
+			require.Equal(t, receipt.Received, counted)
+		})
+	}
+}
+
+// The names of the counts in JSON are those of the outcomes.
+func TestReceiptCountsAreNamedByOutcome(t *testing.T) {
+	t.Parallel()
+	var receipt Receipt
+	for i, c := range receipt.counters() {
+		*c.n = i + 1
+	}
+	text, err := json.Marshal(receipt)
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(text, &fields))
+	for _, c := range receipt.Counts() {
+		require.InDelta(t, c.N, fields[c.Outcome], 0, c.Outcome)
+	}
+}

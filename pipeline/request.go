@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"slackrelay/events"
+	"slackrelay/notifier"
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+// RequestBuilder builds the limiter's requests for the events of one channel.
+type RequestBuilder struct {
+	Channel
+	inScope  store.Channel
+	fairness *ratelimit.Fairness
+	edits    bool // Sender can edit messages
+
+	mu         sync.RWMutex
+	byCategory map[string][]ratelimit.Level // unless further levels decide too
+}
+
+// RequestBuilder returns a RequestBuilder for the channel.
+func (c *Channel) RequestBuilder() *RequestBuilder {
+	_, edits := c.Sender.(notifier.Editor)
+	return &RequestBuilder{
+		Channel: *c, inScope: c.scope(), fairness: c.fairness(), edits: edits, byCategory: map[string][]ratelimit.Level{},
+	}
+}
+
+// Scope returns the scope of the requests.
+func (b *RequestBuilder) Scope() store.Channel { return b.inScope }
+
+// Build returns a request for one slot at every level that limits the event. It has no ID, and queues nothing.
+func (b *RequestBuilder) Build(e *events.Event) store.Request {
+	return store.Request{Levels: b.levelsOf(e), Category: e.Category, Headroom: b.headroom(e.Severity), Fairness: b.fairness}
+}
+
+// admissions returns requests that queue what they admit. forced admits the events past the limits.
+func (b *RequestBuilder) admissions(all []events.Event, forced bool) []store.Request {
+	requests := make([]store.Request, len(all))
+	sources := make([]admission, len(all))
+	bundle := b.nextBundle(len(all))
+	for i := range all {
+		e := &all[i]
+		sources[i] = admission{b, e}
+		requests[i] = b.Build(e)
+		requests[i].Forced = forced
+		requests[i].Handling = b.Handling
+		requests[i].Event = b.event(e, bundle)
+		requests[i].Source = &sources[i]
+	}
+	return requests
+}
+
+// promotion returns the request for a delayed message, by the first of its events.
+func (b *RequestBuilder) promotion(waiting store.Waiting) (store.Request, events.Event, error) {
+	all, _, err := decodeEvents(waiting.Payload)
+	if err != nil {
+		return store.Request{}, events.Event{}, err
+	}
+	e := all[0]
+	request := b.Build(&e)
+	request.ID = dedupeID(&e)
+	request.Delayed = waiting.Number
+	request.Handling = b.Handling
+	request.Event = b.event(&e, "")
+	request.Event.Fingerprint, request.Event.Answers = b.fingerprints(&e)
+	request.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: waiting.Payload}
+	return request, e, nil
+}
+
+// admission makes what only an admission of an event needs.
+type admission struct {
+	builder *RequestBuilder
+	event   *events.Event
+}
+
+// Admission implements [ratelimit.AdmissionSource].
+func (a *admission) Admission() (store.Admission, error) {
+	payload, err := json.Marshal(a.event)
+	if err != nil {
+		return store.Admission{}, fmt.Errorf("encode event %s: %w", a.event.ID, err)
+	}
+	made := store.Admission{ID: dedupeID(a.event), Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: payload}}
+	made.Fingerprint, made.Answers = a.builder.fingerprints(a.event)
+	return made, nil
+}
+
+// bundles counts the webhooks whose events are posted together: the limiter may put several webhooks into one call.
+var bundles atomic.Int64
+
+// nextBundle returns a name for the bundle of n events; "" = they are posted one by one.
+func (b *RequestBuilder) nextBundle(n int) string {
+	if !b.Bundle || n < 2 {
+		return ""
+	}
+	bundle := strconv.FormatInt(bundles.Add(1), 36)
+	if n > store.MaxBatch {
+		return "@" + rand.Text() + bundle // it continues in further calls
+	}
+	return bundle
+}
+
+// maxLevels bounds the categories whose levels are kept.
+const maxLevels = 1000
+
+// levelsOf returns the levels that limit an event, the same slice for all events of a category where nothing else decides:
+// the limiter recognizes it.
+func (b *RequestBuilder) levelsOf(e *events.Event) []ratelimit.Level {
+	if len(b.Tiers) > 2 { // the sender or a label decides too
+		return b.levels(e)
+	}
+	b.mu.RLock()
+	levels, ok := b.byCategory[e.Category]
+	b.mu.RUnlock()
+	if ok {
+		return levels
+	}
+	levels = b.levels(e)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.byCategory) < maxLevels {
+		b.byCategory[e.Category] = levels
+	}
+	return levels
+}
+
+// event returns what the channel's handling needs to know of an event, without the fingerprints.
+func (b *RequestBuilder) event(e *events.Event, bundle string) store.Event {
+	if b.Handling == nil {
+		return store.Event{}
+	}
+	name, _ := b.names(e)
+	return store.Event{
+		Status: b.status(e), Fingerprinted: name != "", Bundle: bundle, Severity: string(e.Severity), Title: titleFor(e),
+	}
+}
+
+// status returns what an event does to the message of its fingerprint.
+func (b *RequestBuilder) status(e *events.Event) store.Status {
+	if b.edits && e.Slack != nil {
+		if e.Slack.Update {
+			return store.Update
+		}
+		if e.Slack.TS != "" {
+			return ""
+		}
+	}
+	switch e.Status {
+	case events.Firing:
+		return store.Firing
+	case events.Resolved:
+		return store.Resolved
+	case events.NoStatus:
+	}
+	return ""
+}
+
+// names returns the names of the message that tracks an event, and of the one that it answers; "" = none.
+func (b *RequestBuilder) names(e *events.Event) (name, answers string) {
+	name = e.Fingerprint
+	if b.edits && e.Slack != nil {
+		answers = scopedTS(e, e.Slack.Thread)
+		if e.Slack.TS != "" {
+			name = scopedTS(e, e.Slack.TS)
+		}
+	}
+	return name, answers
+}
+
+// scopedTS returns the name of a message of a sender that speaks Slack. It contains the sender's credential, so that no
+// other can edit or answer the message.
+func scopedTS(e *events.Event, ts string) string {
+	if ts == "" || e.Scope == "" {
+		return strings.ReplaceAll(ts, "\x00", "") // so that it cannot look like the name of another sender
+	}
+	return e.Scope + "\x00" + ts
+}
+
+// fingerprints returns the hashes of an event's names.
+func (b *RequestBuilder) fingerprints(e *events.Event) (fingerprint, answers string) {
+	if b.Handling == nil {
+		return "", ""
+	}
+	name, answered := b.names(e)
+	return hashName(e.Source, name), hashName(e.Source, answered)
+}
+
+// hashName shortens a name of a source to a length that keeps Redis's hashes compact; "" stays "".
+func hashName(source, name string) string {
+	if name == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(source + "\x00" + name))
+	return hex.EncodeToString(sum[:16])
+}
+
+// dedupeID returns the id of an event within its channel and source, and within the credential where the channel has
+// several, so that no sender can use up the ids of another. Its length keeps Redis's sets compact.
+func dedupeID(e *events.Event) string {
+	sum := sha256.Sum256([]byte(e.Channel + "\x00" + e.Source + "\x00" + e.ID))
+	if e.Scope != "" {
+		sum = sha256.Sum256(append(sum[:], e.Scope...))
+	}
+	return hex.EncodeToString(sum[:16])
+}
+
+// maxTitle bounds the part of a title that a digest counts by, in bytes.
+const maxTitle = 100
+
+// titleFor returns what a digest counts an event by: the beginning of the first line of its title, or of its text.
+func titleFor(e *events.Event) string {
+	title := cmp.Or(e.Title, e.Text)
+	if line, _, more := strings.Cut(title, "\n"); more {
+		title = line
+	}
+	if len(title) <= maxTitle {
+		return title
+	}
+	return strings.ToValidUTF8(title[:maxTitle], "") + "…"
+}

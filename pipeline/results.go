@@ -1,0 +1,173 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"slackrelay/events"
+	"slackrelay/notifier"
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+// ack deletes an entry that is in Slack.
+func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt notifier.Receipt) {
+	err := d.store(ctx, func(ctx context.Context) error {
+		return d.opts.Outbox.Ack(ctx, d.key, entry, store.Receipt(receipt))
+	})
+	if err != nil {
+		d.countAttempt(ctx, resultUnsettled)
+		d.log.ErrorContext(ctx, "posted message could not be acknowledged; it may be posted twice", "number", entry.Number, "error", err)
+		return
+	}
+	result := resultDelivered
+	if j.edit != nil {
+		result = resultEdited
+	}
+	d.countAttempt(ctx, result)
+	d.opts.Metrics.delivery.WithLabelValues(d.channel.Name).Observe(entry.Age.Seconds())
+	d.log.DebugContext(ctx, "message delivered", "number", entry.Number, "kind", entry.Kind, "age", entry.Age, "attempts", entry.Attempts+1)
+}
+
+// bury moves an entry to the dead letters. The slot of a message that certainly never appeared is given back.
+func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure *notifier.Error) {
+	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, Shown: failure.MaybePosted}
+	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.MaybePosted {
+		fallback := d.channel.fallback()
+		queue := fallback.scope()
+		death.Copy = &queue
+	}
+	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Bury(ctx, d.key, entry, death) })
+	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer,
+		"attempts", entry.Attempts+1)
+	if err != nil {
+		d.countAttempt(ctx, resultRetried)
+		log.ErrorContext(ctx, "refused message could not be moved to the dead letters; trying again", "error", err)
+		return
+	}
+	d.countAttempt(ctx, resultFailed)
+	log.ErrorContext(ctx, "message moved to the dead letters")
+	if death.Copy != nil {
+		d.Wake(death.Copy.Name)
+	}
+	if !failure.MaybePosted {
+		d.refund(ctx, entry, j.events)
+	}
+	d.notify(ctx, fmt.Sprintf("dead:%s:%s:%s", d.channel.Name, failure.Reason, thisHour()),
+		fmt.Sprintf("channel %s: Slack refuses messages for good (%s); they are in the dead letters",
+			d.channel.Name, failure.Reason), failure.Answer)
+}
+
+// refund gives back the slot of a message that never appeared.
+func (d *delivery) refund(ctx context.Context, entry store.Entry, all []events.Event) {
+	if entry.Kind != string(store.KindMessage) || len(all) == 0 || d.opts.Limiter == nil || all[0].Forced {
+		return // a forced event used no slot
+	}
+	levels := d.channel.levels(&all[0])
+	if entry.Age > longestOf(levels) {
+		return // the slot is free again already
+	}
+	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
+	defer cancel()
+	request := store.Request{ID: dedupeID(&all[0]), Category: all[0].Category, Levels: levels}
+	if err := d.opts.Limiter.Refund(ctx, d.channel.scope(), request); err != nil {
+		d.log.WarnContext(ctx, "slot of a message that was never posted could not be given back", "number", entry.Number, "error", err)
+	}
+}
+
+func longestOf(levels []ratelimit.Level) time.Duration {
+	var per time.Duration
+	for i := range levels {
+		for _, w := range levels[i].Windows {
+			per = max(per, w.Per)
+		}
+	}
+	return per
+}
+
+// expire deletes a message that is too old to be useful; the next digest counts it.
+func (d *delivery) expire(ctx context.Context, entry store.Entry) {
+	all, more, err := decodeEvents(entry.Payload)
+	if err != nil {
+		d.bury(ctx, entry, &job{}, undecodable(err))
+		return
+	}
+	ctx, span := d.continueTrace(ctx, "expire", time.Now(), entry, all)
+	defer span.End()
+	var counts map[string]int64
+	if d.channel.Digest.Interval > 0 {
+		counts = expiredCounts(all, more)
+	}
+	err = d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Expire(ctx, d.key, entry, counts) })
+	if err != nil {
+		d.log.ErrorContext(ctx, "expired message could not be deleted; trying again", "number", entry.Number, "error", err)
+		return
+	}
+	d.countAttempt(ctx, resultExpired)
+	d.log.WarnContext(ctx, "message expired before it was posted", "number", entry.Number, "age", entry.Age)
+	d.refund(ctx, entry, all)
+}
+
+// discard deletes an extra that has nothing to post.
+func (d *delivery) discard(ctx context.Context, entry store.Entry, why string) {
+	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Discard(ctx, d.key, entry) })
+	d.log.DebugContext(ctx, "edit not made", "number", entry.Number, "why", why, "error", err)
+}
+
+// retry leaves an entry in its place.
+func (d *delivery) retry(ctx context.Context, entry store.Entry, t *transition) {
+	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.key, entry, t.retry) })
+	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", t.retry.Reason, "answer", t.answer,
+		"attempts", entry.Attempts+1, "wait", t.retry.Wait)
+	switch {
+	case err != nil:
+		log.ErrorContext(ctx, "message not posted, and its retry could not be stored; trying again", "error", err)
+	case t.retry.Fate == store.Unknown:
+		log.WarnContext(ctx, "delivery state unknown; looking the message up, or deciding by its severity")
+	case t.answer != "":
+		log.WarnContext(ctx, "message not posted; trying again")
+	}
+	if t.notify {
+		d.notify(ctx, fmt.Sprintf("paused:%s:%s:%s", d.channel.Name, t.failure.Reason, thisHour()),
+			fmt.Sprintf("channel %s waits: %s; its messages are kept", d.channel.Name, t.failure.Reason), t.failure.Answer)
+	}
+}
+
+// countAttempt counts the result of an attempt, and adds it to its trace.
+func (d *delivery) countAttempt(ctx context.Context, result string) {
+	d.opts.Metrics.messages.WithLabelValues(d.channel.Name, result).Inc()
+	span := trace.SpanFromContext(ctx)
+	span.SetAttributes(attribute.String("relay.result", result))
+	switch result {
+	case resultFailed, resultRetried, resultUnsettled, resultExpired, resultUnknown:
+		span.SetStatus(codes.Error, result)
+	}
+}
+
+// store repeats a call of the outbox until it succeeds, another sender has the lease, or StoreTimeout passes: a message that
+// is in Slack must not be sent again because Redis is unavailable for a moment.
+func (d *delivery) store(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := d.finishing(ctx, d.opts.StoreTimeout)
+	defer cancel()
+	once := func() (struct{}, error) {
+		ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
+		defer cancel()
+		err := call(ctx)
+		if errors.Is(err, store.ErrLeaseLost) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}
+	growing := backoff.NewExponentialBackOff()
+	growing.InitialInterval = 50 * time.Millisecond
+	growing.MaxInterval = time.Second
+	_, err := backoff.Retry(ctx, once, backoff.WithBackOff(growing), backoff.WithMaxElapsedTime(d.opts.StoreTimeout))
+	return err
+}

@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+)
+
+// testSuffix ends the name of a test lane. No configured channel has a "~" in its name.
+const testSuffix = "~test"
+
+// TestLaneOf returns the name of a channel's test lane.
+func TestLaneOf(channel string) string { return channel + testSuffix }
+
+// isLane reports whether the channel of that name carries no real events: a test lane, or the canary's channel. Lanes
+// are not listed, and they are polled less often.
+func isLane(channel string) bool {
+	return channel == canaryName || strings.HasSuffix(channel, testSuffix)
+}
+
+// TestLane returns a channel for tests: it has the same limits and destination, and a budget and a ledger of its own, so
+// that a test spends no slot of the real channel.
+func (c *Channel) TestLane() Channel {
+	lane := *c
+	lane.Name = TestLaneOf(c.Name)
+	lane.Group = ""
+	lane.Rules = nil
+	lane.Fallback = nil
+	lane.Digest.Interval = 0
+	if c.Handling != nil {
+		quiet := *c.Handling
+		quiet.Digest = false
+		lane.Handling = &quiet
+	}
+	lane.Tiers = slices.Clone(c.Tiers)
+	return lane
+}
+
+// WithTestLanes returns the channels, followed by their test lanes. A channel with a backlog has none: its budget is its
+// outbox, which a test would fill.
+func WithTestLanes(channels []Channel) []Channel {
+	all := slices.Clone(channels)
+	for i := range channels {
+		if !channels[i].backlogged() {
+			all = append(all, channels[i].TestLane())
+		}
+	}
+	return all
+}

@@ -1,0 +1,57 @@
+package replica
+
+import (
+	"cmp"
+	"fmt"
+
+	"slackrelay/store"
+)
+
+// Policy is what a channel does while the store is unavailable.
+type Policy string
+
+const (
+	// PolicyLocal gives each replica its share of the limits: limit / replicas, rounded down, less its share of what was
+	// used when it last looked. A share of 0 refuses. It admits at most a limit L in a window that lies wholly within an
+	// outage that all of R replicas see, and at most 2L - L/R across its start or in a partition, provided that the store
+	// keeps its data.
+	PolicyLocal Policy = "local"
+	// PolicyClosed admits nothing: callers get [store.ErrUnavailable], and try again.
+	PolicyClosed Policy = "closed"
+	// PolicyOpen admits everything.
+	PolicyOpen Policy = "open"
+)
+
+// PolicyOf returns the policy that this process follows for a channel while the store is unavailable: the configured one,
+// unless it knows too little for that.
+func (l *Limiter) PolicyOf(scope store.Channel) Policy { return l.channel(scope).policy() }
+
+// policy is the policy that can be followed: a process that never reached the store knows neither what is used nor how many
+// replicas there are, unless that is configured.
+func (ch *channel) policy() Policy {
+	configured := (*ch.limiter.policies.Load())[ch.scope.Name]
+	if configured == PolicyLocal && !ch.limiter.reached.Load() && ch.opts.Replicas == 0 {
+		return PolicyClosed
+	}
+	return cmp.Or(configured, PolicyClosed)
+}
+
+// localPolicy returns the policy to decide a request of its kind by, or why it cannot be decided without the store.
+func (ch *channel) localPolicy(r *store.Request) (Policy, error) {
+	policy := ch.policy()
+	switch {
+	case r.Forced:
+		return "", ch.outage.refusal("events cannot be forced past the limits while Redis is unavailable")
+	case r.Delayed > 0:
+		return "", ch.outage.refusal("a delayed event keeps waiting while Redis is unavailable")
+	case policy != PolicyLocal && policy != PolicyOpen:
+		return "", ch.outage.refusal("the channel is closed while Redis is unavailable")
+	default:
+		return policy, nil
+	}
+}
+
+// refusal is the error of requests that certainly were not carried out, with the cause of the outage.
+func (o *outage) refusal(reason string) error {
+	return o.withCause(fmt.Errorf("%w: %w: %s", store.ErrUnavailable, store.ErrNotSent, reason))
+}

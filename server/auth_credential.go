@@ -1,0 +1,226 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Credential authenticates one sender of a channel. Events name their sender by the name of its credential. Which fields are
+// needed depends on the kind; Check names those that are missing:
+//
+//	server.Credential{Name: "ci", Kind: "bearer", Secret: token}
+//	server.Credential{Name: "builds", Kind: "hmac", Secret: key, Header: "X-Signature", Prefix: "sha256="}
+type Credential struct {
+	Name   string
+	Kind   string // one of CredentialKinds
+	Source string // the only body format that the credential is valid for; "" = that of the provider, or any
+	Secret string // the token, password or key
+	// Username is needed by kind basic.
+	Username string
+	// Header contains the secret (kind header) or the signature (kind hmac). Kinds of a provider have a default.
+	Header string
+	// Algorithm is sha256, sha1 or sha512, for kind hmac. Default: sha256.
+	Algorithm string
+	// Encoding of the signature is hex or base64, for kind hmac. Default: hex.
+	Encoding string
+	// Prefix precedes the signature in the header, for kind hmac. Default: "".
+	Prefix string
+	// TimestampHeader contains a time in Unix seconds, for kinds hmac and grafana. The signature then covers the time, ":" and
+	// the body. Default: "", the body alone is signed.
+	TimestampHeader string
+	// Tolerance is how far a signed time may differ from now. Default: [DefaultTolerance].
+	Tolerance time.Duration
+	// Topics are the ARNs whose messages kind sns accepts.
+	Topics []string
+	// Confirm confirms subscriptions to Topics automatically, for kind sns. Default: false.
+	Confirm bool
+	// Subjects are the names in a client certificate (common name, DNS name, URI or e-mail address) that kind mtls accepts.
+	// Default: any certificate that the listener's authority signed.
+	Subjects []string
+}
+
+// DefaultTolerance is the default of Credential.Tolerance.
+const DefaultTolerance = 5 * time.Minute
+
+// CredentialKinds returns the valid kinds, sorted.
+func CredentialKinds() []string {
+	kinds := []string{"bearer", "basic", "header", "url", "hmac", "standard", "sns", "mtls"}
+	kinds = slices.AppendSeq(kinds, maps.Keys(signatures))
+	kinds = slices.AppendSeq(kinds, maps.Keys(headers))
+	slices.Sort(kinds)
+	return kinds
+}
+
+// signatures are the kinds whose header contains an HMAC of the body, as their providers define them:
+// https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
+// https://docs.gitea.com/usage/webhooks
+// https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/
+// https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-contact-points/integrations/webhook-notifier/
+// https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
+// https://developer.pagerduty.com/docs/verifying-webhook-signatures
+var signatures = map[string]Credential{
+	"github":    {Header: "X-Hub-Signature-256", Prefix: "sha256="},
+	"gitea":     {Header: "X-Gitea-Signature"},
+	"bitbucket": {Header: "X-Hub-Signature", Prefix: "sha256="},
+	"grafana":   {Header: "X-Grafana-Alerting-Signature"},
+	"sentry":    {Header: "Sentry-Hook-Signature"},
+	"pagerduty": {Header: "X-Pagerduty-Signature", Prefix: "v1="},
+}
+
+// source returns the only body format that a credential is valid for: Source, or that of its provider; "" = any.
+func (c Credential) source() string {
+	_, ofProvider := signatures[c.Kind]
+	if c.Source == "" && (ofProvider || c.Kind == "sns") {
+		return c.Kind
+	}
+	return c.Source
+}
+
+// headers are the kinds of providers whose header contains the secret itself.
+var headers = map[string]string{"gitlab": "X-Gitlab-Token"}
+
+// Check returns what is wrong with a credential: the field, its value, and what is valid. It never contains the secret.
+func (c Credential) Check() error {
+	kinds := CredentialKinds()
+	switch {
+	case !slices.Contains(kinds, c.Kind):
+		return fmt.Errorf("kind is %q; it must be %s", c.Kind, strings.Join(kinds, ", "))
+	case c.Name == "":
+		return errors.New("name is needed: events name their sender by it")
+	case strings.TrimSpace(c.Secret) == "" && c.Kind != "sns" && c.Kind != "mtls":
+		return errors.New("secret, or secret_file, is needed")
+	}
+	switch c.Kind {
+	case "basic":
+		if c.Username == "" {
+			return errors.New("username is needed for kind basic")
+		}
+	case "header", "hmac":
+		if c.Header == "" {
+			return fmt.Errorf("header is needed for kind %s", c.Kind)
+		}
+	case "sns":
+		return c.checkSNS()
+	case "standard":
+		return c.checkStandard()
+	}
+	if c.signsBody() {
+		return c.checkSignature()
+	}
+	return nil
+}
+
+func (c Credential) checkStandard() error {
+	key, err := standardKey(c.Secret)
+	if err != nil {
+		return errors.New("secret is not a key of Standard Webhooks; it must be whsec_ followed by base64")
+	}
+	if len(key) < minStandardKey {
+		return fmt.Errorf("secret holds a key of %d bytes; Standard Webhooks require %d or more", len(key), minStandardKey)
+	}
+	return nil
+}
+
+// minStandardKey is the shortest key that Standard Webhooks allow, in bytes.
+const minStandardKey = 24
+
+func (c Credential) checkSNS() error {
+	if len(c.Topics) == 0 {
+		return errors.New("topics are needed for kind sns: Amazon signs messages of anybody's topics")
+	}
+	if c.source() != "sns" {
+		return fmt.Errorf("source is %q; it must be sns, or empty, for kind sns", c.Source)
+	}
+	for _, topic := range c.Topics {
+		if snsRegion(topic) == "" {
+			return fmt.Errorf("topics has %q; write the ARN of a topic, like arn:aws:sns:eu-west-1:123456789012:alarms", topic)
+		}
+	}
+	return nil
+}
+
+func (c Credential) checkSignature() error {
+	switch {
+	case hashes[c.algorithm()] == nil:
+		return fmt.Errorf("algorithm is %q; it must be sha256, sha512 or sha1", c.Algorithm)
+	case c.Encoding != "" && c.Encoding != "hex" && c.Encoding != "base64":
+		return fmt.Errorf("encoding is %q; it must be hex or base64", c.Encoding)
+	case c.Tolerance < 0:
+		return fmt.Errorf("tolerance is %s; it must not be negative", c.Tolerance)
+	}
+	return nil
+}
+
+func (c Credential) algorithm() string {
+	if c.Algorithm == "" {
+		return "sha256"
+	}
+	return c.Algorithm
+}
+
+// required describes what a sender must present. It contains no secret.
+func (c Credential) required() string {
+	switch {
+	case c.Kind == "bearer" && c.Name == defaultSender:
+		return "its ingress token in the header Authorization: Bearer <token>"
+	case c.Kind == "bearer":
+		return "a token in the header Authorization: Bearer <token>"
+	case c.Kind == "basic":
+		return "a username and password in the header Authorization: Basic <...>"
+	case c.Kind == "header":
+		return "a token in the header " + c.Header
+	case headers[c.Kind] != "":
+		return "a token in the header " + headers[c.Kind]
+	case c.Kind == "url":
+		return "a token in the URL, ?token=<token>"
+	case c.Kind == "mtls":
+		return "a client certificate"
+	case c.Kind == "sns":
+		return "a message of a listed topic, signed by Amazon SNS"
+	case c.Kind == "standard":
+		return "a signature in the header Webhook-Signature"
+	default:
+		return "a signature in the header " + c.withDefaults().Header
+	}
+}
+
+// withDefaults returns the credential with the values of its provider and the default tolerance.
+func (c Credential) withDefaults() Credential {
+	if preset, ok := signatures[c.Kind]; ok {
+		if c.Header == "" {
+			c.Header = preset.Header
+		}
+		c.Prefix = preset.Prefix
+	}
+	if c.Tolerance == 0 {
+		c.Tolerance = DefaultTolerance
+	}
+	return c
+}
+
+// signsBody reports whether the body must be read to check a credential.
+func (c Credential) signsBody() bool {
+	_, preset := signatures[c.Kind]
+	return preset || c.Kind == "hmac" || c.Kind == "standard" || c.Kind == "sns"
+}
+
+// Unbound reports whether a credential signs bodies of any format, so that only their shape decides the format.
+func (c Credential) Unbound() bool { return c.signsBody() && c.source() == "" }
+
+// Signs reports whether a credential is a signature that is made with its secret.
+func (c Credential) Signs() bool { return c.signsBody() && c.Kind != "sns" }
+
+// Replayable returns for how long anybody who saw a signed webhook can send it again; 0 = without end, or nothing is signed.
+func (c Credential) Replayable() time.Duration {
+	switch {
+	case c.Kind == "sns":
+		return snsTolerance
+	case c.Kind == "standard", c.TimestampHeader != "":
+		return c.withDefaults().Tolerance
+	}
+	return 0
+}

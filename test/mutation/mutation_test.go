@@ -1,0 +1,138 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// changes are the mutants of one line of Lua.
+func changes(t *testing.T, source string) []string {
+	t.Helper()
+	var all []string
+	for _, m := range luaMutants("x.lua", source) {
+		all = append(all, m.change+": "+m.apply(source))
+	}
+	return all
+}
+
+func TestMutantsOfLua(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string][]string{
+		`if a <= b then`: {"<= -> <: if a < b then"},
+		`a and not b`:    {"and -> or: a or not b", "not -> (nothing): a and  b"},
+		`x = -y`:         nil,
+		`return -1`:      {"1 -> 2: return -2"},
+		`x[i]-y`:         {"- -> +: x[i]+y"},
+		`max(a, b)`:      {"max -> min: math.min(a, b)"},
+		`math.min(a, b)`: {"min -> max: math.max(a, b)"},
+		`KEYS[1] + n`:    {"+ -> -: KEYS[1] - n"},
+		`'a + b' .. "<"`: nil,
+		`-- a + b`:       nil,
+		"--[[ a < b\n]]": nil,
+		`a ~= b`:         {"~= -> ==: a == b"},
+		`a.b2 % 1.5`:     nil,
+	} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, want, changes(t, source))
+		})
+	}
+}
+
+func TestEqualChangesOfALineAreNumbered(t *testing.T) {
+	t.Parallel()
+	mutants := luaMutants("x.lua", "a = b\n  c = d + e + f\n")
+	require.Len(t, mutants, 2)
+	require.Equal(t, "x.lua: + -> -\nc = d + e + f", mutants[0].key())
+	require.Equal(t, "x.lua: + -> - (2)\nc = d + e + f", mutants[1].key())
+	require.Equal(t, 2, mutants[1].line)
+}
+
+// rendered is what the compiler reads of a Go file.
+func rendered(t *testing.T, source string) string {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("go.mod", []byte("module m\n\ngo 1.26\n"), 0o600))
+	require.NoError(t, os.Mkdir("p", 0o700))
+	path := filepath.Join("p", "p.go")
+	require.NoError(t, os.WriteFile(path, []byte(source), 0o600))
+	packages, err := loadGo([]string{path})
+	require.NoError(t, err)
+	file := packages[0].files[path]
+	for i := range file.sites {
+		file.sites[i].mutant.id = i + 1
+	}
+	return string(file.render())
+}
+
+func TestMutantsOfGo(t *testing.T) {
+	for body, want := range map[string]string{
+		"return a < b && !c":      "return mutAnd(1, mutLt(2, a , b) , func() bool { return ( (!c != mutOn(3))) })",
+		"return a == 1+b || c":    "return mutOr(1, ((a == mutAdd(3, mutInc[int](4, 1),b)) != mutOn(2)) , func() bool { return ( c) })",
+		"a += 2; b--; return c":   "a += mutNeg[int](1, mutInc[int](2, 2)); b -= mutNeg[int](3, 1); return c",
+		"return max(a, b) > 1<<4": "return mutGt(1, mutMax(2, a, b) , 1<<4)",
+		"const n = 4; return c":   "const n = 4; return c",
+		`s := "x" + t; return c`:  `s := "x" + t; return c`,
+	} {
+		t.Run(body, func(t *testing.T) {
+			source := "package p\n\nfunc f(a, b int, c bool, t string) bool { " + body + " }\n"
+			if strings.HasPrefix(body, "s :=") {
+				source = strings.Replace(source, "return c", "_ = s; return c", 1)
+				want = strings.Replace(want, "return c", "_ = s; return c", 1)
+			}
+			require.Contains(t, rendered(t, source), want)
+		})
+	}
+}
+
+func TestTheListOfEquivalentMutants(t *testing.T) {
+	t.Parallel()
+	mutants := luaMutants("x.lua", "if a < b then c = 1000 end")
+	path := filepath.Join(t.TempDir(), "list")
+	write := func(text string) (equivalents, error) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return readEquivalents(path)
+	}
+	all, err := write("# about the list\n\nx.lua: 1000 -> 1001\n    if a < b then c = 1000 end\n    # nobody counts\n    # that far\n")
+	require.NoError(t, err)
+	require.Equal(t, equivalents{"x.lua: 1000 -> 1001\nif a < b then c = 1000 end": "nobody counts that far"}, all)
+	require.Empty(t, all.gone(mutants))
+	require.Len(t, choose(mutants, all, options{}), 1)
+
+	all, err = write("x.lua: 1000 -> 1001\n    if a > b then c = 1000 end\n    # the line has changed since\n")
+	require.NoError(t, err)
+	require.Equal(t, []string{"x.lua: 1000 -> 1001 | if a > b then c = 1000 end"}, all.gone(mutants))
+
+	_, err = write("x.lua: 1000 -> 1001\n    if a < b then c = 1000 end\n")
+	require.ErrorContains(t, err, "it has no reason")
+}
+
+func TestTooManySurvivorsAreAnError(t *testing.T) {
+	t.Parallel()
+	results := []result{{fate: killed}, {fate: timedOut}, {fate: killed}, {fate: survived, mutant: mutant{file: "x.lua", line: 3, change: "< -> <=", nth: 1}}}
+	var out strings.Builder
+	require.ErrorContains(t, report(&out, results, 95), "75.0 % of the mutants were noticed, fewer than 95.0 %")
+	require.Contains(t, out.String(), "No test notices:\nx.lua:3: < -> <=")
+	require.NoError(t, report(&out, results, 75))
+}
+
+// A change in a part changes the scripts that contain it, and those only.
+func TestAMutantOfAPartChangesItsScripts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sources := map[string]string{"src/a.lua": "a < b", "src/b.lua": "c"}
+	c, err := newComposer(options{compose: "cat {src}/a.lua {src}/b.lua > {out}/one.lua; cp {src}/b.lua {out}/two.lua"}, sources, dir)
+	require.NoError(t, err)
+	m := luaMutants("src/a.lua", sources["src/a.lua"])[0]
+	require.NoError(t, c.write(m, filepath.Join(dir, "scripts")))
+	written, err := filepath.Glob(filepath.Join(dir, "scripts", "*"))
+	require.NoError(t, err)
+	require.Len(t, written, 1)
+	text, err := os.ReadFile(written[0])
+	require.NoError(t, err)
+	require.Equal(t, "a <= bc", string(text))
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// runner runs the tests against mutants.
+type runner struct {
+	ctx context.Context
+	options
+	*build
+	tests []test // in the order in which they are run; those of the first stage are not among them
+	first []stage
+	reach map[int]bool // the mutants of Go files that any test reaches
+	dir   string
+}
+
+// test is one test, as it ran without a mutant.
+type test struct {
+	binary binary
+	name   string
+	took   time.Duration
+	reach  map[int]bool // the mutants of Go files that it reaches
+	exact  bool         // it fails with any other text of a script, and so notices nothing of its behaviour
+}
+
+// stage is tests that one process runs.
+type stage struct {
+	binary binary
+	names  []string
+	flags  []string
+	env    []string
+}
+
+// fate is what became of a mutant.
+type fate string
+
+const (
+	killed   fate = "killed"
+	timedOut fate = "timed out"
+	survived fate = "survived"
+)
+
+type result struct {
+	mutant
+	fate fate
+	by   string // the test that noticed it
+	took time.Duration
+}
+
+// newRunner runs every test once without a mutant, by itself: to know how long it takes, and what it reaches.
+func newRunner(ctx context.Context, o options, b *build, dir string, out io.Writer) (*runner, error) {
+	r := &runner{ctx: ctx, options: o, build: b, dir: dir, reach: map[int]bool{}}
+	var all []test
+	for _, bin := range b.binaries {
+		names, err := r.list(bin)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	if err := b.composer.harmless(filepath.Join(dir, "harmless")); err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(all))
+	r.parallel(len(all), func(i int) { errs[i] = r.baseline(&all[i]) })
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("without a mutant: %w", err)
+	}
+	for _, t := range all {
+		maps.Copy(r.reach, t.reach)
+		if t.exact {
+			fmt.Fprintf(out, "left out for scripts, whose exact text it needs: %s\n", t.name)
+		}
+		if t.took <= o.longest {
+			r.tests = append(r.tests, t)
+			continue
+		}
+		fmt.Fprintf(out, "left out, as it takes %s: %s\n", t.took.Round(time.Second), t.name)
+	}
+	slices.SortStableFunc(r.tests, func(a, b test) int { return int(a.took - b.took) })
+	return r, nil
+}
+
+// list reads the names of a package's tests, and makes the first stage of those that are to run first.
+func (r *runner) list(bin binary) (all []test, err error) {
+	output, err := exec.CommandContext(r.ctx, bin.path, "-test.list", ".").Output() //nolint:gosec // built just now
+	if err != nil {
+		return nil, fmt.Errorf("list the tests of %s: %w", bin.pkg, err)
+	}
+	skip, wanted, isFirst := regexp.MustCompile(r.skip), regexp.MustCompile(r.options.tests), regexp.MustCompile(r.options.first)
+	var first []string
+	for name := range strings.FieldsSeq(string(output)) {
+		if skip.MatchString(name) || !wanted.MatchString(name) {
+			continue
+		}
+		if isFirst.MatchString(name) {
+			first = append(first, name)
+		}
+		all = append(all, test{binary: bin, name: name})
+	}
+	if len(first) > 0 {
+		r.first = append(r.first, stage{bin, first, []string{"-rapid.checks=25"}, []string{"SOAK_DECISIONS=300"}})
+	}
+	return all, nil
+}
+
+// parallel calls f with 0 to n-1, several at the same time.
+func (r *runner) parallel(n int, f func(i int)) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, r.jobs)
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			f(i)
+			<-slots
+		})
+	}
+	all.Wait()
+}
+
+func (r *runner) baseline(t *test) error {
+	trace := filepath.Join(r.dir, "trace-"+filepath.Base(t.binary.path)+"-"+t.name)
+	s := stage{binary: t.binary, names: []string{t.name}, env: []string{"MUTATION_TRACE=" + trace}}
+	harmless := s
+	harmless.env = append(slices.Clip(s.env), "MUTATION_SCRIPTS="+filepath.Join(r.dir, "harmless"))
+	begun := time.Now()
+	failed, err := r.process(harmless)
+	if failed != "" {
+		t.exact = true
+		begun = time.Now()
+		failed, err = r.process(s)
+	}
+	if t.took = time.Since(begun); errors.Is(err, errTimeout) {
+		t.took = r.longest + time.Second
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if failed != "" {
+		return fmt.Errorf("%s of %s fails", t.name, t.binary.pkg)
+	}
+	t.reach = map[int]bool{}
+	content, _ := os.ReadFile(trace) // it reached none
+	for line := range strings.FieldsSeq(string(content)) {
+		id, _ := strconv.Atoi(line) // our own
+		t.reach[id] = true
+	}
+	return nil
+}
+
+var errTimeout = errors.New("it takes too long")
+
+// process runs tests in one process, up to the first that fails, whose name it returns.
+func (r *runner) process(s stage) (failed string, err error) {
+	work, err := os.MkdirTemp(r.dir, "run")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
+	defer cancel()
+	args := append([]string{"-test.v", "-test.failfast", "-test.run", "^(" + strings.Join(s.names, "|") + ")$"}, strings.Fields(r.flags)...)
+	command := exec.CommandContext(ctx, s.binary.path, append(args, s.flags...)...) //nolint:gosec // built just now
+	command.Dir = s.binary.pkg
+	command.Env = append(append(os.Environ(), "TMPDIR="+work), s.env...)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its servers end with it
+	kill := func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	command.Cancel = kill
+	out, in := io.Pipe()
+	command.Stdout, command.Stderr = in, in
+	if err := command.Start(); err != nil {
+		return "", fmt.Errorf("run %s: %w", s.binary.path, err)
+	}
+	found := make(chan string)
+	go func() { found <- firstFailure(out, kill) }()
+	err = command.Wait()
+	in.Close()
+	failed = <-found
+	_ = kill() // what it left behind, if anything
+	switch {
+	case r.ctx.Err() != nil:
+		return "", r.ctx.Err()
+	case failed != "":
+		return failed, nil
+	case ctx.Err() != nil:
+		return "", errTimeout
+	case err != nil:
+		return "the process", nil // it ended before any test could fail
+	default:
+		return "", nil
+	}
+}
+
+var failure = regexp.MustCompile(`^\s*--- FAIL: ([^/ ]+)|^(panic): `)
+
+// firstFailure reads the output of tests to its end. At the first failure it ends them.
+func firstFailure(out io.Reader, kill func() error) (name string) {
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if match := failure.FindStringSubmatch(line); match != nil && name == "" {
+			name = match[1] + match[2]
+			_ = kill() // it may have ended
+		}
+		if err != nil {
+			return name
+		}
+	}
+}
