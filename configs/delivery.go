@@ -69,8 +69,8 @@ func (c Channel) validateDestination(v validator) {
 // handling returns what happens to events beyond a limit, to resolves and to repeats.
 func (c Channel) handling() *store.MessagePolicy {
 	return &store.MessagePolicy{
-		Overflow: store.Overflow(c.Overflow), MaxDelayed: c.MaxDelayed, MaxDelay: c.MaxDelay, Resolves: store.Resolves(c.Resolves),
-		Repeats: c.Repeats == "merge", Digest: c.Digest, Drops: c.DropRecord, PostedFor: c.RememberPosted,
+		Overflow: store.OverflowPolicy(c.Overflow), MaxDelayed: c.MaxDelayed, MaxDelay: c.MaxDelay, Resolves: store.ResolvesPolicy(c.Resolves),
+		Repeats: c.Repeats == "merge", Digest: c.Digest, KeepDrops: c.DropRecord, PostedFor: c.RememberPosted,
 	}
 }
 
@@ -79,7 +79,7 @@ func (c Channel) digestTerms() store.DigestTerms {
 		return store.DigestTerms{}
 	}
 	return store.DigestTerms{
-		Interval: cmp.Or(c.DigestInterval, c.GlobalWindow, c.Window), Every: digestEvery, Minimum: c.DigestMinimum,
+		Interval: cmp.Or(c.DigestInterval, c.GlobalWindow, c.Window), EditEvery: digestEvery, Minimum: c.DigestMinimum,
 	}
 }
 

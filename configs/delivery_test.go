@@ -29,7 +29,7 @@ channels:
 	require.True(t, a.Handling.Repeats)
 	require.True(t, a.Bundle)
 	require.Equal(t, 10*time.Minute, a.Digest.Interval)
-	require.Equal(t, 30*time.Second, a.Digest.Every)
+	require.Equal(t, 30*time.Second, a.Digest.EditEvery)
 	require.EqualValues(t, 1, a.Digest.Minimum)
 	require.Equal(t, "<!subteam^S0ONCALL>", a.Renderer.Mentions[events.Critical])
 	require.NotNil(t, a.Renderer.Template)

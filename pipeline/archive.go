@@ -166,7 +166,7 @@ func (a *Archive) Drops(ctx context.Context, channel, before string, most int) (
 	all := make([]DropRecord, len(drops))
 	for i, d := range drops {
 		all[i] = DropRecord{
-			ID: d.ID, At: d.At.UTC(), Category: d.Category, Level: d.Level, Used: d.Used, Limit: d.Limit, RetryAfter: secondsOf(d.Retry),
+			ID: d.ID, At: d.At.UTC(), Category: d.Category, Level: d.Level, Used: d.Used, Limit: d.Limit, RetryAfter: secondsOf(d.RetryAfter),
 		}
 		if decoded, _, err := decodeEvents(d.Payload); err == nil {
 			all[i].Event = &decoded[0]

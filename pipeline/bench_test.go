@@ -27,7 +27,7 @@ func BenchmarkRefusedWebhook(b *testing.B) {
 func benchWebhook(b *testing.B, n int) {
 	b.Helper()
 	ch := channel("a", &sink{})
-	ch.Handling = &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, Digest: true, Drops: 10}
+	ch.Handling = &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, Digest: true, KeepDrops: 10}
 	ch.Tiers = tiers(ratelimit.Window{Limit: 10, Per: time.Hour}, ratelimit.Window{Limit: 10, Per: time.Hour})
 	limiter := replica.New(memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{Replica: "bench"})
 	b.Cleanup(func() { limiter.Close(context.Background()) }) //nolint:usetesting // b.Context has ended by then

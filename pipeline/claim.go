@@ -33,7 +33,7 @@ func newDelivery(c *Courier, ch Channel) *delivery {
 		d.workspace = shared.Workspace()
 	}
 	if _, ok := ch.Sender.(notifier.Editor); !ok {
-		d.terms.Digest.Every = 0
+		d.terms.Digest.EditEvery = 0
 	}
 	return d
 }
@@ -111,9 +111,9 @@ func (d *delivery) claimNext(ctx context.Context, woken bool) (store.Claim, erro
 func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	d.terms.Settle = 0
+	d.terms.LookupDelay = 0
 	if d.canLookUp() {
-		d.terms.Settle = d.opts.LookupDelay
+		d.terms.LookupDelay = d.opts.LookupDelay
 	}
 	claim, err := d.opts.Outbox.Claim(ctx, d.key, d.terms, look)
 	switch {

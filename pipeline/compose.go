@@ -79,7 +79,7 @@ func (d *delivery) composeMessage(ctx context.Context, entry store.Entry) (job, 
 		if err != nil {
 			return job{}, err
 		}
-		if posted != nil && posted.At <= entry.At { // a younger one reuses the number, in a Redis that lost data
+		if posted != nil && posted.At <= entry.AdmittedAt { // a younger one reuses the number, in a Redis that lost data
 			j.message.Thread = posted.TS
 		}
 	}
@@ -107,9 +107,9 @@ func (d *delivery) editOf(ctx context.Context, number int64) (*store.PostedMessa
 	switch {
 	case err != nil:
 		return nil, job{}, err
-	case record == nil, record.Shown && record.TS == "":
+	case record == nil, record.InSlack && record.TS == "":
 		return nil, job{empty: true}, nil
-	case !record.Shown:
+	case !record.InSlack:
 		return nil, job{delay: editDelay}, nil
 	default:
 		return record, job{edit: &notifier.Receipt{Channel: record.Channel, TS: record.TS}}, nil

@@ -18,7 +18,7 @@ func (d *delivery) deliver(ctx context.Context, claim *store.Claim) {
 	ctx, span := d.continueTrace(ctx, "deliver", began, claim.Entry, j.events)
 	defer span.End()
 	t := d.checkJob(claim.Entry, &j, err)
-	if t == nil && !claim.Entry.Doubt.IsZero() {
+	if t == nil && !claim.Entry.UnknownSince.IsZero() {
 		t = d.resolveUnknown(ctx, claim, &j)
 	}
 	if t == nil {
@@ -35,14 +35,14 @@ func (d *delivery) checkJob(entry store.Entry, j *job, err error) *transition {
 	var unavailable outboxError
 	switch {
 	case errors.As(err, &unavailable):
-		wait := store.RetryPlan{Wait: d.poll(), Who: store.EntryWaits, Reason: "redis", Fate: stateOf(entry)}
+		wait := store.RetryPlan{Wait: d.poll(), Waits: store.EntryWaits, Reason: "redis", State: stateOf(entry)}
 		return &transition{action: retryEntry, retry: wait, answer: unavailable.Error()}
 	case err != nil:
 		return refused(entry, undecodable(err))
 	case j.empty:
 		return &transition{action: discardEntry, answer: "there is nothing left to post"}
 	case j.delay > 0:
-		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: j.delay, Who: store.EntryWaits, Reason: "not posted yet"}}
+		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: j.delay, Waits: store.EntryWaits, Reason: "not posted yet"}}
 	default:
 		return nil
 	}
@@ -55,7 +55,7 @@ func (d *delivery) spendCall(ctx context.Context, j *job) *transition {
 		method, who = store.MethodUpdate, store.EditsWait
 	}
 	if wait := d.reserveCall(ctx, method); wait > 0 {
-		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: wait, Who: who, Reason: d.refusal}}
+		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: wait, Waits: who, Reason: d.refusal}}
 	}
 	delete(d.reserved, method)
 	return nil

@@ -29,7 +29,7 @@ type Admitter interface {
 // DelayedQueue is the part of an outbox that an [Intake] calls.
 type DelayedQueue interface {
 	// Delayed lists the delayed messages that may be asked for next: the oldest of each category.
-	Delayed(ctx context.Context, channel store.Channel) ([]store.Waiting, error)
+	Delayed(ctx context.Context, channel store.Channel) ([]store.DelayedMessage, error)
 }
 
 // Silencer finds the silence that mutes an event; the Silencer of package silence does.

@@ -17,10 +17,10 @@ func (d *delivery) canLookUp() bool {
 
 // stateOf returns the delivery state of an entry that was claimed and not tried.
 func stateOf(entry store.Entry) store.SendState {
-	if entry.Doubt.IsZero() {
+	if entry.UnknownSince.IsZero() {
 		return store.NotPosted
 	}
-	return store.Unknown
+	return store.MaybePosted
 }
 
 // lookup is the result of looking for a message.
@@ -48,11 +48,11 @@ func (d *delivery) resolveUnknown(ctx context.Context, claim *store.Claim, j *jo
 		case lookupFound, lookupLater:
 			return t
 		case lookupNotFound:
-			state := store.Looked
-			if claim.Entry.Looked > 0 {
-				state = store.Again
+			state := store.NotFound
+			if claim.Entry.Lookups > 0 {
+				state = store.SendAgain
 			}
-			return &transition{action: retryEntry, retry: store.RetryPlan{Fate: state, Who: store.EntryWaits}}
+			return &transition{action: retryEntry, retry: store.RetryPlan{State: state, Waits: store.EntryWaits}}
 		case lookupRefused:
 		}
 	}
@@ -94,10 +94,10 @@ func mayNotLook(failure *notifier.Error) bool {
 // looked up.
 func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j *job) (lookup, *transition) {
 	finder, _ := d.channel.Sender.(notifier.Finder)
-	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.Doubt, Thread: j.message.Thread}
+	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.UnknownSince, Thread: j.message.Thread}
 	for {
 		if wait := d.reserveCall(ctx, store.MethodHistory); wait > 0 {
-			retry := store.RetryPlan{Wait: wait, Who: store.ChannelWaits, Reason: d.refusal, Fate: store.Unknown}
+			retry := store.RetryPlan{Wait: wait, Waits: store.ChannelWaits, Reason: d.refusal, State: store.MaybePosted}
 			return lookupLater, &transition{action: retryEntry, retry: retry}
 		}
 		delete(d.reserved, store.MethodHistory)
@@ -139,7 +139,7 @@ func (d *delivery) page(ctx context.Context, claim *store.Claim, finder notifier
 // afterFailedLookup makes the channel wait where Slack could not be asked.
 func afterFailedLookup(entry store.Entry, err error) *transition {
 	failure := failureOf(err)
-	wait := store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fate: store.Unknown}
+	wait := store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), State: store.MaybePosted}
 	return &transition{
 		action: retryEntry, retry: wait, failure: failure, answer: failure.Answer, pauseCredential: advices[failure.Action].pauseCredential,
 	}

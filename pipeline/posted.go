@@ -71,9 +71,9 @@ func (d *delivery) currentContent(ctx context.Context, entry store.Entry, b batc
 // contentOf returns the content of a remembered message, and those of its events that ended.
 func contentOf(record *store.PostedMessage) (content notifier.Notification, ended []events.Event, err error) {
 	content = notifier.Notification{
-		More: record.More, Unfollowed: record.More, Resolved: record.Over,
-		Repeats: record.Repeats, LastRepeatAt: time.UnixMicro(record.Last),
-		Dropped: record.Held, LastDropAt: time.UnixMicro(record.HeldAt), DroppedTitle: record.HeldTitle,
+		More: record.Untracked, Unfollowed: record.Untracked, Resolved: record.UntrackedResolved,
+		Repeats: record.Repeats, LastRepeatAt: time.UnixMicro(record.LastRepeat),
+		Dropped: record.Merged, LastDropAt: time.UnixMicro(record.MergedAt), DroppedTitle: record.MergedTitle,
 	}
 	for _, listed := range record.Events {
 		line, _, err := decodeEvents([]byte(listed.Payload))

@@ -55,7 +55,7 @@ func (b *RequestBuilder) admissions(all []events.Event, forced bool) []store.Req
 		sources[i] = admission{b, e}
 		requests[i] = b.Build(e)
 		requests[i].Forced = forced
-		requests[i].Handling = b.Handling
+		requests[i].Policy = b.Handling
 		requests[i].Event = b.event(e, bundle)
 		requests[i].Source = &sources[i]
 	}
@@ -63,7 +63,7 @@ func (b *RequestBuilder) admissions(all []events.Event, forced bool) []store.Req
 }
 
 // promotion returns the request for a delayed message, by the first of its events.
-func (b *RequestBuilder) promotion(waiting store.Waiting) (store.Request, events.Event, error) {
+func (b *RequestBuilder) promotion(waiting store.DelayedMessage) (store.Request, events.Event, error) {
 	all, _, err := decodeEvents(waiting.Payload)
 	if err != nil {
 		return store.Request{}, events.Event{}, err
@@ -72,9 +72,9 @@ func (b *RequestBuilder) promotion(waiting store.Waiting) (store.Request, events
 	request := b.Build(&e)
 	request.ID = dedupeID(&e)
 	request.Delayed = waiting.Number
-	request.Handling = b.Handling
+	request.Policy = b.Handling
 	request.Event = b.event(&e, "")
-	request.Event.Fingerprint, request.Event.Answers = b.fingerprints(&e)
+	request.Event.Fingerprint, request.Event.ReplyTo = b.fingerprints(&e)
 	request.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: waiting.Payload}
 	return request, e, nil
 }

@@ -38,11 +38,11 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 
 // bury moves an entry to the dead letters. The slot of a message that certainly never appeared is given back.
 func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure *notifier.Error) {
-	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, Shown: failure.MaybePosted}
+	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, MaybePosted: failure.MaybePosted}
 	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.MaybePosted {
 		fallback := d.channel.fallback()
 		queue := fallback.scope()
-		death.Copy = &queue
+		death.CopyTo = &queue
 	}
 	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Bury(ctx, d.key, entry, death) })
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer,
@@ -54,8 +54,8 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure 
 	}
 	d.countAttempt(ctx, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
-	if death.Copy != nil {
-		d.Wake(death.Copy.Name)
+	if death.CopyTo != nil {
+		d.Wake(death.CopyTo.Name)
 	}
 	if !failure.MaybePosted {
 		d.refund(ctx, entry, j.events)
@@ -129,7 +129,7 @@ func (d *delivery) retry(ctx context.Context, entry store.Entry, t *transition) 
 	switch {
 	case err != nil:
 		log.ErrorContext(ctx, "message not posted, and its retry could not be stored; trying again", "error", err)
-	case t.retry.Fate == store.Unknown:
+	case t.retry.State == store.MaybePosted:
 		log.WarnContext(ctx, "delivery state unknown; looking the message up, or deciding by its severity")
 	case t.answer != "":
 		log.WarnContext(ctx, "message not posted; trying again")

@@ -37,7 +37,7 @@ type CategorySeries struct {
 const MaxSteps = 1440
 
 // ErrSeries is returned for a series that is too long, or whose step is not in whole minutes.
-var ErrSeries = fmt.Errorf("a series goes back 1 minute to %s, in steps of whole minutes, at most %d of them", store.MaxBack, MaxSteps)
+var ErrSeries = fmt.Errorf("a series goes back 1 minute to %s, in steps of whole minutes, at most %d of them", store.MaxLookback, MaxSteps)
 
 // Series reads the events of a channel from back ago until now, in steps of whole minutes.
 func (s *StatusReader) Series(ctx context.Context, channel string, back, step time.Duration) (Series, error) {
@@ -45,7 +45,7 @@ func (s *StatusReader) Series(ctx context.Context, channel string, back, step ti
 	if err != nil {
 		return Series{}, err
 	}
-	if back < time.Minute || back > store.MaxBack || step < time.Minute || step%time.Minute != 0 || back/step > MaxSteps {
+	if back < time.Minute || back > store.MaxLookback || step < time.Minute || step%time.Minute != 0 || back/step > MaxSteps {
 		return Series{}, ErrSeries
 	}
 	now, minutes, err := s.limiter.Minutes(ctx, ch.scope(), back)

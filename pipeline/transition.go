@@ -96,13 +96,13 @@ func (d *delivery) afterFailure(entry store.Entry, j *job, err error) *transitio
 	t.notify = !next.pauseCredential && (entry.Attempts+1 == notifyAttempts || t.retry.Wait >= notifyWait)
 	switch {
 	case j.edit != nil:
-		t.retry.Who = cmp.Or(next.editWaits, store.EntryWaits)
+		t.retry.Waits = cmp.Or(next.editWaits, store.EntryWaits)
 	case next.pauseCredential || !failure.MaybePosted:
 	case d.canLookUp() || d.dropsUnknown(j):
 		t.results = []string{resultUnknown}
 		t.retry.Wait = 0
-		t.retry.Who = store.EntryWaits
-		t.retry.Fate = store.Unknown
+		t.retry.Waits = store.EntryWaits
+		t.retry.State = store.MaybePosted
 		t.notify = false
 	default:
 		t.results = []string{resultResent, resultRetried}

@@ -62,7 +62,7 @@ func TestTransitionAfterAFailedRequest(t *testing.T) {
 		},
 		"an unknown state is resolved at the next claim": {
 			entry: message, job: post, err: unknown, drops: true, action: retryEntry, results: []string{resultUnknown},
-			waits: store.EntryWaits, state: store.Unknown,
+			waits: store.EntryWaits, state: store.MaybePosted,
 		},
 		"an unknown state that nothing resolves is sent again": {
 			entry: message, job: post, err: unknown, action: retryEntry, results: []string{resultResent, resultRetried}, wait: -1,
@@ -78,8 +78,8 @@ func TestTransitionAfterAFailedRequest(t *testing.T) {
 			got := d.afterFailure(c.entry, c.job, c.err)
 			require.Equal(t, c.action, got.action)
 			require.Equal(t, c.results, got.results)
-			require.Equal(t, c.waits, got.retry.Who)
-			require.Equal(t, c.state, got.retry.Fate)
+			require.Equal(t, c.waits, got.retry.Waits)
+			require.Equal(t, c.state, got.retry.State)
 			require.Equal(t, errors.Is(c.err, refusedCredential), got.pauseCredential)
 			if c.wait < 0 {
 				require.Positive(t, got.retry.Wait)

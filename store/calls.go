@@ -6,21 +6,21 @@ import (
 
 // calls numbers the claims of a sender in each channel, and remembers those that brought it no answer: what such a
 // claim took was certainly never sent, and the next claim says so. See lua/claim.lua.
-type Calls struct {
+type ClaimCalls struct {
 	mu       sync.Mutex
-	channels map[string]Call // the last one, by the key of the lease
+	channels map[string]ClaimCall // the last one, by the key of the lease
 }
 
 // call is one claim, and which before it brought no answer: those from lostFrom to lostTo, 0 = none. Only the last
 // ones in a row are remembered. What an older one took counts as sent.
-type Call struct{ Number, LostFrom, LostTo int64 }
+type ClaimCall struct{ Number, LostFrom, LostTo int64 }
 
 // begin numbers a claim.
-func (c *Calls) Begin(channel Channel) Call {
+func (c *ClaimCalls) Begin(channel Channel) ClaimCall {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.channels == nil {
-		c.channels = map[string]Call{}
+		c.channels = map[string]ClaimCall{}
 	}
 	key := channel.Keys().Lease()
 	next := c.channels[key]
@@ -30,7 +30,7 @@ func (c *Calls) Begin(channel Channel) Call {
 }
 
 // lose notes that a claim brought no answer, and that its caller is told so.
-func (c *Calls) Lose(channel Channel, number int64) {
+func (c *ClaimCalls) Lose(channel Channel, number int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := channel.Keys().Lease()
@@ -43,4 +43,4 @@ func (c *Calls) Lose(channel Channel, number int64) {
 }
 
 // lost tells whether a claim before this one brought no answer.
-func (c Call) Lost(number int64) bool { return c.LostFrom <= number && number <= c.LostTo }
+func (c ClaimCall) Lost(number int64) bool { return c.LostFrom <= number && number <= c.LostTo }

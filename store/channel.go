@@ -16,4 +16,4 @@ type Channel struct {
 func (c Channel) Keys() lua.Keys { return lua.KeysOf(c.Group, c.Name) }
 
 // Micros is a duration of so many microseconds.
-func Micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+func Microseconds(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

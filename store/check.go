@@ -32,7 +32,7 @@ func Check(requests []Request) error {
 		if !requests[i].Fairness.Equal(requests[0].Fairness) {
 			return fmt.Errorf("%w: request %d: fairness differs from that of request 0", ErrRequest, i)
 		}
-		if requests[i].Handling != requests[0].Handling || (requests[i].Delayed > 0) != (requests[0].Delayed > 0) ||
+		if requests[i].Policy != requests[0].Policy || (requests[i].Delayed > 0) != (requests[0].Delayed > 0) ||
 			requests[i].Forced != requests[0].Forced {
 			return fmt.Errorf("%w: request %d: handling differs from that of request 0", ErrRequest, i)
 		}
@@ -64,7 +64,7 @@ func (r *Request) check() error {
 			return fmt.Errorf("level %q has no limit group; set the group, or the channel", r.Levels[i].Name)
 		}
 	}
-	if err := r.checkHandling(); err != nil {
+	if err := r.checkPolicy(); err != nil {
 		return err
 	}
 	return checkFairness(*r)

@@ -21,8 +21,8 @@ type Terms struct {
 	Backlog string
 	// Settle is how long after an attempt of which nobody knows whether it arrived it can be looked up in Slack;
 	// 0 = it cannot be.
-	Settle time.Duration
-	Digest DigestTerms
+	LookupDelay time.Duration
+	Digest      DigestTerms
 }
 
 // DigestTerms say when a digest is due.
@@ -30,8 +30,8 @@ type DigestTerms struct {
 	Interval time.Duration // at most one in that time; 0 = none
 	// Every is the time between two edits of a digest that is posted soon after the first drop, a third of it later; 0 =
 	// one post at the interval's end.
-	Every   time.Duration
-	Minimum int64 // how much it must have to tell
+	EditEvery time.Duration
+	Minimum   int64 // how much it must have to tell
 }
 
 // check finds terms that make no sense.
@@ -43,25 +43,25 @@ func (t Terms) Check() error {
 }
 
 // State says what a claim found.
-type State int
+type ClaimState int
 
 // The states, by their codes in lua/claim.lua.
 const (
-	Empty          State = iota // nothing waits
-	Claimed                     // Entry may be sent now
-	Leased                      // another sender has the lease
-	Paused                      // the channel is paused
-	Paced                       // the pace allows nothing yet
-	Stale                       // Entry is claimed, and older than its time to live
-	DigestDue                   // [Outbox.Digest] has something to do
-	PostReady                   // on a look: something may be posted now
-	EditReady                   // on a look: something may be edited now
-	AwaitingLookup              // the next entry may have been posted, and it is too early to look
+	Empty          ClaimState = iota // nothing waits
+	Claimed                          // Entry may be sent now
+	Leased                           // another sender has the lease
+	Paused                           // the channel is paused
+	Paced                            // the pace allows nothing yet
+	Stale                            // Entry is claimed, and older than its time to live
+	DigestDue                        // [Outbox.Digest] has something to do
+	PostReady                        // on a look: something may be posted now
+	EditReady                        // on a look: something may be edited now
+	AwaitingLookup                   // the next entry may have been posted, and it is too early to look
 )
 
 // Claim is the answer to the wish to send.
 type Claim struct {
-	State State
+	State ClaimState
 	// Wait is how long the state lasts at most; 0 where it does not end by itself.
 	Wait time.Duration
 	// Entry is set when Claimed or Stale.

@@ -21,7 +21,7 @@ type DeadReason struct {
 	Reason string // one of the notifier's reasons
 	Answer string // the last thing Slack said
 	// Copy is the outbox that gets a copy; nil = none does. It is of the same limit group.
-	Copy *Channel
+	CopyTo *Channel
 	// Shown says that the message may have appeared all the same.
-	Shown bool
+	MaybePosted bool
 }

@@ -48,7 +48,7 @@ func (r *Request) Remaining(used func(level int) []int64) []Remaining {
 }
 
 // refusedBy names the levels whose bits are set, and the window of the first.
-func (d *Decision) RefusedBy(request *Request, refused, shadow int64, window int) {
+func (d *Decision) SetRefused(request *Request, refused, shadow int64, window int) {
 	for i := range request.Levels {
 		switch name := request.Levels[i].Name; {
 		case refused&(1<<i) != 0:

@@ -16,18 +16,18 @@ const (
 
 // Entry is one thing that waits.
 type Entry struct {
-	Number   int64         // its place in the order of the channel
-	Kind     string        // "message", or the kind of an extra
-	Payload  []byte        // what was enqueued
-	Attempts int64         // how often it was claimed before
-	Faults   int64         // how many of those failed through what may be its own fault
-	Age      time.Duration // since its admission
-	At       int64         // when it was admitted, microseconds of Redis's clock; with Number, it names the entry for ever
+	Number     int64         // its place in the order of the channel
+	Kind       string        // "message", or the kind of an extra
+	Payload    []byte        // what was enqueued
+	Attempts   int64         // how often it was claimed before
+	Faults     int64         // how many of those failed through what may be its own fault
+	Age        time.Duration // since its admission
+	AdmittedAt int64         // when it was admitted, microseconds of Redis's clock; with Number, it names the entry for ever
 	// Doubt is since when, by Redis's clock, it is not known whether it was posted; zero = it was not. Looked is
 	// how often it was looked up since the last attempt.
-	Doubt  time.Time
-	Looked int64
-	Thread int64 // the number of the message that it answers; 0 = none
+	UnknownSince time.Time
+	Lookups      int64
+	Thread       int64 // the number of the message that it answers; 0 = none
 	// Name is what it was posted as, "<number>@<admitted at>", by a replica that could not reach Redis; "" = its own
 	// number and admission.
 	Name string
@@ -40,7 +40,7 @@ func (e *Entry) PostedAs() string {
 	if e.Name != "" {
 		return e.Name
 	}
-	return fmt.Sprintf("%d@%d", e.Number, e.At)
+	return fmt.Sprintf("%d@%d", e.Number, e.AdmittedAt)
 }
 
 // Kind says what an entry of the outbox is.

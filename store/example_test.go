@@ -17,8 +17,8 @@ func Example() {
 	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
 	levels := []ratelimit.Level{
-		store.Outer("alerts", ratelimit.Window{Limit: 100, Per: 30 * time.Minute}),
-		store.Inner(scope, "category", "disk", ratelimit.Window{Limit: 2, Per: 30 * time.Minute}),
+		store.NewChannelLevel("alerts", ratelimit.Window{Limit: 100, Per: 30 * time.Minute}),
+		store.NewLevel(scope, "category", "disk", ratelimit.Window{Limit: 2, Per: 30 * time.Minute}),
 	}
 	var requests []store.Request
 	for i := range 3 {
@@ -68,7 +68,7 @@ func ExampleLevelOf() {
 func ExampleDo() {
 	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "api", Name: "api"}
-	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: time.Hour})}
+	levels := []ratelimit.Level{store.NewChannelLevel("api", ratelimit.Window{Limit: 1, Per: time.Hour})}
 	for _, id := range []string{"first", "second"} {
 		err := store.Do(context.Background(), limiter, scope, store.Request{ID: id, Levels: levels}, func(context.Context) error {
 			fmt.Println(id, "runs")
@@ -87,7 +87,7 @@ func ExampleDo() {
 func ExampleWait() {
 	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "api", Name: "api"}
-	levels := []ratelimit.Level{store.Outer("api", ratelimit.Window{Limit: 1, Per: 50 * time.Millisecond})}
+	levels := []ratelimit.Level{store.NewChannelLevel("api", ratelimit.Window{Limit: 1, Per: 50 * time.Millisecond})}
 	begin := time.Now()
 	for _, id := range []string{"first", "second"} {
 		if err := store.Wait(context.Background(), limiter, scope, store.Request{ID: id, Levels: levels}); err != nil {

@@ -66,7 +66,7 @@ func (l Ledger) Imbalance() int64 {
 }
 
 // LedgerOf reads a ledger from the counts that a store keeps, and the number of messages in the outbox.
-func LedgerOf(counts map[string]int64, pending int64) Ledger {
+func ParseLedger(counts map[string]int64, pending int64) Ledger {
 	l := Ledger{Received: counts["received"], Forced: counts["forced"], Pending: pending}
 	for _, t := range append(l.intake(), l.delivery()...) {
 		*t.value = counts[t.name]

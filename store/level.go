@@ -26,11 +26,11 @@ func LevelOf(t ratelimit.LevelSpec, scope Channel, value string) ratelimit.Level
 }
 
 // Outer is the level that all channels of a limit group share.
-func Outer(group string, windows ...ratelimit.Window) ratelimit.Level {
+func NewChannelLevel(group string, windows ...ratelimit.Window) ratelimit.Level {
 	return ChannelLevel(ratelimit.LevelSpec{Name: ratelimit.LevelChannel, Windows: windows}, group)
 }
 
 // Inner is the level of one value of name (name "category", value "errors") within a channel.
-func Inner(scope Channel, name, value string, windows ...ratelimit.Window) ratelimit.Level {
+func NewLevel(scope Channel, name, value string, windows ...ratelimit.Window) ratelimit.Level {
 	return LevelOf(ratelimit.LevelSpec{Name: name, Windows: windows}, scope, value)
 }

@@ -57,7 +57,7 @@ type Outbox interface {
 	// Record reads what is kept of a message; nil = nothing.
 	PostedMessage(ctx context.Context, channel Channel, number int64) (*PostedMessage, error)
 	// Delayed lists what waits for a slot and may be asked for next: the oldest of each category.
-	Delayed(ctx context.Context, channel Channel) ([]Waiting, error)
+	Delayed(ctx context.Context, channel Channel) ([]DelayedMessage, error)
 	// DeadLetters lists dead letters, newest first: those older than the id before ("" = all), so many at most.
 	DeadLetters(ctx context.Context, channel Channel, before string, most int) ([]DeadLetter, error)
 	// DeleteDead deletes dead letters, and tells how many were there. Their count in the ledger stays.

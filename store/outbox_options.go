@@ -11,7 +11,7 @@ const MaxDelayed = 64
 const MaxDelayedBytes = 256 << 10
 
 // putFor is how long the id of a [Outbox.Put] is remembered.
-const PutFor = 24 * time.Hour
+const AppendDedupe = 24 * time.Hour
 
 // Options are what a store on Redis and one in memory have in common.
 type Options struct {

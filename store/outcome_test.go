@@ -21,7 +21,7 @@ func TestEveryOutcomeHasItsTotalInTheLedger(t *testing.T) {
 			if o.Reason() != "" {
 				require.True(t, o.Drops(), "only drops have a reason")
 			}
-			ledger := store.LedgerOf(map[string]int64{"received": 1, counted.String(): 1}, 0)
+			ledger := store.ParseLedger(map[string]int64{"received": 1, counted.String(): 1}, 0)
 			encoded, err := json.Marshal(ledger)
 			require.NoError(t, err)
 			var totals map[string]int64

@@ -27,22 +27,22 @@ type MergeID struct {
 type Plan struct {
 	Mode     Mode
 	Levels   []ratelimit.Level
-	Routes   []Route
-	RouteOf  []int // of each request
+	Paths    []Path
+	PathOf   []int // of each request
 	Fairness *ratelimit.Fairness
-	Handling *MessagePolicy
+	Policy   *MessagePolicy
 }
 
 // route is a category with its levels.
-type Route struct {
-	Category string
-	Headroom int64
-	Own      int   // the place of the category's level, from 1; 0 = none
-	Levels   []int // places, from 1, outermost first
+type Path struct {
+	Category      string
+	Headroom      int64
+	CategoryLevel int   // the place of the category's level, from 1; 0 = none
+	Levels        []int // places, from 1, outermost first
 }
 
 func NewPlan(m Mode, requests []Request) *Plan {
-	p := &Plan{Mode: m, RouteOf: make([]int, len(requests))}
+	p := &Plan{Mode: m, PathOf: make([]int, len(requests))}
 	places := make(map[string]int, 2*len(requests))
 	place := func(level ratelimit.Level) int {
 		n, ok := places[level.Key]
@@ -56,12 +56,12 @@ func NewPlan(m Mode, requests []Request) *Plan {
 	made := make(map[string]int, len(requests)) // the request that made a category's last route
 	for i := range requests {
 		r := &requests[i]
-		if before, ok := made[r.Category]; ok && requests[before].sameRoute(r) {
-			p.RouteOf[i] = p.RouteOf[before]
+		if before, ok := made[r.Category]; ok && requests[before].samePath(r) {
+			p.PathOf[i] = p.PathOf[before]
 			continue
 		}
-		p.Routes = append(p.Routes, r.route(place))
-		p.RouteOf[i] = len(p.Routes)
+		p.Paths = append(p.Paths, r.path(place))
+		p.PathOf[i] = len(p.Paths)
 		made[r.Category] = i
 	}
 	if f := requests[0].Fairness; f.Enabled() {
@@ -71,7 +71,7 @@ func NewPlan(m Mode, requests []Request) *Plan {
 		}
 	}
 	if m == ModeAdmit || m == ModeRestore {
-		p.Handling = requests[0].Handling
+		p.Policy = requests[0].Policy
 	}
 	if m == ModeAdmit && requests[0].Delayed > 0 {
 		p.Mode = ModePromote
@@ -82,18 +82,18 @@ func NewPlan(m Mode, requests []Request) *Plan {
 	return p
 }
 
-func (r *Request) route(place func(ratelimit.Level) int) Route {
-	way := Route{Category: r.Category, Headroom: r.Headroom, Levels: make([]int, len(r.Levels))}
+func (r *Request) path(place func(ratelimit.Level) int) Path {
+	way := Path{Category: r.Category, Headroom: r.Headroom, Levels: make([]int, len(r.Levels))}
 	for i, level := range r.Levels {
 		way.Levels[i] = place(level)
 	}
 	if own := categoryPlace(*r); own >= 0 {
-		way.Own = way.Levels[own]
+		way.CategoryLevel = way.Levels[own]
 	}
 	return way
 }
 
-func (r *Request) sameRoute(other *Request) bool {
+func (r *Request) samePath(other *Request) bool {
 	if r.Category != other.Category || r.Headroom != other.Headroom || len(r.Levels) != len(other.Levels) {
 		return false
 	}
@@ -105,7 +105,7 @@ func (r *Request) sameRoute(other *Request) bool {
 	return true
 }
 
-func (p *Plan) PlaceOf(level ratelimit.Level) int {
+func (p *Plan) LevelNumber(level ratelimit.Level) int {
 	for i := range p.Levels {
 		if p.Levels[i].Key == level.Key {
 			return i + 1
@@ -114,4 +114,4 @@ func (p *Plan) PlaceOf(level ratelimit.Level) int {
 	return 0
 }
 
-func (p *Plan) Learning() bool { return p.Fairness != nil && p.Fairness.FirstNotice.Auto }
+func (p *Plan) LearnsCategories() bool { return p.Fairness != nil && p.Fairness.FirstNotice.Auto }

@@ -10,41 +10,41 @@ const OtherCategory = "other"
 
 // Bounds of what one parcel tells a digest: titles must not crowd out counts.
 const (
-	maxNoted  = 1000
-	maxTitled = 100
+	maxDigestCounts = 1000
+	maxDigestTitles = 100
 )
 
 // Overflow says what becomes of what does not fit.
-type Overflow string
+type OverflowPolicy string
 
 // The overflow policies.
 const (
-	OverflowDrop  Overflow = "drop"  // it is dropped
-	OverflowDelay Overflow = "delay" // it waits for a slot; see [Request.Delayed]
-	OverflowMerge Overflow = "merge" // what the category refuses is counted on the category's last message
+	OverflowDrop  OverflowPolicy = "drop"  // it is dropped
+	OverflowDelay OverflowPolicy = "delay" // it waits for a slot; see [Request.Delayed]
+	OverflowMerge OverflowPolicy = "merge" // what the category refuses is counted on the category's last message
 )
 
 // Resolves says what becomes of a resolve whose firing was told.
-type Resolves string
+type ResolvesPolicy string
 
 // What becomes of resolves.
 const (
-	ResolvesPost  Resolves = "post"  // it is a message like any other
-	ResolvesReply Resolves = "reply" // it answers the firing's message
-	ResolvesEdit  Resolves = "edit"  // the firing's message is edited; no slot is spent
+	ResolvesPost  ResolvesPolicy = "post"  // it is a message like any other
+	ResolvesReply ResolvesPolicy = "reply" // it answers the firing's message
+	ResolvesEdit  ResolvesPolicy = "edit"  // the firing's message is edited; no slot is spent
 )
 
 // Handling says what becomes of events beside being admitted or refused. It is the same for all requests of a
 // call. A request without one is handled by the limits alone.
 type MessagePolicy struct {
-	Overflow   Overflow
+	Overflow   OverflowPolicy
 	MaxDelayed int64         // how many may wait, for OverflowDelay
 	MaxDelay   time.Duration // and for how long
-	Resolves   Resolves
+	Resolves   ResolvesPolicy
 	Repeats    bool // a repeat of a firing is counted on its message
 	Digest     bool // what is dropped is noted for the digest
 	// Drops is how many drops the channel's record keeps; 0 = none.
-	Drops int64
+	KeepDrops int64
 	// PostedFor is how long a message is remembered, so that a resolve or a repeat finds it. Default 72 h.
 	PostedFor time.Duration
 	// EditEvery is the time between two edits of a count on the same message. Default 30 s.
@@ -86,16 +86,16 @@ type Event struct {
 	Fingerprint string // the same for all events of one alert; "" = none. At most 64 bytes.
 	// Fingerprinted says that the event has a fingerprint, where the request's Source makes it later.
 	Fingerprinted bool
-	Answers       string // the fingerprint of the message that it replies to; "" = none
+	ReplyTo       string // the fingerprint of the message that it replies to; "" = none
 	Bundle        string // requests of a call with the same bundle and category become one message; "" = none
 	Severity      string // for the digest
 	Title         string // for the digest
 }
 
-func (r *Request) checkHandling() error {
-	switch h := r.Handling; {
-	case len(r.Event.Fingerprint) > 64 || len(r.Event.Answers) > 64:
-		return fmt.Errorf("fingerprint has %d bytes, want at most 64", max(len(r.Event.Fingerprint), len(r.Event.Answers)))
+func (r *Request) checkPolicy() error {
+	switch h := r.Policy; {
+	case len(r.Event.Fingerprint) > 64 || len(r.Event.ReplyTo) > 64:
+		return fmt.Errorf("fingerprint has %d bytes, want at most 64", max(len(r.Event.Fingerprint), len(r.Event.ReplyTo)))
 	case h == nil && r.Delayed > 0:
 		return fmt.Errorf("it asks again for what is delayed, without a handling")
 	case h == nil:
@@ -118,11 +118,11 @@ func (r *Request) AddDigestCounts(noted map[string]int64, n int64) {
 		severity = "warning"
 	}
 	count, title := "d:"+r.Category+":"+severity, "t:"+r.Event.Title
-	if _, known := noted[count]; !known && len(noted) >= maxNoted {
+	if _, known := noted[count]; !known && len(noted) >= maxDigestCounts {
 		count = "d:" + OtherCategory + ":warning"
 	}
 	noted[count] += n
-	if _, known := noted[title]; known || len(noted) < maxTitled {
+	if _, known := noted[title]; known || len(noted) < maxDigestTitles {
 		noted[title] += n
 	}
 }

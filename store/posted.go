@@ -8,24 +8,24 @@ type PostedMessage struct {
 	At       int64         `json:"at,string,omitempty"` // of the admission
 	Events   []PostedEvent `json:"events,omitempty"`    // what the message lists: one, or the first of a bundle
 	// Members are the events of the bundle beyond those, by their fingerprints: when each was over, in seconds; 0 = it is not.
-	Members map[string]int64 `json:"members,omitempty"`
-	More    int64            `json:"more,omitempty"` // events of the bundle that are not followed
-	Over    int64            `json:"over,omitempty"` // and those that were over when they came
+	Members           map[string]int64 `json:"members,omitempty"`
+	Untracked         int64            `json:"more,omitempty"` // events of the bundle that are not followed
+	UntrackedResolved int64            `json:"over,omitempty"` // and those that were over when they came
 	// Bundle is the name of a bundle that further calls add to, and Before are the messages that told of the same before.
-	Bundle string   `json:"bundle,omitempty"`
-	Before []string `json:"before,omitempty"`
+	Bundle  string   `json:"bundle,omitempty"`
+	Earlier []string `json:"before,omitempty"`
 
-	Repeats int64 `json:"repeats,omitempty"` // how often it was told again
-	Last    int64 `json:"last,string,omitempty"`
+	Repeats    int64 `json:"repeats,omitempty"` // how often it was told again
+	LastRepeat int64 `json:"last,string,omitempty"`
 	// Held is how many events of the category were held back since, and what the last one was.
-	Held      int64  `json:"held,omitempty"`
-	HeldAt    int64  `json:"held_at,string,omitempty"`
-	HeldTitle string `json:"held_title,omitempty"`
-	Edit      int64  `json:"edit,string,omitempty"` // the number of the last edit
-	Due       int64  `json:"due,string,omitempty"`  // when that is due
-	Shown     bool   `json:"shown,omitempty"`       // it is in Slack
-	Channel   string `json:"channel,omitempty"`     // Slack's id of the channel
-	TS        string `json:"ts,omitempty"`          // Slack's name of the message; webhooks do not tell it
+	Merged      int64  `json:"held,omitempty"`
+	MergedAt    int64  `json:"held_at,string,omitempty"`
+	MergedTitle string `json:"held_title,omitempty"`
+	LastEdit    int64  `json:"edit,string,omitempty"` // the number of the last edit
+	EditDue     int64  `json:"due,string,omitempty"`  // when that is due
+	InSlack     bool   `json:"shown,omitempty"`       // it is in Slack
+	Channel     string `json:"channel,omitempty"`     // Slack's id of the channel
+	TS          string `json:"ts,omitempty"`          // Slack's name of the message; webhooks do not tell it
 }
 
 // RecordEvent is one event of a message.
@@ -47,7 +47,7 @@ type Digest struct {
 }
 
 // Waiting is a message that waits for a slot.
-type Waiting struct {
+type DelayedMessage struct {
 	Number  int64
 	Payload []byte
 }

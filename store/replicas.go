@@ -26,7 +26,7 @@ type Engine interface {
 // beat is a sign of life.
 type Heartbeat struct {
 	Replica string
-	Keep    time.Duration // how long it counts
+	TTL     time.Duration // how long it counts
 	Ended   bool
 	Digest  string   // of the windows that it counts in; "" = it says nothing of them
 	Text    string   // these; "" = they were told before
@@ -35,20 +35,20 @@ type Heartbeat struct {
 
 // pulse is what the engine knows of the replicas.
 type HeartbeatReply struct {
-	Alive   int64
-	Epoch   string            // changes only where the engine lost its data
-	Missing bool              // the text of the beat's digest is not there: nothing of it was noted
-	Others  map[string]string // the digests of the other replicas, and their texts; "" = that is known
+	Alive       int64
+	Epoch       string            // changes only where the engine lost its data
+	TextMissing bool              // the text of the beat's digest is not there: nothing of it was noted
+	Others      map[string]string // the digests of the other replicas, and their texts; "" = that is known
 }
 
 // drops are counts that a replica made by itself.
 type LocalCounts struct {
-	Totals     map[string]int64 // of the ledger
-	Categories map[string]int64 // dropped, by category
-	Learn      bool             // the categories count as attempted (first notices, auto)
-	Noted      map[string]int64 // for the digest, as in lua/merge_counts.lua
-	Kept       []Drop           // for the record, oldest first
-	Keep       int64            // how many the channel's record keeps
+	Totals          map[string]int64 // of the ledger
+	Categories      map[string]int64 // dropped, by category
+	LearnCategories bool             // the categories count as attempted (first notices, auto)
+	DigestCounts    map[string]int64 // for the digest, as in lua/merge_counts.lua
+	Drops           []Drop           // for the record, oldest first
+	KeepDrops       int64            // how many the channel's record keeps
 }
 
 // answer is what an engine says to a batch.
@@ -63,7 +63,7 @@ type Answer struct {
 // closure says how long one unit certainly cannot fit a level.
 type ClosedLevel struct {
 	Level  *ratelimit.Level
-	Until  time.Duration // from now on
+	For    time.Duration // from now on
 	Window int           // of the level, from 0
 }
 

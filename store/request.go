@@ -35,7 +35,7 @@ type Request struct {
 	// [Headroom]. 0 = it may use all.
 	Headroom int64
 	Fairness *ratelimit.Fairness // nil = none; the same for all requests of a call
-	Handling *MessagePolicy      // nil = none; the same for all requests of a call
+	Policy   *MessagePolicy      // nil = none; the same for all requests of a call
 	Event    Event               // what the handling needs to know
 	// Delayed asks again for what waits for a slot, by its number; so do all requests of the call then. It is
 	// admitted, or still delayed, or dropped because it has waited too long; it is not received again.
@@ -78,7 +78,7 @@ func (r *Request) Complete() error {
 	r.ID = a.ID
 	r.Enqueue = a.Enqueue
 	r.Event.Fingerprint = a.Fingerprint
-	r.Event.Answers = a.Answers
+	r.Event.ReplyTo = a.Answers
 	return nil
 }
 

@@ -19,27 +19,27 @@ type OutageResult struct {
 	Attempts int64  `json:"attempts,omitempty"`
 
 	// Of one that waits. Sent and Tried are since the first and the last attempt; 0 = it certainly was not posted.
-	Faults int64  `json:"faults,omitempty"`
-	Sent   int64  `json:"sent,omitempty"`
-	Tried  int64  `json:"tried,omitempty"`
-	Looked int64  `json:"looked,omitempty"`
-	Again  bool   `json:"again,omitempty"`
-	Name   string `json:"name,omitempty"` // "<number>@<admitted at>" as its metadata says, where it may have been posted
+	Faults       int64  `json:"faults,omitempty"`
+	FirstAttempt int64  `json:"sent,omitempty"`
+	LastAttempt  int64  `json:"tried,omitempty"`
+	Lookups      int64  `json:"looked,omitempty"`
+	SendAgain    bool   `json:"again,omitempty"`
+	Name         string `json:"name,omitempty"` // "<number>@<admitted at>" as its metadata says, where it may have been posted
 
 	// Of one that was delivered: where it is in Slack; webhooks do not tell.
 	Channel string `json:"channel,omitempty"`
 	TS      string `json:"ts,omitempty"`
 
 	// Of one that failed. Keep is how many dead letters the channel keeps.
-	Reason string `json:"reason,omitempty"`
-	Answer string `json:"answer,omitempty"`
-	Keep   int64  `json:"keep,omitempty"`
-	Shown  bool   `json:"shown,omitempty"` // it may have appeared all the same
+	Reason          string `json:"reason,omitempty"`
+	Answer          string `json:"answer,omitempty"`
+	KeepDeadLetters int64  `json:"keep,omitempty"`
+	MaybePosted     bool   `json:"shown,omitempty"` // it may have appeared all the same
 }
 
 // After is the same past, seen so much later.
 func (p OutageResult) After(d time.Duration) OutageResult {
-	for _, age := range []*int64{&p.Age, &p.Sent, &p.Tried} {
+	for _, age := range []*int64{&p.Age, &p.FirstAttempt, &p.LastAttempt} {
 		if *age > 0 {
 			*age += d.Microseconds()
 		}
@@ -48,7 +48,9 @@ func (p OutageResult) After(d time.Duration) OutageResult {
 }
 
 // Spent tells whether the message keeps its slot: one that certainly never appeared gives it back.
-func (p OutageResult) Spent() bool { return p.Result != Expired && (p.Result != Failed || p.Shown) }
+func (p OutageResult) KeepsSlot() bool {
+	return p.Result != Expired && (p.Result != Failed || p.MaybePosted)
+}
 
 // returned is a past, and when it was made.
 type AgedResult struct {

@@ -9,10 +9,10 @@ type SendState string
 
 // The fates.
 const (
-	NotPosted SendState = "not-posted" // certainly not
-	Unknown   SendState = "unknown"    // nobody knows
-	Looked    SendState = "looked"     // it was looked up, and not found
-	Again     SendState = "again"      // it was not found, and is to be sent once more
+	NotPosted   SendState = "not-posted" // certainly not
+	MaybePosted SendState = "unknown"    // nobody knows
+	NotFound    SendState = "looked"     // it was looked up, and not found
+	SendAgain   SendState = "again"      // it was not found, and is to be sent once more
 )
 
 // Who waits after a failure.
@@ -25,22 +25,22 @@ const (
 // Pausing is what Retry does to the channel.
 type RetryPlan struct {
 	Wait   time.Duration // 0 = not at all
-	Who    string        // who waits; "" = the channel
+	Waits  string        // who waits; "" = the channel
 	Reason string        // why, for people and metrics
 	Fault  bool          // the entry itself may be at fault: count it
-	Fate   SendState     // "" = NotPosted
+	State  SendState     // "" = NotPosted
 }
 
-func (p RetryPlan) WhoWaits() string {
-	if p.Who == "" {
+func (p RetryPlan) WaitsOrDefault() string {
+	if p.Waits == "" {
 		return ChannelWaits
 	}
-	return p.Who
+	return p.Waits
 }
 
 func (p RetryPlan) StateOrDefault() string {
-	if p.Fate == "" {
+	if p.State == "" {
 		return string(NotPosted)
 	}
-	return string(p.Fate)
+	return string(p.State)
 }

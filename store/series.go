@@ -12,7 +12,7 @@ import (
 const SeriesHours = 25
 
 // categoriesOf reads the fields "<category>:admitted" and "<category>:dropped" of a series.
-func CategoriesOf(fields map[string]int64) []CategoryCounts {
+func ParseCategories(fields map[string]int64) []CategoryCounts {
 	byName := map[string]*CategoryCounts{}
 	for field, n := range fields {
 		i := strings.LastIndexByte(field, ':')
@@ -55,19 +55,19 @@ type MinuteCount struct {
 
 const (
 	MaxCategories = 1000
-	SeriesFor     = 25 * time.Hour
+	SeriesTTL     = 25 * time.Hour
 )
 
 // MaxBack is how far the counts of minutes reach back.
-const MaxBack = 24 * time.Hour
+const MaxLookback = 24 * time.Hour
 
 // maxMinutes is how many minutes and categories an hour tells apart, as in lua/admit.lua.
-const MaxMinutes = 6000
+const MaxMinuteFields = 6000
 
 // readMinutes collects the counts of the minutes since a time ago, hour by hour, so that no call takes long.
 func ReadMinutes(now time.Time, back time.Duration, read func(hour time.Time) (map[string]int64, error)) (time.Time, []MinuteCount, error) {
 	now = now.UTC()
-	since := now.Add(-min(back, MaxBack)).Truncate(time.Minute)
+	since := now.Add(-min(back, MaxLookback)).Truncate(time.Minute)
 	var all []MinuteCount
 	for hour := since.Truncate(time.Hour); !hour.After(now.Add(time.Hour)); hour = hour.Add(time.Hour) { // a clock may be a little off
 		fields, err := read(hour)

@@ -62,7 +62,7 @@ func TestBatchesOfCountsAreBoundedInBytes(t *testing.T) {
 	client := redistest.Start(t).Client()
 	line := &sized{Scripter: client, script: lua.MergeCounts, fails: 12}
 	limiter := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{MergeEvery: time.Hour})
-	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, "1", "a"), l.Large(h, "2", "a")})
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestJournalOfAnOutageIsBoundedInBytes(t *testing.T) {
 	}
 	require.InDelta(t, 16<<20/storetest.LargeEvent, admitted, 16<<20/storetest.LargeEvent/20)
 	decisions, err := s.Admit(t.Context(), other, []store.Request{{
-		ID: "other", Category: "c", Levels: []ratelimit.Level{store.Outer("other", storetest.PerMinute(1))},
+		ID: "other", Category: "c", Levels: []ratelimit.Level{store.NewChannelLevel("other", storetest.PerMinute(1))},
 	}})
 	require.NoError(t, err)
 	require.Equal(t, storetest.Admitted, decisions[0].Outcome)

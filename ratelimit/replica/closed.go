@@ -136,7 +136,7 @@ func (e *closedEntry) keepRequest(r *store.Request) {
 	request := *r
 	request.Enqueue = nil
 	request.Source = nil
-	request.Handling = nil
+	request.Policy = nil
 	e.request = &request
 }
 
@@ -153,12 +153,12 @@ func (ch *channel) learnClosed(a store.Answer, requests []store.Request, asked t
 	}
 	ch.closed.removeEnded(asked)
 	for _, level := range a.Closed {
-		believed := shortened(level.Until)
+		believed := shortened(level.For)
 		if !level.Level.Strategy.Monotone() {
 			believed = min(believed, earlyEnd)
 		}
 		window := level.Level.Windows[max(0, level.Window)]
-		ch.closed.put(levelKey(level.Level), newClosedEntry(asked, min(believed, stale), level.Until, window))
+		ch.closed.put(levelKey(level.Level), newClosedEntry(asked, min(believed, stale), level.For, window))
 	}
 	for i := range a.Decisions {
 		r, d := &requests[i], &a.Decisions[i]
@@ -208,7 +208,7 @@ func (c *closedCache) removeEnded(now time.Time) {
 
 // needsStore reports whether only the store can decide a request, because it may spend no slot.
 func needsStore(r *store.Request) bool {
-	h := r.Handling
+	h := r.Policy
 	if r.Forced || h == nil {
 		return r.Forced
 	}

@@ -94,7 +94,7 @@ func (c *counts) add(r *store.Request, o store.Outcome, n int64) {
 		category = store.OtherCategory
 	}
 	c.categories[category] += n
-	if r.Handling != nil && r.Handling.Digest {
+	if r.Policy != nil && r.Policy.Digest {
 		r.AddDigestCounts(c.digest, n)
 	}
 }

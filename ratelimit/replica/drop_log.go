@@ -33,11 +33,11 @@ type loggedDrop struct {
 
 // add records a drop, unless the channel keeps no record.
 func (log *dropLog) add(request *store.Request, d *store.Decision) {
-	h := request.Handling
-	if h == nil || h.Drops == 0 {
+	h := request.Policy
+	if h == nil || h.KeepDrops == 0 {
 		return
 	}
-	log.keep = h.Drops
+	log.keep = h.KeepDrops
 	logged := loggedDrop{order: log.next, request: *request, drop: dropOf(request, d)}
 	log.next++
 	if log.categories == nil {
@@ -56,7 +56,7 @@ func (log *dropLog) add(request *store.Request, d *store.Decision) {
 
 // dropOf is the record of a refusal.
 func dropOf(r *store.Request, d *store.Decision) store.Drop {
-	drop := store.Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, Retry: max(0, d.RetryAfter)}
+	drop := store.Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, RetryAfter: max(0, d.RetryAfter)}
 	if d.Outcome != store.Dropped {
 		drop.Level = d.Outcome.String()
 	}

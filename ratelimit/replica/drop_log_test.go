@@ -19,7 +19,7 @@ func TestStormIsRecordedInPartAndCountedInWhole(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	limiter := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{})
-	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true, Drops: 10_000}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true, KeepDrops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	request := func(id, category string) store.Request { return uncompleted(l.Told(h, id, category, "", "")) }
 	_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{request("1", "a"), request("2", "a")})
@@ -59,7 +59,7 @@ func uncompleted(r store.Request) store.Request {
 	id, message := r.ID, r.Enqueue
 	r.ID = ""
 	r.Enqueue = nil
-	fingerprint, answers := r.Event.Fingerprint, r.Event.Answers
+	fingerprint, answers := r.Event.Fingerprint, r.Event.ReplyTo
 	r.Source = sourceFunc(func() (store.Admission, error) {
 		return store.Admission{ID: id, Enqueue: message, Fingerprint: fingerprint, Answers: answers}, nil
 	})

@@ -21,7 +21,7 @@ func Example() {
 	})
 	defer limiter.Close(context.Background())
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
-	levels := []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
+	levels := []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
 	for _, id := range []string{"1", "2", "3"} {
 		decisions, err := limiter.Admit(context.Background(), scope, []store.Request{{ID: id, Levels: levels}})
 		if err != nil {

@@ -87,7 +87,7 @@ func (ch *channel) divide(requests []store.Request) []store.Request {
 	for i, r := range requests {
 		r.Fairness = nil
 		r.Headroom /= o.divisor
-		r.Handling = nil
+		r.Policy = nil
 		levels := make([]ratelimit.Level, len(r.Levels))
 		for l := range r.Levels {
 			levels[l] = divideLevel(&r.Levels[l], o.divisor)

@@ -63,7 +63,7 @@ func (l *Limiter) exchangeWindows(ctx context.Context) (store.HeartbeatReply, er
 			return store.HeartbeatReply{}, err
 		}
 		l.peers.receive(beat, reply)
-		if !reply.Missing {
+		if !reply.TextMissing {
 			return reply, nil
 		}
 	}

@@ -92,7 +92,7 @@ func (ch *channel) send(ctx context.Context, b *countBatch) error {
 // stay.
 func (b *countBatch) shrink(err error) {
 	if !errors.Is(err, store.ErrNotSent) {
-		b.counts.Kept = b.counts.Kept[(len(b.counts.Kept)+1)/2:]
+		b.counts.Drops = b.counts.Drops[(len(b.counts.Drops)+1)/2:]
 	}
 }
 
@@ -121,8 +121,8 @@ func (c *counts) nextBatch(replica string) *countBatch {
 
 // flush removes all counts and returns them. The caller holds mu.
 func (c *counts) flush() store.LocalCounts {
-	flushed := store.LocalCounts{Totals: c.totals, Categories: c.categories, Learn: c.learn, Noted: c.digest}
-	flushed.Kept, flushed.Keep = c.drops.flush()
+	flushed := store.LocalCounts{Totals: c.totals, Categories: c.categories, LearnCategories: c.learn, DigestCounts: c.digest}
+	flushed.Drops, flushed.KeepDrops = c.drops.flush()
 	c.totals = nil
 	c.categories = nil
 	c.digest = nil

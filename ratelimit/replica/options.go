@@ -74,5 +74,5 @@ func (o Options) withDefaults() Options {
 
 // heartbeat is what every heartbeat of this process has in common.
 func (o *Options) heartbeat() store.Heartbeat {
-	return store.Heartbeat{Replica: o.Replica, Keep: 3 * o.Heartbeat}
+	return store.Heartbeat{Replica: o.Replica, TTL: 3 * o.Heartbeat}
 }

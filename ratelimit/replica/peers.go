@@ -91,7 +91,7 @@ func (p *peerWindows) heartbeat(beat store.Heartbeat) store.Heartbeat {
 func (p *peerWindows) receive(sent store.Heartbeat, reply store.HeartbeatReply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if reply.Missing {
+	if reply.TextMissing {
 		p.stored = ""
 		return
 	}

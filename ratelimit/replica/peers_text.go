@@ -66,7 +66,7 @@ func decodeWindows(text string) map[uint64][]ratelimit.Window {
 		for n := number(); n > 0 && len(b) > 0; n-- {
 			limit, per := number(), number()
 			if limit > 0 && per > 0 && per <= math.MaxInt64/int64(time.Microsecond) {
-				all[class] = append(all[class], ratelimit.Window{Limit: limit, Per: store.Micros(per)})
+				all[class] = append(all[class], ratelimit.Window{Limit: limit, Per: store.Microseconds(per)})
 			}
 		}
 	}

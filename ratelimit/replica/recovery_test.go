@@ -30,7 +30,7 @@ func TestJournalOfSeveralConfigurationsIsRestored(t *testing.T) {
 	for reload := range 4 {
 		var h *store.MessagePolicy // of the channel as it is configured now
 		if reload != 1 {
-			h = &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10, PostedFor: time.Hour}
+			h = &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10, PostedFor: time.Hour}
 		}
 		for i := range 3 {
 			require.Equal(t, storetest.Admitted, b.AdmitOne(t, l.Told(h, fmt.Sprint(reload, "-", i), "a", "", "")).Outcome)

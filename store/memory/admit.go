@@ -73,7 +73,7 @@ func (b *batch) run(requests []store.Request) store.Answer {
 	seen := Value[seenIDs](b.tx, b.scope.Keys().Seen())
 	for i := range requests {
 		r := &requests[i]
-		way := b.Routes[b.RouteOf[i]-1]
+		way := b.Paths[b.PathOf[i]-1]
 		d := &b.answer.Decisions[i]
 		d.DecidedBy = b.by
 		switch {
@@ -99,7 +99,7 @@ func (b *batch) run(requests []store.Request) store.Answer {
 }
 
 // handle decides one request that has a handling, and counts it.
-func (b *batch) handle(d *store.Decision, r *store.Request, way store.Route, seen *seenIDs) {
+func (b *batch) handle(d *store.Decision, r *store.Request, way store.Path, seen *seenIDs) {
 	known := seen.has(r.ID, b.now-b.dedupe)
 	if b.Mode == store.ModePromote {
 		known = b.told.waiting(r) < 0
@@ -112,18 +112,18 @@ func (b *batch) handle(d *store.Decision, r *store.Request, way store.Route, see
 	v := b.told.Decide(r, way)
 	d.Outcome = v.outcome
 	if d.Outcome == store.Dropped {
-		d.RetryAfter = store.Micros(v.retryAt - b.now)
+		d.RetryAfter = store.Microseconds(v.retryAt - b.now)
 	}
 	if !d.Outcome.Drops() && (d.Outcome != store.Delayed || b.Mode != store.ModePromote) {
 		seen.add(r.ID, b.now, b.now-b.dedupe)
 	}
-	d.RefusedBy(r, v.refused, v.shadow, v.window)
+	d.SetRefused(r, v.refused, v.shadow, v.window)
 	d.Remaining = r.Remaining(func(level int) []int64 { return b.Used(way.Levels[level] - 1) })
 	b.told.countTold(r, v.outcome)
 }
 
 // decide decides one request, and returns the number of its entry where it was admitted.
-func (b *batch) Decide(d *store.Decision, r *store.Request, way store.Route, seen *seenIDs) (number int64) {
+func (b *batch) Decide(d *store.Decision, r *store.Request, way store.Path, seen *seenIDs) (number int64) {
 	refused, shadow, retryAt, never := b.refusal(r, way)
 	if b.Mode == store.ModeRestore || b.Mode == store.ModeOpen {
 		refused, shadow = 0, 0
@@ -133,7 +133,7 @@ func (b *batch) Decide(d *store.Decision, r *store.Request, way store.Route, see
 		d.Outcome = store.Never
 	case refused != 0:
 		d.Outcome = store.Dropped
-		d.RetryAfter = store.Micros(retryAt - b.now)
+		d.RetryAfter = store.Microseconds(retryAt - b.now)
 	default:
 		d.Outcome = store.Admitted
 		if b.Mode != store.ModePeek {
@@ -144,7 +144,7 @@ func (b *batch) Decide(d *store.Decision, r *store.Request, way store.Route, see
 			seen.add(r.ID, b.now, b.now-b.dedupe)
 		}
 	}
-	d.RefusedBy(r, refused, shadow, b.window)
+	d.SetRefused(r, refused, shadow, b.window)
 	d.Remaining = r.Remaining(func(level int) []int64 { return b.Used(way.Levels[level] - 1) })
 	return number
 }
@@ -160,7 +160,7 @@ func (b *batch) Used(place int) []int64 {
 
 // refusal asks all levels of a request: the bits of those that refuse, and of the shadow levels that would,
 // from when on all would pass, and whether they ever can.
-func (b *batch) refusal(r *store.Request, way store.Route) (refused, shadow, retryAt int64, never bool) {
+func (b *batch) refusal(r *store.Request, way store.Path) (refused, shadow, retryAt int64, never bool) {
 	retryAt = b.now
 	if b.Mode == store.ModeForce {
 		return 0, 0, retryAt, false
@@ -244,18 +244,18 @@ func (b *batch) FitsAt(place, w int, units, held int64) int64 {
 func (b *batch) close(level *ratelimit.Level, window int, until int64) {
 	for i := range b.answer.Closed {
 		if c := &b.answer.Closed[i]; c.Level == level {
-			if closed := store.Micros(until - b.now); closed > c.Until {
-				c.Until, c.Window = closed, window
+			if closed := store.Microseconds(until - b.now); closed > c.For {
+				c.For, c.Window = closed, window
 			}
 			return
 		}
 	}
 	if until > b.now {
-		b.answer.Closed = append(b.answer.Closed, store.ClosedLevel{Level: level, Until: store.Micros(until - b.now), Window: window})
+		b.answer.Closed = append(b.answer.Closed, store.ClosedLevel{Level: level, For: store.Microseconds(until - b.now), Window: window})
 	}
 }
 
-func (b *batch) commit(r *store.Request, way store.Route, shadow int64) (number int64) {
+func (b *batch) commit(r *store.Request, way store.Path, shadow int64) (number int64) {
 	box := Value[Queue](b.tx, b.scope.Keys().Outbox())
 	box.Seq++
 	if b.Mode == store.ModeForce {

@@ -51,7 +51,7 @@ func (t *telling) resume(key string, r *store.Request) *lead {
 	if record == nil {
 		return nil
 	}
-	first := &lead{verdict: verdict{outcome: store.Admitted}, category: r.Category, number: n, count: eventCount(record), over: int(record.Over), record: record, kept: true}
+	first := &lead{verdict: verdict{outcome: store.Admitted}, category: r.Category, number: n, count: eventCount(record), over: int(record.UntrackedResolved), record: record, kept: true}
 	if t.isDelayed(n) {
 		first.outcome = store.Delayed
 	}

@@ -31,7 +31,7 @@ func newHolder(b *batch) *holder {
 		batch: b, per: b.Levels[0].Windows[0].Per.Microseconds(),
 		attempted: map[string]bool{}, admitted: map[string]bool{},
 	}
-	if b.Learning() {
+	if b.LearnsCategories() {
 		h.known = *LookOrNew[categories](b.tx, b.scope.Keys().Known())
 		h.heard = *LookOrNew[categories](b.tx, b.scope.Keys().Heard())
 		h.knownCount, h.hear = h.known.since(b.now-h.knownFor()), h.heard.since(b.now-h.per)
@@ -50,11 +50,11 @@ func (h *holder) inOuter(place int) int64 {
 	return log.CountAfter(h.now - h.per)
 }
 
-func (h *holder) holds(way store.Route) holds {
+func (h *holder) holds(way store.Path) holds {
 	var reserved int64
 	for _, reserve := range h.Fairness.Reserves {
 		if reserve.Category != way.Category {
-			reserved += max(0, reserve.Slots-h.inOuter(h.PlaceOf(reserve.Level)))
+			reserved += max(0, reserve.Slots-h.inOuter(h.LevelNumber(reserve.Level)))
 		}
 	}
 	hold := holds{firstAgain: h.now, least: max(way.Headroom, reserved)}
@@ -67,8 +67,8 @@ func (h *holder) holds(way store.Route) holds {
 			hold.ordinary = max(hold.least, h.knownCount-h.hear+max(0, first.Floor-h.knownCount))
 			hold.firstAgain = at + h.per
 		}
-	case first.Slots > 0 && h.inOuter(way.Own) >= first.PerCategory:
-		log, _ := h.states[way.Own-1].(*ratelimit.LogState)
+	case first.Slots > 0 && h.inOuter(way.CategoryLevel) >= first.PerCategory:
+		log, _ := h.states[way.CategoryLevel-1].(*ratelimit.LogState)
 		hold.ordinary = max(hold.least, first.Slots)
 		hold.firstAgain = log.Newest(first.PerCategory-1) + h.per
 	}
@@ -96,7 +96,7 @@ func (h *holder) lastHeard(category string) (int64, bool) {
 }
 
 func (h *holder) admit(category string) {
-	if !h.Learning() {
+	if !h.LearnsCategories() {
 		return
 	}
 	if _, ok := h.lastHeard(category); !ok {
@@ -107,7 +107,7 @@ func (h *holder) admit(category string) {
 
 // store writes what was learned. Above the bound, the categories that were silent longest are forgotten.
 func (h *holder) store() {
-	if !h.Learning() {
+	if !h.LearnsCategories() {
 		return
 	}
 	known := Value[categories](h.tx, h.scope.Keys().Known())
@@ -124,8 +124,8 @@ func (h *holder) store() {
 		delete(known.at, category)
 		delete(heard.at, category)
 	}
-	h.tx.Expire(h.scope.Keys().Known(), store.Micros(h.knownFor())+time.Minute)
-	h.tx.Expire(h.scope.Keys().Heard(), store.Micros(h.per)+time.Minute)
+	h.tx.Expire(h.scope.Keys().Known(), store.Microseconds(h.knownFor())+time.Minute)
+	h.tx.Expire(h.scope.Keys().Heard(), store.Microseconds(h.per)+time.Minute)
 }
 
 // categories are names with a time, in microseconds.

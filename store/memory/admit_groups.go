@@ -72,7 +72,7 @@ func fires(record *store.PostedMessage) bool {
 }
 
 func eventCount(record *store.PostedMessage) int {
-	return len(record.Events) + len(record.Members) + int(record.Over) + int(record.More)
+	return len(record.Events) + len(record.Members) + int(record.UntrackedResolved) + int(record.Untracked)
 }
 
 func isBundle(r *store.Request) bool { return bytes.ContainsRune(r.Payload(), '\n') }
@@ -97,7 +97,7 @@ func (t *telling) again(n int64, record *store.PostedMessage, r *store.Request) 
 		at = t.now
 	}
 	record.Repeats++
-	record.Last = t.now
+	record.LastRepeat = t.now
 	t.edit(n, record, at)
 	return verdict{outcome: store.Merged, folded: true}
 }
@@ -106,10 +106,10 @@ func (t *telling) again(n int64, record *store.PostedMessage, r *store.Request) 
 func (t *telling) follow(n int64, record *store.PostedMessage, fingerprint string) {
 	old, older := t.posted.Find("f:" + fingerprint)
 	name := strconv.FormatInt(old, 10)
-	if older != nil && old != n && toldOf(older, fingerprint) == toldFiring && !slices.Contains(record.Before, name) {
-		record.Before = append(record.Before, name)
-		if len(record.Before) > maxBefore {
-			record.Before = slices.Delete(record.Before, 0, 1)
+	if older != nil && old != n && toldOf(older, fingerprint) == toldFiring && !slices.Contains(record.Earlier, name) {
+		record.Earlier = append(record.Earlier, name)
+		if len(record.Earlier) > maxBefore {
+			record.Earlier = slices.Delete(record.Earlier, 0, 1)
 		}
 	}
 	t.point("f:"+fingerprint, n)
@@ -120,7 +120,7 @@ func (t *telling) follow(n int64, record *store.PostedMessage, fingerprint strin
 func (t *telling) over(n int64, record *store.PostedMessage, fingerprint string, takenOver bool) {
 	ways, met := []string{strconv.FormatInt(n, 10)}, map[string]bool{}
 	if takenOver {
-		ways = slices.Clone(record.Before)
+		ways = slices.Clone(record.Earlier)
 	}
 	for at := 0; at < len(ways) && at < 2*maxBefore; at++ {
 		way, _ := strconv.ParseInt(ways[at], 10, 64)
@@ -137,7 +137,7 @@ func (t *telling) over(n int64, record *store.PostedMessage, fingerprint string,
 				t.touch(way, found)
 			}
 		}
-		ways = append(ways, found.Before...)
+		ways = append(ways, found.Earlier...)
 	}
 	if !t.canEdit(record) {
 		delete(t.posted.Newest, "f:"+fingerprint)
@@ -172,9 +172,9 @@ func add(record *store.PostedMessage, r *store.Request, count int) (listed bool)
 		}
 		record.Members[r.Event.Fingerprint] = 0
 	case r.Event.Status == store.Resolved:
-		record.Over++
+		record.UntrackedResolved++
 	default:
-		record.More++
+		record.Untracked++
 	}
 	return false
 }

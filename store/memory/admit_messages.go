@@ -29,18 +29,18 @@ type verdict struct {
 }
 
 func newTelling(b *batch) *telling {
-	if b.Handling == nil {
+	if b.Policy == nil {
 		return nil
 	}
 	names := b.scope.Keys()
 	return &telling{
-		batch: b, h: b.Handling, leads: map[string]*lead{},
+		batch: b, h: b.Policy, leads: map[string]*lead{},
 		box: Value[Queue](b.tx, names.Outbox()), posted: Value[Posted](b.tx, names.Posted()),
 	}
 }
 
 // decide decides one request that is no duplicate.
-func (t *telling) Decide(r *store.Request, way store.Route) verdict {
+func (t *telling) Decide(r *store.Request, way store.Path) verdict {
 	v := t.before(r)
 	if t.Mode == store.ModeForce && v.folded && v.outcome.Drops() || t.Mode == store.ModeForce && v.outcome == store.Delayed {
 		v = verdict{}
@@ -72,7 +72,7 @@ func (t *telling) Decide(r *store.Request, way store.Route) verdict {
 }
 
 // ask asks the levels, and does what the handling says where they refuse.
-func (t *telling) ask(r *store.Request, way store.Route, v verdict) verdict {
+func (t *telling) ask(r *store.Request, way store.Path, v verdict) verdict {
 	refused, shadow, retryAt, never := t.refusal(r, way)
 	v.refused, v.shadow, v.retryAt, v.window = refused, shadow, retryAt, t.window
 	switch {
@@ -97,9 +97,9 @@ func (t *telling) ask(r *store.Request, way store.Route, v verdict) verdict {
 }
 
 // byCategory tells whether the category's level is among those that refused.
-func (*telling) byCategory(way store.Route, refused int64) bool {
+func (*telling) byCategory(way store.Path, refused int64) bool {
 	for i, place := range way.Levels {
-		if place == way.Own && refused&(1<<i) != 0 {
+		if place == way.CategoryLevel && refused&(1<<i) != 0 {
 			return true
 		}
 	}

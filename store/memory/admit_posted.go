@@ -9,8 +9,8 @@ import (
 // before is what becomes of a request because of what was posted before.
 func (t *telling) before(r *store.Request) verdict {
 	e, name := r.Event, "f:"+r.Event.Fingerprint
-	if e.Answers != "" {
-		n, record := t.posted.Find("f:" + e.Answers)
+	if e.ReplyTo != "" {
+		n, record := t.posted.Find("f:" + e.ReplyTo)
 		if record == nil {
 			n = 0
 		}
@@ -72,7 +72,7 @@ func (t *telling) heard(r *store.Request) {
 }
 
 func noteHeard(tx *Tx, scope store.Channel, category string) {
-	Value[Told](tx, scope.Keys().Told()).Admit(category, tx.Now, tx.Now-2*store.SeriesFor.Microseconds())
+	Value[Told](tx, scope.Keys().Told()).Admit(category, tx.Now, tx.Now-2*store.SeriesTTL.Microseconds())
 }
 
 // shown is for a message that is to be told of later.
@@ -112,18 +112,18 @@ func (t *telling) point(name string, number int64) { t.posted.Newest[name] = num
 // edit has a message said anew, at a time; an edit that nobody began to send will do.
 func (t *telling) edit(number int64, record *store.PostedMessage, at int64) {
 	t.touch(number, record)
-	if last, _ := t.box.Find(record.Edit); last != nil && last.Sent == 0 {
-		if record.Due > at {
-			record.Due = at
-			t.box.Postpone(record.Edit, at)
+	if last, _ := t.box.Find(record.LastEdit); last != nil && last.Sent == 0 {
+		if record.EditDue > at {
+			record.EditDue = at
+			t.box.Postpone(record.LastEdit, at)
 		}
 		return
 	}
-	record.Edit, record.Due = t.box.Put(t.now, at, "edit", strconv.AppendInt(nil, number, 10)), at
+	record.LastEdit, record.EditDue = t.box.Put(t.now, at, "edit", strconv.AppendInt(nil, number, 10)), at
 }
 
 func (t *telling) later(record *store.PostedMessage) int64 {
-	return max(t.now, record.Due+t.h.EditInterval().Microseconds())
+	return max(t.now, record.EditDue+t.h.EditInterval().Microseconds())
 }
 
 // waits tells whether a message is in the outbox and nobody began to send it.
@@ -138,8 +138,8 @@ func (t *telling) hold(r *store.Request) store.Outcome {
 	if record == nil || locationUnknown(record) {
 		return store.Dropped
 	}
-	record.Held++
-	record.HeldAt, record.HeldTitle = t.now, r.Event.Title
+	record.Merged++
+	record.MergedAt, record.MergedTitle = t.now, r.Event.Title
 	t.edit(n, record, t.later(record))
 	return store.Merged
 }

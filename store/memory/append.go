@@ -13,7 +13,7 @@ type noted struct{ at map[string]int64 }
 // Put implements [Outbox].
 func (m *Store) Append(_ context.Context, channel store.Channel, id, kind string, payload []byte) error {
 	m.data.Do(func(tx *Tx) {
-		known, forget := Value[noted](tx, channel.Keys().Noted()), tx.Now-store.PutFor.Microseconds()
+		known, forget := Value[noted](tx, channel.Keys().Noted()), tx.Now-store.AppendDedupe.Microseconds()
 		maps.DeleteFunc(known.at, func(_ string, at int64) bool { return at <= forget })
 		if _, ok := known.at[id]; ok {
 			return

@@ -19,14 +19,14 @@ func (m *Store) ReserveCall(_ context.Context, workspace, method string, perMinu
 	m.data.Do(func(tx *Tx) {
 		k := lua.WorkspaceOf(workspace)
 		if c := Look[credential](tx, k.Pause()); c != nil && c.until > tx.Now {
-			wait, reason = store.Micros(c.until-tx.Now), c.reason
+			wait, reason = store.Microseconds(c.until-tx.Now), c.reason
 			return
 		}
 		perMinute = max(1, perMinute/m.opts.paceDivisor())
 		bucket, each := Value[pacing](tx, k.Budget(method)), (60_000_000+perMinute-1)/perMinute
 		emptyAt := max(tx.Now, bucket.emptyAt)
 		if allowedAt := emptyAt - (max(1, perMinute/2)-1)*each; allowedAt > tx.Now {
-			wait = store.Micros(allowedAt - tx.Now)
+			wait = store.Microseconds(allowedAt - tx.Now)
 			return
 		}
 		bucket.emptyAt = emptyAt + each
@@ -47,7 +47,7 @@ func (m *Store) PauseCredential(_ context.Context, workspace, reason string, wai
 func (m *Store) CredentialPaused(_ context.Context, workspace string) (wait time.Duration, reason string, err error) {
 	m.data.Do(func(tx *Tx) {
 		if c := Look[credential](tx, lua.WorkspaceOf(workspace).Pause()); c != nil && c.until > tx.Now {
-			wait, reason = store.Micros(c.until-tx.Now), c.reason
+			wait, reason = store.Microseconds(c.until-tx.Now), c.reason
 		}
 	})
 	return m.data.Wall(wait), reason, nil

@@ -43,7 +43,7 @@ type claiming struct {
 	keys  lua.Keys
 	terms store.Terms
 	look  bool
-	call  store.Call
+	call  store.ClaimCall
 
 	every   int64 // the pace, microseconds
 	emptyAt int64 // when its bucket is empty
@@ -53,7 +53,7 @@ type claiming struct {
 // candidate is an entry with what it may do now, and how long it may not.
 type candidate struct {
 	entry *Entry
-	state store.State
+	state store.ClaimState
 	wait  int64
 	edit  bool
 	doubt bool
@@ -74,15 +74,15 @@ func (c *claiming) claim() store.Claim {
 	case held.stopped:
 		return store.Claim{State: store.Leased, Wait: stoppedFor}
 	case held.owner == c.opts.Owner && held.call > c.call.Number: // it was on its way for long; nobody waits for its answer
-		return store.Claim{State: store.Leased, Wait: store.Micros(max(0, held.until-c.tx.Now))}
+		return store.Claim{State: store.Leased, Wait: store.Microseconds(max(0, held.until-c.tx.Now))}
 	case held.owner != "" && held.owner != c.opts.Owner && held.until > c.tx.Now:
-		return store.Claim{State: store.Leased, Wait: store.Micros(held.until - c.tx.Now)}
+		return store.Claim{State: store.Leased, Wait: store.Microseconds(held.until - c.tx.Now)}
 	}
 	if pause := Look[Pause](c.tx, c.keys.Pause()); pause != nil {
 		c.edits = pause.Edits
 		if pause.Until > c.tx.Now {
 			held.giveUp(c.opts.Owner)
-			return store.Claim{State: store.Paused, Wait: store.Micros(pause.Until - c.tx.Now)}
+			return store.Claim{State: store.Paused, Wait: store.Microseconds(pause.Until - c.tx.Now)}
 		}
 	}
 	return c.take(held, head, due)
@@ -96,7 +96,7 @@ func (c *claiming) take(held *lease, head, due *Entry) store.Claim {
 		if blocked.state == store.AwaitingLookup {
 			Value[Pause](c.tx, c.keys.Pause()).Settling = c.tx.Now + blocked.wait
 		}
-		return store.Claim{State: blocked.state, Wait: store.Micros(blocked.wait)}
+		return store.Claim{State: blocked.state, Wait: store.Microseconds(blocked.wait)}
 	}
 	if pause := Look[Pause](c.tx, c.keys.Pause()); pause != nil {
 		pause.Settling = 0
@@ -124,10 +124,10 @@ func (c *claiming) take(held *lease, head, due *Entry) store.Claim {
 	entry.Attempts++
 	claimed := store.Entry{
 		Number: entry.Number, Kind: entry.Kind, Payload: entry.Payload, Attempts: entry.Attempts - 1, Faults: entry.Faults,
-		Age: store.Micros(c.tx.Now - entry.At), At: entry.At, Thread: entry.Thread, Name: entry.Name,
+		Age: store.Microseconds(c.tx.Now - entry.At), AdmittedAt: entry.At, Thread: entry.Thread, Name: entry.Name,
 	}
 	if chosen.doubt {
-		claimed.Doubt, claimed.Looked = time.UnixMicro(entry.Sent), entry.Looked
+		claimed.UnknownSince, claimed.Lookups = time.UnixMicro(entry.Sent), entry.Looked
 	}
 	return store.Claim{State: chosen.state, Entry: claimed}
 }
@@ -187,7 +187,7 @@ func (c *claiming) candidate(e *Entry, message bool) *candidate {
 	case e.Again:
 		one.what = claimAgain
 	}
-	blockedFor := func(wait int64, state store.State) {
+	blockedFor := func(wait int64, state store.ClaimState) {
 		if one.wait = wait; wait > 0 {
 			one.state = state
 		}
@@ -196,7 +196,7 @@ func (c *claiming) candidate(e *Entry, message bool) *candidate {
 	case one.edit:
 		blockedFor(c.edits-c.tx.Now, store.Paused)
 	case one.doubt:
-		if settle := c.terms.Settle.Microseconds(); settle > 0 {
+		if settle := c.terms.LookupDelay.Microseconds(); settle > 0 {
 			blockedFor(e.Tried+settle*(1+2*e.Looked)-c.tx.Now, store.AwaitingLookup)
 		}
 	case message && c.terms.TTL > 0 && c.tx.Now-e.At > c.terms.TTL.Microseconds():

@@ -32,12 +32,12 @@ func (d digesting) ends() bool { return d.Open > 0 && d.now >= d.Open+d.terms.In
 func (d digesting) due(enough bool) bool {
 	switch {
 	case d.Open > 0:
-		return d.ends() || d.Since > 0 && d.now >= d.Moved+d.terms.Every.Microseconds()
+		return d.ends() || d.Since > 0 && d.now >= d.Moved+d.terms.EditEvery.Microseconds()
 	case d.Since == 0:
 		return false
 	default:
-		gathered := d.now >= d.Since+d.terms.Every.Microseconds()/3
-		return d.terms.Every > 0 && enough && gathered || d.now >= d.Since+d.terms.Interval.Microseconds()
+		gathered := d.now >= d.Since+d.terms.EditEvery.Microseconds()/3
+		return d.terms.EditEvery > 0 && enough && gathered || d.now >= d.Since+d.terms.Interval.Microseconds()
 	}
 }
 
@@ -54,7 +54,7 @@ func (m *Store) Digest(_ context.Context, channel store.Channel, terms store.Dig
 			tx.Delete(k.Digest())
 		default:
 			fault = d.move(tx, channel)
-			if terms.Every == 0 || d.ends() {
+			if terms.EditEvery == 0 || d.ends() {
 				tx.Delete(k.Digest())
 			} else if d.Open == 0 {
 				d.Open = tx.Now
@@ -74,7 +74,7 @@ func (d digesting) move(tx *Tx, channel store.Channel) error {
 		d.Totals[name] += n
 	}
 	body := store.Digest{
-		ID: d.ID, From: d.From, Last: d.Last, Counts: maps.Clone(d.Totals), Closed: d.ends() || d.terms.Every == 0,
+		ID: d.ID, From: d.From, Last: d.Last, Counts: maps.Clone(d.Totals), Closed: d.ends() || d.terms.EditEvery == 0,
 		Silent: silentCategories(Look[Told](tx, k.Told()), d.Totals, d.From-d.terms.Interval.Microseconds()),
 	}
 	if body.Last == 0 {
@@ -84,7 +84,7 @@ func (d digesting) move(tx *Tx, channel store.Channel) error {
 	box := Value[Queue](tx, k.Outbox())
 	if d.Open == 0 {
 		d.Post, d.Edit, body.Post = box.Seq+1, 0, box.Seq+1
-		if d.terms.Every > 0 {
+		if d.terms.EditEvery > 0 {
 			Value[Posted](tx, k.Posted()).Touch(d.Post, &store.PostedMessage{At: tx.Now}, tx.Now)
 		}
 		return put(box, tx.Now, store.KindDigest, body)

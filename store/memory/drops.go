@@ -51,8 +51,8 @@ func (t *telling) drop(r *store.Request, v verdict) {
 			break
 		}
 	}
-	if t.h.Drops > 0 {
-		Value[Drops](t.tx, names.Drops()).Add(t.tx.Time, t.h.Drops, map[string]string{
+	if t.h.KeepDrops > 0 {
+		Value[Drops](t.tx, names.Drops()).Add(t.tx.Time, t.h.KeepDrops, map[string]string{
 			"event": string(r.Payload()), "category": r.Category, "level": level, "used": strconv.FormatInt(used, 10),
 			"limit": strconv.FormatInt(limit, 10), "retry_us": strconv.FormatInt(retry, 10),
 		})
@@ -85,7 +85,7 @@ func (m *Store) Drops(_ context.Context, scope store.Channel, before string, mos
 			if before != "" && (err != nil || all[i].ID >= oldest) {
 				continue
 			}
-			drop := store.DropOf(all[i].Fields)
+			drop := store.ParseDrop(all[i].Fields)
 			drop.ID, drop.At = fmt.Sprintf("%d-%d", all[i].At.UnixMilli(), all[i].ID), all[i].At
 			page = append(page, drop)
 		}
@@ -95,13 +95,13 @@ func (m *Store) Drops(_ context.Context, scope store.Channel, before string, mos
 
 // keepDrops takes what a fold tells the record.
 func keepDrops(tx *Tx, scope store.Channel, d store.LocalCounts, at time.Time) {
-	for _, drop := range d.Kept {
-		Value[Drops](tx, scope.Keys().Drops()).Add(at, max(1, d.Keep), map[string]string{
+	for _, drop := range d.Drops {
+		Value[Drops](tx, scope.Keys().Drops()).Add(at, max(1, d.KeepDrops), map[string]string{
 			"event": string(drop.Payload), "category": drop.Category, "level": drop.Level, "used": strconv.FormatInt(drop.Used, 10),
-			"limit": strconv.FormatInt(drop.Limit, 10), "retry_us": strconv.FormatInt(drop.Retry.Microseconds(), 10),
+			"limit": strconv.FormatInt(drop.Limit, 10), "retry_us": strconv.FormatInt(drop.RetryAfter.Microseconds(), 10),
 		})
 	}
-	if len(d.Noted) > 0 {
-		Value[Digest](tx, scope.Keys().Digest()).Note(tx.Now, d.Noted)
+	if len(d.DigestCounts) > 0 {
+		Value[Digest](tx, scope.Keys().Digest()).Note(tx.Now, d.DigestCounts)
 	}
 }

@@ -19,7 +19,7 @@ func newFold(tx *Tx, scope store.Channel, f store.MergeID) bool {
 		known.last = map[string]int64{}
 	}
 	known.last[f.Replica] = f.Sequence
-	tx.Expire(scope.Keys().Folds(), store.SeriesFor)
+	tx.Expire(scope.Keys().Folds(), store.SeriesTTL)
 	return true
 }
 
@@ -36,7 +36,7 @@ func (m *Store) MergeCounts(_ context.Context, scope store.Channel, f store.Merg
 		keepDrops(tx, scope, drops, tx.Time)
 		for category, n := range drops.Categories {
 			countInSeries(tx, scope, category, store.Dropped, n)
-			if drops.Learn {
+			if drops.LearnCategories {
 				Value[categories](tx, scope.Keys().Known()).set(category, tx.Now)
 			}
 		}

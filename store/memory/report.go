@@ -15,15 +15,15 @@ func (m *Store) Report(_ context.Context, scope store.Channel) (store.Report, er
 		var pending int64
 		if head := box.Head(); head != nil {
 			pending = int64(len(box.Entries))
-			report.Oldest = store.Micros(tx.Now - head.At)
+			report.Oldest = store.Microseconds(tx.Now - head.At)
 		}
-		report.Ledger = store.LedgerOf(Look[Counts](tx, names.Ledger()).All(), pending)
+		report.Ledger = store.ParseLedger(Look[Counts](tx, names.Ledger()).All(), pending)
 		pause := LookOrNew[Pause](tx, names.Pause())
 		switch {
 		case pause.Until > tx.Now:
-			report.PausedFor, report.PauseReason = store.Micros(pause.Until-tx.Now), pause.Reason
+			report.PausedFor, report.PauseReason = store.Microseconds(pause.Until-tx.Now), pause.Reason
 		case pause.Settling > tx.Now:
-			report.PausedFor, report.PauseReason = store.Micros(pause.Settling-tx.Now), store.ReasonAwaitingLookup
+			report.PausedFor, report.PauseReason = store.Microseconds(pause.Settling-tx.Now), store.ReasonAwaitingLookup
 		}
 	})
 	return report, nil

@@ -33,7 +33,7 @@ func (b *batch) endOf(r *store.Request) string {
 
 // spends tells whether a request takes its units: what certainly never appeared gives them back.
 func (b *batch) spends(r *store.Request) bool {
-	return b.Mode != store.ModeRestore || r.OutageResult().Spent()
+	return b.Mode != store.ModeRestore || r.OutageResult().KeepsSlot()
 }
 
 // restore writes down what became of a request while the engine was away, as lua/admit.lua does.
@@ -57,7 +57,7 @@ func (b *batch) Restore(number int64, r *store.Request) {
 		if r.Enqueue != nil {
 			letter.Kind, letter.Payload = string(r.Enqueue.Kind), r.Enqueue.Payload
 		}
-		Value[DeadLetters](b.tx, b.scope.Keys().Dead()).Bury(letter, max(1, past.Keep))
+		Value[DeadLetters](b.tx, b.scope.Keys().Dead()).Bury(letter, max(1, past.KeepDeadLetters))
 	case end == store.Delivered && b.told != nil:
 		b.told.restored(number, r, at, past)
 	}
@@ -67,20 +67,20 @@ func (b *batch) Restore(number int64, r *store.Request) {
 func (b *batch) enqueue(number, at int64, r *store.Request, past store.OutageResult) {
 	entry := Entry{
 		Number: number, At: at, Kind: string(r.Enqueue.Kind), Payload: r.Enqueue.Payload,
-		Attempts: past.Attempts, Faults: past.Faults, Looked: past.Looked, Again: past.Again, Name: past.Name,
+		Attempts: past.Attempts, Faults: past.Faults, Looked: past.Lookups, Again: past.SendAgain, Name: past.Name,
 	}
-	if past.Sent > 0 {
-		entry.Sent = b.now - past.Sent
+	if past.FirstAttempt > 0 {
+		entry.Sent = b.now - past.FirstAttempt
 	}
-	if past.Tried > 0 {
-		entry.Tried = b.now - past.Tried
+	if past.LastAttempt > 0 {
+		entry.Tried = b.now - past.LastAttempt
 	}
 	box := Value[Queue](b.tx, b.scope.Keys().Outbox())
 	box.Entries = append(box.Entries, entry)
 }
 
 // silent tells that a message is in Slack, and nobody knows where: nothing can be said on it.
-func locationUnknown(record *store.PostedMessage) bool { return record.Shown && record.TS == "" }
+func locationUnknown(record *store.PostedMessage) bool { return record.InSlack && record.TS == "" }
 
 // overSince says that an alert was over at a time: what fires after it is another.
 func (t *telling) overSince(fingerprint string, at int64) {
@@ -107,7 +107,7 @@ func (t *telling) restored(number int64, r *store.Request, at int64, past store.
 		event.Payload = string(r.Payload())
 	}
 	record := &store.PostedMessage{
-		Category: r.Category, At: at, Events: []store.PostedEvent{event}, Shown: true, TS: past.TS, Channel: past.Channel,
+		Category: r.Category, At: at, Events: []store.PostedEvent{event}, InSlack: true, TS: past.TS, Channel: past.Channel,
 	}
 	t.touch(number, record)
 	if fingerprint != "" {

@@ -23,23 +23,23 @@ func (m *Store) Retry(_ context.Context, channel store.Channel, named store.Entr
 		switch store.SendState(p.StateOrDefault()) {
 		case store.NotPosted:
 			entry.Sent, entry.Tried, entry.Looked, entry.Claim = 0, 0, 0, Claim{}
-		case store.Looked:
+		case store.NotFound:
 			entry.Looked++
-		case store.Again:
+		case store.SendAgain:
 			entry.Again = true
-		case store.Unknown:
+		case store.MaybePosted:
 			if entry.Sent == 0 {
 				entry.Sent, entry.Tried = entry.At, tx.Now
 			}
 		}
 		until := tx.Now + p.Wait.Microseconds()
-		if extra && p.Who == store.EntryWaits {
+		if extra && p.Waits == store.EntryWaits {
 			Look[Queue](tx, channel.Keys().Outbox()).Postpone(named.Number, until)
 			return nil
 		}
 		pause := Value[Pause](tx, channel.Keys().Pause())
 		switch {
-		case p.Who == store.EditsWait:
+		case p.Waits == store.EditsWait:
 			pause.Edits = max(pause.Edits, until)
 		case until > max(tx.Now, pause.Until):
 			pause.Until, pause.Reason = until, p.Reason

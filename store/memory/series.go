@@ -28,7 +28,7 @@ func (m *Store) Categories(_ context.Context, scope store.Channel) ([]store.Cate
 			}
 		}
 	})
-	return store.CategoriesOf(sums), nil
+	return store.ParseCategories(sums), nil
 }
 
 func (b *batch) count(r *store.Request, outcome store.Outcome) {
@@ -54,7 +54,7 @@ func countInSeries(tx *Tx, scope store.Channel, category string, outcome store.O
 		}
 		series.Add(category+":admitted", 0)
 		series.Add(category+":dropped", 0)
-		tx.Expire(key, store.SeriesFor)
+		tx.Expire(key, store.SeriesTTL)
 	}
 	series.Add(category+":"+outcome.String(), n)
 }
@@ -65,11 +65,11 @@ func countMinute(tx *Tx, scope store.Channel, category string, outcome store.Out
 	minutes := Value[Counts](tx, key)
 	field := store.MinuteField(tx.Time, outcome.String(), category)
 	if !minutes.Has(field) {
-		if minutes.Len() >= store.MaxMinutes {
+		if minutes.Len() >= store.MaxMinuteFields {
 			field = store.MinuteField(tx.Time, outcome.String(), "other")
 		}
 		if minutes.Len() == 0 {
-			tx.Expire(key, store.SeriesFor)
+			tx.Expire(key, store.SeriesTTL)
 		}
 	}
 	minutes.Add(field, n)

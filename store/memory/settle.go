@@ -14,7 +14,7 @@ func (m *Store) Ack(_ context.Context, channel store.Channel, entry store.Entry,
 		m.end(tx, channel, kept, store.OutageResult{Result: store.Delivered, Channel: receipt.Channel, TS: receipt.TS})
 		posted := Look[Posted](tx, channel.Keys().Posted())
 		if record := posted.Record(entry.Number); record != nil {
-			record.TS, record.Channel, record.Shown = receipt.TS, receipt.Channel, true
+			record.TS, record.Channel, record.InSlack = receipt.TS, receipt.Channel, true
 		}
 	})
 }
@@ -23,22 +23,22 @@ func (m *Store) Ack(_ context.Context, channel store.Channel, entry store.Entry,
 func (m *Store) Bury(_ context.Context, channel store.Channel, entry store.Entry, death store.DeadReason) error {
 	return m.settle(channel, entry, store.Failed, func(tx *Tx, kept *Entry) {
 		m.end(tx, channel, kept, store.OutageResult{
-			Result: store.Failed, Reason: death.Reason, Answer: death.Answer, Attempts: kept.Attempts, Shown: death.Shown, Keep: m.opts.DeadLetters,
+			Result: store.Failed, Reason: death.Reason, Answer: death.Answer, Attempts: kept.Attempts, MaybePosted: death.MaybePosted, KeepDeadLetters: m.opts.DeadLetters,
 		})
 		Value[DeadLetters](tx, channel.Keys().Dead()).Bury(store.DeadLetter{
 			At: tx.Time, Number: kept.Number, Kind: kept.Kind, Payload: kept.Payload,
 			Reason: death.Reason, Answer: death.Answer, Attempts: kept.Attempts,
 		}, m.opts.DeadLetters)
-		if death.Copy != nil {
-			Value[Queue](tx, death.Copy.Keys().Outbox()).Put(tx.Now, tx.Now, store.KindCopy, kept.Payload)
+		if death.CopyTo != nil {
+			Value[Queue](tx, death.CopyTo.Keys().Outbox()).Put(tx.Now, tx.Now, store.KindCopy, kept.Payload)
 		}
 		posted := Value[Posted](tx, channel.Keys().Posted())
 		record := posted.Record(kept.Number)
 		switch {
-		case !death.Shown:
+		case !death.MaybePosted:
 			posted.Forget(kept.Number)
 		case record != nil:
-			record.TS, record.Channel, record.Shown = "", "", true
+			record.TS, record.Channel, record.InSlack = "", "", true
 		}
 	})
 }
@@ -70,7 +70,7 @@ func (m *Store) Discard(_ context.Context, channel store.Channel, entry store.En
 // find is what waits under the name of an entry, and whether it is an extra; nil = it is gone.
 func find(tx *Tx, channel store.Channel, entry store.Entry) (found *Entry, extra bool) {
 	found, extra = Look[Queue](tx, channel.Keys().Outbox()).Find(entry.Number)
-	if found == nil || found.At != entry.At {
+	if found == nil || found.At != entry.AdmittedAt {
 		return nil, false
 	}
 	return found, extra

@@ -34,7 +34,7 @@ func (o Options) paceDivisor() int64 {
 type Store struct {
 	data  *Data
 	opts  Options
-	calls store.Calls
+	calls store.ClaimCalls
 }
 
 var _ store.Store = (*Store)(nil)

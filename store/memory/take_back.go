@@ -69,10 +69,10 @@ func (m *Store) takeBack(channel store.Channel) (pasts map[int64]store.OutageRes
 
 // waitingPast is what is known of a message that waits.
 func waitingPast(e *Entry, now int64) store.OutageResult {
-	past := store.OutageResult{Age: now - e.At, Attempts: e.Attempts, Faults: e.Faults, Looked: e.Looked, Again: e.Again}
+	past := store.OutageResult{Age: now - e.At, Attempts: e.Attempts, Faults: e.Faults, Lookups: e.Looked, SendAgain: e.Again}
 	if e.Sent > 0 {
-		named := store.Entry{Number: e.Number, At: e.At, Name: e.Name}
-		past.Sent, past.Tried, past.Name = max(1, now-e.Sent), max(1, now-e.Tried), named.PostedAs()
+		named := store.Entry{Number: e.Number, AdmittedAt: e.At, Name: e.Name}
+		past.FirstAttempt, past.LastAttempt, past.Name = max(1, now-e.Sent), max(1, now-e.Tried), named.PostedAs()
 	}
 	return past
 }

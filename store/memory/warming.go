@@ -33,7 +33,7 @@ func (m *Store) Warming(_ context.Context, scope store.Channel, tiers []ratelimi
 				now.since = 0
 			}
 			if now.since > 0 {
-				warming[i] = store.Micros(now.since + now.longest - tx.Now)
+				warming[i] = store.Microseconds(now.since + now.longest - tx.Now)
 			}
 			known.levels[tier.Name] = now
 		}

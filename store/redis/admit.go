@@ -47,7 +47,7 @@ func (r *Store) call(ctx context.Context, p *store.Plan, scope store.Channel, re
 		r.ahead.Store(a.Now - r.opts.Now().UnixMicro())
 	}
 	if a.Stepped > 0 && p.Mode != store.ModePeek { // a peek moves nothing
-		r.opts.ClockStepped(scope.Name, store.Micros(a.Stepped))
+		r.opts.ClockStepped(scope.Name, store.Microseconds(a.Stepped))
 	}
 	return a, nil
 }
@@ -60,21 +60,21 @@ func (r *Store) admitCall(p *store.Plan, scope store.Channel, requests []store.R
 	for _, level := range p.Levels {
 		keys = append(keys, level.Key)
 	}
-	if p.Learning() {
+	if p.LearnsCategories() {
 		keys = append(keys, names.Known(), names.Heard())
 	}
 	if p.Mode == store.ModeRestore {
 		keys = append(keys, names.Folds(), names.Dead())
 	}
-	if p.Handling != nil {
+	if p.Policy != nil {
 		keys = append(keys, names.Extras(), names.Posted(), names.Aged(), names.Drops(), names.Digest(), names.Told(), names.Delayed())
 	}
 	args := append(make([]any, 0, 1+12*len(requests)), planText(p, r.opts.Dedupe.Microseconds(), f))
 	for i := range requests {
-		args = append(args, requests[i].ID, requests[i].Units(), p.RouteOf[i], entryText(&requests[i]))
-		if p.Handling != nil {
+		args = append(args, requests[i].ID, requests[i].Units(), p.PathOf[i], entryText(&requests[i]))
+		if p.Policy != nil {
 			e := &requests[i].Event
-			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, cmp.Or(e.Severity, "warning"), e.Title, requests[i].Delayed, e.Answers)
+			args = append(args, e.Bundle, string(e.Status), e.Fingerprint, cmp.Or(e.Severity, "warning"), e.Title, requests[i].Delayed, e.ReplyTo)
 		}
 		if p.Mode == store.ModeRestore {
 			args = append(args, pastText(&requests[i]))

@@ -13,7 +13,7 @@ import (
 func (r *Store) Append(ctx context.Context, channel store.Channel, id, kind string, payload []byte) error {
 	k := channel.Keys()
 	keys := []string{k.Extras(), k.Entries(), k.Noted()}
-	return r.fenced(ctx, "put", lua.Append, channel, keys, id, kind, payload, store.PutFor.Microseconds())
+	return r.fenced(ctx, "put", lua.Append, channel, keys, id, kind, payload, store.AppendDedupe.Microseconds())
 }
 
 // credentialWait reads a reply of [wait in microseconds, reason].
@@ -23,5 +23,5 @@ func credentialWait(what string, reply []any, err error) (time.Duration, string,
 	}
 	wait, _ := reply[0].(int64)
 	reason, _ := reply[1].(string)
-	return store.Micros(wait), reason, nil
+	return store.Microseconds(wait), reason, nil
 }

@@ -29,12 +29,12 @@ func (r *Store) Claim(ctx context.Context, channel store.Channel, t store.Terms,
 	return claim, nil
 }
 
-func (r *Store) claim(ctx context.Context, channel store.Channel, t store.Terms, look bool, this store.Call) (store.Claim, error) {
+func (r *Store) claim(ctx context.Context, channel store.Channel, t store.Terms, look bool, this store.ClaimCall) (store.Claim, error) {
 	k := channel.Keys()
 	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
 	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
-		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.Settle.Microseconds(),
-		t.Digest.Interval.Microseconds(), t.Digest.Every.Microseconds(), t.Digest.Minimum, look,
+		r.opts.Owner, r.opts.Lease.Microseconds(), t.Pace.Every.Microseconds(), t.Pace.Burst, t.TTL.Microseconds(), t.LookupDelay.Microseconds(),
+		t.Digest.Interval.Microseconds(), t.Digest.EditEvery.Microseconds(), t.Digest.Minimum, look,
 		this.Number, this.LostFrom, this.LostTo).Slice()
 	if err != nil {
 		return store.Claim{}, lua.WrongType(ctx, r.scripter, keys, err)
@@ -61,19 +61,19 @@ func decodeClaim(reply []any) (store.Claim, error) {
 	if len(reply) != 2 && len(reply) != whole {
 		return store.Claim{}, fmt.Errorf("reply of %d values", len(reply))
 	}
-	claim := store.Claim{State: store.State(numbers[0]), Wait: store.Micros(numbers[1])}
+	claim := store.Claim{State: store.ClaimState(numbers[0]), Wait: store.Microseconds(numbers[1])}
 	if taken := claim.State == store.Claimed || claim.State == store.Stale; claim.State < store.Empty || claim.State > store.AwaitingLookup || taken != (len(reply) == whole) {
 		return store.Claim{}, fmt.Errorf("reply of %d values in state %d", len(reply), claim.State)
 	}
 	if len(reply) == whole {
 		claim.Entry = store.Entry{
-			Number: numbers[2], Attempts: numbers[3], Faults: numbers[4], Age: store.Micros(numbers[5]),
-			Looked: numbers[entryAt+2], Thread: numbers[entryAt+3], Name: texts[nameAt],
+			Number: numbers[2], Attempts: numbers[3], Faults: numbers[4], Age: store.Microseconds(numbers[5]),
+			Lookups: numbers[entryAt+2], Thread: numbers[entryAt+3], Name: texts[nameAt],
 		}
 		if sent := numbers[entryAt+1]; sent > 0 {
-			claim.Entry.Doubt = time.UnixMicro(sent)
+			claim.Entry.UnknownSince = time.UnixMicro(sent)
 		}
-		claim.Entry.At, claim.Entry.Kind, claim.Entry.Payload = splitEntry([]byte(texts[entryAt]))
+		claim.Entry.AdmittedAt, claim.Entry.Kind, claim.Entry.Payload = splitEntry([]byte(texts[entryAt]))
 	}
 	return claim, nil
 }

@@ -31,7 +31,7 @@ func TestEveryScriptOfTheOutboxKeepsToOneSlot(t *testing.T) {
 	require.NoError(t, b.A.Digest(t.Context(), storetest.Scope, store.DigestTerms{Interval: time.Microsecond, Minimum: 1}))
 	require.NoError(t, b.A.Append(t.Context(), storetest.Scope, "1", store.KindNotice, []byte("{}")))
 	copied := store.Channel{Group: "alerts", Name: "alerts~fallback"}
-	require.NoError(t, b.A.Bury(t.Context(), storetest.Scope, storetest.ClaimEntry(t, b.A), store.DeadReason{Reason: "x", Copy: &copied}))
+	require.NoError(t, b.A.Bury(t.Context(), storetest.Scope, storetest.ClaimEntry(t, b.A), store.DeadReason{Reason: "x", CopyTo: &copied}))
 	_, err = b.A.Delayed(t.Context(), storetest.Scope)
 	require.NoError(t, err)
 	_, err = b.A.PostedMessage(t.Context(), storetest.Scope, 1)
@@ -49,8 +49,8 @@ func TestEveryScriptOfTheOutboxKeepsToOneSlot(t *testing.T) {
 	_, err = b.Drops(t.Context(), storetest.Scope, "", 1)
 	require.NoError(t, err)
 	_, err = store.UsageOf(t.Context(), b.Limiter, storetest.Scope, []ratelimit.Level{
-		store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
-		store.Inner(storetest.Scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
+		store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
+		store.NewLevel(storetest.Scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
 	})
 	require.NoError(t, err)
 }

@@ -9,18 +9,18 @@ import (
 )
 
 // Delayed implements [Outbox].
-func (r *Store) Delayed(ctx context.Context, channel store.Channel) ([]store.Waiting, error) {
+func (r *Store) Delayed(ctx context.Context, channel store.Channel) ([]store.DelayedMessage, error) {
 	k := channel.Keys()
 	reply, err := lua.Delayed.Run(ctx, r.scripter, []string{k.Delayed(), k.Entries()}, store.MaxDelayed).Slice()
 	if err != nil {
 		return nil, fmt.Errorf("delayed in channel %s: %w", channel.Name, err)
 	}
-	all := make([]store.Waiting, 0, len(reply)/2)
+	all := make([]store.DelayedMessage, 0, len(reply)/2)
 	for i := 0; i+1 < len(reply); i += 2 {
 		number, _ := reply[i].(int64)
 		text, _ := reply[i+1].(string)
 		_, _, payload := splitEntry([]byte(text))
-		all = append(all, store.Waiting{Number: number, Payload: payload})
+		all = append(all, store.DelayedMessage{Number: number, Payload: payload})
 	}
 	return all, nil
 }

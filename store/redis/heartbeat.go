@@ -15,7 +15,7 @@ func (r *Store) Heartbeat(ctx context.Context, b store.Heartbeat) (store.Heartbe
 	if b.Ended {
 		ended = 1
 	}
-	args := []any{b.Replica, b.Keep.Microseconds(), rand.Text(), ended, b.Digest, b.Text}
+	args := []any{b.Replica, b.TTL.Microseconds(), rand.Text(), ended, b.Digest, b.Text}
 	for _, digest := range b.Known {
 		args = append(args, digest)
 	}
@@ -39,7 +39,7 @@ func decodePulse(reply []any) (store.HeartbeatReply, error) {
 	if err != nil {
 		return store.HeartbeatReply{}, err
 	}
-	p := store.HeartbeatReply{Alive: numbers[0], Missing: numbers[1] == 1, Others: map[string]string{}}
+	p := store.HeartbeatReply{Alive: numbers[0], TextMissing: numbers[1] == 1, Others: map[string]string{}}
 	p.Epoch, _ = reply[2].(string)
 	others, _ := reply[4].([]any)
 	for i := 0; i+1 < len(others); i += 2 {

@@ -97,11 +97,11 @@ func TestChannelUsesNoMoreMemoryThanDocumented(t *testing.T) {
 // keepHandled has 100 messages remembered, and 1,000 drops recorded.
 func keepHandled(t *testing.T, b storetest.Fixture, l storetest.Limits) {
 	t.Helper()
-	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 1000}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 1000}
 	require.NoError(t, b.Reset(t.Context(), l.Request("", "category-00").Levels[0]))
 	for i := range 100 + 1000 {
 		r := l.Request(fmt.Sprintf("handled-%024d", i), fmt.Sprintf("handled-%03d", i/10))
-		r.Handling, r.Enqueue.Payload = h, storetest.Payload
+		r.Policy, r.Enqueue.Payload = h, storetest.Payload
 		r.Event = store.Event{Status: store.Firing, Fingerprint: fmt.Sprintf("%032d", i), Severity: "warning", Title: "title"}
 		b.AdmitOne(t, r)
 	}

@@ -14,7 +14,7 @@ import (
 func (r *Store) MergeCounts(ctx context.Context, scope store.Channel, f store.MergeID, drops store.LocalCounts) error {
 	names := scope.Keys()
 	keys := []string{names.Ledger(), names.Series(r.redisTime()), names.Folds(), names.Drops(), names.Digest(), names.Minutes(r.redisTime())}
-	if drops.Learn {
+	if drops.LearnCategories {
 		keys = append(keys, names.Known())
 	}
 	counted, err := json.Marshal(countsText(drops))
@@ -37,12 +37,12 @@ type foldJSON struct {
 }
 
 func countsText(d store.LocalCounts) foldJSON {
-	kept := make([][]string, len(d.Kept))
-	for i, k := range d.Kept {
+	kept := make([][]string, len(d.Drops))
+	for i, k := range d.Drops {
 		kept[i] = []string{
 			string(k.Payload), k.Category, k.Level, strconv.FormatInt(k.Used, 10), strconv.FormatInt(k.Limit, 10),
-			strconv.FormatInt(k.Retry.Microseconds(), 10),
+			strconv.FormatInt(k.RetryAfter.Microseconds(), 10),
 		}
 	}
-	return foldJSON{Totals: d.Totals, Categories: d.Categories, Noted: d.Noted, Drops: kept, Keep: max(1, d.Keep)}
+	return foldJSON{Totals: d.Totals, Categories: d.Categories, Noted: d.DigestCounts, Drops: kept, Keep: max(1, d.KeepDrops)}
 }

@@ -16,7 +16,7 @@ func (r *Store) Drops(ctx context.Context, scope store.Channel, before string, m
 	}
 	drops := make([]store.Drop, len(page))
 	for i, row := range page {
-		drops[i] = store.DropOf(row.Fields)
+		drops[i] = store.ParseDrop(row.Fields)
 		drops[i].ID, drops[i].At = row.ID, row.At
 	}
 	return drops, nil

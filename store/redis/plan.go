@@ -13,16 +13,16 @@ import (
 
 // handlingJSON is the options of lua/admit.lua.
 type handlingJSON struct {
-	Overflow store.Overflow `json:"overflow"`
-	Most     int64          `json:"most"`
-	Age      int64          `json:"age"`
-	Resolves store.Resolves `json:"resolves"`
-	Repeats  bool           `json:"repeats"`
-	Digest   bool           `json:"digest"`
-	Drops    int64          `json:"drops"`
-	Posted   int64          `json:"posted"`
-	Every    int64          `json:"every"`
-	Names    []string       `json:"names"`
+	Overflow store.OverflowPolicy `json:"overflow"`
+	Most     int64                `json:"most"`
+	Age      int64                `json:"age"`
+	Resolves store.ResolvesPolicy `json:"resolves"`
+	Repeats  bool                 `json:"repeats"`
+	Digest   bool                 `json:"digest"`
+	Drops    int64                `json:"drops"`
+	Posted   int64                `json:"posted"`
+	Every    int64                `json:"every"`
+	Names    []string             `json:"names"`
 }
 
 // json is the handling as lua/admit.lua reads it, with the names of the plan's levels.
@@ -33,7 +33,7 @@ func handlingText(h *store.MessagePolicy, levels []ratelimit.Level) []byte {
 	}
 	encoded, err := json.Marshal(handlingJSON{
 		Overflow: h.Overflow, Most: h.MaxDelayed, Age: h.MaxDelay.Microseconds(), Resolves: h.Resolves, Repeats: h.Repeats,
-		Digest: h.Digest, Drops: h.Drops, Posted: h.RememberFor().Microseconds(), Every: h.EditInterval().Microseconds(), Names: names,
+		Digest: h.Digest, Drops: h.KeepDrops, Posted: h.RememberFor().Microseconds(), Every: h.EditInterval().Microseconds(), Names: names,
 	})
 	if err != nil { // strings and numbers
 		return []byte("{}")
@@ -60,20 +60,20 @@ func planText(p *store.Plan, dedupe int64, f store.MergeID) []byte {
 		b = appendLevel(comma(b, i), level)
 	}
 	b = append(b, "],["...)
-	for i, way := range p.Routes {
+	for i, way := range p.Paths {
 		b = appendRoute(comma(b, i), way)
 	}
 	b = append(b, "],"...)
 	b = appendFairness(p, b)
-	if p.Mode == store.ModeRestore || p.Handling != nil {
+	if p.Mode == store.ModeRestore || p.Policy != nil {
 		b = append(b, ',')
 		b = appendString(b, f.Replica)
 		b = append(b, ',')
 		b = strconv.AppendInt(b, f.Sequence, 10)
 	}
-	if p.Handling != nil {
+	if p.Policy != nil {
 		b = append(b, ',')
-		b = append(b, handlingText(p.Handling, p.Levels)...)
+		b = append(b, handlingText(p.Policy, p.Levels)...)
 	}
 	return append(b, ']')
 }
@@ -95,11 +95,11 @@ func appendLevel(b []byte, level ratelimit.Level) []byte {
 	return append(b, ']')
 }
 
-func appendRoute(b []byte, way store.Route) []byte {
+func appendRoute(b []byte, way store.Path) []byte {
 	b = append(b, '[')
 	b = appendString(b, way.Category)
 	b = strconv.AppendInt(append(b, ','), way.Headroom, 10)
-	b = strconv.AppendInt(append(b, ','), int64(way.Own), 10)
+	b = strconv.AppendInt(append(b, ','), int64(way.CategoryLevel), 10)
 	for _, place := range way.Levels {
 		b = strconv.AppendInt(append(b, ','), int64(place), 10)
 	}
@@ -130,7 +130,7 @@ func appendFairness(p *store.Plan, b []byte) []byte {
 			b = append(comma(b, i), '[')
 			b = appendString(b, reserve.Category)
 			b = strconv.AppendInt(append(b, ','), reserve.Slots, 10)
-			b = strconv.AppendInt(append(b, ','), int64(p.PlaceOf(reserve.Level)), 10)
+			b = strconv.AppendInt(append(b, ','), int64(p.LevelNumber(reserve.Level)), 10)
 			b = append(b, ']')
 		}
 		b = append(b, ']')

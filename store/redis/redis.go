@@ -32,7 +32,7 @@ type Options struct {
 type Store struct {
 	scripter redis.Scripter
 	opts     Options
-	calls    store.Calls
+	calls    store.ClaimCalls
 	ahead    atomic.Int64 // Redis's clock less ours, microseconds
 }
 
@@ -56,14 +56,14 @@ func (*Store) Durable() bool { return true }
 // Ping tells whether the server that knows the replicas can be written to. On a Cluster, the shard of a channel
 // may be away all the same.
 func (r *Store) Ping(ctx context.Context) error {
-	if _, err := r.Heartbeat(ctx, store.Heartbeat{Keep: time.Hour}); err != nil {
+	if _, err := r.Heartbeat(ctx, store.Heartbeat{TTL: time.Hour}); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
 }
 
 func (r *Store) redisTime() time.Time {
-	return r.opts.Now().Add(store.Micros(r.ahead.Load()))
+	return r.opts.Now().Add(store.Microseconds(r.ahead.Load()))
 }
 
 // run runs a script that answers an array.

@@ -47,7 +47,7 @@ func readClosures(a *store.Answer, p *store.Plan, states []int64) [][]int64 {
 	used, at := make([][]int64, len(p.Levels)), 0
 	for i := range p.Levels {
 		if states[at] > 0 {
-			a.Closed = append(a.Closed, store.ClosedLevel{Level: &p.Levels[i], Until: store.Micros(states[at]), Window: int(states[at+1])})
+			a.Closed = append(a.Closed, store.ClosedLevel{Level: &p.Levels[i], For: store.Microseconds(states[at]), Window: int(states[at+1])})
 		}
 		n := len(p.Levels[i].Windows)
 		used[i] = states[at+2 : at+2+n]
@@ -71,12 +71,12 @@ func readDecisions(a *store.Answer, p *store.Plan, requests []store.Request, eve
 		if outcome == store.Superseding {
 			outcome = store.Admitted
 		}
-		*d = store.Decision{Outcome: outcome, RetryAfter: store.Micros(retry), DecidedBy: store.ByRedis, Durable: true}
-		d.RefusedBy(r, refused, shadow, window)
+		*d = store.Decision{Outcome: outcome, RetryAfter: store.Microseconds(retry), DecidedBy: store.ByRedis, Durable: true}
+		d.SetRefused(r, refused, shadow, window)
 		if outcome == store.Duplicate {
 			continue
 		}
-		way := p.Routes[p.RouteOf[i]-1]
+		way := p.Paths[p.PathOf[i]-1]
 		d.Remaining = r.Remaining(func(level int) []int64 { return used[way.Levels[level]-1] })
 		if spent {
 			for level, place := range way.Levels {

@@ -38,9 +38,9 @@ func decodeReport(reply []any) (store.Report, error) {
 	}
 	reason, _ := reply[3].(string)
 	return store.Report{
-		Ledger:      store.LedgerOf(counts, numbers[0]),
-		Oldest:      store.Micros(numbers[1]),
-		PausedFor:   store.Micros(numbers[2]),
+		Ledger:      store.ParseLedger(counts, numbers[0]),
+		Oldest:      store.Microseconds(numbers[1]),
+		PausedFor:   store.Microseconds(numbers[2]),
 		PauseReason: reason,
 	}, nil
 }

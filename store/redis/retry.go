@@ -15,5 +15,5 @@ func (r *Store) Retry(ctx context.Context, channel store.Channel, entry store.En
 	}
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}
 	return r.fenced(ctx, "retry", lua.Retry, channel, keys,
-		r.opts.Owner, entry.Number, entry.At, entry.Attempts+1, p.Wait.Microseconds(), p.Reason, fault, p.WhoWaits(), p.StateOrDefault())
+		r.opts.Owner, entry.Number, entry.AdmittedAt, entry.Attempts+1, p.Wait.Microseconds(), p.Reason, fault, p.WaitsOrDefault(), p.StateOrDefault())
 }

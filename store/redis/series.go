@@ -24,7 +24,7 @@ func (r *Store) Categories(ctx context.Context, scope store.Channel) ([]store.Ca
 	if err != nil {
 		return nil, fmt.Errorf("categories of channel %s: %w", scope.Name, err)
 	}
-	return store.CategoriesOf(counts), nil
+	return store.ParseCategories(counts), nil
 }
 
 // Minutes implements [Limiter].

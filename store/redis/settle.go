@@ -40,7 +40,7 @@ func (r *Store) done(ctx context.Context, channel store.Channel, entry store.Ent
 		return fmt.Errorf("settle in channel %s: %w", channel.Name, err)
 	}
 	return r.fenced(ctx, "settle "+result, results[result], channel, keys,
-		r.opts.Owner, entry.Number, entry.At, entry.Attempts+1, result, options)
+		r.opts.Owner, entry.Number, entry.AdmittedAt, entry.Attempts+1, result, options)
 }
 
 // Ack implements [Outbox].
@@ -50,12 +50,12 @@ func (r *Store) Ack(ctx context.Context, channel store.Channel, entry store.Entr
 
 // Bury implements [Outbox].
 func (r *Store) Bury(ctx context.Context, channel store.Channel, entry store.Entry, death store.DeadReason) error {
-	s := settlement{Reason: death.Reason, Answer: death.Answer, Keep: r.opts.DeadLetters, Forget: !death.Shown}
-	if death.Copy == nil {
+	s := settlement{Reason: death.Reason, Answer: death.Answer, Keep: r.opts.DeadLetters, Forget: !death.MaybePosted}
+	if death.CopyTo == nil {
 		return r.done(ctx, channel, entry, "failed", s)
 	}
 	s.Copy = true
-	return r.done(ctx, channel, entry, "failed", s, death.Copy.Keys().Extras(), death.Copy.Keys().Entries())
+	return r.done(ctx, channel, entry, "failed", s, death.CopyTo.Keys().Extras(), death.CopyTo.Keys().Entries())
 }
 
 // Expire implements [Outbox].

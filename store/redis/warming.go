@@ -26,7 +26,7 @@ func (r *Store) Warming(ctx context.Context, scope store.Channel, tiers []rateli
 	}
 	warming := make([]time.Duration, len(tiers))
 	for i, us := range numbers {
-		warming[i] = store.Micros(us)
+		warming[i] = store.Microseconds(us)
 	}
 	return warming, nil
 }

@@ -42,7 +42,7 @@ type groups struct {
 func newGroups(t *rapid.T, b Fixture, repeats bool) *groups {
 	return &groups{
 		t: t, Fixture: b, newest: map[string]*expected{},
-		handling: store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: repeats, Drops: 10},
+		handling: store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: repeats, KeepDrops: 10},
 	}
 }
 
@@ -59,8 +59,8 @@ func (g *groups) webhook(alerts []alert) {
 	for i, a := range alerts {
 		id := fmt.Sprintf("%d-%d", g.calls, i)
 		requests = append(requests, store.Request{
-			ID: id, Category: "c", Handling: &g.handling,
-			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 100_000, Per: time.Hour})},
+			ID: id, Category: "c", Policy: &g.handling,
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 100_000, Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 			Event: store.Event{
 				Status: map[bool]store.Status{false: store.Firing, true: store.Resolved}[a.resolved], Fingerprint: a.name,
@@ -148,7 +148,7 @@ func (g *groups) compare() {
 		if record == nil {
 			continue
 		}
-		alerts, plain := map[string]bool{}, int(record.Over+record.More)
+		alerts, plain := map[string]bool{}, int(record.UntrackedResolved+record.Untracked)
 		for _, e := range record.Events {
 			if e.Fingerprint == "" {
 				plain++

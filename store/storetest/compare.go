@@ -57,16 +57,16 @@ func playMessages(tb testing.TB, rt *rapid.T, a, b Fixture) {
 // draw draws the configuration of the channel.
 func (h *comparison) draw() {
 	h.handling = &store.MessagePolicy{
-		Overflow:   rapid.SampledFrom([]store.Overflow{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
+		Overflow:   rapid.SampledFrom([]store.OverflowPolicy{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
 		MaxDelayed: 3, MaxDelay: 90 * time.Second,
-		Resolves: rapid.SampledFrom([]store.Resolves{"post", "reply", "edit"}).Draw(h.t, "resolves"),
-		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: true, Drops: 5, PostedFor: 5 * time.Minute,
+		Resolves: rapid.SampledFrom([]store.ResolvesPolicy{"post", "reply", "edit"}).Draw(h.t, "resolves"),
+		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: true, KeepDrops: 5, PostedFor: 5 * time.Minute,
 	}
 	h.terms = store.Terms{
 		Pace: store.Pace{Every: time.Duration(rapid.IntRange(0, 2).Draw(h.t, "pace")) * time.Second, Burst: 2}, TTL: 2 * time.Minute,
-		Settle: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
+		LookupDelay: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
 		Digest: store.DigestTerms{
-			Interval: time.Minute, Every: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 10 * time.Second,
+			Interval: time.Minute, EditEvery: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 10 * time.Second,
 			Minimum: int64(rapid.IntRange(1, 2).Draw(h.t, "minimum")),
 		},
 	}
@@ -83,10 +83,10 @@ func same[T any](h *comparison, what string, ask func(w Fixture) (T, error)) T {
 
 func (h *comparison) request(category string) store.Request {
 	return store.Request{
-		Category: category, Handling: h.handling,
+		Category: category, Policy: h.handling,
 		Levels: []ratelimit.Level{
-			store.Outer("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
-			store.Inner(Scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
+			store.NewChannelLevel("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
+			store.NewLevel(Scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
 		},
 	}
 }
@@ -141,9 +141,9 @@ func (h *comparison) decide(what string, requests []store.Request) {
 
 func (h *comparison) promote(t *rapid.T) {
 	h.t = t
-	waiting := same(h, "delayed", func(w Fixture) ([]store.Waiting, error) {
+	waiting := same(h, "delayed", func(w Fixture) ([]store.DelayedMessage, error) {
 		all, err := w.A.Delayed(t.Context(), Scope)
-		return append([]store.Waiting{}, all...), err
+		return append([]store.DelayedMessage{}, all...), err
 	})
 	var requests []store.Request
 	for _, one := range waiting {
@@ -184,8 +184,8 @@ func (h *comparison) claim(t *rapid.T) {
 	if claim.State == store.Claimed || claim.State == store.Stale { // that of an unanswered claim is not known
 		h.claimed[sender] = claim.Entry
 	}
-	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.Doubt.IsZero() {
-		name := [2]int64{claim.Entry.Number, claim.Entry.At}
+	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.UnknownSince.IsZero() {
+		name := [2]int64{claim.Entry.Number, claim.Entry.AdmittedAt}
 		require.False(t, h.sent[name], "%v may have been posted", name)
 		h.sent[name] = true
 	}

@@ -25,9 +25,9 @@ type restoreComparison struct {
 func playOutages(_ testing.TB, rt *rapid.T, a, b Fixture) {
 	h := &restoreComparison{a: afterOutage(a), b: afterOutage(b)}
 	h.handling = &store.MessagePolicy{
-		Overflow:   rapid.SampledFrom([]store.Overflow{"drop", "merge", "delay"}).Draw(rt, "overflow"),
-		MaxDelayed: 3, MaxDelay: time.Minute, Digest: true, Drops: 5, PostedFor: 5 * time.Minute,
-		Resolves: rapid.SampledFrom([]store.Resolves{"post", "reply", "edit"}).Draw(rt, "resolves"),
+		Overflow:   rapid.SampledFrom([]store.OverflowPolicy{"drop", "merge", "delay"}).Draw(rt, "overflow"),
+		MaxDelayed: 3, MaxDelay: time.Minute, Digest: true, KeepDrops: 5, PostedFor: 5 * time.Minute,
+		Resolves: rapid.SampledFrom([]store.ResolvesPolicy{"post", "reply", "edit"}).Draw(rt, "resolves"),
 		Repeats:  rapid.Bool().Draw(rt, "repeats"),
 	}
 	if rapid.IntRange(0, 4).Draw(rt, "plain") == 0 {
@@ -70,14 +70,14 @@ func (*restoreComparison) past(t *rapid.T) *store.OutageResult {
 	case "waits":
 		past.Attempts, past.Faults = rapid.Int64Range(0, 2).Draw(t, "attempts"), rapid.Int64Range(0, 2).Draw(t, "faults")
 	case "doubt":
-		past.Sent, past.Tried, past.Name = us("sent"), us("tried"), "9@1234"
-		past.Looked, past.Again = rapid.Int64Range(0, 1).Draw(t, "looked"), rapid.Bool().Draw(t, "again")
+		past.FirstAttempt, past.LastAttempt, past.Name = us("sent"), us("tried"), "9@1234"
+		past.Lookups, past.SendAgain = rapid.Int64Range(0, 1).Draw(t, "looked"), rapid.Bool().Draw(t, "again")
 	case "delivered":
 		past.Result = store.Delivered
 	case "place":
 		past.Result, past.TS, past.Channel = store.Delivered, "5.5", "C5"
 	case "dead":
-		past.Result, past.Reason, past.Keep, past.Shown = store.Failed, "is_archived", 2, rapid.Bool().Draw(t, "shown")
+		past.Result, past.Reason, past.KeepDeadLetters, past.MaybePosted = store.Failed, "is_archived", 2, rapid.Bool().Draw(t, "shown")
 	case "expired":
 		past.Result = store.Expired
 	}
@@ -116,10 +116,10 @@ func (h *restoreComparison) admit(t *rapid.T) {
 
 // promote asks again for all delayed messages.
 func (h *restoreComparison) promote(t *rapid.T) {
-	waiting := alike(t, h, func(e *outage) []store.Waiting {
+	waiting := alike(t, h, func(e *outage) []store.DelayedMessage {
 		all, err := e.C.Delayed(t.Context(), Scope)
 		require.NoError(t, err)
-		return append([]store.Waiting{}, all...)
+		return append([]store.DelayedMessage{}, all...)
 	})
 	var requests []store.Request
 	for _, one := range waiting {
@@ -156,9 +156,9 @@ func (h *restoreComparison) settle(t *rapid.T) {
 		case "ack":
 			return e.C.Ack(t.Context(), Scope, entry, store.Receipt{TS: fmt.Sprint(entry.Number), Channel: "C1"})
 		case "bury":
-			return e.C.Bury(t.Context(), Scope, entry, store.DeadReason{Reason: "no", Shown: shown})
+			return e.C.Bury(t.Context(), Scope, entry, store.DeadReason{Reason: "no", MaybePosted: shown})
 		default:
-			return e.C.Retry(t.Context(), Scope, entry, store.RetryPlan{Fate: store.Again})
+			return e.C.Retry(t.Context(), Scope, entry, store.RetryPlan{State: store.SendAgain})
 		}
 	})
 }

@@ -30,9 +30,9 @@ func (h *comparison) settle(t *rapid.T) {
 			return o.Ack(t.Context(), Scope, entry, store.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
 		}
 	case "bury":
-		death := store.DeadReason{Reason: "is_archived", Answer: "no", Shown: rapid.Bool().Draw(t, "shown")}
+		death := store.DeadReason{Reason: "is_archived", Answer: "no", MaybePosted: rapid.Bool().Draw(t, "shown")}
 		if rapid.Bool().Draw(t, "copy") {
-			death.Copy = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
+			death.CopyTo = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
 		}
 		settle = func(o store.Outbox) error { return o.Bury(t.Context(), Scope, entry, death) }
 	case "expire":
@@ -43,10 +43,10 @@ func (h *comparison) settle(t *rapid.T) {
 		settle = func(o store.Outbox) error { return o.Discard(t.Context(), Scope, entry) }
 	case "retry":
 		p := store.RetryPlan{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
-		p.Who = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
-		p.Fate = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.Unknown, store.Looked, store.Again}).Draw(t, "fate")
+		p.Waits = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
+		p.State = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.MaybePosted, store.NotFound, store.SendAgain}).Draw(t, "fate")
 		settle = func(o store.Outbox) error { return o.Retry(t.Context(), Scope, entry, p) }
-		unsent = p.Fate != store.Unknown && p.Fate != store.Looked
+		unsent = p.State != store.MaybePosted && p.State != store.NotFound
 	case "renew":
 		h.claimed[sender] = entry
 		settle = func(o store.Outbox) error { _, err := o.Renew(t.Context(), Scope); return err }
@@ -61,7 +61,7 @@ func (h *comparison) settle(t *rapid.T) {
 		return "", err
 	})
 	if unsent && err == nil {
-		delete(h.sent, [2]int64{n, entry.At})
+		delete(h.sent, [2]int64{n, entry.AdmittedAt})
 	}
 	if gone {
 		require.Equal(t, before, h.b.Snapshot(h.tb), "settling what is gone changes nothing")

@@ -20,7 +20,7 @@ func testDeadLettersAreListedNewestFirst(t *testing.T, start Start) {
 	b.Fill(t, 3)
 	fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
 	for range 3 {
-		reason := store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback}
+		reason := store.DeadReason{Reason: "is_archived", Answer: "no", CopyTo: &fallback}
 		require.NoError(t, b.A.Bury(t.Context(), Scope, ClaimEntry(t, b.A), reason))
 		b.Advance(time.Second)
 	}

@@ -56,7 +56,7 @@ func testDelayedMessagesAreBoundedInNumberAndAge(t *testing.T, start Start) {
 
 func testDelayedTooLongIsDropped(t *testing.T, start Start) {
 	b := start(t)
-	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: 10 * time.Second, Resolves: "post", Drops: 5}
+	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: 10 * time.Second, Resolves: "post", KeepDrops: 5}
 	closed := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
 	r := closed.Told(h, "1", "c", "", "")
 	b.AdmitOne(t, r)

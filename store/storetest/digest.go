@@ -22,8 +22,8 @@ func (b Fixture) DropForDigest(t *testing.T, category string, n int) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
 	for i := range n {
 		_, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: category + string(rune('a'+i)), Category: category, Handling: h, Event: store.Event{Severity: "error", Title: category},
-			Levels:  []ratelimit.Level{store.Inner(Scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
+			ID: category + string(rune('a'+i)), Category: category, Policy: h, Event: store.Event{Severity: "error", Title: category},
+			Levels:  []ratelimit.Level{store.NewLevel(Scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		}})
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func digestOf(t *testing.T, e store.Entry) store.Digest {
 func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 	b := start(t)
 	terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{
-		Interval: 10 * time.Minute, Every: 30 * time.Second,
+		Interval: 10 * time.Minute, EditEvery: 30 * time.Second,
 		Minimum: 1,
 	}}
 	ask := func() {

@@ -144,5 +144,5 @@ func (d redisData) all(tb testing.TB) any {
 func (d redisData) queued(tb testing.TB, entry store.Entry) bool {
 	tb.Helper()
 	text := d.client.HGet(tb.Context(), Scope.Keys().Entries(), fmt.Sprint(entry.Number)).Val()
-	return strings.HasPrefix(text, fmt.Sprint(entry.At, " "))
+	return strings.HasPrefix(text, fmt.Sprint(entry.AdmittedAt, " "))
 }

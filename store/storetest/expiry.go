@@ -29,7 +29,7 @@ func testStaleMessagesSpendNoPace(t *testing.T, start Start) {
 	b.Advance(time.Second)
 	require.Equal(t, store.DigestDue, Claim(t, b.A, store.Terms{
 		Pace:   terms.Pace,
-		Digest: store.DigestTerms{Interval: time.Hour, Every: time.Second, Minimum: 3},
+		Digest: store.DigestTerms{Interval: time.Hour, EditEvery: time.Second, Minimum: 3},
 	}).State)
 }
 
@@ -40,8 +40,8 @@ func testResolveIsNotExpiredWithItsFiring(t *testing.T, start Start) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 	admit := func(status store.Status) {
 		_, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: string(status), Handling: h, Event: store.Event{Status: status, Fingerprint: "f"}, Category: "c",
-			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
+			ID: string(status), Policy: h, Event: store.Event{Status: status, Fingerprint: "f"}, Category: "c",
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(status)},
 		}})
 		require.NoError(t, err)

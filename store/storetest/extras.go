@@ -23,7 +23,7 @@ func testEditsWaitAlone(t *testing.T, start Start) {
 	b.Fill(t, 1)
 	edit := Claim(t, b.A, paced).Entry
 	require.Equal(t, store.KindEdit, edit.Kind)
-	require.NoError(t, b.A.Retry(t.Context(), Scope, edit, store.RetryPlan{Who: store.EditsWait, Wait: time.Hour}))
+	require.NoError(t, b.A.Retry(t.Context(), Scope, edit, store.RetryPlan{Waits: store.EditsWait, Wait: time.Hour}))
 	message := Claim(t, b.A, paced).Entry
 	require.Equal(t, "1 of 1", string(message.Payload))
 	require.NoError(t, b.A.Ack(t.Context(), Scope, message, store.Receipt{}))

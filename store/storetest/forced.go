@@ -46,7 +46,7 @@ func forceOverFullLimits(t *testing.T, b Fixture, own store.Channel, strategy ra
 	request := func(id string, forced bool) store.Request {
 		tier := ratelimit.LevelSpec{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{PerMinute(2)}}
 		return store.Request{
-			ID: id, Category: "c", Levels: []ratelimit.Level{store.ChannelLevel(tier, own.Group)}, Handling: h, Forced: forced,
+			ID: id, Category: "c", Levels: []ratelimit.Level{store.ChannelLevel(tier, own.Group)}, Policy: h, Forced: forced,
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 		}
 	}

@@ -25,7 +25,7 @@ var leasesBehaviours = []behaviour{
 // A look reports what is ready, and claims nothing.
 func testLookClaimsNothing(t *testing.T, start Start) {
 	b := start(t)
-	look := func() store.State {
+	look := func() store.ClaimState {
 		c, err := b.A.Claim(t.Context(), Scope, Unpaced, true)
 		require.NoError(t, err)
 		return c.State
@@ -117,7 +117,7 @@ func testEmptyOutboxGivesUpTheLease(t *testing.T, start Start) {
 	require.NoError(t, b.A.Ack(t.Context(), Scope, ClaimEntry(t, b.A), store.Receipt{}))
 	require.Equal(t, store.Empty, Claim(t, b.A, Unpaced).State)
 	_, err := b.Admit(t.Context(), Scope, []store.Request{{
-		ID: "next", Levels: []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
+		ID: "next", Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("next")},
 	}})
 	require.NoError(t, err)

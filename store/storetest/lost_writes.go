@@ -34,7 +34,7 @@ func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.
 			return Claim(t, b.A, terms).Entry
 		}
 		_, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: id, Category: "c", Levels: []ratelimit.Level{level}, Handling: &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
+			ID: id, Category: "c", Levels: []ratelimit.Level{level}, Policy: &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
 			Event:   store.Event{Status: store.Firing, Fingerprint: "f", Severity: "error", Title: id},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}})
@@ -51,8 +51,8 @@ func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.
 	require.Equal(t, old.Number, fresh.Number)
 	require.Equal(t, "old", string(old.Payload))
 	require.Equal(t, "new", string(fresh.Payload))
-	require.NotEqual(t, old.At, fresh.At)
-	require.NoError(t, b.A.Retry(t.Context(), where, fresh, store.RetryPlan{Fate: store.Unknown}))
+	require.NotEqual(t, old.AdmittedAt, fresh.AdmittedAt)
+	require.NoError(t, b.A.Retry(t.Context(), where, fresh, store.RetryPlan{State: store.MaybePosted}))
 	return old, where
 }
 
@@ -68,16 +68,16 @@ func settlements(t *testing.T, where store.Channel) map[string]func(o store.Outb
 			return o.Ack(t.Context(), where, entry, store.Receipt{Channel: "C1", TS: "1.000001"})
 		},
 		"bury": func(o store.Outbox, entry store.Entry) error {
-			return o.Bury(t.Context(), where, entry, store.DeadReason{Reason: "is_archived", Answer: "no", Copy: &fallback})
+			return o.Bury(t.Context(), where, entry, store.DeadReason{Reason: "is_archived", Answer: "no", CopyTo: &fallback})
 		},
 		"expire": func(o store.Outbox, entry store.Entry) error {
 			return o.Expire(t.Context(), where, entry, map[string]int64{"x:c:error": 1, "t:old": 1})
 		},
 		"drop":              func(o store.Outbox, entry store.Entry) error { return o.Discard(t.Context(), where, entry) },
 		"retry, not posted": retry(store.RetryPlan{Wait: time.Hour, Reason: "rate_limited", Fault: true}),
-		"retry, looked up":  retry(store.RetryPlan{Fate: store.Looked, Who: store.EntryWaits}),
-		"retry, once more":  retry(store.RetryPlan{Fate: store.Again, Who: store.EditsWait, Wait: time.Hour}),
-		"retry, unknown":    retry(store.RetryPlan{Fate: store.Unknown, Who: store.EntryWaits, Wait: time.Hour}),
+		"retry, looked up":  retry(store.RetryPlan{State: store.NotFound, Waits: store.EntryWaits}),
+		"retry, once more":  retry(store.RetryPlan{State: store.SendAgain, Waits: store.EditsWait, Wait: time.Hour}),
+		"retry, unknown":    retry(store.RetryPlan{State: store.MaybePosted, Waits: store.EntryWaits, Wait: time.Hour}),
 	}
 }
 
@@ -93,7 +93,7 @@ func testReusedNumberIsNotSettledByItsOldEntry(t *testing.T, start Start) {
 				require.NoError(t, settlements(t, where)[how](b.A, old), "it is gone")
 				require.Equal(t, before, b.Snapshot(t), "and nothing was changed")
 				require.Equal(t, store.AwaitingLookup, Claim(t, b.B, Lookable).State)
-				b.Advance(Lookable.Settle)
+				b.Advance(Lookable.LookupDelay)
 				fresh := Claim(t, b.B, Lookable).Entry
 				require.Equal(t, "new", string(fresh.Payload))
 				require.Equal(t, int64(1), fresh.Attempts)
@@ -115,7 +115,7 @@ func testClaimThatAnotherFollowedSettlesOnlyAnAck(t *testing.T, start Start) {
 			late := Claim(t, b.A, Lookable).Entry
 			b.Advance(10 * time.Second)
 			followed := Claim(t, b.B, Lookable).Entry
-			require.NoError(t, b.B.Retry(t.Context(), Scope, followed, store.RetryPlan{Fate: store.Unknown}))
+			require.NoError(t, b.B.Retry(t.Context(), Scope, followed, store.RetryPlan{State: store.MaybePosted}))
 			before := b.Snapshot(t)
 			err := settlements(t, Scope)[how](b.A, late)
 			if how == "ack" {
@@ -138,10 +138,10 @@ func testForgottenUnknownAttemptIsLookedUp(t *testing.T, start Start) {
 	b.Advance(time.Second)
 	tried := Claim(t, b.A, Lookable).Entry
 	restore()
-	require.NoError(t, b.A.Retry(t.Context(), Scope, tried, store.RetryPlan{Fate: store.Unknown}))
+	require.NoError(t, b.A.Retry(t.Context(), Scope, tried, store.RetryPlan{State: store.MaybePosted}))
 	require.Equal(t, store.AwaitingLookup, Claim(t, b.B, Lookable).State)
-	b.Advance(Lookable.Settle)
-	require.Equal(t, time.UnixMicro(tried.At), Claim(t, b.B, Lookable).Entry.Doubt)
+	b.Advance(Lookable.LookupDelay)
+	require.Equal(t, time.UnixMicro(tried.AdmittedAt), Claim(t, b.B, Lookable).Entry.UnknownSince)
 }
 
 // A delayed message whose number was given to another one since is not promoted in its place.
@@ -150,14 +150,14 @@ func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
 	h := &store.MessagePolicy{Overflow: "delay", Resolves: "post", MaxDelayed: 3, MaxDelay: time.Hour}
 	ask := func(id string, delayed int64) store.Outcome {
 		d, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: id, Category: "c", Handling: h, Delayed: delayed, Event: store.Event{Severity: "error", Title: id},
-			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
+			ID: id, Category: "c", Policy: h, Delayed: delayed, Event: store.Event{Severity: "error", Title: id},
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}})
 		require.NoError(t, err)
 		return d[0].Outcome
 	}
-	listed := func() store.Waiting {
+	listed := func() store.DelayedMessage {
 		all, err := b.A.Delayed(t.Context(), Scope)
 		require.NoError(t, err)
 		require.Len(t, all, 1)

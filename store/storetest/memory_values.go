@@ -86,7 +86,7 @@ func deepCopy(v reflect.Value, seen map[unsafe.Pointer]reflect.Value) reflect.Va
 func (d memoryData) queued(_ testing.TB, entry store.Entry) (queued bool) {
 	d.store.Do(func(tx *memory.Tx) {
 		found, _ := memory.Look[memory.Queue](tx, Scope.Keys().Outbox()).Find(entry.Number)
-		queued = found != nil && found.At == entry.At
+		queued = found != nil && found.At == entry.AdmittedAt
 	})
 	return queued
 }

@@ -24,11 +24,11 @@ var messagesBehaviours = []behaviour{
 var narrow = Limits{Channel: PerMinute(4), Category: PerMinute(2)}
 
 func testResolveOfWhatIsNotPostedIsSuppressed(t *testing.T, start Start) {
-	for _, resolves := range []store.Resolves{"post", "reply", "edit"} {
+	for _, resolves := range []store.ResolvesPolicy{"post", "reply", "edit"} {
 		t.Run(string(resolves), func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
-			h := &store.MessagePolicy{Overflow: "drop", Resolves: resolves, Drops: 10}
+			h := &store.MessagePolicy{Overflow: "drop", Resolves: resolves, KeepDrops: 10}
 			require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Suppressed}, OutcomesOf(b.MustAdmit(t,
 				narrow.Told(h, "1", "c", store.Firing, "f"),
 				narrow.Told(h, "2", "c", store.Resolved, "f"), // takes its place
@@ -53,7 +53,7 @@ func testResolveOfWhatIsNotPostedIsSuppressed(t *testing.T, start Start) {
 // An update replaces its message: in the outbox while that waits, else by an edit.
 func testUpdateReplacesItsMessage(t *testing.T, start Start) {
 	b := start(t)
-	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10}
 	require.Equal(t, []store.Outcome{store.Admitted, store.Merged, store.Suppressed}, OutcomesOf(b.MustAdmit(t,
 		narrow.Told(h, "1", "c", "", "f"),
 		narrow.Told(h, "2", "c", store.Update, "f"),
@@ -68,9 +68,9 @@ func testAnswersSpendSlots(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 	answer := narrow.Told(h, "2", "c", "", "g")
-	answer.Event.Answers = "f"
+	answer.Event.ReplyTo = "f"
 	lost := narrow.Told(h, "3", "c", "", "h")
-	lost.Event.Answers = "never posted"
+	lost.Event.ReplyTo = "never posted"
 	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Dropped},
 		OutcomesOf(b.MustAdmit(t, narrow.Told(h, "1", "c", "", "f"), answer, lost)))
 	require.Equal(t, store.Merged, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Update, "g")).Outcome, "an answer can be updated too")
@@ -118,11 +118,11 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 	b := start(t)
 	good := store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 	for fault, change := range map[string]func(r *store.Request){
-		`overflow "burn" is unknown`:                 func(r *store.Request) { r.Handling.Overflow = "burn" },
-		`resolves "shout" is unknown`:                func(r *store.Request) { r.Handling.Resolves = "shout" },
-		"overflow delay needs a number and a time":   func(r *store.Request) { r.Handling.Overflow = "delay" },
+		`overflow "burn" is unknown`:                 func(r *store.Request) { r.Policy.Overflow = "burn" },
+		`resolves "shout" is unknown`:                func(r *store.Request) { r.Policy.Resolves = "shout" },
+		"overflow delay needs a number and a time":   func(r *store.Request) { r.Policy.Overflow = "delay" },
 		"fingerprint has 65 bytes, want at most 64":  func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
-		"it asks again for what is delayed, without": func(r *store.Request) { r.Handling, r.Delayed = nil, 1 },
+		"it asks again for what is delayed, without": func(r *store.Request) { r.Policy, r.Delayed = nil, 1 },
 	} {
 		t.Run(fault, func(t *testing.T) {
 			h := good
@@ -142,7 +142,7 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 // The record of drops is bounded in bytes: above that the oldest are removed, whatever their number.
 func testDropLogIsBoundedInBytes(t *testing.T, start Start) {
 	b := start(t)
-	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Drops: 10_000}
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10_000}
 	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
 	b.AdmitOne(t, l.Told(h, "admitted", "c", "", ""))
 	for i := range 30 {

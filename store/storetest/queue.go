@@ -15,7 +15,7 @@ import (
 // looked up after 10 s.
 var (
 	Unpaced  = store.Terms{Pace: store.Pace{Burst: 1}}
-	Lookable = store.Terms{Pace: store.Pace{Burst: 1}, Settle: 10 * time.Second}
+	Lookable = store.Terms{Pace: store.Pace{Burst: 1}, LookupDelay: 10 * time.Second}
 )
 
 // Fill admits n events with the payloads "1 of n", "2 of n", ...
@@ -25,7 +25,7 @@ func (b Fixture) Fill(t *testing.T, n int) {
 	for i := range n {
 		requests = append(requests, store.Request{
 			ID:      fmt.Sprint(i),
-			Levels:  []ratelimit.Level{store.Outer("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: fmt.Appendf(nil, "%d of %d", i+1, n)},
 		})
 	}

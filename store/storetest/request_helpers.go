@@ -27,8 +27,8 @@ func (l Limits) Request(id, category string) store.Request {
 	return store.Request{
 		ID: id, Category: category,
 		Levels: []ratelimit.Level{
-			store.Outer(Scope.Group, l.Channel),
-			store.Inner(Scope, "category", category, l.Category),
+			store.NewChannelLevel(Scope.Group, l.Channel),
+			store.NewLevel(Scope, "category", category, l.Category),
 		},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 	}
@@ -37,7 +37,7 @@ func (l Limits) Request(id, category string) store.Request {
 // Told is a request of an alert, with a policy.
 func (l Limits) Told(h *store.MessagePolicy, id, category string, status store.Status, fingerprint string) store.Request {
 	r := l.Request(id, category)
-	r.Handling = h
+	r.Policy = h
 	r.Event = store.Event{Status: status, Fingerprint: fingerprint, Severity: "error", Title: "title " + id}
 	return r
 }

@@ -84,9 +84,9 @@ func testInvalidRequestsAreRejectedBeforeAnyWrite(t *testing.T, start Start) {
 		"no levels":         with(func(r *store.Request) { r.Levels = nil }),
 		"no windows":        with(func(r *store.Request) { r.Levels = []ratelimit.Level{{Name: "x", Key: "k"}} }),
 		"empty window": with(func(r *store.Request) {
-			r.Levels = []ratelimit.Level{store.Outer("g", ratelimit.Window{Limit: 1})}
+			r.Levels = []ratelimit.Level{store.NewChannelLevel("g", ratelimit.Window{Limit: 1})}
 		}),
-		"negative limit": with(func(r *store.Request) { r.Levels = []ratelimit.Level{store.Outer("g", PerMinute(-1))} }),
+		"negative limit": with(func(r *store.Request) { r.Levels = []ratelimit.Level{store.NewChannelLevel("g", PerMinute(-1))} }),
 		"unknown kind":   with(func(r *store.Request) { r.Enqueue = &store.Enqueue{Kind: "letter"} }),
 	}
 	b := start(t)
@@ -105,12 +105,12 @@ func testChannelWithoutAGroupHasItsOwnLimits(t *testing.T, start Start) {
 	for _, channel := range []string{"x", "y"} {
 		s := store.Channel{Name: channel}
 		request := store.Request{ID: "same", Levels: []ratelimit.Level{
-			store.Outer(channel, PerMinute(1)), store.Inner(s, "category", "a", PerMinute(1)),
+			store.NewChannelLevel(channel, PerMinute(1)), store.NewLevel(s, "category", "a", PerMinute(1)),
 		}}
 		d, err := b.Admit(t.Context(), s, []store.Request{request})
 		require.NoError(t, err)
 		require.Equal(t, store.Admitted, d[0].Outcome)
-		request.Levels[0] = store.Outer("", PerMinute(1))
+		request.Levels[0] = store.NewChannelLevel("", PerMinute(1))
 		_, err = b.Admit(t.Context(), s, []store.Request{request})
 		require.ErrorIs(t, err, store.ErrRequest)
 		require.ErrorContains(t, err, `level "channel" has no limit group`)

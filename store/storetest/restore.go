@@ -61,7 +61,7 @@ func (e *outage) ledger(t tester) store.Ledger {
 }
 
 func (e *outage) claim(t tester, settle time.Duration) store.Claim {
-	claim, err := e.C.Claim(t.Context(), Scope, store.Terms{Pace: store.Pace{Burst: 1}, Settle: settle}, false)
+	claim, err := e.C.Claim(t.Context(), Scope, store.Terms{Pace: store.Pace{Burst: 1}, LookupDelay: settle}, false)
 	require.NoError(t, err)
 	claim.Until = time.Time{}
 	return claim
@@ -86,7 +86,7 @@ func (e *outage) dead(t tester) []store.DeadLetter {
 func testRestoredMessageStaysUnknown(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	past := &store.OutageResult{
-		Age: 40e6, Attempts: 2, Faults: 1, Sent: 30e6, Tried: 20e6, Looked: 1, Name: "7@1700000000000000",
+		Age: 40e6, Attempts: 2, Faults: 1, FirstAttempt: 30e6, LastAttempt: 20e6, Lookups: 1, Name: "7@1700000000000000",
 	}
 	e.restore(t, []store.Request{narrow.Request("1", "c"), narrow.Request("2", "c")}, past, nil)
 	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Pending: 2}, e.ledger(t))
@@ -97,13 +97,13 @@ func testRestoredMessageStaysUnknown(t *testing.T, start Start) {
 	claim = e.claim(t, 10*time.Second)
 	require.Equal(t, store.Claim{State: store.Claimed, Entry: store.Entry{
 		Number: 1, Kind: "message", Payload: []byte(`{"id":"1"}`), Attempts: 2, Faults: 1, Age: 50 * time.Second,
-		At: StartTime.Add(-40 * time.Second).UnixMicro(), Looked: 1, Name: "7@1700000000000000", Doubt: claim.Entry.Doubt,
+		AdmittedAt: StartTime.Add(-40 * time.Second).UnixMicro(), Lookups: 1, Name: "7@1700000000000000", UnknownSince: claim.Entry.UnknownSince,
 	}}, claim)
-	require.Equal(t, StartTime.Add(-30*time.Second).UnixMicro(), claim.Entry.Doubt.UnixMicro())
+	require.Equal(t, StartTime.Add(-30*time.Second).UnixMicro(), claim.Entry.UnknownSince.UnixMicro())
 	require.NoError(t, e.C.Ack(t.Context(), Scope, claim.Entry, store.Receipt{TS: "1.1"}))
 	second := e.claim(t, 10*time.Second).Entry
-	require.True(t, second.Doubt.IsZero())
-	require.Equal(t, fmt.Sprintf("2@%d", second.At), second.PostedAs())
+	require.True(t, second.UnknownSince.IsZero())
+	require.Equal(t, fmt.Sprintf("2@%d", second.AdmittedAt), second.PostedAs())
 	require.NoError(t, e.C.Ack(t.Context(), Scope, second, store.Receipt{TS: "1.2"}))
 	require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, e.ledger(t))
 }
@@ -116,8 +116,8 @@ func testRestoredEndsAreFinal(t *testing.T, start Start) {
 		narrow.Request("refused", "c"), narrow.Request("unknown", "c"), narrow.Request("old", "c"), narrow.Request("posted", "c"),
 	}
 	pasts := []*store.OutageResult{
-		{Result: store.Failed, Reason: "is_archived", Answer: "no", Attempts: 1, Keep: 10},
-		{Result: store.Failed, Reason: "unknown", Answer: "it may have been posted", Attempts: 2, Keep: 10, Shown: true},
+		{Result: store.Failed, Reason: "is_archived", Answer: "no", Attempts: 1, KeepDeadLetters: 10},
+		{Result: store.Failed, Reason: "unknown", Answer: "it may have been posted", Attempts: 2, KeepDeadLetters: 10, MaybePosted: true},
 		{Result: store.Expired},
 		{Result: store.Delivered, TS: "1.1", Channel: "C1"},
 	}
@@ -143,7 +143,7 @@ func testRestoredFiringsAreFound(t *testing.T, start Start) {
 	e.restore(t, []store.Request{narrow.Told(h, "1", "c", store.Firing, "f")},
 		&store.OutageResult{Result: store.Delivered, TS: "1.1", Channel: "C1", Age: 5e6})
 	require.Equal(t, &store.PostedMessage{
-		Category: "c", At: StartTime.Add(-5 * time.Second).UnixMicro(), Shown: true, TS: "1.1", Channel: "C1",
+		Category: "c", At: StartTime.Add(-5 * time.Second).UnixMicro(), InSlack: true, TS: "1.1", Channel: "C1",
 		Events: []store.PostedEvent{{Fingerprint: "f", Payload: `{"id":"1"}`}},
 	}, e.posted(t, 1))
 	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.admit(t,
@@ -170,7 +170,7 @@ func testNothingIsMergedIntoAMessageOfUnknownPlace(t *testing.T, start Start) {
 		"which the next ones are merged into")
 
 	e.Advance(2 * time.Minute)
-	require.NoError(t, e.C.Bury(t.Context(), Scope, e.claim(t, 0).Entry, store.DeadReason{Reason: "unknown", Shown: true}))
+	require.NoError(t, e.C.Bury(t.Context(), Scope, e.claim(t, 0).Entry, store.DeadReason{Reason: "unknown", MaybePosted: true}))
 	require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, alert("8", store.Firing, "f")), "nor into a dead letter")
 }
 
@@ -184,8 +184,8 @@ func testRestoredRepeatsKeepTheEditableMessage(t *testing.T, start Start) {
 		"without its place":               {store.OutageResult{Result: store.Delivered}, true, 1},
 		"with its place":                  {store.OutageResult{Result: store.Delivered, TS: "2.2", Channel: "C1", Age: 1e6}, true, 2},
 		"the durable one waits":           {store.OutageResult{Result: store.Delivered}, false, 1},
-		"a dead letter":                   {store.OutageResult{Result: store.Failed, Keep: 1}, true, 1},
-		"a dead letter, perhaps in Slack": {store.OutageResult{Result: store.Failed, Keep: 1, Shown: true}, true, 1},
+		"a dead letter":                   {store.OutageResult{Result: store.Failed, KeepDeadLetters: 1}, true, 1},
+		"a dead letter, perhaps in Slack": {store.OutageResult{Result: store.Failed, KeepDeadLetters: 1, MaybePosted: true}, true, 1},
 		"older than the durable one":      {store.OutageResult{Result: store.Delivered, TS: "2.2", Age: 120e6}, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

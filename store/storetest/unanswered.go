@@ -70,7 +70,7 @@ func testUnansweredClaimWasNotSent(t *testing.T, start Start) {
 			}
 			c := Claim(t, b.A, Lookable)
 			require.Equal(t, store.Claimed, c.State, "at once")
-			require.True(t, c.Entry.Doubt.IsZero(), "at once")
+			require.True(t, c.Entry.UnknownSince.IsZero(), "at once")
 			require.NoError(t, b.A.Ack(t.Context(), Scope, c.Entry, store.Receipt{}))
 			require.Equal(t, store.Empty, Claim(t, b.A, Lookable).State)
 		})
@@ -95,11 +95,11 @@ func testUnansweredClaimOfAnotherMayHaveBeenSent(t *testing.T, start Start) {
 	b.Advance(10 * time.Second)
 	left := Claim(t, b.B, Lookable)
 	require.Equal(t, store.Claimed, left.State)
-	require.Equal(t, StartTime, left.Entry.Doubt)
-	require.NoError(t, b.B.Retry(t.Context(), Scope, left.Entry, store.RetryPlan{Fate: store.Unknown}))
+	require.Equal(t, StartTime, left.Entry.UnknownSince)
+	require.NoError(t, b.B.Retry(t.Context(), Scope, left.Entry, store.RetryPlan{State: store.MaybePosted}))
 	again := Claim(t, b.A, Lookable)
 	require.Equal(t, store.Claimed, again.State, "the other may have sent it since")
-	require.Equal(t, StartTime, again.Entry.Doubt, "the other may have sent it since")
+	require.Equal(t, StartTime, again.Entry.UnknownSince, "the other may have sent it since")
 }
 
 // The attempt of an answered claim stays unknown, whatever unanswered claims follow.
@@ -110,22 +110,22 @@ func testEarlierUnknownAttemptStays(t *testing.T, start Start) {
 	tried := Claim(t, b.A, Lookable).Entry
 	lose(t, b.A)
 	require.Equal(t, store.AwaitingLookup, Claim(t, b.A, Lookable).State)
-	require.NoError(t, b.A.Retry(t.Context(), Scope, tried, store.RetryPlan{Fate: store.Unknown}))
+	require.NoError(t, b.A.Retry(t.Context(), Scope, tried, store.RetryPlan{State: store.MaybePosted}))
 	b.Advance(10 * time.Second)
 	lose(t, b.A)
 	again := Claim(t, b.A, Lookable).Entry
-	require.Equal(t, StartTime, again.Doubt)
+	require.Equal(t, StartTime, again.UnknownSince)
 	for range 2 {
-		require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Looked}))
+		require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{State: store.NotFound}))
 		b.Advance(time.Minute)
 		again = Claim(t, b.A, Lookable).Entry
 	}
-	require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Again}))
+	require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{State: store.SendAgain}))
 	lose(t, b.A)
 	last := Claim(t, b.A, Lookable)
 	require.Equal(t, store.Claimed, last.State, "it is still to be sent once more")
-	require.True(t, last.Entry.Doubt.IsZero(), "it is still to be sent once more")
-	require.NoError(t, b.A.Retry(t.Context(), Scope, last.Entry, store.RetryPlan{Fate: store.Unknown}))
+	require.True(t, last.Entry.UnknownSince.IsZero(), "it is still to be sent once more")
+	require.NoError(t, b.A.Retry(t.Context(), Scope, last.Entry, store.RetryPlan{State: store.MaybePosted}))
 	b.Advance(time.Minute)
-	require.Equal(t, StartTime, Claim(t, b.A, Lookable).Entry.Doubt, "from the first attempt on")
+	require.Equal(t, StartTime, Claim(t, b.A, Lookable).Entry.UnknownSince, "from the first attempt on")
 }

@@ -19,8 +19,8 @@ func testUnknownAttemptIsLookedUpTwiceThenSentAgain(t *testing.T, start Start) {
 	b := start(t)
 	b.Fill(t, 2)
 	first := Claim(t, b.A, Lookable).Entry
-	require.True(t, first.Doubt.IsZero())
-	require.NoError(t, b.A.Retry(t.Context(), Scope, first, store.RetryPlan{Fate: store.Unknown}))
+	require.True(t, first.UnknownSince.IsZero())
+	require.NoError(t, b.A.Retry(t.Context(), Scope, first, store.RetryPlan{State: store.MaybePosted}))
 	settling := Claim(t, b.B, Lookable)
 	require.Equal(t, store.AwaitingLookup, settling.State, "and nothing overtakes it")
 	require.Equal(t, 10*time.Second, settling.Wait, "and nothing overtakes it")
@@ -30,20 +30,20 @@ func testUnknownAttemptIsLookedUpTwiceThenSentAgain(t *testing.T, start Start) {
 	b.Advance(10 * time.Second)
 	again := Claim(t, b.B, Lookable).Entry
 	require.Equal(t, first.Number, again.Number)
-	require.Equal(t, int64(0), again.Looked)
-	require.Equal(t, StartTime, again.Doubt)
+	require.Equal(t, int64(0), again.Lookups)
+	require.Equal(t, StartTime, again.UnknownSince)
 	require.Zero(t, b.BalancedReport(t).PausedFor)
-	require.NoError(t, b.B.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Looked}))
+	require.NoError(t, b.B.Retry(t.Context(), Scope, again, store.RetryPlan{State: store.NotFound}))
 	require.Equal(t, 20*time.Second, Claim(t, b.B, Lookable).Wait)
 	b.Advance(20 * time.Second)
 	again = Claim(t, b.A, Lookable).Entry
-	require.Equal(t, int64(1), again.Looked)
-	require.Equal(t, StartTime, again.Doubt)
-	require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{Fate: store.Again}))
+	require.Equal(t, int64(1), again.Lookups)
+	require.Equal(t, StartTime, again.UnknownSince)
+	require.NoError(t, b.A.Retry(t.Context(), Scope, again, store.RetryPlan{State: store.SendAgain}))
 	again = Claim(t, b.A, Lookable).Entry
-	require.True(t, again.Doubt.IsZero(), "it is sent again")
+	require.True(t, again.UnknownSince.IsZero(), "it is sent again")
 	b.Advance(time.Minute)
-	require.Equal(t, StartTime, Claim(t, b.B, Lookable).Entry.Doubt, "from the first attempt on")
+	require.Equal(t, StartTime, Claim(t, b.B, Lookable).Entry.UnknownSince, "from the first attempt on")
 }
 
 // The attempt of a sender that was killed is unknown, unless another reports that it was not posted.
@@ -53,7 +53,7 @@ func testAttemptOfAKilledSenderIsUnknown(t *testing.T, start Start) {
 	Claim(t, b.A, Lookable)
 	b.Advance(10 * time.Second)
 	left := Claim(t, b.B, Lookable).Entry
-	require.False(t, left.Doubt.IsZero())
-	require.NoError(t, b.B.Retry(t.Context(), Scope, left, store.RetryPlan{Fate: store.NotPosted}))
-	require.True(t, Claim(t, b.B, Lookable).Entry.Doubt.IsZero())
+	require.False(t, left.UnknownSince.IsZero())
+	require.NoError(t, b.B.Retry(t.Context(), Scope, left, store.RetryPlan{State: store.NotPosted}))
+	require.True(t, Claim(t, b.B, Lookable).Entry.UnknownSince.IsZero())
 }

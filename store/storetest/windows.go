@@ -20,9 +20,9 @@ var BurstAndLong = []ratelimit.Window{{Limit: 3, Per: time.Second}, {Limit: 5, P
 // BurstRequest is a request of a level with the windows [BurstAndLong].
 func BurstRequest(id string) store.Request {
 	return store.Request{
-		ID: id, Category: "a", Levels: []ratelimit.Level{store.Outer(Scope.Group, BurstAndLong...)},
-		Enqueue:  &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
-		Handling: &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, Drops: 10},
+		ID: id, Category: "a", Levels: []ratelimit.Level{store.NewChannelLevel(Scope.Group, BurstAndLong...)},
+		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
+		Policy:  &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, KeepDrops: 10},
 	}
 }
 
@@ -46,7 +46,7 @@ func testRefusingWindowIsNamed(t *testing.T, start Start) {
 	require.NoError(t, err)
 	require.Equal(t, int64(5), drops[0].Used, "the drop log names it too")
 	require.Equal(t, int64(5), drops[0].Limit, "the drop log names it too")
-	require.Equal(t, d.RetryAfter, drops[0].Retry)
+	require.Equal(t, d.RetryAfter, drops[0].RetryAfter)
 
 	two := BurstRequest("7")
 	two.N = 4
