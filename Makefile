@@ -33,13 +33,14 @@ page: servers ## try the dashboard in a real Chromium
 	$(GO) test -count=1 -tags page -run 'Dashboard|Preview' ./test
 
 bench: redis ## measure against a bare handler and the plain script, in one run
-	$(GO) test -run '^$$' -bench . ./test ./ratelimit ./events
+	$(GO) test -run '^$$' -bench . ./test ./store/redis ./ratelimit/replica ./events
 
 soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKilled|TestOutagePolicies|TestUnsentMessages|TestChaos' -v ./test
 	SOAK=1 $(GO) test -count=1 -timeout 10m -run TestSendersCannotHurtOtherChannels -v ./test
-	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./outbox
-	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestAgainstTheOracle|TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit ./ratelimit/multi
+	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./store/storetest
+	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run TestStore/random_histories -v ./store/memory ./store/redis
+	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit/multi ./store/redis
 	$(MAKE) mutation
 	$(MAKE) fuzz FUZZTIME=2m
 	for source in events/testdata/*/; do SOAK_SOURCE=$$(basename $$source) $(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 2m -fuzzminimizetime 1x ./events || exit 1; done

@@ -18,6 +18,15 @@ type queue struct {
 	results  map[int64]settled // of messages that left, by number; see Options.KeepResults
 }
 
+// Queued reports whether an entry is in the outbox of a channel, under its number and the time of its admission.
+func (d *Data) Queued(channel store.Channel, e store.Entry) (queued bool) {
+	d.Do(func(tx *Tx) {
+		found, _ := Look[queue](tx, channel.Keys().Outbox()).find(e.Number)
+		queued = found != nil && found.at == e.AdmittedAt
+	})
+	return queued
+}
+
 // entry is one thing that waits. Times are microseconds of store time.
 type entry struct {
 	number   int64

@@ -11,8 +11,8 @@ import (
 	"slackrelay/store"
 )
 
-// world is what random histories are drawn from.
-type world struct {
+// World is what random histories are drawn from.
+type World struct {
 	strategies []ratelimit.Strategy // of the channel, and of the category
 	fairness   bool
 	Refunds    bool
@@ -20,17 +20,23 @@ type world struct {
 	shadow     bool
 }
 
-// The worlds, one for each strategy, and what else has rules of its own.
-var Worlds = map[string]world{
-	"sliding-log":           {strategies: both(ratelimit.Strategy{}), Refunds: true, retry: true},
-	"sliding-buckets":       {strategies: both(ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: 125 * time.Millisecond}), Refunds: true, retry: true},
-	"fixed-window, first":   {strategies: both(ratelimit.Strategy{Kind: ratelimit.FixedWindow}), Refunds: true, retry: true},
-	"fixed-window, aligned": {strategies: both(ratelimit.Strategy{Kind: ratelimit.FixedWindow, Anchor: ratelimit.Aligned}), Refunds: true, retry: true},
-	"sliding-counter":       {strategies: both(ratelimit.Strategy{Kind: ratelimit.SlidingCounter}), Refunds: true, retry: true},
-	"gcra":                  {strategies: both(ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 3}), retry: true},
-	"gate":                  {strategies: both(ratelimit.Strategy{Kind: ratelimit.Gate}), retry: true},
-	"backlog, stream":       {strategies: both(ratelimit.Strategy{Kind: ratelimit.Backlog})},
-	"backlog, list":         {strategies: both(ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.List})},
+// Worlds are one for each strategy, and for whatever else has rules of its own.
+var Worlds = map[string]World{
+	"sliding-log": {strategies: both(ratelimit.Strategy{}), Refunds: true, retry: true},
+	"sliding-buckets": {
+		strategies: both(ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: 125 * time.Millisecond}),
+		Refunds:    true, retry: true,
+	},
+	"fixed-window, first": {strategies: both(ratelimit.Strategy{Kind: ratelimit.FixedWindow}), Refunds: true, retry: true},
+	"fixed-window, aligned": {
+		strategies: both(ratelimit.Strategy{Kind: ratelimit.FixedWindow, Anchor: ratelimit.Aligned}), Refunds: true,
+		retry: true,
+	},
+	"sliding-counter": {strategies: both(ratelimit.Strategy{Kind: ratelimit.SlidingCounter}), Refunds: true, retry: true},
+	"gcra":            {strategies: both(ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 3}), retry: true},
+	"gate":            {strategies: both(ratelimit.Strategy{Kind: ratelimit.Gate}), retry: true},
+	"backlog, stream": {strategies: both(ratelimit.Strategy{Kind: ratelimit.Backlog})},
+	"backlog, list":   {strategies: both(ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.List})},
 	"mixed": {retry: true, strategies: []ratelimit.Strategy{
 		{},
 		{Kind: ratelimit.SlidingBuckets, Bucket: 125 * time.Millisecond},
@@ -45,19 +51,21 @@ var Worlds = map[string]world{
 
 func both(s ratelimit.Strategy) []ratelimit.Strategy { return []ratelimit.Strategy{s} }
 
-type tally struct{ decisions, refused, retries int }
+// Tally counts what a history did.
+type Tally struct{ decisions, refused, retries int }
 
-func (t *tally) add(other tally) {
+func (t *Tally) add(other Tally) {
 	t.decisions += other.decisions
 	t.refused += other.refused
 	t.retries += other.retries
 }
 
-// history is one random course of events, told to an engine and to the oracle, in a group of its own.
+// clocked has a clock that the test moves.
 type clocked interface{ Now() time.Time }
 
+// History is a random sequence of requests to a store and to the [Oracle], in a limit group of its own.
 type History struct {
-	world
+	World
 	o        *Oracle
 	scope    store.Channel
 	outer    ratelimit.LevelSpec
@@ -67,8 +75,9 @@ type History struct {
 	asked    []store.Request
 }
 
-func NewHistory(rt *rapid.T, w world, group string, clock clocked) *History {
-	h := &History{world: w, o: &Oracle{Now: clock.Now().UnixMicro()}, scope: store.Channel{Group: group, Name: "ch"}}
+// NewHistory draws the limits of a history.
+func NewHistory(rt *rapid.T, w World, group string, clock clocked) *History {
+	h := &History{World: w, o: &Oracle{Now: clock.Now().UnixMicro()}, scope: store.Channel{Group: group, Name: "ch"}}
 	tier := func(name string, most int64) ratelimit.LevelSpec {
 		tier := ratelimit.LevelSpec{Name: name, Strategy: rapid.SampledFrom(w.strategies).Draw(rt, name+" strategy")}
 		lengths := []int64{1, 2, 3, 4}
@@ -130,14 +139,15 @@ func (h *History) request(rt *rapid.T) store.Request {
 	if h.shadow {
 		r.Levels = append(r.Levels, store.LevelOf(h.shadowed, h.scope, "someone"))
 	}
-	if h.world.fairness {
+	if h.World.fairness {
 		r.Fairness = h.fairness
 		r.Headroom = rapid.SampledFrom([]int64{0, 0, 1, 3}).Draw(rt, "headroom")
 	}
 	return r
 }
 
-func (h *History) Run(rt *rapid.T, b Fixture) (done tally) {
+// Run plays the history on a store.
+func (h *History) Run(rt *rapid.T, b Fixture) (done Tally) {
 	for range rapid.IntRange(5, 25).Draw(rt, "steps") {
 		h.advance(rt, b)
 		switch rapid.IntRange(0, 9).Draw(rt, "step") {
@@ -163,7 +173,7 @@ func (h *History) advance(rt *rapid.T, b Fixture) {
 	h.o.Now += pause.Microseconds()
 }
 
-func (h *History) admit(rt *rapid.T, b Fixture) (done tally) {
+func (h *History) admit(rt *rapid.T, b Fixture) (done Tally) {
 	batch := make([]store.Request, rapid.IntRange(1, 3).Draw(rt, "batch"))
 	for i := range batch {
 		batch[i] = h.request(rt)
@@ -211,12 +221,12 @@ func (h *History) refundOne(rt *rapid.T, b Fixture) {
 	if !h.Refunds || len(h.o.Admitted) == 0 {
 		return
 	}
-	id := rapid.SampledFrom(h.o.Admitted).Draw(rt, "refund").Id
+	id := rapid.SampledFrom(h.o.Admitted).Draw(rt, "refund").ID
 	for _, r := range h.asked {
 		last, young := int64(0), false
 		for _, a := range h.o.Admitted {
-			if a.Id == id {
-				young, last = last == 0, a.At // admitted once only: which one is given back is not in question
+			if a.ID == id {
+				young, last = last == 0, a.At // admitted only once, so that it is clear which one is refunded
 			}
 		}
 		if r.ID == id && young && last > h.o.Now-time.Hour.Microseconds() && h.levelsOf(r, id) {
@@ -227,25 +237,25 @@ func (h *History) refundOne(rt *rapid.T, b Fixture) {
 	}
 }
 
-// levelsOf tells whether it was this request that was admitted under the id.
+// levelsOf tells whether this is the request that was admitted with the id.
 func (h *History) levelsOf(r store.Request, id string) bool {
 	for _, a := range h.o.Admitted {
-		if a.Id == id {
+		if a.ID == id {
 			return a.category == r.Category && a.Units == r.N
 		}
 	}
 	return false
 }
 
-// leave settles the oldest entries of the backlogs.
+// leave removes the oldest admission from the backlogs, as settling it does.
 func (h *History) leave(rt *rapid.T, b Fixture) {
-	if h.strategies[0].Kind != ratelimit.Backlog || b.leave == nil {
+	if h.strategies[0].Kind != ratelimit.Backlog || b.Leave == nil {
 		return
 	}
 	for i := range h.o.Admitted {
 		if a := &h.o.Admitted[i]; !a.left {
 			for _, key := range a.Keys {
-				b.leave(rt, key, a.Units)
+				b.Leave(rt, key, a.Units)
 			}
 			a.left = true
 			return
@@ -254,7 +264,7 @@ func (h *History) leave(rt *rapid.T, b Fixture) {
 }
 
 func (h *History) resetOne(rt *rapid.T, b Fixture) {
-	if h.world.fairness || h.strategies[0].Kind == ratelimit.Backlog {
+	if h.World.fairness || h.strategies[0].Kind == ratelimit.Backlog {
 		return
 	}
 	level := store.LevelOf(h.inner, h.scope, "a")

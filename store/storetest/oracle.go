@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"os"
@@ -12,14 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"slackrelay/lua"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
-var AdmitHash = lua.Admit.Hash()
-
-// oracle decides by brute force: it keeps everything that ever happened, and recounts it for each question.
+// Oracle decides by brute force: it keeps everything that ever happened, and recounts it for each question.
 type Oracle struct {
 	Now      int64
 	Admitted []Admission
@@ -27,16 +25,17 @@ type Oracle struct {
 	refunds  int
 }
 
+// Admission is a request that was admitted. Times are microseconds.
 type Admission struct {
 	At       int64
-	Id       string
+	ID       string
 	category string
 	Units    int64
 	Keys     []string
 	refunded bool
 	returned int  // where it was refunded, its place among the refunds
 	before   int  // and how many were admitted before that
-	left     bool // settled, so that a backlog no longer holds it
+	left     bool // settled, so that it is not in a backlog any more
 }
 
 type attempt struct {
@@ -44,7 +43,7 @@ type attempt struct {
 	category string
 }
 
-// of lists what a level admitted, in order, what was refunded included.
+// of lists what a level admitted, in order, with what was refunded.
 func (o *Oracle) of(key string) []Admission { return onKey(o.Admitted, key) }
 
 func onKey(admissions []Admission, key string) []Admission {
@@ -59,7 +58,7 @@ func onKey(admissions []Admission, key string) []Admission {
 	return all
 }
 
-// between counts the units of a level with from <= at < to.
+// Between counts the units of a level with from <= at < to.
 func (o *Oracle) Between(key string, from, to int64) (n int64) {
 	for _, a := range o.of(key) {
 		if a.At >= from && a.At < to && !a.refunded {
@@ -69,7 +68,7 @@ func (o *Oracle) Between(key string, from, to int64) (n int64) {
 	return n
 }
 
-// left is how many units fit into a window at a time, if nothing else happens until then.
+// Left is how many units fit into a window at a time, if nothing else happens until then.
 func (o *Oracle) Left(level ratelimit.Level, w ratelimit.Window, at int64) int64 {
 	per := w.Per.Microseconds()
 	switch level.Strategy.Kind {
@@ -108,7 +107,7 @@ func (o *Oracle) Left(level ratelimit.Level, w ratelimit.Window, at int64) int64
 // inFixedWindow replays the windows: each begins with the first unit after the last one, or on the grid.
 func (o *Oracle) inFixedWindow(level ratelimit.Level, per, at int64) int64 {
 	if level.Strategy.Anchor == ratelimit.Aligned {
-		phase := PhaseOf(level)
+		phase := level.GridPhase()
 		start := (at+phase)/per*per - phase
 		return o.Between(level.Key, start, start+per)
 	}
@@ -118,7 +117,7 @@ func (o *Oracle) inFixedWindow(level ratelimit.Level, per, at int64) int64 {
 			w.refund(r, per, slices.Contains(r.Keys, level.Key))
 		}
 		if slices.Contains(a.Keys, level.Key) {
-			w.take(a, per)
+			w.spend(a, per)
 		}
 	}
 	for _, r := range refundsAt(o.Admitted, len(o.Admitted)) {
@@ -141,13 +140,13 @@ func refundsAt(all []Admission, admitted int) (refunded []Admission) {
 	return refunded
 }
 
-// fixed is a window that begins with its first unit, and never holds less than one there.
+// fixed is a window that begins with its first unit, and never has less than one there.
 type fixed struct {
 	runs            bool
 	start, n, first int64
 }
 
-func (w *fixed) take(a Admission, per int64) {
+func (w *fixed) spend(a Admission, per int64) {
 	if !w.runs || a.At >= w.start+per || w.n == 0 {
 		*w = fixed{runs: true, start: a.At}
 	}
@@ -203,11 +202,11 @@ func (o *Oracle) fits(r store.Request, at int64) bool {
 			continue
 		}
 		for j, w := range level.Windows {
-			var held int64
+			var kept int64
 			if i == 0 && j == 0 {
-				held = o.held(r, at)
+				kept = o.reserved(r, at)
 			}
-			if o.Left(level, w, at)-held < r.N {
+			if o.Left(level, w, at)-kept < r.N {
 				return false
 			}
 		}
@@ -215,11 +214,11 @@ func (o *Oracle) fits(r store.Request, at int64) bool {
 	return true
 }
 
-// held is what the request must leave free in the channel.
-func (o *Oracle) held(r store.Request, at int64) int64 {
-	held := r.Headroom
+// reserved is how many units of the channel the request must leave free.
+func (o *Oracle) reserved(r store.Request, at int64) int64 {
+	kept := r.Headroom
 	if r.Fairness == nil {
-		return held
+		return kept
 	}
 	per := r.Levels[0].Windows[0].Per.Microseconds()
 	reserved := int64(0)
@@ -228,10 +227,10 @@ func (o *Oracle) held(r store.Request, at int64) int64 {
 			reserved += max(0, reserve.Slots-o.Between(reserve.Level.Key, at-per+1, at+1))
 		}
 	}
-	held = max(held, reserved)
+	kept = max(kept, reserved)
 	first := r.Fairness.FirstNotice
 	if first.Slots > 0 && o.Between(r.Levels[1].Key, at-per+1, at+1) >= first.PerCategory {
-		held = max(held, first.Slots)
+		kept = max(kept, first.Slots)
 	}
 	if first.Auto {
 		known, heard := map[string]bool{}, map[string]bool{}
@@ -246,30 +245,26 @@ func (o *Oracle) held(r store.Request, at int64) int64 {
 			}
 		}
 		if heard[r.Category] {
-			held = max(held, int64(len(known)-len(heard))+max(0, first.Floor-int64(len(known))))
+			kept = max(kept, int64(len(known)-len(heard))+max(0, first.Floor-int64(len(known))))
 		}
 	}
-	return held
+	return kept
 }
 
 func (o *Oracle) decide(r store.Request) store.Outcome {
 	for _, a := range o.Admitted {
-		if a.Id == r.ID && a.At > o.Now-time.Hour.Microseconds() {
+		if a.ID == r.ID && a.At > o.Now-time.Hour.Microseconds() {
 			return store.Duplicate
 		}
 	}
 	o.attempts = append(o.attempts, attempt{o.Now, r.Category})
-	for i, level := range r.Levels {
-		for j, w := range level.Windows {
-			if r.N > capacity(level, w) && !level.Shadow || i == 0 && j == 0 && r.Headroom > 0 && r.N+r.Headroom > w.Limit {
-				return store.Never
-			}
-		}
+	if canNeverFit(r) {
+		return store.Never
 	}
 	if !o.fits(r, o.Now) {
 		return store.Dropped
 	}
-	a := Admission{At: o.Now, Id: r.ID, category: r.Category, Units: r.N}
+	a := Admission{At: o.Now, ID: r.ID, category: r.Category, Units: r.N}
 	for _, level := range r.Levels {
 		if !level.Shadow || o.fits(store.Request{N: r.N, Levels: []ratelimit.Level{visible(level)}}, o.Now) {
 			a.Keys = append(a.Keys, level.Key)
@@ -279,15 +274,26 @@ func (o *Oracle) decide(r store.Request) store.Outcome {
 	return store.Admitted
 }
 
+func canNeverFit(r store.Request) bool {
+	for i, level := range r.Levels {
+		for j, w := range level.Windows {
+			if r.N > capacity(level, w) && !level.Shadow || i == 0 && j == 0 && r.Headroom > 0 && r.N+r.Headroom > w.Limit {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func visible(level ratelimit.Level) ratelimit.Level {
 	level.Shadow = false
 	return level
 }
 
-// forget marks the youngest admission of an id as refunded.
+// Refund marks the youngest admission of an id as refunded.
 func (o *Oracle) Refund(id string) {
 	for i := range o.Admitted {
-		if a := &o.Admitted[i]; a.Id == id && !a.refunded {
+		if a := &o.Admitted[i]; a.ID == id && !a.refunded {
 			o.refunds++
 			a.refunded, a.returned, a.before = true, o.refunds, len(o.Admitted)
 		}
@@ -304,26 +310,23 @@ func (o *Oracle) reset(key string) {
 	}
 }
 
-// decisions is how many random decisions are compared for each engine and strategy; make soak raises it.
-func Decisions(t *testing.T, standard int) int {
-	t.Helper()
+// decisions is how many random decisions are compared for each strategy; make soak raises it.
+func decisions(standard int) int {
 	n, err := strconv.Atoi(os.Getenv("SOAK_DECISIONS")) //nolint:forbidigo // how long to test is no configuration of the product
 	if err != nil {
-		return standard
+		return cmp.Or(standard, 1_500)
 	}
 	return n
 }
 
-func AgainstTheOracle(t *testing.T, b Fixture, w world, want int) {
+// AgainstTheOracle compares the decisions of random histories with those of an [Oracle].
+func AgainstTheOracle(t *testing.T, b Fixture, w World) {
 	t.Helper()
-	var done tally
+	var done Tally
 	histories := 0
-	for done.decisions < want {
+	for want := decisions(b.Decisions); done.decisions < want; {
 		rapid.Check(t, func(rt *rapid.T) {
 			histories++ // each has a limit group of its own
-			if b.forget != nil {
-				b.forget()
-			}
 			done.add(NewHistory(rt, w, fmt.Sprint("group-", histories), b).Run(rt, b))
 		})
 	}

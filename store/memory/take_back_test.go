@@ -1,0 +1,75 @@
+package memory_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+	"slackrelay/store/memory"
+	"slackrelay/store/storetest"
+)
+
+// What is taken back says what became of each message: where it is in Slack, why it is dead, and what is not known.
+func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
+	t.Parallel()
+	now := storetest.StartTime
+	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
+	box := memory.New(data, memory.Options{Options: store.Options{Owner: "a", DeadLetters: 7}, KeepResults: true})
+	limiter := memory.New(data, memory.Options{})
+	for i := range 6 {
+		r := store.Request{
+			ID: fmt.Sprint(i), Category: "c", Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
+		}
+		_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
+		require.NoError(t, err)
+	}
+	require.NoError(t, box.Append(t.Context(), storetest.Scope, "notice", store.KindNotice, []byte("{}")))
+	terms := store.Terms{Pace: store.Pace{Burst: 1}}
+	claim := func() store.Entry {
+		claim, err := box.Claim(t.Context(), storetest.Scope, terms, false)
+		require.NoError(t, err)
+		require.Equal(t, store.Claimed, claim.State)
+		return claim.Entry
+	}
+	now = now.Add(time.Second)
+	require.NoError(t, box.Ack(t.Context(), storetest.Scope, claim(), store.Receipt{Channel: "C1", TS: "1.1"}))
+	require.NoError(t, box.Bury(t.Context(), storetest.Scope, claim(), store.DeadReason{Reason: "unknown", Answer: "who knows", MaybePosted: true}))
+	require.NoError(t, box.Expire(t.Context(), storetest.Scope, claim(), nil))
+	doubted := claim()
+	require.NoError(t, box.Retry(t.Context(), storetest.Scope, doubted, store.RetryPlan{State: store.MaybePosted, Fault: true}))
+	now = now.Add(2 * time.Second)
+
+	pasts, err := box.TakeBack(t.Context(), storetest.Scope)
+	require.NoError(t, err)
+	const second = 1_000_000
+	require.Equal(t, map[int64]store.OutageResult{
+		1: {Age: 3 * second, Result: "delivered", Channel: "C1", TS: "1.1"},
+		2: {Age: 3 * second, Result: "failed", Reason: "unknown", Answer: "who knows", Attempts: 1, MaybePosted: true, KeepDeadLetters: 7},
+		3: {Age: 3 * second, Result: "expired"},
+		4: {
+			Age: 3 * second, Attempts: 1, Faults: 1, FirstAttempt: 2 * second, LastAttempt: 2 * second, Name: fmt.Sprintf("4@%d", storetest.StartTime.UnixMicro()),
+		},
+		5: {Age: 3 * second},
+		6: {Age: 3 * second},
+	}, pasts)
+	pasts, err = box.TakeBack(t.Context(), storetest.Scope)
+	require.NoError(t, err)
+	require.Empty(t, pasts, "once")
+	letters, err := box.DeadLetters(t.Context(), storetest.Scope, "", 10)
+	require.NoError(t, err)
+	require.Empty(t, letters)
+
+	box.Resume(storetest.Scope)
+	require.NoError(t, box.Bury(t.Context(), storetest.Scope, claim(), store.DeadReason{Reason: "is_archived"}))
+	pasts, err = box.TakeBack(t.Context(), storetest.Scope)
+	require.NoError(t, err)
+	require.Empty(t, pasts, "a notice was never admitted")
+	letters, err = box.DeadLetters(t.Context(), storetest.Scope, "", 10)
+	require.NoError(t, err)
+	require.Len(t, letters, 1, "so that its dead letter stays")
+}

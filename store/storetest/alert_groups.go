@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+// expected is what a message must contain by now, as a person would keep count.
+type expected struct {
+	alerts map[string]bool // by fingerprint: whether it fires
+	plain  int             // events beside them
+	sent   bool
+}
+
+func (m *expected) fires() bool {
+	for _, firing := range m.alerts {
+		if firing {
+			return true
+		}
+	}
+	return false
+}
+
+// groups are webhooks of alerts, what the store did with them, and what it should have done.
+type groups struct {
+	t *rapid.T
+	Fixture
+	handling store.MessagePolicy
+	calls    int
+	messages []*expected
+	newest   map[string]*expected
+}
+
+func newGroups(t *rapid.T, b Fixture, repeats bool) *groups {
+	return &groups{
+		t: t, Fixture: b, newest: map[string]*expected{},
+		handling: store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: repeats, KeepDrops: 10},
+	}
+}
+
+// alert is one of a webhook.
+type alert struct {
+	name     string
+	resolved bool
+}
+
+func (g *groups) webhook(alerts []alert) {
+	g.calls++
+	requests := make([]store.Request, 0, len(alerts))
+	want, lead := make([]store.Outcome, 0, len(alerts)), (*expected)(nil)
+	for i, a := range alerts {
+		id := fmt.Sprintf("%d-%d", g.calls, i)
+		requests = append(requests, store.Request{
+			ID: id, Category: "c", Policy: &g.handling,
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 100_000, Per: time.Hour})},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
+			Event: store.Event{
+				Status: map[bool]store.Status{false: store.Firing, true: store.Resolved}[a.resolved], Fingerprint: a.name,
+				Bundle: fmt.Sprintf("@%d", g.calls),
+			},
+		})
+		want = append(want, g.expect(a, &lead))
+	}
+	got := make([]store.Outcome, 0, len(alerts))
+	for part := range slices.Chunk(requests, store.MaxBatch) {
+		decisions, err := g.Admit(g.t.Context(), Scope, part)
+		require.NoError(g.t, err)
+		for _, d := range decisions {
+			got = append(got, d.Outcome)
+		}
+	}
+	require.Equal(g.t, want, got)
+}
+
+// expect is the outcome of an alert. It updates what the messages must contain.
+func (g *groups) expect(a alert, lead **expected) store.Outcome {
+	m := g.newest[a.name]
+	if a.resolved {
+		return g.expectResolve(a.name, m)
+	}
+	if m != nil && g.handling.Repeats && (m.alerts[a.name] || m.fires()) {
+		m.alerts[a.name] = true
+		return store.Merged
+	}
+	outcome := store.Merged
+	if *lead == nil {
+		*lead, outcome = &expected{alerts: map[string]bool{}}, store.Admitted
+		g.messages = append(g.messages, *lead)
+	}
+	(*lead).alerts[a.name] = true
+	g.newest[a.name] = *lead
+	return outcome
+}
+
+func (g *groups) expectResolve(name string, m *expected) store.Outcome {
+	if m == nil || !m.alerts[name] {
+		return store.Suppressed
+	}
+	for _, message := range g.messages {
+		if _, has := message.alerts[name]; has {
+			message.alerts[name] = false
+		}
+	}
+	if len(m.alerts)+m.plain == 1 && !m.sent { // the resolve takes its place
+		m.alerts, m.plain = map[string]bool{}, 1
+		delete(g.newest, name)
+		return store.Admitted
+	}
+	return store.Merged
+}
+
+// send posts or edits what is next, if anything is, as one of two replicas.
+func (g *groups) send(sender store.Outbox) bool {
+	ctx := g.t.Context()
+	c, err := sender.Claim(ctx, Scope, Unpaced, false)
+	require.NoError(g.t, err)
+	if c.State != store.Claimed {
+		return false
+	}
+	if c.Entry.Kind == "message" {
+		i := slices.IndexFunc(g.messages, func(m *expected) bool { return !m.sent })
+		g.messages[i].sent = true
+	}
+	require.NoError(g.t, sender.Ack(ctx, Scope, c.Entry, store.Receipt{Channel: "C1", TS: "1.000001"}))
+	require.NoError(g.t, sender.Release(ctx, Scope))
+	return true
+}
+
+// compare compares the posted messages with what a person would expect.
+func (g *groups) compare() {
+	var want, got []string
+	for _, m := range g.messages {
+		if len(m.alerts) > 0 {
+			want = append(want, describe(m.alerts, m.plain))
+		}
+	}
+	for n := range int64((g.calls + 1) * (g.calls + 2)) {
+		record, err := g.A.PostedMessage(g.t.Context(), Scope, n+1)
+		require.NoError(g.t, err)
+		if record == nil {
+			continue
+		}
+		alerts, plain := map[string]bool{}, int(record.UntrackedResolved+record.Untracked)
+		for _, e := range record.Events {
+			if e.Fingerprint == "" {
+				plain++
+			} else {
+				alerts[e.Fingerprint] = e.Resolved == 0
+			}
+		}
+		for name, at := range record.Members {
+			alerts[name] = at == 0
+		}
+		got = append(got, describe(alerts, plain))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	require.Equal(g.t, want, got)
+}
+
+func describe(alerts map[string]bool, plain int) string {
+	parts := make([]string, 0, len(alerts))
+	for name, firing := range alerts {
+		parts = append(parts, fmt.Sprint(name, " fires: ", firing))
+	}
+	slices.Sort(parts)
+	return fmt.Sprint(strings.Join(parts, ", "), " and ", plain)
+}
+
+// alertGroups checks that each message shows of each of its alerts whether it fires, whatever arrives, in which order, and
+// whichever replica sends; in the end no alert fires.
+func alertGroups(rt *rapid.T, b Fixture, _ int) {
+	g := newGroups(rt, b.Fresh(), rapid.Bool().Draw(rt, "repeats"))
+	size := rapid.SampledFrom([]int{1, 2, 10, 11, 20, 128, 300}).Draw(rt, "size")
+	for range rapid.IntRange(1, 8).Draw(rt, "steps") {
+		g.Advance(time.Second)
+		if rapid.IntRange(0, 2).Draw(rt, "send") == 0 {
+			g.send(rapid.SampledFrom([]store.Outbox{g.A, g.B}).Draw(rt, "sender"))
+			continue
+		}
+		g.webhook(drawAlerts(rt, size))
+		g.compare()
+	}
+	g.end()
+}
+
+// drawAlerts is a part of a group, in some order: it fires, or ends, or both.
+func drawAlerts(rt *rapid.T, size int) []alert {
+	kind := rapid.SampledFrom([]string{"fires", "ends", "mixed"}).Draw(rt, "kind")
+	from, n := rapid.IntRange(0, size-1).Draw(rt, "from"), rapid.IntRange(1, size).Draw(rt, "alerts")
+	stride := rapid.SampledFrom([]int{1, 7, 13}).Draw(rt, "stride")
+	alerts := make([]alert, n)
+	for i := range alerts {
+		alerts[i].name = fmt.Sprintf("f%03d", (from+i*stride)%size)
+		alerts[i].resolved = kind == "ends" || kind == "mixed" && (from+i*i)%3 == 0
+	}
+	return alerts
+}
+
+// end resolves all alerts that fire, and sends everything.
+func (g *groups) end() {
+	var alerts []alert
+	for name, m := range g.newest {
+		if m.alerts[name] {
+			alerts = append(alerts, alert{name, true})
+		}
+	}
+	if len(alerts) > 0 {
+		g.webhook(alerts)
+	}
+	g.compare()
+	for _, m := range g.messages {
+		require.False(g.t, m.fires())
+	}
+	for g.send(g.A) || g.send(g.B) {
+		g.compare()
+	}
+	report, err := g.Report(g.t.Context(), Scope)
+	require.NoError(g.t, err)
+	require.Zero(g.t, report.Ledger.Imbalance())
+	require.Zero(g.t, report.Ledger.Pending)
+}

@@ -1,7 +1,0 @@
-package storetest
-
-import (
-	"strings"
-)
-
-var Payload = []byte(`{"title":"` + strings.Repeat("x", 390) + `"}`)

@@ -1,0 +1,54 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+var bundlesBehaviours = []behaviour{
+	{"BundlesAreBoundedInBytes", testBundlesAreBoundedInBytes},
+}
+
+// largeRequests are n requests with payloads of 32 KiB: each of a category of its own, or all of one bundle.
+func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.Request {
+	requests := make([]store.Request, n)
+	for i := range requests {
+		category := fmt.Sprint("c", i)
+		if bundle != "" {
+			category = "c"
+		}
+		requests[i] = store.Request{
+			ID: fmt.Sprint(bundle, "LargeEvent", i, h.Overflow), Category: category, Policy: h, Event: store.Event{
+				Severity: "error",
+				Bundle:   bundle, Status: store.Firing, Fingerprint: fmt.Sprint("f", i),
+			},
+			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: bytes.Repeat([]byte{byte('a' + i%26)}, LargeEvent)},
+		}
+	}
+	return requests
+}
+
+// A message of a bundle contains as many events as fit into it; the others are counted, as are those that a resolve may find.
+func testBundlesAreBoundedInBytes(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}
+	requests := largeRequests(9, 10, h, "webhook")
+	requests[8].Enqueue.Payload = []byte("small")
+	_, err := b.Admit(t.Context(), Scope, requests)
+	require.NoError(t, err)
+	entry := ClaimEntry(t, b.A)
+	require.Equal(t, strings.Repeat("a", LargeEvent)+"\nsmall\n+7", string(entry.Payload))
+	record, err := b.A.PostedMessage(t.Context(), Scope, entry.Number)
+	require.NoError(t, err)
+	require.Len(t, record.Events, 2)
+	require.Len(t, record.Members, 7)
+}

@@ -1,0 +1,222 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+// comparison plays the same random steps on two stores; all that can be read of them must be the same.
+type comparison struct {
+	tb       testing.TB
+	t        *rapid.T
+	a, b     Fixture
+	handling *store.MessagePolicy
+	terms    store.Terms
+	claimed  map[int]store.Entry // by sender
+	bundles  int
+	sent     map[[2]int64]bool // what was handed out to be sent, and has not been reported as not posted since
+}
+
+// Compare plays the same random histories on two stores, and compares what they return and all that can be read of them
+// after each step: first the life of messages, then what replicas admitted while the store was away. -rapid.checks says how
+// many histories there are.
+func Compare(t *testing.T, a, b Start) {
+	t.Helper()
+	for name, play := range map[string]func(tb testing.TB, rt *rapid.T, a, b Fixture){"messages": playMessages, "outages": playOutages} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second := a(t), b(t)
+			fewTimes(t, func(rt *rapid.T, _ int) { play(t, rt, first.Fresh(), second.Fresh()) })
+			rapid.Check(t, func(rt *rapid.T) { play(t, rt, first.Fresh(), second.Fresh()) })
+		})
+	}
+}
+
+func playMessages(tb testing.TB, rt *rapid.T, a, b Fixture) {
+	tb.Helper()
+	h := &comparison{tb: tb, t: rt, a: a, b: b, claimed: map[int]store.Entry{}, sent: map[[2]int64]bool{}}
+	h.draw()
+	rt.Repeat(map[string]func(*rapid.T){
+		"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim,
+		"settle": h.settle, "settle again": h.settle,
+		"digest": h.digest, "append": h.appendNotice, "wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "go back": h.goBack,
+		"": h.compare,
+	})
+}
+
+// draw draws the configuration of the channel.
+func (h *comparison) draw() {
+	h.handling = &store.MessagePolicy{
+		Overflow:   rapid.SampledFrom([]store.OverflowPolicy{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
+		MaxDelayed: 3, MaxDelay: 90 * time.Second,
+		Resolves: rapid.SampledFrom([]store.ResolvesPolicy{"post", "reply", "edit"}).Draw(h.t, "resolves"),
+		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: true, KeepDrops: 5, PostedFor: 5 * time.Minute,
+	}
+	h.terms = store.Terms{
+		Pace: store.Pace{Every: time.Duration(rapid.IntRange(0, 2).Draw(h.t, "pace")) * time.Second, Burst: 2}, TTL: 2 * time.Minute,
+		LookupDelay: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
+		Digest: store.DigestTerms{
+			Interval: time.Minute, EditEvery: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 10 * time.Second,
+			Minimum: int64(rapid.IntRange(1, 2).Draw(h.t, "minimum")),
+		},
+	}
+}
+
+// same requires the same reply of both stores.
+func same[T any](h *comparison, what string, ask func(w Fixture) (T, error)) T {
+	first, firstErr := ask(h.a)
+	second, secondErr := ask(h.b)
+	require.Equal(h.t, firstErr == nil, secondErr == nil, "%s: the first store %v, the second %v", what, firstErr, secondErr)
+	require.Equal(h.t, first, second, what)
+	return second
+}
+
+func (h *comparison) request(category string) store.Request {
+	return store.Request{
+		Category: category, Policy: h.handling,
+		Levels: []ratelimit.Level{
+			store.NewChannelLevel("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
+			store.NewLevel(Scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
+		},
+	}
+}
+
+func (h *comparison) admit(t *rapid.T) {
+	h.t = t
+	h.bundles++
+	bundle := rapid.SampledFrom([]string{"", fmt.Sprint(h.bundles), "@"}).Draw(t, "bundle") // @ continues in a later call
+	names, most := []string{"", "f1", "f2", "f3"}, 4
+	if rapid.IntRange(0, 3).Draw(t, "many") == 0 {
+		names, most = []string{"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15", "f16", ""}, 20
+	}
+	forced := rapid.IntRange(0, 9).Draw(t, "forced") == 0
+	var requests []store.Request
+	for range rapid.IntRange(1, most).Draw(t, "events") {
+		id := fmt.Sprint(rapid.IntRange(0, 200).Draw(t, "id"))
+		r := h.request(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "category"))
+		r.ID = id
+		r.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)}
+		r.Event = store.Event{
+			Status:      rapid.SampledFrom([]store.Status{"", "firing", "firing", "resolved"}).Draw(t, "status"),
+			Fingerprint: rapid.SampledFrom(names).Draw(t, "fingerprint"),
+			Severity:    "error", Title: "title " + id,
+		}
+		r.Event.Bundle, r.Forced = bundle, forced
+		requests = append(requests, r)
+	}
+	h.decide("admit", requests)
+}
+
+// decided is the part of a decision that is compared.
+type decided struct {
+	outcome store.Outcome
+	level   string
+	refused string
+	retry   time.Duration
+}
+
+func (h *comparison) decide(what string, requests []store.Request) {
+	same(h, what, func(w Fixture) ([]decided, error) {
+		decisions, err := w.Admit(h.t.Context(), Scope, slices.Clone(requests))
+		all := make([]decided, len(decisions))
+		for i, d := range decisions {
+			all[i] = decided{d.Outcome, d.Level, strings.Join(d.Refused, " "), d.RetryAfter}
+			if d.Outcome != store.Dropped {
+				all[i].level, all[i].refused = "", "" // an event that is attached asks no level
+			}
+		}
+		return all, err
+	})
+}
+
+func (h *comparison) promote(t *rapid.T) {
+	h.t = t
+	waiting := same(h, "delayed", func(w Fixture) ([]store.DelayedMessage, error) {
+		all, err := w.A.Delayed(t.Context(), Scope)
+		return append([]store.DelayedMessage{}, all...), err
+	})
+	var requests []store.Request
+	for _, one := range waiting {
+		var first struct{ ID string }
+		line, _, _ := strings.Cut(string(one.Payload), "\n")
+		require.NoError(t, json.Unmarshal([]byte(line), &first))
+		for _, category := range []string{"a", "b", "c"} { // of another category, it is not found
+			r := h.request(category)
+			r.ID, r.Delayed, r.Event.Severity = first.ID, one.Number, "error"
+			r.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: one.Payload}
+			requests = append(requests, r)
+		}
+	}
+	if len(requests) > 0 {
+		h.decide("promote", requests)
+	}
+}
+
+func (h *comparison) claim(t *rapid.T) {
+	h.t = t
+	sender := rapid.IntRange(0, 1).Draw(t, "sender")
+	look := rapid.IntRange(0, 4).Draw(t, "look") == 0
+	lost := rapid.IntRange(0, 3).Draw(t, "answered") == 0
+	claim := same(h, "claim", func(w Fixture) (store.Claim, error) {
+		asking := t.Context()
+		if lost {
+			asking = &unanswered{Context: asking}
+		}
+		c, err := w.sender(sender).Claim(asking, Scope, h.terms, look)
+		c.Until = time.Time{}
+		if c.Entry.Kind == store.KindDigest || c.Entry.Kind == store.KindDigestEdit {
+			var digest store.Digest
+			require.NoError(t, json.Unmarshal(c.Entry.Payload, &digest))
+			c.Entry.Payload = fmt.Append(nil, digest) // the order of JSON fields has no meaning
+		}
+		return c, err
+	})
+	if claim.State == store.Claimed || claim.State == store.Stale { // that of an unanswered claim is not known
+		h.claimed[sender] = claim.Entry
+	}
+	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.UnknownSince.IsZero() {
+		name := [2]int64{claim.Entry.Number, claim.Entry.AdmittedAt}
+		require.False(t, h.sent[name], "%v may have been posted", name)
+		h.sent[name] = true
+	}
+}
+
+// compare compares all that can be read.
+func (h *comparison) compare(t *rapid.T) {
+	h.t = t
+	report := same(h, "report", func(w Fixture) (store.Report, error) { return w.Report(t.Context(), Scope) })
+	require.Zero(t, report.Ledger.Imbalance(), "%+v", report.Ledger)
+	same(h, "categories", func(w Fixture) ([]store.CategoryCounts, error) { return w.Categories(t.Context(), Scope) })
+	same(h, "drops", func(w Fixture) ([]store.Drop, error) {
+		drops, err := w.Drops(t.Context(), Scope, "", 10)
+		for i := range drops {
+			drops[i].ID, drops[i].At = "", time.Time{}
+		}
+		return append([]store.Drop{}, drops...), err
+	})
+	same(h, "dead", func(w Fixture) ([]store.DeadLetter, error) {
+		letters, err := w.A.DeadLetters(t.Context(), Scope, "", 10)
+		for i := range letters {
+			letters[i].ID, letters[i].At = "", time.Time{}
+			if letters[i].Kind == store.KindDigest || letters[i].Kind == store.KindDigestEdit {
+				letters[i].Payload = nil
+			}
+		}
+		return append([]store.DeadLetter{}, letters...), err
+	})
+	for n := range int64(16) {
+		same(h, "posted message", func(w Fixture) (*store.PostedMessage, error) {
+			return w.A.PostedMessage(t.Context(), Scope, n+1)
+		})
+	}
+}

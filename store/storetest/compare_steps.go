@@ -1,0 +1,138 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slackrelay/store"
+)
+
+func (h *comparison) settle(t *rapid.T) {
+	h.t = t
+	sender := rapid.IntRange(0, 1).Draw(t, "sender")
+	entry, ok := h.claimed[sender]
+	if !ok {
+		return
+	}
+	delete(h.claimed, sender)
+	n := entry.Number
+	seconds := func(most int) time.Duration {
+		return time.Duration(rapid.IntRange(0, most).Draw(t, "seconds")) * time.Second
+	}
+	var settle func(o store.Outbox) error
+	unsent := false
+	switch rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "drop", "retry", "retry", "release", "renew"}).Draw(t, "how") {
+	case "ack":
+		settle = func(o store.Outbox) error {
+			return o.Ack(t.Context(), Scope, entry, store.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
+		}
+	case "bury":
+		death := store.DeadReason{Reason: "is_archived", Answer: "no", MaybePosted: rapid.Bool().Draw(t, "shown")}
+		if rapid.Bool().Draw(t, "copy") {
+			death.CopyTo = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
+		}
+		settle = func(o store.Outbox) error { return o.Bury(t.Context(), Scope, entry, death) }
+	case "expire":
+		settle = func(o store.Outbox) error {
+			return o.Expire(t.Context(), Scope, entry, map[string]int64{"x:a:error": 2, "t:old": 2})
+		}
+	case "drop":
+		settle = func(o store.Outbox) error { return o.Discard(t.Context(), Scope, entry) }
+	case "retry":
+		p := store.RetryPlan{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
+		p.Waits = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
+		p.State = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.MaybePosted, store.NotFound, store.SendAgain}).Draw(t, "fate")
+		settle = func(o store.Outbox) error { return o.Retry(t.Context(), Scope, entry, p) }
+		unsent = p.State != store.MaybePosted && p.State != store.NotFound
+	case "renew":
+		h.claimed[sender] = entry
+		settle = func(o store.Outbox) error { _, err := o.Renew(t.Context(), Scope); return err }
+	default:
+		settle = func(o store.Outbox) error { return o.Release(t.Context(), Scope) }
+	}
+	before := h.b.Snapshot(h.tb)
+	gone := !h.b.Queued(h.tb, entry)
+	var err error
+	same(h, "settle", func(w Fixture) (string, error) {
+		err = settle(w.sender(sender))
+		return "", err
+	})
+	if unsent && err == nil {
+		delete(h.sent, [2]int64{n, entry.AdmittedAt})
+	}
+	if gone {
+		require.Equal(t, before, h.b.Snapshot(h.tb), "settling what is gone changes nothing")
+	}
+}
+
+// goBack restores both stores as they were a few steps ago, while the senders still have what they claimed since.
+func (h *comparison) goBack(t *rapid.T) {
+	h.t = t
+	restore := []func(){h.a.Save(h.tb), h.b.Save(h.tb)}
+	steps := []func(*rapid.T){h.admit, h.appendNotice, h.claim, h.claim, h.settle, h.digest, h.wait}
+	for range rapid.IntRange(1, 8).Draw(t, "steps that are forgotten") {
+		rapid.SampledFrom(steps).Draw(t, "step")(t)
+	}
+	for _, again := range restore {
+		again()
+	}
+	clear(h.sent) // they may be sent once more: nobody knows what the store forgot
+	h.a.Advance(time.Second)
+	h.b.Advance(time.Second)
+	for range rapid.IntRange(0, 4).Draw(t, "steps since") {
+		rapid.SampledFrom(steps).Draw(t, "step")(t)
+	}
+}
+
+func (h *comparison) digest(t *rapid.T) {
+	h.t = t
+	same(h, "digest", func(w Fixture) (string, error) { return "", w.A.Digest(t.Context(), Scope, h.terms.Digest) })
+}
+
+func (h *comparison) appendNotice(t *rapid.T) {
+	h.t = t
+	id := fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "notice"))
+	same(h, "append", func(w Fixture) (string, error) {
+		return "", w.A.Append(t.Context(), Scope, id, store.KindNotice, []byte("{}"))
+	})
+}
+
+func (h *comparison) wait(t *rapid.T) {
+	d := rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 11 * time.Second, time.Minute, 6 * time.Minute}).Draw(t, "time")
+	h.a.Advance(d)
+	h.b.Advance(d)
+}
+
+func (h *comparison) budget(t *rapid.T) {
+	h.t = t
+	if rapid.IntRange(0, 5).Draw(t, "pause") == 0 {
+		wait := time.Duration(rapid.IntRange(0, 5).Draw(t, "for")) * time.Second
+		same(h, "pause", func(w Fixture) (string, error) {
+			return "", w.A.PauseCredential(t.Context(), "ws", "token_revoked", wait)
+		})
+	}
+	reserve := func(ask func(w Fixture) (time.Duration, string, error)) {
+		same(h, "budget", func(w Fixture) (string, error) {
+			wait, reason, err := ask(w)
+			return fmt.Sprint(wait, reason), err
+		})
+	}
+	reserve(func(w Fixture) (time.Duration, string, error) {
+		return w.A.ReserveCall(t.Context(), "ws", store.MethodUpdate, 5)
+	})
+	reserve(func(w Fixture) (time.Duration, string, error) { return w.A.CredentialPaused(t.Context(), "ws") })
+}
+
+func (h *comparison) deleteDead(t *rapid.T) {
+	h.t = t
+	same(h, "delete", func(w Fixture) (int, error) {
+		letters, err := w.A.DeadLetters(t.Context(), Scope, "", 1)
+		if err != nil || len(letters) == 0 {
+			return 0, err
+		}
+		return w.A.DeleteDead(t.Context(), Scope, letters[0].ID)
+	})
+}
