@@ -10,8 +10,8 @@
 --   5. with options, what does not fit may wait for a slot, or be counted on its category's last message; drops are
 --      recorded, and counted for the digest.
 -- All is decided first and written last, once for the whole batch: an error leaves nothing half done.
--- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" goes
--- on counting, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
+-- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" still
+-- counts, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
 -- now as soon as it makes a level refuse, so that a step throttles at most one window too long.
 --
 -- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
@@ -97,7 +97,7 @@ local MODE, MODE_KEYS, MODE_FIELDS = 'admit', 0, 0
 local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
 -- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script, which has so many further keys and fields of an event as MODE_KEYS and MODE_FIELDS say.
+-- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -105,8 +105,8 @@ local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
   return redis.error_reply('ARG six keys and a plan in JSON are needed')
 end
-local dedupe, level_specs, route_specs, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
-if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not route_specs then
+local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
+if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then
   return redis.error_reply('ARG the plan needs the mode ' .. MODE .. ', a dedupe time above 0, levels and routes')
 end
 if fair and next(fair) == nil then fair = nil end
@@ -128,7 +128,8 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
 local slack_ms = 10000
 
@@ -143,16 +144,17 @@ local grace_ms = 60000 -- how long an expired level outlives its longest window
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
 local stepped = 0 -- how far back time went, where units were moved
--- part levels: check the levels and the routes of the plan, and name their fields. The windows of a level are pairs in
--- its spec: spec[w] = limit and spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it
--- holds.
-local levels, routes = {}, {}
+-- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
+-- the places of its levels are route[FIRST], route[FIRST + 1], ...
+local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
+local levels = {}
 local needs_strategies = false
 
 for i = 1, #level_specs do
   local spec = level_specs[i]
   local level = {
-    spec = spec, key = KEYS[keys_before_levels + i], place = i, option = spec[2], is_shadow = spec[3] == 1,
+    spec = spec, key = KEYS[keys_before_levels + i], is_shadow = spec[3] == 1,
     keep = 0, largest = 0, -- its longest window, its largest limit
     used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
     closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
@@ -171,13 +173,6 @@ for i = 1, #level_specs do
   if spec[1] ~= 'sliding-log' then needs_strategies = true end
   levels[i] = level
 end
-for i = 1, #route_specs do
-  local spec, own = route_specs[i], {}
-  for j = FIRST, #spec do own[j - FIRST + 1] = levels[spec[j]] end
-  routes[i] = {
-    category = spec[1], headroom = spec[2], category_level = levels[spec[3]], levels = own, admitted = 0, dropped = 0,
-  }
-end
 -- part ago: the text of the time that is per before now, microseconds.
 local last_per, last_ago
 
@@ -187,7 +182,7 @@ local function ago(per)
 end
 
 local now_text = int(now)
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was taken. Every other
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
 -- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
 -- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
@@ -198,7 +193,7 @@ local function count_log(key, per)
   return all - old, old
 end
 
--- log_score is the score of the rank-th newest unit, from 0; what this batch took is the newest.
+-- log_score is the score of the rank-th newest unit, from 0; what this batch spent is the newest.
 local function log_score(level, rank)
   rank = rank - level.pending
   if rank < 0 then return now end
@@ -237,8 +232,8 @@ if needs_strategies then
     return state
   end
   -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
-  -- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
   -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
   -- future: level.back is by how much.
@@ -253,8 +248,8 @@ if needs_strategies then
   end
 
   -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
-  -- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
-  -- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+  -- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
+  -- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
   -- after that replica's last use.
   local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
@@ -274,7 +269,7 @@ if needs_strategies then
     return window
   end
 
-  -- windows_of_others returns the other configurations' windows by name, with what this batch took.
+  -- windows_of_others returns the other configurations' windows by name, with what this batch spent.
   local function windows_of_others(kind, level)
     local found = {}
     for field, value in pairs(level.state) do
@@ -290,7 +285,7 @@ if needs_strategies then
         found[name] = nil
       else
         kind.load(level, window)
-        kind.take(level, window, level.pending)
+        kind.spend(level, window, level.pending)
       end
     end
     return found
@@ -329,8 +324,8 @@ if needs_strategies then
     return {
       load = function(level) load_numbers(kind, level) end,
       fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
-      take = function(level, units)
-        for _, window in pairs(level.names) do kind.take(level, window, units) end
+      spend = function(level, units)
+        for _, window in pairs(level.names) do kind.spend(level, window, units) end
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level) store_numbers(kind, level) end,
@@ -353,7 +348,7 @@ if needs_strategies then
   end
   -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
-    -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
+    -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
@@ -369,12 +364,12 @@ if needs_strategies then
       window.n, window.f = 0, 0
     end,
     used = function(window) return window.n end,
-    take = function(level, window, units)
+    spend = function(level, window, units)
       window.n = window.n + units
       if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
-    -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+    -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
     refund = function(level, window, which, refunded)
       local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
       if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -404,7 +399,7 @@ if needs_strategies then
       if share * window.per < window.p * rest then share = share + 1 end
       return share + window.n
     end,
-    take = function(_, window, units) window.n = window.n + units end,
+    spend = function(_, window, units) window.n = window.n + units end,
     fits_at = function(level, w, window, units)
       local limit, per = level.spec[w], window.per
       local room = limit - units - window.n
@@ -441,7 +436,7 @@ if needs_strategies then
     used = function(window)
       return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
     end,
-    take = function(_, window, units)
+    spend = function(_, window, units)
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
@@ -509,7 +504,7 @@ if needs_strategies then
         if over <= 0 then return ends + per end
       end
     end,
-    take = function(level, units)
+    spend = function(level, units)
       local order, ends = level.order, bucket_end(now, level.option)
       local last = order[#order]
       if last and last > ends then ends = last end
@@ -546,7 +541,7 @@ if needs_strategies then
       is_backlog = true,
       load = function(level) level.used[FIRST] = call(length, level.key) end,
       fits_at = function() return now + retry_us end,
-      take = function(level, units, number)
+      spend = function(level, units, number)
         level.members = level.members or {}
         for _ = 1, units do table.insert(level.members, number) end
         level.used[FIRST] = level.used[FIRST] + units
@@ -567,6 +562,7 @@ if needs_strategies then
     local name = level.spec[1]
     if name ~= 'sliding-log' then
       level.strategy = strategies[name]
+      level.option = level.spec[2]
       if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
       if name == 'gcra' or name == 'gate' then
         local burst = name == 'gate' and 1 or level.option
@@ -621,9 +617,9 @@ if fair then
   local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
   local channel_per = levels[1].spec[FIRST + 1]
   local known_for = max(known_us, channel_per)
-  local known, heard = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
+  local known, admissions = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
   local attempted, admitted = {}, {} -- categories of this batch
-  local known_count, heard_count
+  local known_count, admitted_count
 
   -- in_channel_window is how many units a category has used within the channel's window.
   local function in_channel_window(level)
@@ -633,7 +629,7 @@ if fair then
 
   local function last_admission(category)
     if admitted[category] then return now end
-    local at = tonumber(call('ZSCORE', heard, category) or 0)
+    local at = tonumber(call('ZSCORE', admissions, category) or 0)
     return at > now - channel_per and at or nil
   end
 
@@ -641,7 +637,7 @@ if fair then
   local function learn(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
-      heard_count = call('ZCOUNT', heard, '(' .. ago(channel_per), '+inf')
+      admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
     end
     if attempted[category] then return end
     attempted[category] = true
@@ -663,23 +659,24 @@ if fair then
   -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
   -- the next event of the category is one.
   function fairness.reserves(route)
-    local least = max(route.headroom, reserved_by_others(route.category))
+    local category = route[CATEGORY]
+    local least = max(route[HEADROOM], reserved_by_others(category))
     if is_learning then
-      learn(route.category)
-      local at = last_admission(route.category)
+      learn(category)
+      local at = last_admission(category)
       if not at then return least, least, now end
-      local silent = known_count - heard_count + max(0, fair.floor - known_count)
+      local silent = known_count - admitted_count + max(0, fair.floor - known_count)
       return max(least, silent), least, at + channel_per
     end
-    local own = fair.slots and route.category_level
+    local own = fair.slots and levels[route[CATEGORY_LEVEL]]
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
   -- part fairness_store: note what was admitted, and write the categories by their last attempt and last admission.
   -- Above the bound, those that were silent longest are forgotten.
-  function fairness.note_admission(category)
+  function fairness.add_admission(category)
     if not is_learning then return end
-    if not last_admission(category) then heard_count = heard_count + 1 end
+    if not last_admission(category) then admitted_count = admitted_count + 1 end
     admitted[category] = true
   end
 
@@ -687,23 +684,23 @@ if fair then
     if not known_count then return end
     local max_categories = 1000
     for category in pairs(attempted) do call('ZADD', known, now_text, category) end
-    for category in pairs(admitted) do call('ZADD', heard, now_text, category) end
+    for category in pairs(admitted) do call('ZADD', admissions, now_text, category) end
     call('ZREMRANGEBYSCORE', known, '-inf', ago(known_for))
-    call('ZREMRANGEBYSCORE', heard, '-inf', ago(channel_per))
+    call('ZREMRANGEBYSCORE', admissions, '-inf', ago(channel_per))
     local over = call('ZCARD', known) - max_categories
     if over > 0 then
       local forgotten = call('ZRANGE', known, 0, over - 1)
       call('ZREM', known, unpack(forgotten))
-      call('ZREM', heard, unpack(forgotten))
+      call('ZREM', admissions, unpack(forgotten))
     end
     expire(known, ceil(known_for / 1000) + grace_ms)
-    expire(heard, ceil(channel_per / 1000) + grace_ms)
+    expire(admissions, ceil(channel_per / 1000) + grace_ms)
   end
 end
 
 -- part batch/written: what the batch writes at the end.
 local last_number, number_before -- of an entry; nil until one is needed
-local taken_ids, remembered -- ids by name; scores and ids
+local admitted_ids, remembered -- ids by name; scores and ids
 local waiting, places -- fields and values of entries; scores and numbers of messages
 
 -- begin reads the last number. From here on, the batch writes something.
@@ -711,7 +708,7 @@ local function begin()
   if last_number then return end
   last_number = tonumber(call('HGET', entries, 'seq') or 0)
   number_before = last_number
-  taken_ids, remembered, waiting, places = {}, {}, {}, {}
+  admitted_ids, remembered, waiting, places = {}, {}, {}, {}
 end
 
 local superseded_total = 0
@@ -728,7 +725,11 @@ if options then
   local archive
   messages = {}
 
-  local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
+  -- payload_of returns what follows the first space of an entry.
+  local function payload_of(entry)
+    local space = string.find(entry, ' ', 1, true)
+    return space and string.sub(entry, space + 1) or ''
+  end
   local function make_archive()
     -- part messages/records: what is kept of messages: read once, changed here, and written at the end. A name stands
     -- for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
@@ -766,7 +767,9 @@ if options then
 
     -- state_in returns whether a message reports an alert: nil, "firing" or "over".
     local function state_in(message, fingerprint)
-      for _, alert in ipairs(message.events or {}) do
+      local events = message.events
+      for i = 1, events and #events or 0 do
+        local alert = events[i]
         if alert.f == fingerprint then return alert.r and 'over' or 'firing' end
       end
       local over_at = message.members and message.members[fingerprint]
@@ -804,11 +807,11 @@ if options then
       return n
     end
     -- part messages/remember: keep a message so that later events find it.
-    archive = {}
+    archive = { find = find }
 
     -- keep keeps a message, as the last of its category where later events are counted on that.
     local function keep(number, event, message)
-      if options.overflow == 'merge' then point('c:' .. event.route.category, number) end
+      if options.overflow == 'merge' then point('c:' .. event.category, number) end
       change(number, message)
     end
 
@@ -816,7 +819,7 @@ if options then
     function archive.remember_new(number, event, at)
       local status, fingerprint = event.status, event.fingerprint
       if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
-      local message = new_message(event.route.category, payload_of(event.entry), status, fingerprint)
+      local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
       message.at = at or now_text
       if fingerprint ~= '' then follow(number, message, fingerprint) end
       keep(number, event, message)
@@ -846,7 +849,7 @@ if options then
 
       local function remember_id(id)
         begin()
-        taken_ids[id] = true
+        admitted_ids[id] = true
         remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
       end
       -- part messages/edits: edit messages that are in Slack.
@@ -859,7 +862,7 @@ if options then
         entered[number] = #waiting
       end
 
-      -- is_unsent_edit tells whether an edit waits, and nobody began to send it.
+      -- is_unsent_edit returns whether an edit waits, and nobody began to send it.
       local function is_unsent_edit(number)
         if unsent[number] == nil then
           unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
@@ -880,7 +883,7 @@ if options then
         message.edit, message.due, edits[last] = last, int(at), int(at)
       end
 
-      -- is_unreachable tells that a message is in Slack, and nobody knows where: it can be neither edited nor answered.
+      -- is_unreachable returns whether a message is in Slack at an unknown place: nobody can edit or answer it.
       local function is_unreachable(message) return message.shown and not message.ts end
 
       -- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
@@ -914,7 +917,7 @@ if options then
       -- next_edit is when a count on a message may be edited next.
       local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
 
-      -- is_waiting tells whether a message is in the outbox and nobody began to send it.
+      -- is_waiting returns whether a message is in the outbox and nobody began to send it.
       local function is_waiting(number)
         return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
       end
@@ -957,13 +960,21 @@ if options then
       local groups = {} -- leads by name
       local unlisted = {} -- by number: the lead of a group that has more events than its message lists
 
+      -- has_room returns whether a message can list one more event.
+      local function has_room(events, payload)
+        if #events >= max_listed then return false end
+        local bytes = #payload
+        for i = 1, #events do bytes = bytes + #(events[i].p or '') end
+        return bytes < max_group_bytes
+      end
+
       -- add has a message report one more event, and returns whether it lists it.
       local function add(message, event, payload, count)
         local status, fingerprint = event.status, event.fingerprint
-        local is_followed, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
-        for _, alert in ipairs(message.events) do bytes = bytes + #(alert.p or '') end
-        if #message.events < max_listed and bytes < max_group_bytes then
-          message.events[#message.events + 1] = { p = payload, f = is_followed and fingerprint or nil }
+        local is_followed = status ~= 'resolved' and fingerprint ~= ''
+        if has_room(message.events, payload) then
+          local events = message.events
+          events[#events + 1] = { p = payload, f = is_followed and fingerprint or nil }
           return true
         elseif is_followed and count <= max_listed + max_members then
           message.members = message.members or {}
@@ -976,9 +987,8 @@ if options then
         return false
       end
 
-      -- renew gives a lead another message where a resolve took the place of its own.
+      -- renew gives a lead another message: a resolve took the place of its own.
       local function renew(lead)
-        if not deleted[lead.number] or lead.is_renewed then return end
         local group = lead.message.bundle
         local payload = payload_of(payload_of(entry_of(lead.number)))
         lead.message, lead.is_renewed = new_message(lead.category, payload, 'resolved', ''), true
@@ -1003,7 +1013,7 @@ if options then
         local is_resolve = event.status == 'resolved'
         local is_followed = not is_resolve and fingerprint ~= ''
         remember_id(event.id)
-        renew(lead)
+        if deleted[number] and not lead.is_renewed then renew(lead) end
         local message = lead.message
         if is_followed and state_in(message, fingerprint) then
           mark(message, fingerprint, false)
@@ -1042,7 +1052,7 @@ if options then
 
       -- lead notes the first event of a group.
       function editor.lead(event)
-        local category, number = event.route.category, event.number
+        local category, number = event.category, event.number
         local group = event.bundle .. ' ' .. category
         local lead = {
           outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
@@ -1068,7 +1078,7 @@ if options then
       end
       -- part messages/count_on_last: count an event that gets no slot on the last message of its category.
       local function count_on_last(event)
-        local number, message = find('c:' .. event.route.category)
+        local number, message = find('c:' .. event.category)
         if not number or is_unreachable(message) then return nil end
         message.held, message.held_at, message.held_title = (message.held or 0) + 1, now_text, event.title
         edit(number, message, next_edit(message))
@@ -1093,7 +1103,7 @@ if options then
         local number = next_number()
         queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
         enter(number, now_text .. ' ' .. event.entry)
-        moved[#moved + 1] = { number = number, category = event.route.category }
+        moved[#moved + 1] = { number = number, category = event.category }
         remember_id(event.id)
         event.number = number
         return DELAYED
@@ -1105,32 +1115,29 @@ if options then
         return SUPPRESSED
       end
 
-      -- wait_behind_others delays an event where others wait, so that the order is kept, and returns whether it did.
+      -- wait_behind_others delays an event where others wait, so that the order is kept, and returns its outcome.
       local function wait_behind_others(event)
-        if options.overflow ~= 'delay' or length_of_queue() == 0 then return false end
-        event.outcome = delay(event)
-        return true
+        if options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
       end
 
-      -- is_refused_by_category tells whether the category's level is among those that refuse.
-      local function is_refused_by_category(event)
-        local route = event.route
-        for i, level in ipairs(route.levels) do
-          if level == route.category_level and floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then return true end
+      -- is_refused_by_category returns whether the category's level is among those that refuse.
+      local function is_refused_by_category(route, refused)
+        for i = FIRST, #route do
+          if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
         end
         return false
       end
 
       -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
-      function editor.overflow(event)
+      function editor.overflow(event, route, refused)
         if options.overflow == 'delay' then return delay(event) end
-        if options.overflow == 'merge' and is_refused_by_category(event) then return count_on_last(event) or DROPPED end
-        return DROPPED
+        if not is_refused_by_category(route, refused) then return DROPPED end
+        return count_on_last(event) or DROPPED
       end
       -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
       -- update.
 
-      -- is_any_firing tells whether any alert of a message is not over.
+      -- is_any_firing returns whether any alert of a message is not over.
       local function is_any_firing(message)
         for _, alert in ipairs(message.events or {}) do
           if alert.f and not alert.r then return true end
@@ -1183,7 +1190,7 @@ if options then
         if message.bundle then point('b:' .. message.bundle) end
         forget(number)
         remember_id(event.id)
-        return ADMITTED
+        return IN_PLACE
       end
 
       -- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
@@ -1210,8 +1217,8 @@ if options then
         return update(number, message, event)
       end
       -- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
-      -- because others wait for a slot. Sets the event's outcome (nil = ask the levels), number, thread and lead;
-      -- is_attached: the outcome comes from an earlier message.
+      -- because others wait for a slot. attach returns the event's outcome (nil = ask the levels), whether that comes
+      -- from an earlier message, and the lead of its group. It sets the event's number and thread.
 
       -- by_group returns the outcome of an event whose group has a lead.
       local function by_group(lead, event)
@@ -1225,21 +1232,15 @@ if options then
       end
 
       function editor.attach(event)
-        local category = event.route.category
+        local category = event.category
         local outcome, thread = by_earlier(event)
         if outcome == SUPPRESSED then outcome = without_firing(event) end
-        if outcome == DELAYED or outcome == FULL then
-          event.outcome, event.is_attached = outcome, true
-          return
-        end
+        if outcome == DELAYED or outcome == FULL then return outcome, true end
         local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
-        if outcome then
-          event.outcome, event.is_attached, event.lead = outcome, true, lead
-        elseif lead then
-          event.outcome, event.lead = by_group(lead, event), lead
-        elseif not wait_behind_others(event) then
-          event.thread = thread
-        end
+        if outcome then return outcome, true, lead end
+        if lead then return by_group(lead, event), false, lead end
+        event.thread = thread
+        return wait_behind_others(event), false
       end
       -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
@@ -1395,30 +1396,29 @@ if options then
   local dropped, digest_counts = {}, {}
 
   -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
-  local function drop_of(event)
+  local function drop_of(event, route)
     local outcome, window = event.outcome, event.window
     local reason = outcome == SUPPRESSED and 'suppressed' or outcome == FULL and 'full' or outcome == NEVER and 'never'
     local drop = {
-      event = payload_of(event.entry), category = event.route.category, level = reason or 'full', used = '-1',
+      event = payload_of(event.entry), category = event.category, level = reason or 'full', used = '-1',
       limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
     }
     if reason then return drop end
-    local asked = event.route.levels
-    for i = 1, #asked do
-      local level = asked[i]
-      if floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then
-        drop.level, drop.used, drop.limit = options.names[level.place], int(level.used[window]), int(level.spec[window])
+    for i = FIRST, #route do
+      if floor(event.refused / 2 ^ (i - FIRST)) % 2 == 1 then
+        local level = levels[route[i]]
+        drop.level, drop.used, drop.limit = options.names[route[i]], int(level.used[window]), int(level.spec[window])
         return drop
       end
     end
     return drop
   end
 
-  -- note_drop: a resolve of what was never posted is no loss that a digest would report.
-  local function note_drop(event)
-    dropped[#dropped + 1] = drop_of(event)
+  -- add_drop: a resolve of what was never posted is no loss that a digest would report.
+  function messages.add_drop(event, route)
+    dropped[#dropped + 1] = drop_of(event, route)
     if not options.digest or event.outcome == SUPPRESSED then return end
-    local kind, title = 'd:' .. event.route.category .. ':' .. event.severity, 't:' .. event.title
+    local kind, title = 'd:' .. event.category .. ':' .. event.severity, 't:' .. event.title
     digest_counts[kind] = (digest_counts[kind] or 0) + 1
     digest_counts[title] = (digest_counts[title] or 0) + 1
   end
@@ -1426,21 +1426,19 @@ if options then
   -- matters.
   local function open_editor() return open_archive().editor() end
 
-  -- attach asks for earlier messages only where they can matter. It returns whether they decide the event.
+  -- attach asks for earlier messages only where they can matter, and returns what the editor's does.
   function messages.attach(event)
     local status, fingerprint = event.status, event.fingerprint
-    local is_alone = fingerprint == '' or status == '' or status == 'firing' and not options.repeats
-    if is_alone and event.bundle == '' and event.answers == '' and options.overflow ~= 'delay' then return false end
-    open_editor().attach(event)
-    return event.outcome ~= nil
+    local is_alone = fingerprint == '' or status == ''
+    if not is_alone and status == 'firing' then
+      is_alone = not options.repeats or not open_archive().find('f:' .. fingerprint)
+    end
+    is_alone = is_alone and event.bundle == '' and event.answers == ''
+    if is_alone and options.overflow ~= 'delay' then return nil, false end
+    return open_editor().attach(event)
   end
 
-  -- close notes the lead of a group, and what was dropped.
-  function messages.close(event)
-    if event.bundle ~= '' and not event.lead and not event.is_attached then open_editor().lead(event) end
-    local outcome = event.outcome
-    if outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then note_drop(event) end
-  end
+  function messages.lead(event) open_editor().lead(event) end
 
   -- check_types fails where a key that is to be written has another type.
   function messages.check_types()
@@ -1500,131 +1498,137 @@ if options then
       record_drops(dropped, options.drops)
     end
     if next(digest_counts) then
-      -- part digest_notes: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
+      -- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
       -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
       -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
-      local function note_for_digest(counts)
+      local function count_for_digest(counts)
         local max_fields, max_fields_for_title = 1000, 300
         local digest_ms = 5356800000 -- 62 days: twice the longest interval
-        local noted = 0
+        local events = 0
         for field, n in pairs(counts) do
           local prefix = string.sub(field, 1, 2)
           local is_title = prefix == 't:'
           local most = is_title and max_fields_for_title or max_fields
-          if not is_title then noted = noted + n end
+          if not is_title then events = events + n end
           if call('HLEN', digest) < most or call('HEXISTS', digest, field) == 1 then
             call('HINCRBY', digest, field, int(n))
           elseif not is_title then
             call('HINCRBY', digest, prefix .. 'other:warning', int(n))
           end
         end
-        if noted <= 0 then return end
-        call('HINCRBY', digest, 'noted', int(noted))
+        if events <= 0 then return end
+        call('HINCRBY', digest, 'noted', int(events))
         call('HSETNX', digest, 'since', int(now))
         call('HSET', digest, 'last', int(now))
         expire(digest, digest_ms)
       end
-      note_for_digest(digest_counts)
+      count_for_digest(digest_counts)
     end
   end
   -- part messages/remember_admitted: note that an event was admitted, and keep its message where a later event may
   -- concern it.
-  function messages.remember(event)
-    local number = event.number
-    admitted[event.route.category] = true
+  function messages.remember(event, number)
+    event.number = number
+    admitted[event.category] = true
     entered[number], is_queued[number] = #waiting, true
     local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
     if event.thread or is_firing or options.overflow == 'merge' then open_archive().remember(event) end
   end
   -- part messages/overflow: an event that levels refuse may wait, or be counted on a message.
-  function messages.overflow(event)
+  function messages.overflow(event, route, refused)
     if options.overflow == 'drop' then return DROPPED end
-    return open_editor().overflow(event)
+    return open_editor().overflow(event, route, refused)
   end
 end
 
 local received_total, duplicate_total, merged_total, delayed_total = 0, 0, 0, 0
-local event, decisions = {}, {}
+local decisions = {}
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
+-- part messages/event_fields: the event that messages are asked about. All events use one table in turn, which has all
+-- its fields from the beginning: a table that grows costs more than the rest of a decision.
+local event = {}
+if messages then
+  event = {
+    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
+    delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+  }
+end
 for at = 2, #ARGV, width do
   -- part batch/event: read an event. What is decided of it are local variables, for speed.
-  local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
+  local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
+  local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
   local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part messages/event: name the fields of an event for messages. All events use one table in turn, for speed.
+  -- part messages/event: name the fields of an event for messages.
   if messages then
-    event.id, event.route, event.entry = id, route, entry
-    event.bundle, event.status, event.fingerprint = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
-    event.severity, event.title, event.delayed, event.answers = ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10]
-    event.outcome, event.number, event.is_attached, event.thread, event.lead = nil, nil, false, nil, nil
+    event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
+    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
+      unpack(ARGV, at + 4, at + 10)
   end
 
   received_total = received_total + 1
-  if taken_ids and taken_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+  if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
     duplicate_total = duplicate_total + 1
   else
     -- part messages/attached: a message or a group may decide the event before any level is asked.
-    if messages and messages.attach(event) then
-      outcome = event.outcome
-      if event.lead and not event.is_attached then
-        refused, retry_at, window = event.lead.refused, event.lead.retry_at, event.lead.window
-      end
+    local is_attached, lead = false, nil
+    if messages then
+      outcome, is_attached, lead = messages.attach(event)
+      if lead and not is_attached then refused, retry_at, window = lead.refused, lead.retry_at, lead.window end
     end
     if not outcome then
       -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
       -- when, and because of which window. Shadow levels report and never refuse.
-      local ordinary, least, first_again, is_never = route.headroom, route.headroom, now, false
+      local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
       if fairness then ordinary, least, first_again = fairness.reserves(route) end
-      local asked = route.levels
-      for i = 1, #asked do
-        local level = asked[i]
-        local reserved = level.place == 1 and ordinary or 0
+      for i = FIRST, #route do
+        local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
         local fits_at, never, by = fit(level, units, reserved)
         if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
           fits_at = min(fits_at, max(fit(level, units, least), first_again))
         end
-        if reserved > 0 and units + route.headroom > level.spec[FIRST] then never = true end
+        if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end
         if (fits_at > now or never) and level.is_shadow then
-          shadow = shadow + 2 ^ (i - 1)
+          shadow = shadow + 2 ^ (i - FIRST)
         elseif fits_at > now or never then
           if refused == 0 then window = by end
-          refused, is_never = refused + 2 ^ (i - 1), is_never or never
+          refused, is_never = refused + 2 ^ (i - FIRST), is_never or never
           if fits_at > retry_at then retry_at = fits_at end
         end
       end
       outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
-      if outcome == DROPPED and messages then
-        event.refused, event.retry_at, event.window = refused, retry_at, window
-        outcome = messages.overflow(event)
-      end
+      if outcome == DROPPED and messages then outcome = messages.overflow(event, route, refused) end
     end
-    if outcome == ADMITTED and not event.is_attached then
+    if outcome == ADMITTED then
       local is_sent = false
       -- part batch/number: give an admitted event its number, and remember its id.
       begin()
       last_number = last_number + 1
       local number = int(last_number)
-      taken_ids[id] = true
+      admitted_ids[id] = true
       remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-      -- part batch/spend: take the event's units at the levels of its route, but for the shadow levels that refuse it.
+      -- part batch/spend: add the event's units at the levels of its route, but for the shadow levels that refuse it.
       -- What was sent is in no backlog.
-      local member, spent = id .. ':' .. number .. ':', route.levels -- and the unit
-      for i = 1, #spent do
-        local level = spent[i]
+      local member = id .. ':' .. number .. ':' -- and the unit
+      local first_member = member .. '1'
+      for i = FIRST, #route do
+        local level = levels[route[i]]
         local strategy = level.strategy
-        if not level.is_shadow or floor(shadow / 2 ^ (i - 1)) % 2 == 0 then
+        if not level.is_shadow or floor(shadow / 2 ^ (i - FIRST)) % 2 == 0 then
           level.pending = level.pending + units
           if not strategy then
             local members, used = level.members or {}, level.used
             level.members = members
-            for unit = 1, units do
+            members[#members + 1], members[#members + 2] = now_text, first_member
+            for unit = 2, units do
               members[#members + 1], members[#members + 2] = now_text, member .. unit
             end
             for w = FIRST, #level.spec, 2 do used[w] = used[w] + units end
           elseif not (is_sent and strategy.is_backlog) then
-            strategy.take(level, units, number)
+            strategy.spend(level, units, number)
           end
         end
       end
@@ -1633,27 +1637,30 @@ for at = 2, #ARGV, width do
         waiting[#waiting + 1], waiting[#waiting + 2] = number, now_text .. ' ' .. entry
         places[#places + 1], places[#places + 2] = number, number
       end
-      event.number = number
-      if fairness then fairness.note_admission(route.category) end
-      if messages then messages.remember(event) end
+      if fairness then fairness.add_admission(route[CATEGORY]) end
+      if messages then messages.remember(event, number) end
     end
     -- part messages/closed: note the lead of a group, and what was dropped.
-    if messages and (event.bundle ~= '' or outcome ~= ADMITTED) then
-      event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
-      messages.close(event)
+    if messages then
+      local is_lead = event.bundle ~= '' and not lead and not is_attached
+      local is_dropped = outcome == DROPPED or outcome == NEVER or outcome == SUPPRESSED or outcome == FULL
+      if is_lead or is_dropped then
+        event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
+        if is_lead then messages.lead(event) end
+        if is_dropped then messages.add_drop(event, route) end
+      end
     end
   end
   -- part batch/count: count the outcome.
-  if outcome == ADMITTED then
-    route.admitted = route.admitted + 1
+  if outcome == ADMITTED or outcome == IN_PLACE then
+    admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
   elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
-    route.dropped = route.dropped + 1
+    dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
   elseif outcome == MERGED then
     merged_total = merged_total + 1
   elseif outcome == DELAYED then
     delayed_total = delayed_total + 1
   end
-  if outcome == ADMITTED and event.is_attached then outcome = IN_PLACE end
   -- part batch/report: what the caller learns of the event.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
@@ -1683,9 +1690,9 @@ if messages then messages.check_types() end
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
 call('HINCRBY', ledger, 'received', int(received_total))
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
--- part batch/store_levels: write what was taken of the levels.
+-- part batch/store_levels: write what was spent of the levels.
 if last_number or stepped > 0 then
-  -- part limits/log_store: write what was taken of a log. What lies below 0 are the windows that used it within 24 h:
+  -- part limits/log_store: write what was spent of a log. What lies below 0 are the windows that used it within 24 h:
   -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
   -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
   -- enough.
@@ -1757,11 +1764,13 @@ if fairness then fairness.store() end
 -- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
 -- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
+local minute_text = int(floor(now / 60000000)) -- since 1970
 
 -- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
 local function count_in_hour(category, name, n)
   local max_categories = 1000
-  local field, sibling = ':' .. name, name == 'admitted' and ':dropped' or ':admitted'
+  local field, sibling = ':admitted', ':dropped'
+  if name == 'dropped' then field, sibling = sibling, field end
   if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
   if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
   call('PEXPIRE', series, counts_ms)
@@ -1774,7 +1783,7 @@ end
 
 local function count_in_minute(category, name, n)
   local max_fields = 6000
-  local minute = int(floor(now / 60000000)) .. ':' .. string.sub(name, 1, 1) .. ':'
+  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
   if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
@@ -1786,15 +1795,16 @@ end
 -- part batch/store_counts: write the counts.
 local admitted_total, dropped_total = 0, 0
 for i = 1, #routes do
-  local route = routes[i]
-  admitted_total, dropped_total = admitted_total + route.admitted, dropped_total + route.dropped
-  if route.admitted > 0 then
-    count_in_minute(route.category, 'admitted', route.admitted)
-    count_in_hour(route.category, 'admitted', route.admitted)
+  local category, n_admitted, n_dropped = routes[i][CATEGORY], admitted_by_route[i], dropped_by_route[i]
+  if n_admitted then
+    admitted_total = admitted_total + n_admitted
+    count_in_minute(category, 'admitted', n_admitted)
+    count_in_hour(category, 'admitted', n_admitted)
   end
-  if route.dropped > 0 then
-    count_in_minute(route.category, 'dropped', route.dropped)
-    count_in_hour(route.category, 'dropped', route.dropped)
+  if n_dropped then
+    dropped_total = dropped_total + n_dropped
+    count_in_minute(category, 'dropped', n_dropped)
+    count_in_hour(category, 'dropped', n_dropped)
   end
 end
 if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end

@@ -20,7 +20,8 @@ local call, max = redis.call, math.max
 if not per_minute or per_minute < 1 then return redis.error_reply('ARG calls a minute of 1 or more are needed') end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])

@@ -74,7 +74,8 @@ local this_call, lost_from, lost_to = number[11], number[12], number[13]
 if lease_us == 0 or burst < 1 then return redis.error_reply('ARG lease above 0 and burst of 1 or more are needed') end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -82,10 +83,10 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local function digest_due()
   if digest_interval == 0 then return false end
   local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
-  local since, noted, open, moved = tonumber(state[1]), tonumber(state[2] or 0), tonumber(state[3]), tonumber(state[4])
+  local since, events, open, moved = tonumber(state[1]), tonumber(state[2] or 0), tonumber(state[3]), tonumber(state[4])
   if open then return now >= open + digest_interval or since and now >= moved + digest_every end
   if not since then return false end
-  local is_early = digest_every > 0 and noted >= digest_minimum and now >= since + digest_every / 3
+  local is_early = digest_every > 0 and events >= digest_minimum and now >= since + digest_every / 3
   return is_early or now >= since + digest_interval
 end
 -- part claim/candidate: what an entry may do now, and how long that lasts.

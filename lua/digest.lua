@@ -1,12 +1,12 @@
--- digest.lua: have a digest posted, where one is due: move what was noted for it into an entry of the outbox.
+-- digest.lua: have a digest posted, where one is due: move what was counted for it into an entry of the outbox.
 --
 -- At the interval's end, one post reports it all. Or, where a post can be edited (every > 0), it comes a third of
--- every after the first note, so that its notification on a phone shows more than "1 event"; later calls, every so
+-- every after the first count, so that its notification on a phone shows more than "1 event"; later calls, every so
 -- often, move what is new into the totals, and enqueue an edit with the absolute totals, in place of one that is
--- not sent yet; the call at the interval's end closes the digest. What is noted later goes to the next one. Calls
+-- not sent yet; the call at the interval's end closes the digest. What is counted later goes to the next one. Calls
 -- that come too early change nothing, so that any replica may call.
 --
--- KEYS[1] digest   (rw) hash. Noted: since, last (microseconds), noted (how many events), and counts
+-- KEYS[1] digest   (rw) hash. Counted: since, last (microseconds), noted (how many events), and counts
 --                  "d:<category>:<severity>" of drops, "x:..." of what expired, "t:<title>".
 --                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when),
 --                  from (when its report begins), totals (JSON)
@@ -38,24 +38,25 @@ if not interval or interval <= 0 or not every or not minimum then
 end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part digest/noted: read what was noted for the digest, and decide whether it is due.
+-- part digest/counts: read what was counted for the digest, and decide whether it is due.
 
--- read_digest returns what was noted since the last call, and the digest's other fields.
+-- read_digest returns what was counted since the last call, and the digest's other fields.
 local function read_digest()
-  local flat, noted, state = call('HGETALL', digest), {}, {}
+  local flat, counts, state = call('HGETALL', digest), {}, {}
   for i = 1, #flat, 2 do
     local field = flat[i]
     if string.match(field, '^[dxt]:') then
-      noted[field] = tonumber(flat[i + 1])
+      counts[field] = tonumber(flat[i + 1])
     else
       state[field] = flat[i + 1]
     end
   end
-  return noted, state
+  return counts, state
 end
 
 -- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
@@ -67,18 +68,18 @@ local function is_due(state, ends)
   return is_early or now >= since + interval
 end
 
-local function delete_noted(noted)
+local function delete_counts(counts)
   local page = 1000 -- unpack fails above some thousand
   local fields = { 'since', 'last', 'noted' }
-  for field in pairs(noted) do fields[#fields + 1] = field end
+  for field in pairs(counts) do fields[#fields + 1] = field end
   for from = 1, #fields, page do call('HDEL', digest, unpack(fields, from, math.min(from + page - 1, #fields))) end
 end
 
--- add_totals returns all counts of the digest: those of earlier calls, and what was noted since.
-local function add_totals(state, noted)
-  if not state.open or not state.totals then return noted end
+-- add_totals returns all counts of the digest: those of earlier calls, and what was counted since.
+local function add_totals(state, counts)
+  if not state.open or not state.totals then return counts end
   local totals = cjson.decode(state.totals)
-  for field, n in pairs(noted) do totals[field] = (totals[field] or 0) + n end
+  for field, n in pairs(counts) do totals[field] = (totals[field] or 0) + n end
   return totals
 end
 
@@ -109,7 +110,7 @@ local function enqueue(kind, post, body)
   return number
 end
 
--- is_unsent tells whether an entry waits, and nobody began to send it.
+-- is_unsent returns whether an entry waits, and nobody began to send it.
 local function is_unsent(number)
   return number and call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
 end
@@ -146,7 +147,7 @@ end
 
 for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- another type fails here
 for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
-local noted, state = read_digest()
+local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
@@ -156,9 +157,9 @@ if not is_open and amount < minimum then -- too little to report, and nothing th
   return 0
 end
 
-delete_noted(noted)
+delete_counts(counts)
 local from = state.from or state.since
-local totals = add_totals(state, noted)
+local totals = add_totals(state, counts)
 local body = {
   id = state.id or channel .. ':' .. from, from = from, last = state.last or state.moved, counts = totals,
   closed = ends or every == 0,

@@ -51,7 +51,8 @@ local backlog = KEYS[10]
 if result ~= 'expired' then return redis.error_reply('ARG the result of lua/expire.lua is expired') end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -126,26 +127,26 @@ local slack_ms = 10000
 local function expire(key, ms)
   if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
 end
--- part digest_notes: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
+-- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
 -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
 -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
-local function note_for_digest(counts)
+local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval
-  local noted = 0
+  local events = 0
   for field, n in pairs(counts) do
     local prefix = string.sub(field, 1, 2)
     local is_title = prefix == 't:'
     local most = is_title and max_fields_for_title or max_fields
-    if not is_title then noted = noted + n end
+    if not is_title then events = events + n end
     if call('HLEN', digest) < most or call('HEXISTS', digest, field) == 1 then
       call('HINCRBY', digest, field, int(n))
     elseif not is_title then
       call('HINCRBY', digest, prefix .. 'other:warning', int(n))
     end
   end
-  if noted <= 0 then return end
-  call('HINCRBY', digest, 'noted', int(noted))
+  if events <= 0 then return end
+  call('HINCRBY', digest, 'noted', int(events))
   call('HSETNX', digest, 'since', int(now))
   call('HSET', digest, 'last', int(now))
   expire(digest, digest_ms)
@@ -153,6 +154,6 @@ end
 
 remove_entry()
 if more.forget then forget_message() end
-note_for_digest(more.noted or {})
+count_for_digest(more.noted or {})
 leave_backlog()
 return DONE

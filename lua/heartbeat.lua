@@ -15,7 +15,7 @@
 -- ARGV[7..] the digests whose texts the replica has
 --
 -- Reply: [now, replicas alive, epoch, missing, others]
---   missing  1 = the text of ARGV[5] is not here: the windows were not noted, and the replica sends the text again
+--   missing  1 = the text of ARGV[5] is not here: the windows were not stored, and the replica sends the text again
 --   others   flat, for each digest of another replica that is alive: digest, text; "" where the replica has it
 --
 -- By hand:
@@ -35,7 +35,8 @@ if not replica or not keep or keep <= 0 or not new_epoch or not text then
 end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -95,7 +96,7 @@ call('ZCARD', alive) -- another type fails here, and not half-way
 call('GET', epoch)
 call('HLEN', levels)
 call('HLEN', texts)
--- First what a server without memory refuses: once a script has written, it may go on, and would hide that.
+-- First what a server without memory refuses: once a script has written, it may continue, and would hide that.
 call('SET', epoch, new_epoch, 'PX', epoch_ms, 'NX')
 call('ZREMRANGEBYSCORE', alive, '-inf', int(now - keep))
 local is_missing = false

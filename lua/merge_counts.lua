@@ -29,13 +29,13 @@
 --
 -- Code generated from lua/src/merge_counts.lua by go generate ./lua; DO NOT EDIT.
 
-local ledger, series, folds, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local ledger, series, sequences, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local minutes, known = KEYS[6], KEYS[7]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local call, max, floor = redis.call, math.max, math.floor
 
 -- A repeat is known before it is decoded: what is sent again may be large.
-if sequence and tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
+if sequence and tonumber(call('HGET', sequences, replica) or 0) >= sequence then return 0 end
 local decoded, counted = pcall(cjson.decode, ARGV[3] or '')
 if not sequence or not decoded or type(counted) ~= 'table' then
   return redis.error_reply('ARG a replica, a sequence and JSON are needed')
@@ -68,7 +68,8 @@ end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
 local slack_ms = 10000
 
@@ -78,11 +79,13 @@ end
 -- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
 -- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
+local minute_text = int(floor(now / 60000000)) -- since 1970
 
 -- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
 local function count_in_hour(category, name, n)
   local max_categories = 1000
-  local field, sibling = ':' .. name, name == 'admitted' and ':dropped' or ':admitted'
+  local field, sibling = ':admitted', ':dropped'
+  if name == 'dropped' then field, sibling = sibling, field end
   if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
   if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
   call('PEXPIRE', series, counts_ms)
@@ -95,7 +98,7 @@ end
 
 local function count_in_minute(category, name, n)
   local max_fields = 6000
-  local minute = int(floor(now / 60000000)) .. ':' .. string.sub(name, 1, 1) .. ':'
+  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
   if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
@@ -145,26 +148,26 @@ local function record_drops(list, keep)
   trim(drops, 'event', max_drop_bytes, sum, 2 * #list + 1)
   expire(drops, drops_ms)
 end
--- part digest_notes: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
+-- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
 -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
 -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
-local function note_for_digest(counts)
+local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval
-  local noted = 0
+  local events = 0
   for field, n in pairs(counts) do
     local prefix = string.sub(field, 1, 2)
     local is_title = prefix == 't:'
     local most = is_title and max_fields_for_title or max_fields
-    if not is_title then noted = noted + n end
+    if not is_title then events = events + n end
     if call('HLEN', digest) < most or call('HEXISTS', digest, field) == 1 then
       call('HINCRBY', digest, field, int(n))
     elseif not is_title then
       call('HINCRBY', digest, prefix .. 'other:warning', int(n))
     end
   end
-  if noted <= 0 then return end
-  call('HINCRBY', digest, 'noted', int(noted))
+  if events <= 0 then return end
+  call('HINCRBY', digest, 'noted', int(events))
   call('HSETNX', digest, 'since', int(now))
   call('HSET', digest, 'last', int(now))
   expire(digest, digest_ms)
@@ -183,8 +186,8 @@ for category, dropped in pairs(counted.categories or {}) do
   if known then call('ZADD', known, int(now), category) end
 end
 if counted.drops then record_drops(named_drops(counted.drops), counted.keep) end
-note_for_digest(counted.noted or {})
+count_for_digest(counted.noted or {})
 
-call('HSET', folds, replica, ARGV[2])
-call('PEXPIRE', folds, counts_ms)
+call('HSET', sequences, replica, ARGV[2])
+call('PEXPIRE', sequences, counts_ms)
 return 1

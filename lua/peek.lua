@@ -28,7 +28,7 @@ local MODE, MODE_KEYS, MODE_FIELDS = 'peek', 0, 0
 local seen = KEYS[1]
 
 -- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script, which has so many further keys and fields of an event as MODE_KEYS and MODE_FIELDS say.
+-- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -36,8 +36,8 @@ local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
   return redis.error_reply('ARG six keys and a plan in JSON are needed')
 end
-local dedupe, level_specs, route_specs, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
-if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not route_specs then
+local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
+if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then
   return redis.error_reply('ARG the plan needs the mode ' .. MODE .. ', a dedupe time above 0, levels and routes')
 end
 if fair and next(fair) == nil then fair = nil end
@@ -59,7 +59,8 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
 local grace_ms = 60000 -- how long an expired level outlives its longest window
@@ -68,16 +69,17 @@ local grace_ms = 60000 -- how long an expired level outlives its longest window
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
 local stepped = 0 -- how far back time went, where units were moved
--- part levels: check the levels and the routes of the plan, and name their fields. The windows of a level are pairs in
--- its spec: spec[w] = limit and spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it
--- holds.
-local levels, routes = {}, {}
+-- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
+-- the places of its levels are route[FIRST], route[FIRST + 1], ...
+local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
+local levels = {}
 local needs_strategies = false
 
 for i = 1, #level_specs do
   local spec = level_specs[i]
   local level = {
-    spec = spec, key = KEYS[keys_before_levels + i], place = i, option = spec[2], is_shadow = spec[3] == 1,
+    spec = spec, key = KEYS[keys_before_levels + i], is_shadow = spec[3] == 1,
     keep = 0, largest = 0, -- its longest window, its largest limit
     used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
     closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
@@ -96,13 +98,6 @@ for i = 1, #level_specs do
   if spec[1] ~= 'sliding-log' then needs_strategies = true end
   levels[i] = level
 end
-for i = 1, #route_specs do
-  local spec, own = route_specs[i], {}
-  for j = FIRST, #spec do own[j - FIRST + 1] = levels[spec[j]] end
-  routes[i] = {
-    category = spec[1], headroom = spec[2], category_level = levels[spec[3]], levels = own, admitted = 0, dropped = 0,
-  }
-end
 -- part ago: the text of the time that is per before now, microseconds.
 local last_per, last_ago
 
@@ -110,7 +105,7 @@ local function ago(per)
   if per ~= last_per then last_per, last_ago = per, int(now - per) end
   return last_ago
 end
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was taken. Every other
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
 -- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
 -- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
@@ -121,7 +116,7 @@ local function count_log(key, per)
   return all - old, old
 end
 
--- log_score is the score of the rank-th newest unit, from 0; what this batch took is the newest.
+-- log_score is the score of the rank-th newest unit, from 0; what this batch spent is the newest.
 local function log_score(level, rank)
   rank = rank - level.pending
   if rank < 0 then return now end
@@ -150,8 +145,8 @@ if needs_strategies then
     return state
   end
   -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
-  -- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
   -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
   -- future: level.back is by how much.
@@ -166,8 +161,8 @@ if needs_strategies then
   end
 
   -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
-  -- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
-  -- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+  -- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
+  -- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
   -- after that replica's last use.
   local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
@@ -187,7 +182,7 @@ if needs_strategies then
     return window
   end
 
-  -- windows_of_others returns the other configurations' windows by name, with what this batch took.
+  -- windows_of_others returns the other configurations' windows by name, with what this batch spent.
   local function windows_of_others(kind, level)
     local found = {}
     for field, value in pairs(level.state) do
@@ -203,7 +198,7 @@ if needs_strategies then
         found[name] = nil
       else
         kind.load(level, window)
-        kind.take(level, window, level.pending)
+        kind.spend(level, window, level.pending)
       end
     end
     return found
@@ -242,8 +237,8 @@ if needs_strategies then
     return {
       load = function(level) load_numbers(kind, level) end,
       fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
-      take = function(level, units)
-        for _, window in pairs(level.names) do kind.take(level, window, units) end
+      spend = function(level, units)
+        for _, window in pairs(level.names) do kind.spend(level, window, units) end
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level) store_numbers(kind, level) end,
@@ -266,7 +261,7 @@ if needs_strategies then
   end
   -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
-    -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
+    -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
@@ -282,12 +277,12 @@ if needs_strategies then
       window.n, window.f = 0, 0
     end,
     used = function(window) return window.n end,
-    take = function(level, window, units)
+    spend = function(level, window, units)
       window.n = window.n + units
       if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
-    -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+    -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
     refund = function(level, window, which, refunded)
       local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
       if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -317,7 +312,7 @@ if needs_strategies then
       if share * window.per < window.p * rest then share = share + 1 end
       return share + window.n
     end,
-    take = function(_, window, units) window.n = window.n + units end,
+    spend = function(_, window, units) window.n = window.n + units end,
     fits_at = function(level, w, window, units)
       local limit, per = level.spec[w], window.per
       local room = limit - units - window.n
@@ -354,7 +349,7 @@ if needs_strategies then
     used = function(window)
       return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
     end,
-    take = function(_, window, units)
+    spend = function(_, window, units)
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
@@ -422,7 +417,7 @@ if needs_strategies then
         if over <= 0 then return ends + per end
       end
     end,
-    take = function(level, units)
+    spend = function(level, units)
       local order, ends = level.order, bucket_end(now, level.option)
       local last = order[#order]
       if last and last > ends then ends = last end
@@ -459,7 +454,7 @@ if needs_strategies then
       is_backlog = true,
       load = function(level) level.used[FIRST] = call(length, level.key) end,
       fits_at = function() return now + retry_us end,
-      take = function(level, units, number)
+      spend = function(level, units, number)
         level.members = level.members or {}
         for _ = 1, units do table.insert(level.members, number) end
         level.used[FIRST] = level.used[FIRST] + units
@@ -480,6 +475,7 @@ if needs_strategies then
     local name = level.spec[1]
     if name ~= 'sliding-log' then
       level.strategy = strategies[name]
+      level.option = level.spec[2]
       if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
       if name == 'gcra' or name == 'gate' then
         local burst = name == 'gate' and 1 or level.option
@@ -534,9 +530,9 @@ if fair then
   local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
   local channel_per = levels[1].spec[FIRST + 1]
   local known_for = max(known_us, channel_per)
-  local known, heard = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
+  local known, admissions = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
   local attempted, admitted = {}, {} -- categories of this batch
-  local known_count, heard_count
+  local known_count, admitted_count
 
   -- in_channel_window is how many units a category has used within the channel's window.
   local function in_channel_window(level)
@@ -546,7 +542,7 @@ if fair then
 
   local function last_admission(category)
     if admitted[category] then return now end
-    local at = tonumber(call('ZSCORE', heard, category) or 0)
+    local at = tonumber(call('ZSCORE', admissions, category) or 0)
     return at > now - channel_per and at or nil
   end
 
@@ -554,7 +550,7 @@ if fair then
   local function learn(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
-      heard_count = call('ZCOUNT', heard, '(' .. ago(channel_per), '+inf')
+      admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
     end
     if attempted[category] then return end
     attempted[category] = true
@@ -576,15 +572,16 @@ if fair then
   -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
   -- the next event of the category is one.
   function fairness.reserves(route)
-    local least = max(route.headroom, reserved_by_others(route.category))
+    local category = route[CATEGORY]
+    local least = max(route[HEADROOM], reserved_by_others(category))
     if is_learning then
-      learn(route.category)
-      local at = last_admission(route.category)
+      learn(category)
+      local at = last_admission(category)
       if not at then return least, least, now end
-      local silent = known_count - heard_count + max(0, fair.floor - known_count)
+      local silent = known_count - admitted_count + max(0, fair.floor - known_count)
       return max(least, silent), least, at + channel_per
     end
-    local own = fair.slots and route.category_level
+    local own = fair.slots and levels[route[CATEGORY_LEVEL]]
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
@@ -593,7 +590,8 @@ end
 local decisions = {}
 for at = 2, #ARGV, width do
   -- part batch/event: read an event. What is decided of it are local variables, for speed.
-  local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
+  local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
+  local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
@@ -603,22 +601,20 @@ for at = 2, #ARGV, width do
   else
     -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
     -- when, and because of which window. Shadow levels report and never refuse.
-    local ordinary, least, first_again, is_never = route.headroom, route.headroom, now, false
+    local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
     if fairness then ordinary, least, first_again = fairness.reserves(route) end
-    local asked = route.levels
-    for i = 1, #asked do
-      local level = asked[i]
-      local reserved = level.place == 1 and ordinary or 0
+    for i = FIRST, #route do
+      local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
       local fits_at, never, by = fit(level, units, reserved)
       if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
         fits_at = min(fits_at, max(fit(level, units, least), first_again))
       end
-      if reserved > 0 and units + route.headroom > level.spec[FIRST] then never = true end
+      if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end
       if (fits_at > now or never) and level.is_shadow then
-        shadow = shadow + 2 ^ (i - 1)
+        shadow = shadow + 2 ^ (i - FIRST)
       elseif fits_at > now or never then
         if refused == 0 then window = by end
-        refused, is_never = refused + 2 ^ (i - 1), is_never or never
+        refused, is_never = refused + 2 ^ (i - FIRST), is_never or never
         if fits_at > retry_at then retry_at = fits_at end
       end
     end

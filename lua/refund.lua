@@ -43,7 +43,8 @@ for i = 1, #KEYS - keys_before_levels do
 end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -86,8 +87,8 @@ local function read_numbers(key)
   return state
 end
 -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
--- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
--- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+-- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+-- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
 -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
 -- future: level.back is by how much.
@@ -102,8 +103,8 @@ local function read_hash(level)
 end
 
 -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
--- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
--- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+-- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
+-- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
 -- after that replica's last use.
 local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
@@ -123,7 +124,7 @@ local function own_window(kind, level, w, name)
   return window
 end
 
--- windows_of_others returns the other configurations' windows by name, with what this batch took.
+-- windows_of_others returns the other configurations' windows by name, with what this batch spent.
 local function windows_of_others(kind, level)
   local found = {}
   for field, value in pairs(level.state) do
@@ -139,7 +140,7 @@ local function windows_of_others(kind, level)
       found[name] = nil
     else
       kind.load(level, window)
-      kind.take(level, window, level.pending)
+      kind.spend(level, window, level.pending)
     end
   end
   return found
@@ -178,8 +179,8 @@ local function strategy_of_numbers(kind)
   return {
     load = function(level) load_numbers(kind, level) end,
     fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
-    take = function(level, units)
-      for _, window in pairs(level.names) do kind.take(level, window, units) end
+    spend = function(level, units)
+      for _, window in pairs(level.names) do kind.spend(level, window, units) end
       for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
     end,
     store = function(level) store_numbers(kind, level) end,
@@ -202,7 +203,7 @@ local function strategy_of_numbers(kind)
 end
 -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
 strategies['fixed-window'] = strategy_of_numbers({
-  -- A grid goes on where the last window ended, so that a step of the clock makes no window shorter.
+  -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
   load = function(level, window)
     local per, phase = window.per, window.is_own and level.option or -1
     if level.back > 0 and window.at > now then window.at = now end
@@ -218,12 +219,12 @@ strategies['fixed-window'] = strategy_of_numbers({
     window.n, window.f = 0, 0
   end,
   used = function(window) return window.n end,
-  take = function(level, window, units)
+  spend = function(level, window, units)
     window.n = window.n + units
     if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
   end,
   fits_at = function(_, _, window) return window.at + window.per end,
-  -- A window that began with a unit goes on counting one there, or what remains would be in two windows' time.
+  -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
   refund = function(level, window, which, refunded)
     local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
     if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -253,7 +254,7 @@ strategies['sliding-counter'] = strategy_of_numbers({
     if share * window.per < window.p * rest then share = share + 1 end
     return share + window.n
   end,
-  take = function(_, window, units) window.n = window.n + units end,
+  spend = function(_, window, units) window.n = window.n + units end,
   fits_at = function(level, w, window, units)
     local limit, per = level.spec[w], window.per
     local room = limit - units - window.n
@@ -290,7 +291,7 @@ local gcra = strategy_of_numbers({
   used = function(window)
     return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
   end,
-  take = function(_, window, units)
+  spend = function(_, window, units)
     if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
   end,
   fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
@@ -358,7 +359,7 @@ strategies['sliding-buckets'] = {
       if over <= 0 then return ends + per end
     end
   end,
-  take = function(level, units)
+  spend = function(level, units)
     local order, ends = level.order, bucket_end(now, level.option)
     local last = order[#order]
     if last and last > ends then ends = last end
@@ -395,7 +396,7 @@ local function backlog(length, add)
     is_backlog = true,
     load = function(level) level.used[FIRST] = call(length, level.key) end,
     fits_at = function() return now + retry_us end,
-    take = function(level, units, number)
+    spend = function(level, units, number)
       level.members = level.members or {}
       for _ = 1, units do table.insert(level.members, number) end
       level.used[FIRST] = level.used[FIRST] + units

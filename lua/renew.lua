@@ -17,7 +17,8 @@ if not lease_us or lease_us <= 0 then return redis.error_reply('ARG a lease abov
 if redis.call('HGET', lease, 'owner') ~= owner then return -1 end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
-local function int(x) return string.format('%d', x) end
+local format = string.format
+local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])

@@ -88,7 +88,7 @@ func writers() map[string][]call {
 			[]any{"one", 1, 3600000000, "sliding-log", 0, 1, 2, 60000000, strategy, 1, 1, 3, 60000000},
 		}
 	}
-	digest := call{lua.Digester, []string{k.Digest(), k.Told(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
+	digest := call{lua.PostDigest, []string{k.Digest(), k.Told(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
 	all := map[string][]call{
 		"admit":              {taking(), claiming(), admitting("admit", "drop", "sliding-log", false, batch...)},
 		"admit, delay":       {taking(), admitting("admit", "delay", "gcra", false, batch...)},

@@ -10,8 +10,8 @@
 --   5. with options, what does not fit may wait for a slot, or be counted on its category's last message; drops are
 --      recorded, and counted for the digest.
 -- All is decided first and written last, once for the whole batch: an error leaves nothing half done.
--- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" goes
--- on counting, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
+-- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" still
+-- counts, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
 -- now as soon as it makes a level refuse, so that a step throttles at most one window too long.
 --
 -- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
@@ -157,37 +157,34 @@ if options then
 end
 
 local received_total, duplicate_total, merged_total, delayed_total = 0, 0, 0, 0
-local event, decisions = {}, {}
+local decisions = {}
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
+--- @include parts/messages/event_fields
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
   --- @include parts/messages/event
 
   received_total = received_total + 1
-  if taken_ids and taken_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+  if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
     duplicate_total = duplicate_total + 1
   else
     --- @include parts/messages/attached
     if not outcome then
       --- @include parts/batch/ask
-      if outcome == DROPPED and messages then
-        event.refused, event.retry_at, event.window = refused, retry_at, window
-        outcome = messages.overflow(event)
-      end
+      if outcome == DROPPED and messages then outcome = messages.overflow(event, route, refused) end
     end
-    if outcome == ADMITTED and not event.is_attached then
+    if outcome == ADMITTED then
       local is_sent = false
       --- @include parts/batch/number
       --- @include parts/batch/spend
       --- @include parts/batch/enqueue
-      event.number = number
-      if fairness then fairness.note_admission(route.category) end
-      if messages then messages.remember(event) end
+      if fairness then fairness.add_admission(route[CATEGORY]) end
+      if messages then messages.remember(event, number) end
     end
     --- @include parts/messages/closed
   end
   --- @include parts/batch/count
-  if outcome == ADMITTED and event.is_attached then outcome = IN_PLACE end
   --- @include parts/batch/report
 end
 --- @include parts/batch/states

@@ -1,12 +1,12 @@
--- digest.lua: have a digest posted, where one is due: move what was noted for it into an entry of the outbox.
+-- digest.lua: have a digest posted, where one is due: move what was counted for it into an entry of the outbox.
 --
 -- At the interval's end, one post reports it all. Or, where a post can be edited (every > 0), it comes a third of
--- every after the first note, so that its notification on a phone shows more than "1 event"; later calls, every so
+-- every after the first count, so that its notification on a phone shows more than "1 event"; later calls, every so
 -- often, move what is new into the totals, and enqueue an edit with the absolute totals, in place of one that is
--- not sent yet; the call at the interval's end closes the digest. What is noted later goes to the next one. Calls
+-- not sent yet; the call at the interval's end closes the digest. What is counted later goes to the next one. Calls
 -- that come too early change nothing, so that any replica may call.
 --
--- KEYS[1] digest   (rw) hash. Noted: since, last (microseconds), noted (how many events), and counts
+-- KEYS[1] digest   (rw) hash. Counted: since, last (microseconds), noted (how many events), and counts
 --                  "d:<category>:<severity>" of drops, "x:..." of what expired, "t:<title>".
 --                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when),
 --                  from (when its report begins), totals (JSON)
@@ -37,12 +37,12 @@ end
 
 --- @include parts/int
 --- @include parts/clock
---- @include parts/digest/noted
+--- @include parts/digest/counts
 --- @include parts/digest/post
 
 for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- another type fails here
 for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
-local noted, state = read_digest()
+local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
@@ -52,9 +52,9 @@ if not is_open and amount < minimum then -- too little to report, and nothing th
   return 0
 end
 
-delete_noted(noted)
+delete_counts(counts)
 local from = state.from or state.since
-local totals = add_totals(state, noted)
+local totals = add_totals(state, counts)
 local body = {
   id = state.id or channel .. ':' .. from, from = from, last = state.last or state.moved, counts = totals,
   closed = ends or every == 0,

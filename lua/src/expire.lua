@@ -52,10 +52,10 @@ for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash)
 --- @include parts/posted_names
 --- @include parts/entry/forgotten
 --- @include parts/expire
---- @include parts/digest_notes
+--- @include parts/digest_counts
 
 remove_entry()
 if more.forget then forget_message() end
-note_for_digest(more.noted or {})
+count_for_digest(more.noted or {})
 leave_backlog()
 return DONE

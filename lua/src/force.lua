@@ -73,29 +73,29 @@ if options then
 end
 
 local received_total, duplicate_total, merged_total, delayed_total, forced_total = 0, 0, 0, 0, 0
-local event, decisions = {}, {}
+local decisions = {}
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
+--- @include parts/messages/event_fields
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
   --- @include parts/messages/event
 
   received_total = received_total + 1
-  if taken_ids and taken_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+  if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
     duplicate_total = duplicate_total + 1
   else
     --- @include parts/messages/attached
     outcome = outcome or ADMITTED -- no level is asked
-    if outcome == ADMITTED and not event.is_attached then
+    if outcome == ADMITTED then
       --- @include parts/batch/number
       --- @include parts/batch/enqueue
-      event.number = number
       forced_total = forced_total + 1
-      if messages then messages.remember(event) end
+      if messages then messages.remember(event, number) end
     end
     --- @include parts/messages/closed
   end
   --- @include parts/batch/count
-  if outcome == ADMITTED and event.is_attached then outcome = IN_PLACE end
   --- @include parts/batch/report
 end
 --- @include parts/batch/states

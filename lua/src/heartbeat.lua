@@ -15,7 +15,7 @@
 -- ARGV[7..] the digests whose texts the replica has
 --
 -- Reply: [now, replicas alive, epoch, missing, others]
---   missing  1 = the text of ARGV[5] is not here: the windows were not noted, and the replica sends the text again
+--   missing  1 = the text of ARGV[5] is not here: the windows were not stored, and the replica sends the text again
 --   others   flat, for each digest of another replica that is alive: digest, text; "" where the replica has it
 --
 -- By hand:
@@ -40,7 +40,7 @@ call('ZCARD', alive) -- another type fails here, and not half-way
 call('GET', epoch)
 call('HLEN', levels)
 call('HLEN', texts)
--- First what a server without memory refuses: once a script has written, it may go on, and would hide that.
+-- First what a server without memory refuses: once a script has written, it may continue, and would hide that.
 call('SET', epoch, new_epoch, 'PX', epoch_ms, 'NX')
 call('ZREMRANGEBYSCORE', alive, '-inf', int(now - keep))
 local is_missing = false

@@ -27,13 +27,13 @@
 --     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' , \
 --     replica-1 1 '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
 
-local ledger, series, folds, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local ledger, series, sequences, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local minutes, known = KEYS[6], KEYS[7]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local call, max, floor = redis.call, math.max, math.floor
 
 -- A repeat is known before it is decoded: what is sent again may be large.
-if sequence and tonumber(call('HGET', folds, replica) or 0) >= sequence then return 0 end
+if sequence and tonumber(call('HGET', sequences, replica) or 0) >= sequence then return 0 end
 local decoded, counted = pcall(cjson.decode, ARGV[3] or '')
 if not sequence or not decoded or type(counted) ~= 'table' then
   return redis.error_reply('ARG a replica, a sequence and JSON are needed')
@@ -46,7 +46,7 @@ end
 --- @include parts/counts
 --- @include parts/stream_bytes
 --- @include parts/drops
---- @include parts/digest_notes
+--- @include parts/digest_counts
 
 local fault = fault_of(counted)
 if fault then return redis.error_reply(fault) end
@@ -61,8 +61,8 @@ for category, dropped in pairs(counted.categories or {}) do
   if known then call('ZADD', known, int(now), category) end
 end
 if counted.drops then record_drops(named_drops(counted.drops), counted.keep) end
-note_for_digest(counted.noted or {})
+count_for_digest(counted.noted or {})
 
-call('HSET', folds, replica, ARGV[2])
-call('PEXPIRE', folds, counts_ms)
+call('HSET', sequences, replica, ARGV[2])
+call('PEXPIRE', sequences, counts_ms)
 return 1

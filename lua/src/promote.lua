@@ -1,4 +1,4 @@
--- promote.lua: ask again for events that wait for a slot (overflow: delay): each is admitted, goes on waiting, or is
+-- promote.lua: ask again for events that wait for a slot (overflow: delay): each is admitted, still waits, or is
 -- dropped because it waited too long. Reads and writes as admit.lua does.
 --
 -- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
@@ -15,7 +15,7 @@
 -- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "promote" and with options
 -- then for each event: as of lua/admit.lua, with options; delayed = its number while it waits
 --
--- Reply: as of lua/admit.lua; outcome 3: it does not wait any more, 6: it goes on waiting
+-- Reply: as of lua/admit.lua; outcome 3: it does not wait any more, 6: it still waits
 --
 -- By hand:
 --   redis-cli --eval lua/promote.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
@@ -93,7 +93,9 @@ end
 --- @include parts/messages/remember_promoted
 
 local duplicate_total, merged_total, delayed_total = 0, 0, 0
-local event, decisions = {}, {}
+local decisions = {}
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
+--- @include parts/messages/event_fields
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
   --- @include parts/messages/event
@@ -105,21 +107,19 @@ for at = 2, #ARGV, width do
       --- @include parts/batch/ask
       if outcome == DROPPED then outcome = messages.has_waited_too_long(event) and FULL or DELAYED end
     end
-    if outcome == ADMITTED and not event.is_attached then
+    if outcome == ADMITTED then
       local is_sent = false
       --- @include parts/batch/number
       --- @include parts/batch/spend
       --- @include parts/batch/enqueue
-      event.number = number
-      if fairness then fairness.note_admission(route.category) end
-      messages.remember(event)
+      if fairness then fairness.add_admission(route[CATEGORY]) end
+      messages.remember(event, number)
     end
     --- @include parts/messages/closed
     if outcome ~= DELAYED then messages.leave(event) end
-    delayed_total = delayed_total - 1 -- and one more, where it goes on waiting
+    delayed_total = delayed_total - 1 -- and one more, where it still waits
     --- @include parts/batch/count
   end
-  if outcome == ADMITTED and event.is_attached then outcome = IN_PLACE end
   --- @include parts/batch/report
 end
 --- @include parts/batch/states

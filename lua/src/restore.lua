@@ -1,5 +1,5 @@
--- restore.lua: take in what a replica admitted by itself while it could not reach this server, whatever the limits
--- say now, and what became of it. Its units are taken, unless it certainly never appeared. A repeat changes nothing.
+-- restore.lua: add what a replica admitted by itself while it could not reach this server, whatever the limits
+-- are now, and what became of it. Its units are taken, unless it certainly never appeared. A repeat changes nothing.
 --
 -- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
 -- KEYS[2] ledger   (w)  hash of totals of the channel
@@ -14,11 +14,11 @@
 --   delayed are not used here
 --
 -- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "restore"; its replica is unique to one process, and its
---   sequence rises by one: a call that was taken in before changes nothing
+--   sequence rises by one: a call that was applied before changes nothing
 -- then for each event: as of lua/admit.lua, and last of all its past, JSON (lua/past.go), with times in microseconds
 --   before now; "" = it waits, or where it has no entry, was delivered
 --
--- Reply: as of lua/admit.lua; outcomes 1 and 3. [0, 0, [], []] = taken in before
+-- Reply: as of lua/admit.lua; outcomes 1 and 3. [0, 0, [], []] = applied before
 --
 -- By hand:
 --   redis-cli --eval lua/restore.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
@@ -32,12 +32,12 @@ local MODE, MODE_KEYS, MODE_FIELDS = 'restore', 2, 1
 local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
 --- @include parts/plan
-local folds, dead = KEYS[keys_to_mode - 1], KEYS[keys_to_mode]
+local sequences, dead = KEYS[keys_to_mode - 1], KEYS[keys_to_mode]
 local replica, sequence = plan[6], plan[7]
 if not replica or not sequence then
   return redis.error_reply('ARG what is restored needs a replica and a sequence')
 end
-if tonumber(call('HGET', folds, replica) or 0) >= sequence then return { 0, 0, {}, {} } end
+if tonumber(call('HGET', sequences, replica) or 0) >= sequence then return { 0, 0, {}, {} } end
 
 --- @include parts/clock
 --- @include parts/outcomes
@@ -92,7 +92,9 @@ end
 --- @include parts/restore/write_down
 
 local received_total, duplicate_total, merged_total, delayed_total = 0, 0, 0, 0
-local event, decisions = {}, {}
+local decisions = {}
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
+--- @include parts/messages/event_fields
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
   --- @include parts/messages/event
@@ -103,19 +105,19 @@ for at = 2, #ARGV, width do
   local result = past.result or entry == '' and 'delivered' or nil
 
   received_total = received_total + 1
-  if taken_ids and taken_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
+  if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
     duplicate_total = duplicate_total + 1
   else
     --- @include parts/batch/ask
-    refused, shadow, outcome = 0, 0, ADMITTED -- whatever the limits say now
+    refused, shadow, outcome = 0, 0, ADMITTED -- whatever the limits are now
     if result then results[result] = results[result] + 1 end
     --- @include parts/batch/number
     if not result or result == 'delivered' or past.shown then -- what certainly never appeared spends no units
       local is_sent = result ~= nil
       --- @include parts/batch/spend
     end
-    if fairness then fairness.note_admission(route.category) end
+    if fairness then fairness.add_admission(route[CATEGORY]) end
     event.number, event.entry, event.past, event.result = number, entry, past, result
     write_down(event)
   end
@@ -144,6 +146,6 @@ if fairness then fairness.store() end
 for result, total in pairs(results) do
   if total > 0 then call('HINCRBY', ledger, result, int(total)) end
 end
-call('HSET', folds, replica, int(sequence))
-call('PEXPIRE', folds, counts_ms)
+call('HSET', sequences, replica, int(sequence))
+call('PEXPIRE', sequences, counts_ms)
 return reply

@@ -1,25 +1,23 @@
-package memory_test
+package memory
 
 import (
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"slackrelay/store/memory"
 )
 
-func TestValuesExpire(t *testing.T) {
+func TestValuesExpireOnlyAtTheirTime(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }})
-	data.Do(func(tx *memory.Tx) {
-		memory.Value[memory.Counts](tx, "a").Add("n", 1)
-		memory.Value[memory.Counts](tx, "kept").Add("n", 1)
-		tx.Expire("a", time.Minute)
+	data := NewData(DataOptions{Now: func() time.Time { return now }})
+	data.Do(func(tx *Tx) {
+		lookOrCreate[counts](tx, "a").add("n", 1)
+		lookOrCreate[counts](tx, "kept").add("n", 1)
+		tx.expire("a", time.Minute)
 	})
 	look := func(key string) (n int64) {
-		data.Do(func(tx *memory.Tx) { n = memory.Look[memory.Counts](tx, key).All()["n"] })
+		data.Do(func(tx *Tx) { n = Look[counts](tx, key).all()["n"] })
 		return n
 	}
 	now = now.Add(time.Minute - time.Microsecond)
@@ -28,45 +26,54 @@ func TestValuesExpire(t *testing.T) {
 	require.Zero(t, look("a"))
 	require.Equal(t, int64(1), look("kept"))
 	now = now.Add(time.Hour)
-	require.Equal(t, int64(1), look("kept"), "what has no end is never swept away")
-	data.Do(func(tx *memory.Tx) { tx.Delete("kept") })
+	require.Equal(t, int64(1), look("kept"), "a value without an expiry is never swept away")
+	data.Do(func(tx *Tx) { tx.remove("kept") })
 	require.Zero(t, look("kept"))
 }
 
-func TestAFasterClock(t *testing.T) {
+func TestStoreTimePassesFasterThanWallTime(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	data := memory.NewData(memory.DataOptions{Now: func() time.Time { return now }, Speed: 20})
+	data := NewData(DataOptions{Now: func() time.Time { return now }, Speed: 20})
 	at := func() (t time.Time) {
-		data.Do(func(tx *memory.Tx) { t = tx.Time })
+		data.Do(func(tx *Tx) { t = tx.time })
 		return t
 	}
 	begin := at()
 	now = now.Add(3 * time.Second)
 	require.Equal(t, time.Minute, at().Sub(begin))
-	require.Equal(t, 3*time.Second, data.Wall(time.Minute))
+	require.Equal(t, 3*time.Second, data.wall(time.Minute))
 }
 
-func TestOutbox(t *testing.T) {
+func TestAQueueThatDoesNotExistIsEmpty(t *testing.T) {
 	t.Parallel()
-	var none *memory.Queue
-	require.Nil(t, none.Head())
-	require.Nil(t, none.Due(1))
-	found, _ := none.Find(1)
+	var none *queue
+	require.Nil(t, none.head())
+	require.Nil(t, none.dueExtra(1))
+	found, _ := none.find(1)
 	require.Nil(t, found)
-	none.Remove(1)
-	box := &memory.Queue{Seq: 3, Entries: []memory.Entry{{Number: 1}, {Number: 2}, {Number: 3}}}
-	box.Remove(2)
-	require.Equal(t, int64(1), box.Head().Number)
-	found, extra := box.Find(3)
-	require.Equal(t, int64(3), found.Number)
-	require.False(t, extra)
-	require.Equal(t, int64(4), box.Put(10, 20, "edit", nil))
-	require.Equal(t, int64(5), box.Put(10, 15, "digest", nil))
-	require.Nil(t, box.Due(14))
-	require.Equal(t, int64(5), box.Due(15).Number, "by when they are due")
-	box.Postpone(5, 30)
-	require.Equal(t, int64(4), box.Due(30).Number)
-	_, extra = box.Find(4)
-	require.True(t, extra)
+	none.remove(1)
+}
+
+func TestAQueueFindsAndRemovesByNumber(t *testing.T) {
+	t.Parallel()
+	outbox := &queue{seq: 3, messages: []entry{{number: 1}, {number: 2}, {number: 3}}}
+	outbox.remove(2)
+	require.Equal(t, int64(1), outbox.head().number)
+	found, isExtra := outbox.find(3)
+	require.Equal(t, int64(3), found.number)
+	require.False(t, isExtra)
+}
+
+func TestExtrasComeByWhenTheyAreDue(t *testing.T) {
+	t.Parallel()
+	outbox := &queue{seq: 3}
+	require.Equal(t, int64(4), outbox.addExtra(10, 20, "edit", nil))
+	require.Equal(t, int64(5), outbox.addExtra(10, 15, "digest", nil))
+	require.Nil(t, outbox.dueExtra(14))
+	require.Equal(t, int64(5), outbox.dueExtra(15).number)
+	outbox.postpone(5, 30)
+	require.Equal(t, int64(4), outbox.dueExtra(30).number)
+	_, isExtra := outbox.find(4)
+	require.True(t, isExtra)
 }

@@ -94,8 +94,8 @@ func TestADigestRefusesBadArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.ErrorContains(t, lua.Digester.Run(t.Context(), client, keys, args...).Err(), "ARG a channel, an interval above 0")
+			require.ErrorContains(t, lua.PostDigest.Run(t.Context(), client, keys, args...).Err(), "ARG a channel, an interval above 0")
 		})
 	}
-	require.NoError(t, lua.Digester.Run(t.Context(), client, keys, "demo", 1, 30, 1).Err(), "the shortest interval")
+	require.NoError(t, lua.PostDigest.Run(t.Context(), client, keys, "demo", 1, 30, 1).Err(), "the shortest interval")
 }

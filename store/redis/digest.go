@@ -11,6 +11,6 @@ import (
 func (r *Store) Digest(ctx context.Context, channel store.Channel, terms store.DigestTerms) error {
 	k := channel.Keys()
 	keys := []string{k.Digest(), k.Told(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}
-	return r.runFenced(ctx, "digest", lua.Digester, channel, keys,
+	return r.runFenced(ctx, "digest", lua.PostDigest, channel, keys,
 		channel.Name, terms.Interval.Microseconds(), terms.EditEvery.Microseconds(), terms.Minimum)
 }

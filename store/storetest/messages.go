@@ -135,7 +135,7 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 	}
 	h, other := good, good
 	_, err := b.Admit(t.Context(), Scope, []store.Request{narrow.Told(&h, "1", "c", "", ""), narrow.Told(&other, "2", "c", "", "")})
-	require.ErrorContains(t, err, "request 1: handling differs")
+	require.ErrorContains(t, err, "request 1: policy differs")
 	require.Zero(t, b.MustReport(t).Ledger.Received)
 }
 

@@ -3,9 +3,9 @@
 local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
 local channel_per = levels[1].spec[FIRST + 1]
 local known_for = max(known_us, channel_per)
-local known, heard = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
+local known, admissions = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
 local attempted, admitted = {}, {} -- categories of this batch
-local known_count, heard_count
+local known_count, admitted_count
 
 -- in_channel_window is how many units a category has used within the channel's window.
 local function in_channel_window(level)
@@ -15,7 +15,7 @@ end
 
 local function last_admission(category)
   if admitted[category] then return now end
-  local at = tonumber(call('ZSCORE', heard, category) or 0)
+  local at = tonumber(call('ZSCORE', admissions, category) or 0)
   return at > now - channel_per and at or nil
 end
 
@@ -23,7 +23,7 @@ end
 local function learn(category)
   if not known_count then
     known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
-    heard_count = call('ZCOUNT', heard, '(' .. ago(channel_per), '+inf')
+    admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
   end
   if attempted[category] then return end
   attempted[category] = true
@@ -45,15 +45,16 @@ fairness = {}
 -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
 -- the next event of the category is one.
 function fairness.reserves(route)
-  local least = max(route.headroom, reserved_by_others(route.category))
+  local category = route[CATEGORY]
+  local least = max(route[HEADROOM], reserved_by_others(category))
   if is_learning then
-    learn(route.category)
-    local at = last_admission(route.category)
+    learn(category)
+    local at = last_admission(category)
     if not at then return least, least, now end
-    local silent = known_count - heard_count + max(0, fair.floor - known_count)
+    local silent = known_count - admitted_count + max(0, fair.floor - known_count)
     return max(least, silent), least, at + channel_per
   end
-  local own = fair.slots and route.category_level
+  local own = fair.slots and levels[route[CATEGORY_LEVEL]]
   if not own or in_channel_window(own) < fair.per_category then return least, least, now end
   return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
 end

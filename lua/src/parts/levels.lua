@@ -1,13 +1,14 @@
--- part levels: check the levels and the routes of the plan, and name their fields. The windows of a level are pairs in
--- its spec: spec[w] = limit and spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it
--- holds.
-local levels, routes = {}, {}
+-- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
+-- the places of its levels are route[FIRST], route[FIRST + 1], ...
+local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
+local levels = {}
 local needs_strategies = false
 
 for i = 1, #level_specs do
   local spec = level_specs[i]
   local level = {
-    spec = spec, key = KEYS[keys_before_levels + i], place = i, option = spec[2], is_shadow = spec[3] == 1,
+    spec = spec, key = KEYS[keys_before_levels + i], is_shadow = spec[3] == 1,
     keep = 0, largest = 0, -- its longest window, its largest limit
     used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
     closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
@@ -25,11 +26,4 @@ for i = 1, #level_specs do
   end
   if spec[1] ~= 'sliding-log' then needs_strategies = true end
   levels[i] = level
-end
-for i = 1, #route_specs do
-  local spec, own = route_specs[i], {}
-  for j = FIRST, #spec do own[j - FIRST + 1] = levels[spec[j]] end
-  routes[i] = {
-    category = spec[1], headroom = spec[2], category_level = levels[spec[3]], levels = own, admitted = 0, dropped = 0,
-  }
 end

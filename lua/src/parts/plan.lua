@@ -1,5 +1,5 @@
 -- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script, which has so many further keys and fields of an event as MODE_KEYS and MODE_FIELDS say.
+-- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -7,8 +7,8 @@ local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
   return redis.error_reply('ARG six keys and a plan in JSON are needed')
 end
-local dedupe, level_specs, route_specs, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
-if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not route_specs then
+local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
+if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then
   return redis.error_reply('ARG the plan needs the mode ' .. MODE .. ', a dedupe time above 0, levels and routes')
 end
 if fair and next(fair) == nil then fair = nil end

@@ -1,8 +1,8 @@
 -- part batch/count: count the outcome.
-if outcome == ADMITTED then
-  route.admitted = route.admitted + 1
+if outcome == ADMITTED or outcome == IN_PLACE then
+  admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
 elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
-  route.dropped = route.dropped + 1
+  dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
 elseif outcome == MERGED then
   merged_total = merged_total + 1
 elseif outcome == DELAYED then

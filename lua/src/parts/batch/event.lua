@@ -1,5 +1,6 @@
 -- part batch/event: read an event. What is decided of it are local variables, for speed.
-local id, units, route, entry = ARGV[at], tonumber(ARGV[at + 1]), routes[tonumber(ARGV[at + 2])], ARGV[at + 3]
+local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
+local route = routes[place]
 if not units or units < 1 or not route or id == '' or #id > 40 then
   return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
 end

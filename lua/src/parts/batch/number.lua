@@ -2,5 +2,5 @@
 begin()
 last_number = last_number + 1
 local number = int(last_number)
-taken_ids[id] = true
+admitted_ids[id] = true
 remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id

@@ -1,15 +1,16 @@
 -- part batch/store_counts: write the counts.
 local admitted_total, dropped_total = 0, 0
 for i = 1, #routes do
-  local route = routes[i]
-  admitted_total, dropped_total = admitted_total + route.admitted, dropped_total + route.dropped
-  if route.admitted > 0 then
-    count_in_minute(route.category, 'admitted', route.admitted)
-    count_in_hour(route.category, 'admitted', route.admitted)
+  local category, n_admitted, n_dropped = routes[i][CATEGORY], admitted_by_route[i], dropped_by_route[i]
+  if n_admitted then
+    admitted_total = admitted_total + n_admitted
+    count_in_minute(category, 'admitted', n_admitted)
+    count_in_hour(category, 'admitted', n_admitted)
   end
-  if route.dropped > 0 then
-    count_in_minute(route.category, 'dropped', route.dropped)
-    count_in_hour(route.category, 'dropped', route.dropped)
+  if n_dropped then
+    dropped_total = dropped_total + n_dropped
+    count_in_minute(category, 'dropped', n_dropped)
+    count_in_hour(category, 'dropped', n_dropped)
   end
 end
 if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end

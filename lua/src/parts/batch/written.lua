@@ -1,6 +1,6 @@
 -- part batch/written: what the batch writes at the end.
 local last_number, number_before -- of an entry; nil until one is needed
-local taken_ids, remembered -- ids by name; scores and ids
+local admitted_ids, remembered -- ids by name; scores and ids
 local waiting, places -- fields and values of entries; scores and numbers of messages
 
 -- begin reads the last number. From here on, the batch writes something.
@@ -8,5 +8,5 @@ local function begin()
   if last_number then return end
   last_number = tonumber(call('HGET', entries, 'seq') or 0)
   number_before = last_number
-  taken_ids, remembered, waiting, places = {}, {}, {}, {}
+  admitted_ids, remembered, waiting, places = {}, {}, {}, {}
 end

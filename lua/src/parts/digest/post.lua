@@ -12,7 +12,7 @@ local function enqueue(kind, post, body)
   return number
 end
 
--- is_unsent tells whether an entry waits, and nobody began to send it.
+-- is_unsent returns whether an entry waits, and nobody began to send it.
 local function is_unsent(number)
   return number and call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
 end

@@ -4,6 +4,7 @@ for i = 1, #levels do
   local name = level.spec[1]
   if name ~= 'sliding-log' then
     level.strategy = strategies[name]
+    level.option = level.spec[2]
     if not level.strategy then return redis.error_reply('ARG level ' .. i .. ' has an unknown strategy') end
     if name == 'gcra' or name == 'gate' then
       local burst = name == 'gate' and 1 or level.option

@@ -8,7 +8,7 @@ local function backlog(length, add)
     is_backlog = true,
     load = function(level) level.used[FIRST] = call(length, level.key) end,
     fits_at = function() return now + retry_us end,
-    take = function(level, units, number)
+    spend = function(level, units, number)
       level.members = level.members or {}
       for _ = 1, units do table.insert(level.members, number) end
       level.used[FIRST] = level.used[FIRST] + units

@@ -53,7 +53,7 @@ strategies['sliding-buckets'] = {
       if over <= 0 then return ends + per end
     end
   end,
-  take = function(level, units)
+  spend = function(level, units)
     local order, ends = level.order, bucket_end(now, level.option)
     local last = order[#order]
     if last and last > ends then ends = last end

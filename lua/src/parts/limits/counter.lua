@@ -16,7 +16,7 @@ strategies['sliding-counter'] = strategy_of_numbers({
     if share * window.per < window.p * rest then share = share + 1 end
     return share + window.n
   end,
-  take = function(_, window, units) window.n = window.n + units end,
+  spend = function(_, window, units) window.n = window.n + units end,
   fits_at = function(level, w, window, units)
     local limit, per = level.spec[w], window.per
     local room = limit - units - window.n

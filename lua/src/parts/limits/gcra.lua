@@ -20,7 +20,7 @@ local gcra = strategy_of_numbers({
   used = function(window)
     return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
   end,
-  take = function(_, window, units)
+  spend = function(_, window, units)
     if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
   end,
   fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,

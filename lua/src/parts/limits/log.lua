@@ -1,4 +1,4 @@
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was taken. Every other
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
 -- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
 -- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
@@ -9,7 +9,7 @@ local function count_log(key, per)
   return all - old, old
 end
 
--- log_score is the score of the rank-th newest unit, from 0; what this batch took is the newest.
+-- log_score is the score of the rank-th newest unit, from 0; what this batch spent is the newest.
 local function log_score(level, rank)
   rank = rank - level.pending
   if rank < 0 then return now end

@@ -1,4 +1,4 @@
--- part limits/log_store: write what was taken of a log. What lies below 0 are the windows that used it within 24 h:
+-- part limits/log_store: write what was spent of a log. What lies below 0 are the windows that used it within 24 h:
 -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
 -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
 -- enough.

@@ -1,6 +1,6 @@
 -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
--- which ends what is over; used, the units in it; take; fits_at; and refund. Windows of other lengths in the same
--- hash belong to a replica with another configuration: they count what is taken here as their own would, until 24 h
+-- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
+-- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
 -- after that replica's last use.
 local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
@@ -20,7 +20,7 @@ local function own_window(kind, level, w, name)
   return window
 end
 
--- windows_of_others returns the other configurations' windows by name, with what this batch took.
+-- windows_of_others returns the other configurations' windows by name, with what this batch spent.
 local function windows_of_others(kind, level)
   local found = {}
   for field, value in pairs(level.state) do
@@ -36,7 +36,7 @@ local function windows_of_others(kind, level)
       found[name] = nil
     else
       kind.load(level, window)
-      kind.take(level, window, level.pending)
+      kind.spend(level, window, level.pending)
     end
   end
   return found
@@ -75,8 +75,8 @@ local function strategy_of_numbers(kind)
   return {
     load = function(level) load_numbers(kind, level) end,
     fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
-    take = function(level, units)
-      for _, window in pairs(level.names) do kind.take(level, window, units) end
+    spend = function(level, units)
+      for _, window in pairs(level.names) do kind.spend(level, window, units) end
       for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
     end,
     store = function(level) store_numbers(kind, level) end,

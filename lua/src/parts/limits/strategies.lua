@@ -1,6 +1,6 @@
 -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
--- window; fits_at is when units that are too many fit if nobody else commits; take takes units in this batch's view
--- of the level; store writes what was taken; refund gives units back. Made only where a level uses one.
+-- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+-- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
 -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
 -- future: level.back is by how much.

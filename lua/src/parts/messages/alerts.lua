@@ -5,7 +5,9 @@ local max_earlier = 16 -- earlier messages of the same alerts, which are changed
 
 -- state_in returns whether a message reports an alert: nil, "firing" or "over".
 local function state_in(message, fingerprint)
-  for _, alert in ipairs(message.events or {}) do
+  local events = message.events
+  for i = 1, events and #events or 0 do
+    local alert = events[i]
     if alert.f == fingerprint then return alert.r and 'over' or 'firing' end
   end
   local over_at = message.members and message.members[fingerprint]

@@ -1,6 +1,6 @@
 -- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
--- because others wait for a slot. Sets the event's outcome (nil = ask the levels), number, thread and lead;
--- is_attached: the outcome comes from an earlier message.
+-- because others wait for a slot. attach returns the event's outcome (nil = ask the levels), whether that comes
+-- from an earlier message, and the lead of its group. It sets the event's number and thread.
 
 -- by_group returns the outcome of an event whose group has a lead.
 local function by_group(lead, event)
@@ -14,19 +14,13 @@ local function by_group(lead, event)
 end
 
 function editor.attach(event)
-  local category = event.route.category
+  local category = event.category
   local outcome, thread = by_earlier(event)
   if outcome == SUPPRESSED then outcome = without_firing(event) end
-  if outcome == DELAYED or outcome == FULL then
-    event.outcome, event.is_attached = outcome, true
-    return
-  end
+  if outcome == DELAYED or outcome == FULL then return outcome, true end
   local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
-  if outcome then
-    event.outcome, event.is_attached, event.lead = outcome, true, lead
-  elseif lead then
-    event.outcome, event.lead = by_group(lead, event), lead
-  elseif not wait_behind_others(event) then
-    event.thread = thread
-  end
+  if outcome then return outcome, true, lead end
+  if lead then return by_group(lead, event), false, lead end
+  event.thread = thread
+  return wait_behind_others(event), false
 end

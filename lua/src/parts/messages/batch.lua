@@ -9,4 +9,8 @@ local expired_numbers, posted_bytes -- messages that are kept too long; how long
 local archive
 messages = {}
 
-local function payload_of(entry) return string.match(entry, '^%S+ (.*)$') or '' end
+-- payload_of returns what follows the first space of an entry.
+local function payload_of(entry)
+  local space = string.find(entry, ' ', 1, true)
+  return space and string.sub(entry, space + 1) or ''
+end

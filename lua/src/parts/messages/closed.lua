@@ -1,5 +1,10 @@
 -- part messages/closed: note the lead of a group, and what was dropped.
-if messages and (event.bundle ~= '' or outcome ~= ADMITTED) then
-  event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
-  messages.close(event)
+if messages then
+  local is_lead = event.bundle ~= '' and not lead and not is_attached
+  local is_dropped = outcome == DROPPED or outcome == NEVER or outcome == SUPPRESSED or outcome == FULL
+  if is_lead or is_dropped then
+    event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
+    if is_lead then messages.lead(event) end
+    if is_dropped then messages.add_drop(event, route) end
+  end
 end

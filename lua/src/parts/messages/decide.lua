@@ -2,21 +2,19 @@
 -- matters.
 local function open_editor() return open_archive().editor() end
 
--- attach asks for earlier messages only where they can matter. It returns whether they decide the event.
+-- attach asks for earlier messages only where they can matter, and returns what the editor's does.
 function messages.attach(event)
   local status, fingerprint = event.status, event.fingerprint
-  local is_alone = fingerprint == '' or status == '' or status == 'firing' and not options.repeats
-  if is_alone and event.bundle == '' and event.answers == '' and options.overflow ~= 'delay' then return false end
-  open_editor().attach(event)
-  return event.outcome ~= nil
+  local is_alone = fingerprint == '' or status == ''
+  if not is_alone and status == 'firing' then
+    is_alone = not options.repeats or not open_archive().find('f:' .. fingerprint)
+  end
+  is_alone = is_alone and event.bundle == '' and event.answers == ''
+  if is_alone and options.overflow ~= 'delay' then return nil, false end
+  return open_editor().attach(event)
 end
 
--- close notes the lead of a group, and what was dropped.
-function messages.close(event)
-  if event.bundle ~= '' and not event.lead and not event.is_attached then open_editor().lead(event) end
-  local outcome = event.outcome
-  if outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then note_drop(event) end
-end
+function messages.lead(event) open_editor().lead(event) end
 
 -- check_types fails where a key that is to be written has another type.
 function messages.check_types()
@@ -37,7 +35,7 @@ function messages.store()
     record_drops(dropped, options.drops)
   end
   if next(digest_counts) then
-    --- @include parts/digest_notes
-    note_for_digest(digest_counts)
+    --- @include parts/digest_counts
+    count_for_digest(digest_counts)
   end
 end

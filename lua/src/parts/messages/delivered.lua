@@ -7,9 +7,9 @@ function editor.end_alert_since(fingerprint, at)
 end
 
 -- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
--- same alert goes on standing for it, if that can be edited or answered.
+-- same alert keeps standing for it, if that can be edited or answered.
 function editor.remember_delivered(event, past, at)
-  local number, category, fingerprint = event.number, event.route.category, event.fingerprint
+  local number, category, fingerprint = event.number, event.category, event.fingerprint
   local is_last_of_category = options.overflow == 'merge' and past.ts
   if fingerprint == '' and not is_last_of_category then return end
   local _, last = find('f:' .. fingerprint)

@@ -2,30 +2,29 @@
 local dropped, digest_counts = {}, {}
 
 -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
-local function drop_of(event)
+local function drop_of(event, route)
   local outcome, window = event.outcome, event.window
   local reason = outcome == SUPPRESSED and 'suppressed' or outcome == FULL and 'full' or outcome == NEVER and 'never'
   local drop = {
-    event = payload_of(event.entry), category = event.route.category, level = reason or 'full', used = '-1',
+    event = payload_of(event.entry), category = event.category, level = reason or 'full', used = '-1',
     limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
   }
   if reason then return drop end
-  local asked = event.route.levels
-  for i = 1, #asked do
-    local level = asked[i]
-    if floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then
-      drop.level, drop.used, drop.limit = options.names[level.place], int(level.used[window]), int(level.spec[window])
+  for i = FIRST, #route do
+    if floor(event.refused / 2 ^ (i - FIRST)) % 2 == 1 then
+      local level = levels[route[i]]
+      drop.level, drop.used, drop.limit = options.names[route[i]], int(level.used[window]), int(level.spec[window])
       return drop
     end
   end
   return drop
 end
 
--- note_drop: a resolve of what was never posted is no loss that a digest would report.
-local function note_drop(event)
-  dropped[#dropped + 1] = drop_of(event)
+-- add_drop: a resolve of what was never posted is no loss that a digest would report.
+function messages.add_drop(event, route)
+  dropped[#dropped + 1] = drop_of(event, route)
   if not options.digest or event.outcome == SUPPRESSED then return end
-  local kind, title = 'd:' .. event.route.category .. ':' .. event.severity, 't:' .. event.title
+  local kind, title = 'd:' .. event.category .. ':' .. event.severity, 't:' .. event.title
   digest_counts[kind] = (digest_counts[kind] or 0) + 1
   digest_counts[title] = (digest_counts[title] or 0) + 1
 end

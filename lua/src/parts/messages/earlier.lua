@@ -1,7 +1,7 @@
 -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
 -- update.
 
--- is_any_firing tells whether any alert of a message is not over.
+-- is_any_firing returns whether any alert of a message is not over.
 local function is_any_firing(message)
   for _, alert in ipairs(message.events or {}) do
     if alert.f and not alert.r then return true end
@@ -54,7 +54,7 @@ local function supersede(number, message, event)
   if message.bundle then point('b:' .. message.bundle) end
   forget(number)
   remember_id(event.id)
-  return ADMITTED
+  return IN_PLACE
 end
 
 -- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it

@@ -8,7 +8,7 @@ local function enter(number, entry)
   entered[number] = #waiting
 end
 
--- is_unsent_edit tells whether an edit waits, and nobody began to send it.
+-- is_unsent_edit returns whether an edit waits, and nobody began to send it.
 local function is_unsent_edit(number)
   if unsent[number] == nil then
     unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
@@ -29,7 +29,7 @@ local function edit(number, message, at)
   message.edit, message.due, edits[last] = last, int(at), int(at)
 end
 
--- is_unreachable tells that a message is in Slack, and nobody knows where: it can be neither edited nor answered.
+-- is_unreachable returns whether a message is in Slack at an unknown place: nobody can edit or answer it.
 local function is_unreachable(message) return message.shown and not message.ts end
 
 -- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.

@@ -6,13 +6,21 @@ local max_group_bytes = 65536 -- of the events that a message lists
 local groups = {} -- leads by name
 local unlisted = {} -- by number: the lead of a group that has more events than its message lists
 
+-- has_room returns whether a message can list one more event.
+local function has_room(events, payload)
+  if #events >= max_listed then return false end
+  local bytes = #payload
+  for i = 1, #events do bytes = bytes + #(events[i].p or '') end
+  return bytes < max_group_bytes
+end
+
 -- add has a message report one more event, and returns whether it lists it.
 local function add(message, event, payload, count)
   local status, fingerprint = event.status, event.fingerprint
-  local is_followed, bytes = status ~= 'resolved' and fingerprint ~= '', #payload
-  for _, alert in ipairs(message.events) do bytes = bytes + #(alert.p or '') end
-  if #message.events < max_listed and bytes < max_group_bytes then
-    message.events[#message.events + 1] = { p = payload, f = is_followed and fingerprint or nil }
+  local is_followed = status ~= 'resolved' and fingerprint ~= ''
+  if has_room(message.events, payload) then
+    local events = message.events
+    events[#events + 1] = { p = payload, f = is_followed and fingerprint or nil }
     return true
   elseif is_followed and count <= max_listed + max_members then
     message.members = message.members or {}
@@ -25,9 +33,8 @@ local function add(message, event, payload, count)
   return false
 end
 
--- renew gives a lead another message where a resolve took the place of its own.
+-- renew gives a lead another message: a resolve took the place of its own.
 local function renew(lead)
-  if not deleted[lead.number] or lead.is_renewed then return end
   local group = lead.message.bundle
   local payload = payload_of(payload_of(entry_of(lead.number)))
   lead.message, lead.is_renewed = new_message(lead.category, payload, 'resolved', ''), true
@@ -52,7 +59,7 @@ local function join(lead, event)
   local is_resolve = event.status == 'resolved'
   local is_followed = not is_resolve and fingerprint ~= ''
   remember_id(event.id)
-  renew(lead)
+  if deleted[number] and not lead.is_renewed then renew(lead) end
   local message = lead.message
   if is_followed and state_in(message, fingerprint) then
     mark(message, fingerprint, false)
@@ -91,7 +98,7 @@ end
 
 -- lead notes the first event of a group.
 function editor.lead(event)
-  local category, number = event.route.category, event.number
+  local category, number = event.category, event.number
   local group = event.bundle .. ' ' .. category
   local lead = {
     outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,

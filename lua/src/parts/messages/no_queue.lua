@@ -5,4 +5,4 @@ local moved = {} -- what leaves the queue: number, category, has_left
 -- force.
 local function without_firing() return MODE ~= 'force' and SUPPRESSED or nil end
 
-local function wait_behind_others() return false end
+local function wait_behind_others() return nil end

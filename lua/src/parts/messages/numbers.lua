@@ -7,6 +7,6 @@ end
 
 local function remember_id(id)
   begin()
-  taken_ids[id] = true
+  admitted_ids[id] = true
   remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
 end

@@ -16,7 +16,7 @@ local function delay(event)
   local number = next_number()
   queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
   enter(number, now_text .. ' ' .. event.entry)
-  moved[#moved + 1] = { number = number, category = event.route.category }
+  moved[#moved + 1] = { number = number, category = event.category }
   remember_id(event.id)
   event.number = number
   return DELAYED
@@ -28,25 +28,22 @@ local function without_firing(event)
   return SUPPRESSED
 end
 
--- wait_behind_others delays an event where others wait, so that the order is kept, and returns whether it did.
+-- wait_behind_others delays an event where others wait, so that the order is kept, and returns its outcome.
 local function wait_behind_others(event)
-  if options.overflow ~= 'delay' or length_of_queue() == 0 then return false end
-  event.outcome = delay(event)
-  return true
+  if options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
 end
 
--- is_refused_by_category tells whether the category's level is among those that refuse.
-local function is_refused_by_category(event)
-  local route = event.route
-  for i, level in ipairs(route.levels) do
-    if level == route.category_level and floor(event.refused / 2 ^ (i - 1)) % 2 == 1 then return true end
+-- is_refused_by_category returns whether the category's level is among those that refuse.
+local function is_refused_by_category(route, refused)
+  for i = FIRST, #route do
+    if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
   end
   return false
 end
 
 -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
-function editor.overflow(event)
+function editor.overflow(event, route, refused)
   if options.overflow == 'delay' then return delay(event) end
-  if options.overflow == 'merge' and is_refused_by_category(event) then return count_on_last(event) or DROPPED end
-  return DROPPED
+  if not is_refused_by_category(route, refused) then return DROPPED end
+  return count_on_last(event) or DROPPED
 end

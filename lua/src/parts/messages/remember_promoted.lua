@@ -1,8 +1,8 @@
 -- part messages/remember_promoted: note that an event that waited was admitted. A group that waited is a message
 -- already.
-function messages.remember(event)
-  local number = event.number
-  admitted[event.route.category] = true
+function messages.remember(event, number)
+  event.number = number
+  admitted[event.category] = true
   entered[number], is_queued[number] = #waiting, true
   open_archive().remember(event)
 end

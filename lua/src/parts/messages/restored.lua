@@ -4,7 +4,7 @@ local function open_editor() return open_archive().editor() end
 -- remember_waiting keeps the message of an event that still waits.
 function messages.remember_waiting(event, at)
   local number = event.number
-  admitted[event.route.category] = true
+  admitted[event.category] = true
   entered[number], is_queued[number] = #waiting, true
   if event.status ~= 'resolved' and event.fingerprint ~= '' or options.overflow == 'merge' then
     open_archive()
@@ -14,7 +14,7 @@ end
 
 -- remember_delivered keeps the message of an event that was delivered.
 function messages.remember_delivered(event, past, at)
-  admitted[event.route.category] = true
+  admitted[event.category] = true
   if event.status == 'resolved' or event.status == 'update' then return end
   open_editor().remember_delivered(event, past, at)
 end

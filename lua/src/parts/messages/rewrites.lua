@@ -14,7 +14,7 @@ end
 -- next_edit is when a count on a message may be edited next.
 local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
 
--- is_waiting tells whether a message is in the outbox and nobody began to send it.
+-- is_waiting returns whether a message is in the outbox and nobody began to send it.
 local function is_waiting(number)
   return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
 end

@@ -4,11 +4,11 @@
 -- than it was.
 function editor.is_still_waiting(event)
   local number = event.delayed
-  return call('ZSCORE', delayed, number .. ' ' .. event.route.category)
+  return call('ZSCORE', delayed, number .. ' ' .. event.category)
     and payload_of(call('HGET', entries, number) or '') == event.entry
 end
 
--- has_waited_too_long tells whether an event is older than what may wait.
+-- has_waited_too_long returns whether an event is older than what may wait.
 function editor.has_waited_too_long(event)
   local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
   return now - at > options.age
@@ -16,7 +16,7 @@ end
 
 -- leave takes an event out of the queue.
 function editor.leave(event)
-  moved[#moved + 1] = { number = event.delayed, category = event.route.category, has_left = true }
+  moved[#moved + 1] = { number = event.delayed, category = event.category, has_left = true }
   if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
 end
 

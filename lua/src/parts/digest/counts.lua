@@ -1,17 +1,17 @@
--- part digest/noted: read what was noted for the digest, and decide whether it is due.
+-- part digest/counts: read what was counted for the digest, and decide whether it is due.
 
--- read_digest returns what was noted since the last call, and the digest's other fields.
+-- read_digest returns what was counted since the last call, and the digest's other fields.
 local function read_digest()
-  local flat, noted, state = call('HGETALL', digest), {}, {}
+  local flat, counts, state = call('HGETALL', digest), {}, {}
   for i = 1, #flat, 2 do
     local field = flat[i]
     if string.match(field, '^[dxt]:') then
-      noted[field] = tonumber(flat[i + 1])
+      counts[field] = tonumber(flat[i + 1])
     else
       state[field] = flat[i + 1]
     end
   end
-  return noted, state
+  return counts, state
 end
 
 -- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
@@ -23,18 +23,18 @@ local function is_due(state, ends)
   return is_early or now >= since + interval
 end
 
-local function delete_noted(noted)
+local function delete_counts(counts)
   local page = 1000 -- unpack fails above some thousand
   local fields = { 'since', 'last', 'noted' }
-  for field in pairs(noted) do fields[#fields + 1] = field end
+  for field in pairs(counts) do fields[#fields + 1] = field end
   for from = 1, #fields, page do call('HDEL', digest, unpack(fields, from, math.min(from + page - 1, #fields))) end
 end
 
--- add_totals returns all counts of the digest: those of earlier calls, and what was noted since.
-local function add_totals(state, noted)
-  if not state.open or not state.totals then return noted end
+-- add_totals returns all counts of the digest: those of earlier calls, and what was counted since.
+local function add_totals(state, counts)
+  if not state.open or not state.totals then return counts end
   local totals = cjson.decode(state.totals)
-  for field, n in pairs(noted) do totals[field] = (totals[field] or 0) + n end
+  for field, n in pairs(counts) do totals[field] = (totals[field] or 0) + n end
   return totals
 end
 

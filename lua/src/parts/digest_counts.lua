@@ -1,23 +1,23 @@
--- part digest_notes: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
+-- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
 -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
 -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
-local function note_for_digest(counts)
+local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval
-  local noted = 0
+  local events = 0
   for field, n in pairs(counts) do
     local prefix = string.sub(field, 1, 2)
     local is_title = prefix == 't:'
     local most = is_title and max_fields_for_title or max_fields
-    if not is_title then noted = noted + n end
+    if not is_title then events = events + n end
     if call('HLEN', digest) < most or call('HEXISTS', digest, field) == 1 then
       call('HINCRBY', digest, field, int(n))
     elseif not is_title then
       call('HINCRBY', digest, prefix .. 'other:warning', int(n))
     end
   end
-  if noted <= 0 then return end
-  call('HINCRBY', digest, 'noted', int(noted))
+  if events <= 0 then return end
+  call('HINCRBY', digest, 'noted', int(events))
   call('HSETNX', digest, 'since', int(now))
   call('HSET', digest, 'last', int(now))
   expire(digest, digest_ms)
