@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
-	"slackrelay/test/golden"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"slackrelay/test/golden"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"

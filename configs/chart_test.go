@@ -3,9 +3,10 @@ package configs
 import (
 	"os"
 	"reflect"
-	"slackrelay/test/golden"
 	"strings"
 	"testing"
+
+	"slackrelay/test/golden"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"

@@ -10,10 +10,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slackrelay/test/golden"
 	"strings"
 	"testing"
 	"time"
+
+	"slackrelay/test/golden"
 
 	"github.com/stretchr/testify/require"
 )

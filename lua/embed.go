@@ -144,7 +144,7 @@ var (
 	Renew             = redis.NewScript(renewSource)
 	Release           = redis.NewScript(releaseSource)
 	Append            = redis.NewScript(appendSource)
-	PostDigest          = redis.NewScript(digestSource)
+	PostDigest        = redis.NewScript(digestSource)
 	Delayed           = redis.NewScript(delayedSource)
 	BudgetReserve     = redis.NewScript(budgetReserveSource)
 	CredentialPause   = redis.NewScript(credentialPauseSource)

@@ -52,23 +52,30 @@ func (b *BacklogQueue) Leave(number int64) {
 // backlogState counts the entries of the outbox that the level admitted and that still wait.
 type backlogState struct{ *BacklogQueue }
 
+// Load implements [State].
 func (*backlogState) Load(int64, *Level) int64 { return 0 }
 
+// Used implements [State].
 func (b *backlogState) Used(int64, *Level, int) int64 { return int64(len(b.Numbers)) }
 
 // backlogAgain is when to look at a full backlog again, in microseconds: it is unknown when it shrinks.
 const backlogAgain = 100_000
 
+// FitsAt implements [State].
 func (*backlogState) FitsAt(now int64, _ *Level, _ int, _, _ int64) int64 { return now + backlogAgain }
 
+// Add implements [State].
 func (b *backlogState) Add(_ int64, _ *Level, c Charge) {
 	for range c.Units {
 		b.Numbers = append(b.Numbers, c.Number)
 	}
 }
 
+// Refund implements [State].
 func (*backlogState) Refund(_ int64, _ *Level, at int64, _ Charge) bool { return at != 0 }
 
+// Value implements [State].
 func (b *backlogState) Value() any { return b.BacklogQueue }
 
+// Longest implements [State].
 func (*backlogState) Longest() time.Duration { return 0 }

@@ -73,18 +73,22 @@ func (*fixedWindowState) add(now, phase int64, _ windowName, w *window, units in
 	}
 }
 
+// Load implements [State].
 func (s *fixedWindowState) Load(now int64, level *Level) int64 {
 	return s.windowCounts.Load(now, level, s)
 }
 
+// Add implements [State].
 func (s *fixedWindowState) Add(now int64, level *Level, c Charge) {
 	s.windowCounts.Add(now, level, c.Units, s)
 }
 
+// Used implements [State].
 func (s *fixedWindowState) Used(_ int64, level *Level, w int) int64 {
 	return s.windows[s.name(level.Windows[w])].n
 }
 
+// FitsAt implements [State].
 func (s *fixedWindowState) FitsAt(_ int64, level *Level, w int, _, _ int64) int64 {
 	name := s.name(level.Windows[w])
 	return s.windows[name].at + name.per.Microseconds()

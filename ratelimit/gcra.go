@@ -69,14 +69,17 @@ func (*tokenBucketState) add(now, _ int64, name windowName, w *window, units int
 	}
 }
 
+// Load implements [State].
 func (s *tokenBucketState) Load(now int64, level *Level) int64 {
 	return s.windowCounts.Load(now, level, s)
 }
 
+// Add implements [State].
 func (s *tokenBucketState) Add(now int64, level *Level, c Charge) {
 	s.windowCounts.Add(now, level, c.Units, s)
 }
 
+// Used implements [State].
 func (s *tokenBucketState) Used(now int64, level *Level, w int) int64 {
 	name := s.name(level.Windows[w])
 	if tat := s.windows[name].tat; tat > now && name.drain > 0 {
@@ -85,6 +88,7 @@ func (s *tokenBucketState) Used(now int64, level *Level, w int) int64 {
 	return 0
 }
 
+// FitsAt implements [State].
 func (s *tokenBucketState) FitsAt(_ int64, level *Level, w int, units, _ int64) int64 {
 	length := level.Windows[w]
 	name := s.name(length)

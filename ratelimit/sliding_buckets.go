@@ -81,6 +81,7 @@ func (b *bucketsState) Load(now int64, level *Level) (back int64) {
 	return back
 }
 
+// Used implements [State].
 func (b *bucketsState) Used(now int64, level *Level, w int) int64 {
 	var used int64
 	for end, n := range b.units {
@@ -100,6 +101,7 @@ func (b *bucketsState) ends() []int64 {
 	return ends
 }
 
+// FitsAt implements [State].
 func (b *bucketsState) FitsAt(now int64, level *Level, w int, units, _ int64) int64 {
 	per := level.Windows[w].Per.Microseconds()
 	over := b.Used(now, level, w) + units - level.Windows[w].Limit
@@ -114,6 +116,7 @@ func (b *bucketsState) FitsAt(now int64, level *Level, w int, units, _ int64) in
 	return now + per
 }
 
+// Add implements [State].
 func (b *bucketsState) Add(now int64, level *Level, c Charge) {
 	if b.units == nil {
 		b.units = map[int64]int64{}
@@ -133,6 +136,7 @@ func (b *bucketsState) Add(now int64, level *Level, c Charge) {
 	b.last = max(b.last, now)
 }
 
+// Refund implements [State].
 func (b *bucketsState) Refund(_ int64, level *Level, at int64, c Charge) bool {
 	if at == 0 || b.since == 0 || at < b.since {
 		return false
@@ -143,6 +147,8 @@ func (b *bucketsState) Refund(_ int64, level *Level, at int64, c Charge) bool {
 	return true
 }
 
+// Value implements [State].
 func (b *bucketsState) Value() any { return b }
 
+// Longest implements [State].
 func (b *bucketsState) Longest() time.Duration { return longestOf(b.users) }

@@ -32,10 +32,12 @@ func (*slidingCounterState) roll(now, back, _ int64, name windowName, w *window)
 
 func (*slidingCounterState) add(_, _ int64, _ windowName, w *window, units int64) { w.n += units }
 
+// Load implements [State].
 func (s *slidingCounterState) Load(now int64, level *Level) int64 {
 	return s.windowCounts.Load(now, level, s)
 }
 
+// Add implements [State].
 func (s *slidingCounterState) Add(now int64, level *Level, c Charge) {
 	s.windowCounts.Add(now, level, c.Units, s)
 }
@@ -48,6 +50,7 @@ func (s *slidingCounterState) Used(now int64, level *Level, w int) int64 {
 	return ceilDiv(window.p, rest, per) + window.n
 }
 
+// FitsAt implements [State].
 func (s *slidingCounterState) FitsAt(_ int64, level *Level, w int, units, _ int64) int64 {
 	name, limit := s.name(level.Windows[w]), level.Windows[w].Limit
 	window, per := s.windows[name], name.per.Microseconds()
@@ -57,6 +60,7 @@ func (s *slidingCounterState) FitsAt(_ int64, level *Level, w int, units, _ int6
 	return window.at + 2*per - floorDiv(limit-units, per, window.n)
 }
 
+// Refund implements [State].
 func (s *slidingCounterState) Refund(_ int64, _ *Level, at int64, c Charge) bool {
 	if !s.knows(at) {
 		return false

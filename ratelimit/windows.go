@@ -125,6 +125,7 @@ func (s *windowCounts) Add(now int64, level *Level, units int64, kind windowKind
 // knows reports whether what was spent at a time is in these counts.
 func (s *windowCounts) knows(at int64) bool { return at != 0 && s.since != 0 && at >= s.since }
 
+// Longest implements [State].
 func (s *windowCounts) Longest() (longest time.Duration) {
 	for name := range s.windows {
 		longest = max(longest, name.per)
@@ -132,6 +133,7 @@ func (s *windowCounts) Longest() (longest time.Duration) {
 	return longest
 }
 
+// Value implements [State].
 func (s *windowCounts) Value() any { return s }
 
 // countsOf returns a copy of the counts that are kept; nil = none are.

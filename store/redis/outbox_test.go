@@ -97,10 +97,10 @@ func TestErrorsOfAnAbsentRedisNameTheCall(t *testing.T) {
 	_, err := o.Claim(t.Context(), storetest.Scope, storetest.Unpaced, false)
 	require.ErrorContains(t, err, "claim from channel alerts")
 	for verb, err := range map[string]error{
-		"settle delivered": o.Ack(t.Context(), storetest.Scope, store.Entry{Number: 1}, store.Receipt{}),
-		"retry":            o.Retry(t.Context(), storetest.Scope, store.Entry{Number: 1}, store.RetryPlan{}),
-		"settle failed":    o.Bury(t.Context(), storetest.Scope, store.Entry{Number: 1}, store.DeadReason{}),
-		"release":          o.Release(t.Context(), storetest.Scope),
+		"ack":     o.Ack(t.Context(), storetest.Scope, store.Entry{Number: 1}, store.Receipt{}),
+		"retry":   o.Retry(t.Context(), storetest.Scope, store.Entry{Number: 1}, store.RetryPlan{}),
+		"bury":    o.Bury(t.Context(), storetest.Scope, store.Entry{Number: 1}, store.DeadReason{}),
+		"release": o.Release(t.Context(), storetest.Scope),
 	} {
 		require.ErrorContains(t, err, verb+" in channel alerts")
 		require.NotErrorIs(t, err, store.ErrLeaseLost)

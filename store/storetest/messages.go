@@ -118,11 +118,11 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 	b := start(t)
 	good := store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 	for fault, change := range map[string]func(r *store.Request){
-		`overflow "burn" is unknown`:                 func(r *store.Request) { r.Policy.Overflow = "burn" },
-		`resolves "shout" is unknown`:                func(r *store.Request) { r.Policy.Resolves = "shout" },
-		"overflow delay needs a number and a time":   func(r *store.Request) { r.Policy.Overflow = "delay" },
-		"fingerprint has 65 bytes, want at most 64":  func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
-		"it asks again for what is delayed, without": func(r *store.Request) { r.Policy, r.Delayed = nil, 1 },
+		`overflow "burn" is unknown`:                    func(r *store.Request) { r.Policy.Overflow = "burn" },
+		`resolves "shout" is unknown`:                   func(r *store.Request) { r.Policy.Resolves = "shout" },
+		"overflow delay needs a number and a time":      func(r *store.Request) { r.Policy.Overflow = "delay" },
+		"fingerprint has 65 bytes, want at most 64":     func(r *store.Request) { r.Event.Fingerprint = fmt.Sprintf("%065d", 0) },
+		"a request that asks again for a delayed event": func(r *store.Request) { r.Policy, r.Delayed = nil, 1 },
 	} {
 		t.Run(fault, func(t *testing.T) {
 			h := good
