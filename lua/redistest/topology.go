@@ -14,25 +14,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// settleWithin is how long a topology may take to find itself.
-const settleWithin = 30 * time.Second
+// readyWithin is how long a topology may take until its nodes know each other.
+const readyWithin = 30 * time.Second
 
-// Stop suspends the server, as a machine that hangs would; Continue lets it go on.
+// Stop suspends the server, like a machine that hangs. Continue resumes it.
 func (s *Server) Stop() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Continue lets a server go on after Stop.
+// Continue resumes a server after Stop.
 func (s *Server) Continue() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Sentinels are a master, two replicas of it, and three Sentinels that watch them.
+// Sentinels is a master, its two replicas, and three Sentinels that monitor them.
 type Sentinels struct {
-	Name     string   // of the master
-	Addrs    []string // of the Sentinels
+	Name     string   // name of the master
+	Addrs    []string // addresses of the Sentinels
 	Master   *Server
 	Replicas []*Server
 }
 
-// StartSentinels starts them, and waits until every Sentinel knows all the others: the first failover would be
-// aborted otherwise.
+// StartSentinels starts the servers and waits until every Sentinel knows all others. Otherwise the Sentinels would abort
+// the first failover.
 func StartSentinels(tb testing.TB) *Sentinels {
 	tb.Helper()
 	s := &Sentinels{Name: "mymaster", Master: Start(tb)}
@@ -76,8 +76,8 @@ func startSentinel(tb testing.TB, name, host, port string) string {
 	return s.Addr
 }
 
-// CutReplication stops the replicas and drops what the master would still send them: what it admits from now
-// on is lost with it. Restore lets them go on.
+// CutReplication suspends the replicas and closes their connections to the master, so that everything that the master
+// admits from now on is lost if it fails. Restore resumes the replicas.
 func (s *Sentinels) CutReplication(tb testing.TB) {
 	tb.Helper()
 	for _, replica := range s.Replicas {
@@ -88,14 +88,14 @@ func (s *Sentinels) CutReplication(tb testing.TB) {
 	}
 }
 
-// Restore lets the replicas go on after CutReplication.
+// Restore resumes the replicas after CutReplication.
 func (s *Sentinels) Restore() {
 	for _, replica := range s.Replicas {
 		replica.Continue()
 	}
 }
 
-// NewMaster waits until the Sentinels agreed on another master than the first one, and returns it.
+// NewMaster waits until the Sentinels have elected another master, and returns it.
 func (s *Sentinels) NewMaster(tb testing.TB) *Server {
 	tb.Helper()
 	client := redis.NewSentinelClient(&redis.Options{Addr: s.Addrs[0]})
@@ -113,20 +113,20 @@ func (s *Sentinels) NewMaster(tb testing.TB) *Server {
 	return master
 }
 
-// Cluster is a Redis Cluster of masters, each with a replica where there are replicas.
+// Cluster is a Redis Cluster of three masters and their replicas.
 type Cluster struct {
 	Nodes []*Server
 	t     testing.TB
 }
 
-// StartCluster starts a Cluster of three masters, with this many replicas each.
+// StartCluster starts a Cluster of three masters with so many replicas each, and waits until it serves all slots.
 func StartCluster(tb testing.TB, replicas int) *Cluster {
 	tb.Helper()
 	c := &Cluster{t: tb}
 	for range 3 * (1 + replicas) {
 		c.Nodes = append(c.Nodes, Start(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000", "--repl-diskless-sync-delay", "0"))
 	}
-	for i, node := range c.Nodes { // different epochs, or two nodes could both claim a slot that is moved
+	for i, node := range c.Nodes { // with equal epochs, two nodes could both claim a slot that moves
 		if err := node.Client().Do(tb.Context(), "cluster", "set-config-epoch", i+1).Err(); err != nil {
 			tb.Fatalf("set the epoch: %v", err)
 		}
@@ -159,7 +159,7 @@ func StartCluster(tb testing.TB, replicas int) *Cluster {
 	return c
 }
 
-// Addrs are the addresses of the nodes.
+// Addrs returns the addresses of all nodes.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.Nodes))
 	for i, node := range c.Nodes {
@@ -168,12 +168,12 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// ID is how the Cluster calls a node.
+// ID returns the ID of a node in the Cluster.
 func (c *Cluster) ID(node *Server) string {
 	return node.Client().ClusterMyID(context.Background()).Val()
 }
 
-// Owner is the master that has the slot of a key.
+// Owner returns the slot of a key and the master that owns it.
 func (c *Cluster) Owner(key string) (owner *Server, slot int) {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -188,7 +188,7 @@ func (c *Cluster) Owner(key string) (owner *Server, slot int) {
 	return nil, 0
 }
 
-// Move moves the slot of a key to another master, key by key, as a resharding does.
+// Move moves the slot of a key to another master, key by key, like a resharding.
 func (c *Cluster) Move(key string, to *Server) {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -214,8 +214,8 @@ func (c *Cluster) Move(key string, to *Server) {
 			do(node.Client(), "cluster", "setslot", slot, "node", c.ID(to))
 		}
 	}
-	// Until everybody has heard of the owner's new epoch: a node that had not could take the same one for the next
-	// move, and both would claim the slot.
+	// Wait until all nodes know the new epoch of the owner. A node that does not know it could choose the same epoch for
+	// the next move, and both would claim the slot.
 	await(c.t, "all nodes that know the new owner", func(ctx context.Context) bool {
 		epoch := epochOf(ctx, to, c.ID(to))
 		for _, node := range c.Nodes {
@@ -227,7 +227,7 @@ func (c *Cluster) Move(key string, to *Server) {
 	})
 }
 
-// epochOf is the epoch of a master as a node knows it.
+// epochOf returns the epoch of a master as a node knows it.
 func epochOf(ctx context.Context, node *Server, id string) string {
 	for line := range strings.Lines(node.Client().ClusterNodes(ctx).Val()) {
 		if fields := strings.Fields(line); len(fields) > 6 && fields[0] == id {
@@ -237,9 +237,9 @@ func epochOf(ctx context.Context, node *Server, id string) string {
 	return ""
 }
 
-// ownerOf is the id of the master that a node believes to have a slot.
+// ownerOf returns the ID of the master that owns a slot, as a node knows it.
 func ownerOf(ctx context.Context, node *Server, slot int) string {
-	for _, r := range node.Client().ClusterSlots(ctx).Val() { //nolint:staticcheck // Redis 6.2 has no other
+	for _, r := range node.Client().ClusterSlots(ctx).Val() { //nolint:staticcheck // Redis 6.2 has no CLUSTER SHARDS
 		if slot >= r.Start && slot <= r.End {
 			return r.Nodes[0].ID
 		}
@@ -249,7 +249,7 @@ func ownerOf(ctx context.Context, node *Server, slot int) string {
 
 func await(tb testing.TB, what string, done func(ctx context.Context) bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), settleWithin)
+	ctx, cancel := context.WithTimeout(tb.Context(), readyWithin)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -257,7 +257,7 @@ func await(tb testing.TB, what string, done func(ctx context.Context) bool) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			tb.Fatalf("no sign of %s within %s", what, settleWithin)
+			tb.Fatalf("no sign of %s within %s", what, readyWithin)
 		}
 	}
 }
