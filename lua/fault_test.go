@@ -109,8 +109,10 @@ func TestFaultOf(t *testing.T) {
 		lua.FaultTimeout: {context.DeadlineExceeded, os.ErrDeadlineExceeded, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}},
 		lua.FaultPool:    {redis.ErrPoolTimeout},
 		lua.FaultTLS: {
-			x509.UnknownAuthorityError{}, x509.HostnameError{Certificate: &x509.Certificate{}},
-			tls.AlertError(116), tls.RecordHeaderError{},
+			x509.UnknownAuthorityError{},
+			x509.HostnameError{Certificate: &x509.Certificate{}},
+			tls.AlertError(116),
+			tls.RecordHeaderError{},
 		},
 		lua.FaultReplicas: {lua.ErrNotReplicated},
 		"":                {nil, context.Canceled, redis.Nil, redis.ErrClosed, errors.New("another")},

@@ -18,10 +18,10 @@ type Row struct {
 	Fields map[string]string
 }
 
-// ReadPage reads a page of a stream, newest first: at most most entries that are older than the entry with the ID before.
+// ReadPage reads a page of a stream, newest first: up to limit entries, all older than the entry with the ID before.
 // An empty before starts at the newest entry.
-func ReadPage(ctx context.Context, scripter redis.Scripter, key, before string, most int) ([]Row, error) {
-	reply, err := Page.Run(ctx, scripter, []string{key}, cmp.Or(before, "+"), most).Slice()
+func ReadPage(ctx context.Context, scripter redis.Scripter, key, before string, limit int) ([]Row, error) {
+	reply, err := Page.Run(ctx, scripter, []string{key}, cmp.Or(before, "+"), limit).Slice()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}

@@ -77,7 +77,7 @@ func (s *Server) Up() {
 	if err != nil {
 		s.t.Fatal("redis-server is missing: install the Debian package redis-server, or run make test as root")
 	}
-	s.cmd = exec.Command(path, s.commandLine()...) //nolint:gosec,noctx // a test server that Kill ends
+	s.cmd = exec.Command(path, s.commandLine()...) //nolint:noctx // a test server that Kill ends
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("start redis-server: %v", err)
 	}
