@@ -164,7 +164,8 @@ func TestAuthenticationIsRequiredBeyondLoopback(t *testing.T) {
 
 // An empty item would make a list that allows everyone.
 func TestEmptyItemOfAllowFromIsRefused(t *testing.T) {
-	bad(t, `channels: [{name: a, allow_from: [10.0.0.7, ""]}]`, nil, `relay.yaml:1: channels[0].allow_from[1]: "" is not an address or a range`)
+	bad(t, `channels: [{name: a, allow_from: [10.0.0.7, ""]}]`, nil,
+		`relay.yaml:1: channels[0].allow_from[1]: "" is not an address or a range`)
 	bad(t, "", []string{"RELAY_CHANNEL_DEFAULT_ALLOW_FROM=10.0.0.7,"}, `RELAY_CHANNEL_DEFAULT_ALLOW_FROM: "" is not an address or a range`)
 }
 

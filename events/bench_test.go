@@ -59,21 +59,40 @@ func alertmanager20() []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"status":"firing","labels":{"alertname":"HighErrorRate","instance":"10.0.%d.7:9090","job":"api","namespace":"payments","pod":"api-7d9f8c6b5-x%dk2","severity":"critical","team":"core"},"annotations":{"description":"The error rate of api-%d is 12.3 %% over the last 5 minutes, above 5 %%.","runbook_url":"https://runbooks.example/api/high-error-rate","summary":"High error rate on api-%d"},"startsAt":"2026-11-20T07:31:%02d.123Z","endsAt":"0001-01-01T00:00:00Z","generatorURL":"http://prometheus.example:9090/graph?g0.expr=rate%%28x%%29","fingerprint":"%016x"}`, i, i, i, i, i, i)
+		fmt.Fprintf(&b, `{"status":"firing",`+
+			`"labels":{"alertname":"HighErrorRate","instance":"10.0.%d.7:9090",`+
+			`"job":"api","namespace":"payments","pod":"api-7d9f8c6b5-x%dk2",`+
+			`"severity":"critical","team":"core"},`+
+			`"annotations":{"description":"The error rate of api-%d is 12.3 %% over the last 5 minutes, above 5 %%.",`+
+			`"runbook_url":"https://runbooks.example/api/high-error-rate","summary":"High error rate on api-%d"},`+
+			`"startsAt":"2026-11-20T07:31:%02d.123Z","endsAt":"0001-01-01T00:00:00Z",`+
+			`"generatorURL":"http://prometheus.example:9090/graph?g0.expr=rate%%28x%%29","fingerprint":"%016x"}`,
+			i, i, i, i, i, i)
 	}
-	b.WriteString(`],"groupLabels":{"alertname":"HighErrorRate"},"commonLabels":{"alertname":"HighErrorRate","severity":"critical"},"commonAnnotations":{},"externalURL":"http://am.example:9093","version":"4","groupKey":"{}","truncatedAlerts":0}`)
+	b.WriteString(`],"groupLabels":{"alertname":"HighErrorRate"},` +
+		`"commonLabels":{"alertname":"HighErrorRate","severity":"critical"},` +
+		`"commonAnnotations":{},"externalURL":"http://am.example:9093","version":"4","groupKey":"{}","truncatedAlerts":0}`)
 	return b.Bytes()
 }
 
 // githubPush is a push of about 230 commits, 100 KiB.
 func githubPush() []byte {
 	var b bytes.Buffer
-	b.WriteString(`{"ref":"refs/heads/main","before":"000","after":"111","compare":"https://github.com/acme/shop/compare/a...b","forced":false,"repository":{"id":1,"node_id":"R_1","full_name":"acme/shop","html_url":"https://github.com/acme/shop"},"sender":{"login":"ada","node_id":"U_1"},"commits":[`)
+	b.WriteString(`{"ref":"refs/heads/main","before":"000","after":"111",` +
+		`"compare":"https://github.com/acme/shop/compare/a...b","forced":false,` +
+		`"repository":{"id":1,"node_id":"R_1","full_name":"acme/shop","html_url":"https://github.com/acme/shop"},` +
+		`"sender":{"login":"ada","node_id":"U_1"},"commits":[`)
 	for i := 0; b.Len() < 100<<10; i++ {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"id":"%040x","tree_id":"%040x","distinct":true,"message":"Fix the thing number %d\n\nIt was \"broken\" before.","timestamp":"2026-11-20T07:31:00+01:00","url":"https://github.com/acme/shop/commit/%040x","author":{"name":"Ada","email":"ada@example.com","username":"ada"},"committer":{"name":"GitHub","email":"noreply@example.com","username":"web-flow"},"added":["a/b/c%d.go"],"removed":[],"modified":["README.md","cmd/x/main.go","y/y.go"]}`, i, i, i, i, i)
+		fmt.Fprintf(&b, `{"id":"%040x","tree_id":"%040x","distinct":true,`+
+			`"message":"Fix the thing number %d\n\nIt was \"broken\" before.",`+
+			`"timestamp":"2026-11-20T07:31:00+01:00","url":"https://github.com/acme/shop/commit/%040x",`+
+			`"author":{"name":"Ada","email":"ada@example.com","username":"ada"},`+
+			`"committer":{"name":"GitHub","email":"noreply@example.com","username":"web-flow"},`+
+			`"added":["a/b/c%d.go"],"removed":[],"modified":["README.md","cmd/x/main.go","y/y.go"]}`,
+			i, i, i, i, i)
 	}
 	b.WriteString(`]}`)
 	return b.Bytes()

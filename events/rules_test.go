@@ -170,7 +170,11 @@ func TestInvalidRulesAreRefusedWithNameAndField(t *testing.T) {
 func TestRulesApplyDuringOrOutsideTheirSchedules(t *testing.T) {
 	t.Parallel()
 	var office timeinterval.TimeInterval
-	require.NoError(t, yaml.UnmarshalStrict([]byte(`{weekdays: ['monday:friday'], times: [{start_time: '09:00', end_time: '17:00'}], location: Europe/Berlin}`), &office))
+	require.NoError(t, yaml.UnmarshalStrict([]byte(`
+weekdays: ['monday:friday']
+times: [{start_time: '09:00', end_time: '17:00'}]
+location: Europe/Berlin
+`), &office))
 	schedules := []events.Schedule{{Name: "office", Intervals: []timeinterval.TimeInterval{office}}}
 	rules, err := events.NewRules([]events.Rule{
 		{Name: "at work", During: []string{"office"}, Set: events.Changes{Channel: "work"}},
@@ -205,8 +209,11 @@ func TestMappingsDecodeTheBodiesOfOwnSources(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, decoder.Sources(), "snitch")
 
-	all, err := decoder.Decode(events.Webhook{Header: http.Header{"X-Env": {"prod"}}, Body: []byte(
-		`{"type":"snitch.missing","timestamp":"2026-11-20T07:00:00Z","data":{"id":8306082202796025694,"snitch":{"name":"Backup","status":"missing","token":"c2","tags":["a","b"]}}}`)})
+	all, err := decoder.Decode(events.Webhook{Header: http.Header{"X-Env": {"prod"}}, Body: []byte(`{
+		"type": "snitch.missing",
+		"timestamp": "2026-11-20T07:00:00Z",
+		"data": {"id": 8306082202796025694, "snitch": {"name": "Backup", "status": "missing", "token": "c2", "tags": ["a", "b"]}}
+	}`)})
 	require.NoError(t, err)
 	started, err := time.Parse(time.RFC3339, "2026-11-20T07:00:00Z")
 	require.NoError(t, err)

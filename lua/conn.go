@@ -11,24 +11,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Conn runs scripts on any topology so that each runs at most once: only what the server said it did not carry
-// out is sent again. It follows MOVED and ASK, and waits while the keys of a script are on their way from one
-// node of a Cluster to another (TRYAGAIN).
+// Conn runs scripts on any topology, each at most once: it repeats a call only if the server answered that it did
+// not run it. It follows MOVED and ASK, and waits while a Cluster moves the keys of a script from one node to
+// another (TRYAGAIN). Create it with [NewConn].
 type Conn struct {
 	redis.UniversalClient
-	waits    map[string]bool
-	replicas int64
+	replicated map[string]bool // scripts that wait for replicas, by SHA-1 and by source
+	replicas   int64           // that must confirm an admission; 0: none
 }
 
 var _ redis.Scripter = (*Conn)(nil)
 
-// NewConn runs scripts on a client, which must not retry by itself (MaxRetries -1). Where replicas is above 0,
-// an admission is an error unless so many replicas hold it: it may have been carried out, and be lost.
+// NewConn returns a connection that runs scripts on a client. The client must not retry by itself (MaxRetries -1). If
+// replicas is above 0, an admission that fewer replicas confirm fails with [ErrNotReplicated]: the master has made it,
+// but a failover may lose it.
 func NewConn(client redis.UniversalClient, replicas int64) *Conn {
-	return &Conn{UniversalClient: client, replicas: replicas, waits: map[string]bool{Admit.Hash(): true, admitSource: true}}
+	return &Conn{
+		UniversalClient: client,
+		replicas:        replicas,
+		replicated:      map[string]bool{Admit.Hash(): true, admitSource: true},
+	}
 }
 
-// ErrNotReplicated is an admission that too few replicas hold.
+// ErrNotReplicated is the error of an admission that too few replicas have confirmed.
 var ErrNotReplicated = errors.New("too few replicas of Redis hold it")
 
 // Eval implements [redis.Scripter].
@@ -41,54 +46,55 @@ func (c *Conn) EvalSha(ctx context.Context, sha string, keys []string, args ...a
 	return c.run(ctx, "evalsha", sha, keys, args)
 }
 
-// How long to wait before a call that was not carried out is sent again: keys on their way arrive soon.
+// The wait before a call that the server did not run is repeated. It starts short, because most keys arrive soon,
+// and doubles up to a maximum.
 const (
-	againAfter = 2 * time.Millisecond
-	againMost  = 50 * time.Millisecond
+	minRetryWait = 2 * time.Millisecond
+	maxRetryWait = 50 * time.Millisecond
 )
 
 func (c *Conn) run(ctx context.Context, verb, script string, keys []string, args []any) *redis.Cmd {
-	line := make([]any, 3, 3+len(keys)+len(args))
-	line[0], line[1], line[2] = verb, script, len(keys)
+	line := make([]any, 0, 3+len(keys)+len(args))
+	line = append(line, verb, script, len(keys))
 	for _, key := range keys {
 		line = append(line, key)
 	}
 	line = append(line, args...)
-	for pause := againAfter; ; pause = min(2*pause, againMost) {
+	for wait := minRetryWait; ; wait = min(2*wait, maxRetryWait) {
 		cmd := redis.NewCmd(ctx, line...)
 		if len(keys) > 0 {
 			cmd.SetFirstKeyPos(3)
 		}
 		err := c.once(ctx, cmd, script, keys)
-		if err == nil || !onItsWay(err) {
+		if err == nil || !isMoving(err) {
 			return cmd
 		}
 		select {
 		case <-ctx.Done():
 			return cmd
-		case <-time.After(pause + rand.N(pause)): //nolint:gosec // jitter is no secret
+		case <-time.After(wait + rand.N(wait)): //nolint:gosec // jitter is not a secret
 		}
 	}
 }
 
-// once sends a call one time, but for MOVED and ASK.
+// once sends a call one time. Only MOVED and ASK make the client send it to another node.
 func (c *Conn) once(ctx context.Context, cmd *redis.Cmd, script string, keys []string) error {
-	if c.replicas > 0 && c.waits[script] {
-		return c.replicated(ctx, cmd, keys)
+	if c.replicas > 0 && c.replicated[script] {
+		return c.runReplicated(ctx, cmd, keys)
 	}
-	err := c.Process(ctx, unrepeated{cmd})
+	err := c.Process(ctx, singleAttempt{cmd})
 	cmd.SetErr(err)
 	return err
 }
 
-// unrepeated is a command that a Cluster client does not send again after an error of the network.
-type unrepeated struct{ *redis.Cmd }
+// singleAttempt is a command that a Cluster client does not repeat after a network error.
+type singleAttempt struct{ *redis.Cmd }
 
 // NoRetry implements [redis.Cmder].
-func (unrepeated) NoRetry() bool { return true }
+func (singleAttempt) NoRetry() bool { return true }
 
-// replicated sends a call and waits, on the same connection, until replicas hold what it wrote.
-func (c *Conn) replicated(ctx context.Context, cmd *redis.Cmd, keys []string) error {
+// runReplicated sends a call and waits, on the same connection, until enough replicas confirm what it wrote.
+func (c *Conn) runReplicated(ctx context.Context, cmd *redis.Cmd, keys []string) error {
 	node, err := c.node(ctx, keys)
 	if err != nil {
 		cmd.SetErr(err)
@@ -96,21 +102,21 @@ func (c *Conn) replicated(ctx context.Context, cmd *redis.Cmd, keys []string) er
 	}
 	pipe := node.Pipeline()
 	_ = pipe.Process(ctx, cmd)
-	held := pipe.Do(ctx, "wait", c.replicas, waitFor(ctx).Milliseconds())
+	confirmed := pipe.Do(ctx, "wait", c.replicas, waitFor(ctx).Milliseconds())
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	if err := cmd.Err(); err != nil {
-		if cluster, ok := c.UniversalClient.(*redis.ClusterClient); ok && onItsWay(err) {
+		if cluster, ok := c.UniversalClient.(*redis.ClusterClient); ok && isMoving(err) {
 			cluster.ReloadState(ctx)
 		}
 		return err
 	}
-	if n, err := held.Int64(); err != nil || n < c.replicas {
+	if n, err := confirmed.Int64(); err != nil || n < c.replicas {
 		cmd.SetErr(fmt.Errorf("%w: %d of %d: %w", ErrNotReplicated, n, c.replicas, err))
 	}
 	return cmd.Err()
 }
 
-// node is the client of the master that has the keys.
+// node returns the client of the master that owns the keys.
 func (c *Conn) node(ctx context.Context, keys []string) (redis.UniversalClient, error) {
 	cluster, ok := c.UniversalClient.(*redis.ClusterClient)
 	if !ok {
@@ -123,19 +129,19 @@ func (c *Conn) node(ctx context.Context, keys []string) (redis.UniversalClient, 
 	return node, nil
 }
 
-// waitFor is how long replicas may take: half of what is left of the call's time, because Redis looks for the end
-// of a wait ten times a second only.
+// waitFor returns how long replicas may take to confirm: half of the time left to the call, because Redis checks for
+// the end of a WAIT only ten times a second. A call without a deadline gets 500 ms.
 func waitFor(ctx context.Context) time.Duration {
 	const standard = 500 * time.Millisecond
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return standard
 	}
-	return max(time.Millisecond, time.Until(deadline)/2) // 0 would wait for ever
+	return max(time.Millisecond, time.Until(deadline)/2) // WAIT with 0 never ends
 }
 
-// onItsWay tells whether a Cluster did not carry a call out because its keys are moving, or have moved.
-func onItsWay(err error) bool {
+// isMoving reports whether a Cluster did not run a call because it is moving the keys, or has moved them.
+func isMoving(err error) bool {
 	answered, ok := errors.AsType[redis.Error](err)
 	if !ok {
 		return false

@@ -1,10 +1,9 @@
-// Package lua holds every script that the relay runs inside Redis, one file each, and the names of
-// every key they touch.
+// Package lua contains every script that the relay runs in Redis, one file each, and the names of all keys that the
+// scripts use.
 //
-// A script decides and writes in one atomic step, with Redis's own clock. Its header is its contract:
-// purpose, KEYS, ARGV with units, reply, and a line that runs it by hand with redis-cli --eval. All keys
-// of one call carry the same hash tag (see [Keys]), so that a call stays in one slot of a Redis Cluster.
-// Nothing newer than Redis 6.2 is used.
+// A script decides and writes in one atomic step, by the clock of Redis. The header of a script is its contract: its
+// purpose, KEYS, ARGV with units, the reply, and a command that runs it by hand with redis-cli --eval. All keys of a call
+// have the same hash tag (see [Keys]), so that they are in one slot of a Redis Cluster. The scripts need Redis 6.2 or later.
 package lua
 
 //go:generate go run ./compose
@@ -117,7 +116,7 @@ var typesSource string
 //go:embed memory.lua
 var memorySource string
 
-// The scripts. Each runs by EVALSHA and falls back to EVAL where the server does not know it yet.
+// The scripts. Each runs with EVALSHA, and with EVAL if the server does not have it in its cache.
 var (
 	Admit             = redis.NewScript(admitSource)
 	Peek              = redis.NewScript(peekSource)

@@ -13,11 +13,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Fault is why Redis did not serve a call: a closed set, and the label of a metric. "" = it did, or the call failed for
-// another reason, as the one that its caller left.
+// Fault is the reason why Redis did not serve a call. The set of faults is fixed, and each is a label value of a metric.
+// The empty fault means that Redis served the call, or that the call failed for another reason, for example because its
+// caller cancelled it.
 type Fault string
 
-// The faults.
+// The faults. [Fault.String] describes each of them.
 const (
 	FaultUnreachable Fault = "unreachable"
 	FaultTimeout     Fault = "timeout"
@@ -42,32 +43,7 @@ const (
 	FaultOther       Fault = "other"
 )
 
-// meanings say each fault, and what to do about it. None holds anything that a server or a sender wrote.
-var meanings = map[Fault]struct{ what, remedy string }{
-	FaultUnreachable: {"Redis cannot be reached", "check that Redis is running, its address, and the network"},
-	FaultTimeout:     {"Redis does not answer in time", "check the load of Redis and the network; redis_timeout bounds a call"},
-	FaultTLS:         {"the TLS connection to Redis fails", "set SSL_CERT_FILE to the certificate of the authority, or use redis:// if Redis does not use TLS"},
-	FaultPool:        {"all connections to Redis are in use", "check how long Redis calls take, or raise pool_size in redis_url"},
-	FaultAuth:        {"Redis refuses the user or the password", "correct redis_username and redis_password, or those in redis_url"},
-	FaultPermission:  {"Redis does not allow this user a command or a key", "grant the user the rights in docs/redis.md"},
-	FaultProtected:   {"Redis refuses connections from other machines (protected mode)", "set a password in Redis, or bind it to an address"},
-	FaultDatabase:    {"Redis has no database with this number", "correct the number at the end of redis_url; a Cluster has only database 0"},
-	FaultNoCluster:   {"Redis is not a Cluster, but redis_cluster is set", "set redis_cluster to false, or list the nodes of a Cluster in redis_addrs"},
-	FaultMoved:       {"Redis is a Cluster and keeps the keys on another node", "set redis_cluster, and list nodes of the Cluster in redis_addrs"},
-	FaultClusterDown: {"the Redis Cluster cannot serve all keys at the moment", "check its nodes with CLUSTER INFO"},
-	FaultLoading:     {"Redis is loading its data", "wait until it is loaded"},
-	FaultMasterDown:  {"Redis is a replica that lost its master", "check the master, or list the Sentinels in redis_addrs"},
-	FaultReadOnly:    {"Redis refuses writes: this server is a read-only replica", "set the master in redis_url, or list the Sentinels in redis_addrs"},
-	FaultMemory:      {"Redis refuses writes: out of memory (maxmemory)", "raise maxmemory, or delete other data"},
-	FaultDisk:        {"Redis refuses writes: it cannot save its data to disk", "check the disk and the log of Redis"},
-	FaultReplicas:    {"too few replicas of Redis confirm a write", "check the replicas of Redis, or lower redis_wait_replicas and min-replicas-to-write"},
-	FaultBusy:        {"Redis is busy with a script", "find the client that runs it; SCRIPT KILL ends it"},
-	FaultClients:     {"Redis has too many connections", "raise maxclients of Redis, or find the clients that hold them"},
-	FaultWrongType:   {"a key in Redis has another type than the relay expects", "find out which program wrote the key, and delete it"},
-	FaultOther:       {"Redis refuses the call", "read the answer of Redis in the log"},
-}
-
-// Faults are all of them.
+// Faults returns all faults, in no particular order.
 func Faults() []Fault {
 	all := make([]Fault, 0, len(meanings))
 	for fault := range meanings {
@@ -76,14 +52,14 @@ func Faults() []Fault {
 	return all
 }
 
-// String says what is wrong, for everybody: it holds no name, address or text.
+// String describes the fault. The text is safe to show to anybody: it contains no name, address or answer of a server.
 func (f Fault) String() string { return meanings[f].what }
 
-// Remedy says what to do about it.
+// Remedy returns what an operator can do about the fault.
 func (f Fault) Remedy() string { return meanings[f].remedy }
 
-// Refused tells whether Redis answered, and will answer the same for as long as nobody changes something there: that it
-// can be reached does not mean that it serves.
+// Refused reports whether Redis answered with an error that lasts until somebody changes something in Redis. A probe
+// that only checks whether Redis can be reached does not notice such a fault.
 func (f Fault) Refused() bool {
 	switch f {
 	case FaultMemory, FaultDisk, FaultWrongType, FaultPermission, FaultReplicas, FaultOther:
@@ -93,7 +69,7 @@ func (f Fault) Refused() bool {
 	}
 }
 
-// Misconfigured tells whether waiting does not help: the relay was told to use this Redis in a way that cannot work.
+// Misconfigured reports whether the fault is one of configuration, so that waiting does not help.
 func (f Fault) Misconfigured() bool {
 	switch f {
 	case FaultTLS, FaultAuth, FaultPermission, FaultProtected, FaultDatabase, FaultNoCluster:
@@ -103,20 +79,20 @@ func (f Fault) Misconfigured() bool {
 	}
 }
 
-// answers are how a server begins an error, and what it means.
+// answers map the prefix of a server's error to its fault.
 var answers = []struct {
-	begin string
-	fault Fault
+	prefix string
+	fault  Fault
 }{
 	{"OOM ", FaultMemory},
 	{"MISCONF ", FaultDisk},
 	{"READONLY ", FaultReadOnly},
 	{"WRONGTYPE ", FaultWrongType},
 	{"NOPERM ", FaultPermission},
-	{"ERR The user executing the script", FaultPermission}, // of a command in a script
+	{"ERR The user executing the script", FaultPermission}, // for a command in a script
 	{"The user executing the script", FaultPermission},
 	{"WRONGPASS ", FaultAuth},
-	{"ERR Protocol error: unauthenticated ", FaultAuth}, // of a long command, where there should have been a password
+	{"ERR Protocol error: unauthenticated ", FaultAuth}, // for a long command before the password
 	{"NOAUTH ", FaultAuth},
 	{"ERR AUTH ", FaultAuth},
 	{"ERR invalid password", FaultAuth},
@@ -137,16 +113,16 @@ var answers = []struct {
 	{"ERR max number of clients reached", FaultClients},
 }
 
-// inScript is how Redis before 7 reports the error of a command that a script called.
+// inScript matches the error of a command that a script called, as Redis before 7 reports it.
 var inScript = regexp.MustCompile(`^ERR Error running script \(.*?\): @\w+: ?\d+: -?(.*)`)
 
-// FaultOf says why Redis did not serve a call that failed with err.
+// FaultOf returns why Redis did not serve a call that failed with err, or "" if err is nil or has another cause.
 func FaultOf(err error) Fault {
 	var answered redis.Error
 	switch {
 	case err == nil:
 		return ""
-	case strings.Contains(err.Error(), "redis: all sentinels "), strings.Contains(err.Error(), "redis: cluster has no nodes"): // plain text of the client
+	case hasNoServer(err):
 		return FaultUnreachable
 	case errors.Is(err, redis.Nil), errors.Is(err, context.Canceled), errors.Is(err, redis.ErrClosed):
 		return ""
@@ -170,28 +146,35 @@ func FaultOf(err error) Fault {
 	}
 }
 
+// hasNoServer reports whether the client found no server to send a call to. The client has only texts for these errors.
+func hasNoServer(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "redis: all sentinels ") || strings.Contains(text, "redis: cluster has no nodes")
+}
+
 func faultOfAnswer(text string) Fault {
 	if inside := inScript.FindStringSubmatch(text); inside != nil {
 		text = inside[1]
 	}
-	if strings.HasPrefix(text, "NOSCRIPT ") || strings.HasPrefix(text, "ARG ") { // it is sent in full next; the caller's fault
+	// After NOSCRIPT the client sends the source; ARG is a wrong argument, the fault of the caller.
+	if strings.HasPrefix(text, "NOSCRIPT ") || strings.HasPrefix(text, "ARG ") {
 		return ""
 	}
 	for _, answer := range answers {
-		if strings.HasPrefix(text, answer.begin) {
+		if strings.HasPrefix(text, answer.prefix) {
 			return answer.fault
 		}
 	}
 	return FaultOther
 }
 
-// isTLS tells whether there is no TLS connection, and none would come by trying again.
+// isTLS reports whether TLS failed for a reason that another attempt does not change.
 func isTLS(err error) bool {
 	var alert tls.AlertError
 	return noHandshake(err) || errors.As(err, &alert)
 }
 
-// noHandshake tells whether this side gave a TLS connection up before anything was sent over it.
+// noHandshake reports whether this side refused the TLS connection before it sent anything over it.
 func noHandshake(err error) bool {
 	var (
 		verification *tls.CertificateVerificationError
@@ -200,14 +183,15 @@ func noHandshake(err error) bool {
 		invalid      x509.CertificateInvalidError
 		plain        tls.RecordHeaderError
 	)
-	return errors.As(err, &verification) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &plain)
+	return errors.As(err, &verification) || errors.As(err, &authority) || errors.As(err, &host) ||
+		errors.As(err, &invalid) || errors.As(err, &plain)
 }
 
-// namedKey finds the key that an error of type names.
+// namedKey matches the key in the error of a script that found a key of the wrong type.
 var namedKey = regexp.MustCompile(`\bkey (relay:\S{1,300}) holds `)
 
-// Describe says for operators why a call failed with err, and what to do. It names the key where the server did, but no
-// value of a level, which a sender chose.
+// Describe returns, for operators, why a call failed with err and what to do about it, or "" if the error is not a fault
+// of Redis. If the server named a key, the text names it too, but without the value of a level, which a sender chose.
 func Describe(err error) string {
 	fault := FaultOf(err)
 	if fault == "" {
@@ -220,9 +204,9 @@ func Describe(err error) string {
 	return what + "; " + fault.Remedy()
 }
 
-// withoutValue cuts the value off the key of an inner level.
+// withoutValue replaces the value in the key of a limit with an ellipsis.
 func withoutValue(key string) string {
-	const before = 5 // relay, group, limit, strategy, level; the channel is next, and then the value
+	const before = 5 // relay, group, limit, strategy, level; the channel and the value follow
 	if parts := strings.Split(key, ":"); len(parts) > before+1 && parts[2] == "limit" {
 		return strings.Join(parts[:before+1], ":") + ":…"
 	}

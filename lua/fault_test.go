@@ -103,45 +103,55 @@ func TestFaultOf(t *testing.T) {
 	}
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for want, all := range map[lua.Fault][]error{
-		lua.FaultUnreachable: {dial, io.EOF, &net.DNSError{Name: "redis", IsNotFound: true}, errors.New("redis: cluster has no nodes"), net.ErrClosed},
-		lua.FaultTimeout:     {context.DeadlineExceeded, os.ErrDeadlineExceeded, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}},
-		lua.FaultPool:        {redis.ErrPoolTimeout},
-		lua.FaultTLS:         {x509.UnknownAuthorityError{}, x509.HostnameError{Certificate: &x509.Certificate{}}, tls.AlertError(116), tls.RecordHeaderError{}},
-		lua.FaultReplicas:    {lua.ErrNotReplicated},
-		"":                   {nil, context.Canceled, redis.Nil, redis.ErrClosed, errors.New("another")},
+		lua.FaultUnreachable: {
+			dial, io.EOF, net.ErrClosed, &net.DNSError{Name: "redis", IsNotFound: true}, errors.New("redis: cluster has no nodes"),
+		},
+		lua.FaultTimeout: {context.DeadlineExceeded, os.ErrDeadlineExceeded, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}},
+		lua.FaultPool:    {redis.ErrPoolTimeout},
+		lua.FaultTLS: {
+			x509.UnknownAuthorityError{},
+			x509.HostnameError{Certificate: &x509.Certificate{}},
+			tls.AlertError(116),
+			tls.RecordHeaderError{},
+		},
+		lua.FaultReplicas: {lua.ErrNotReplicated},
+		"":                {nil, context.Canceled, redis.Nil, redis.ErrClosed, errors.New("another")},
 	} {
 		for _, err := range all {
 			require.Equal(t, want, lua.FaultOf(err), "%v", err)
 		}
 	}
-	require.True(t, lua.NotSent(x509.UnknownAuthorityError{}), "nothing was said over a connection that was not made")
-	require.False(t, lua.NotSent(tls.AlertError(20)), "one that broke may have carried it")
+	require.True(t, lua.NotSent(x509.UnknownAuthorityError{}), "nothing was sent over a connection that was not made")
+	require.False(t, lua.NotSent(tls.AlertError(20)), "a connection that broke may have carried the call")
 }
 
-// Every fault says what is wrong and what to do, in words of its own: nothing that a server or a sender wrote.
-func TestEveryFaultHasWords(t *testing.T) {
+// The description and the remedy of a fault contain nothing that a server or a sender wrote.
+func TestEveryFaultHasItsOwnDescriptionAndARemedy(t *testing.T) {
 	t.Parallel()
-	said := map[string]lua.Fault{}
+	described := map[string]lua.Fault{}
 	operating, err := os.ReadFile("../docs/operating.md")
 	require.NoError(t, err)
 	for _, fault := range lua.Faults() {
 		require.NotEmpty(t, fault.String(), string(fault))
 		require.NotEmpty(t, fault.Remedy(), string(fault))
 		require.Contains(t, string(operating), "`"+string(fault)+"`", "operators find it")
-		require.NotContains(t, said, fault.String())
-		said[fault.String()] = fault
+		require.NotContains(t, described, fault.String())
+		described[fault.String()] = fault
 		require.Equal(t, fault == lua.FaultUnreachable, strings.Contains(fault.String(), "cannot be reached"), "what answers is reached")
 	}
 	require.Equal(t, "Redis refuses writes: out of memory (maxmemory); raise maxmemory, or delete other data",
 		lua.Describe(answer("OOM command not allowed, s3cret")))
 	require.Contains(t, lua.Describe(answer("WRONGTYPE key relay:{alerts}:ledger:alerts holds string")), "relay:{alerts}:ledger:alerts;")
-	require.Contains(t, lua.Describe(answer("WRONGTYPE key relay:{a}:limit:gcra:category:alerts:what-a-sender-wrote holds string")), "relay:{a}:limit:gcra:category:alerts:…;")
-	require.Contains(t, lua.Describe(fmt.Errorf("the key relay:{a}:seen:a holds a string where the relay keeps a zset; nothing was written: %w", answer("WRONGTYPE x"))), ", relay:{a}:seen:a;")
+	require.Contains(t, lua.Describe(answer("WRONGTYPE key relay:{a}:limit:gcra:category:alerts:what-a-sender-wrote holds string")),
+		"relay:{a}:limit:gcra:category:alerts:…;")
+	wrongType := fmt.Errorf("the key relay:{a}:seen:a holds a string where the relay keeps a zset; nothing was written: %w",
+		answer("WRONGTYPE x"))
+	require.Contains(t, lua.Describe(wrongType), ", relay:{a}:seen:a;")
 	require.Empty(t, lua.Describe(errors.New("another")))
 }
 
-// Each call that a server does not serve is told once, whatever it takes to make its connection.
-func TestWatch(t *testing.T) {
+// The calls that set up a connection are not counted.
+func TestWatchReportsEachFailedCallOnce(t *testing.T) {
 	t.Parallel()
 	watched := func(client redis.UniversalClient) func() map[lua.Fault]int {
 		t.Cleanup(func() { _ = client.Close() })
@@ -192,8 +202,7 @@ func TestWatch(t *testing.T) {
 	require.Equal(t, map[lua.Fault]int{lua.FaultWrongType: 1}, seen())
 }
 
-// The script tells how far a server is from refusing writes.
-func TestMemory(t *testing.T) {
+func TestMemoryReturnsTheUsedMemoryAndItsLimit(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	read := func() []int64 {

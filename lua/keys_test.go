@@ -13,13 +13,12 @@ func TestAChannelWithoutAGroupHasItsOwn(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, lua.KeysOf("alerts", "alerts"), lua.KeysOf("", "alerts"))
 	require.NotEqual(t, lua.KeysOf("", "alerts").Seen(), lua.KeysOf("", "other").Seen())
-	require.Equal(t, "relay:{%}:limit:gate:channel", lua.KeysOf("", "").OuterLimit("gate"), "{} is no hash tag")
-	require.False(t, lua.Grouped(lua.KeysOf("", "").OuterLimit("gate")))
-	require.True(t, lua.Grouped(lua.KeysOf("%", "").OuterLimit("gate")))
+	require.Equal(t, "relay:{%}:limit:gate:channel", lua.KeysOf("", "").ChannelLimit("gate"), "{} is no hash tag")
+	require.False(t, lua.Grouped(lua.KeysOf("", "").ChannelLimit("gate")))
+	require.True(t, lua.Grouped(lua.KeysOf("%", "").ChannelLimit("gate")))
 }
 
-// Whatever the bytes of two names are, they meet in one key only where they are the same.
-func TestTwoNamesNeverMeet(t *testing.T) {
+func TestDifferentNamesNeverShareAKey(t *testing.T) {
 	t.Parallel()
 	require.NotEqual(t, lua.KeysOf("g", "\xff:").Seen(), lua.KeysOf("g", "\xfe:").Seen())
 	name := rapid.StringOf(rapid.RuneFrom([]rune("a:{}%3AF\u00ff\ufffd\x00")))
@@ -28,7 +27,8 @@ func TestTwoNamesNeverMeet(t *testing.T) {
 			return name.Draw(rt, label) + string(rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(rt, label+" bytes"))
 		}
 		a, b := bytes("a"), bytes("b")
-		x, y := lua.KeysOf("g", "ch").InnerLimit("gate", "category", a), lua.KeysOf("g", "ch").InnerLimit("gate", "category", b)
+		x := lua.KeysOf("g", "ch").ValueLimit("gate", "category", a)
+		y := lua.KeysOf("g", "ch").ValueLimit("gate", "category", b)
 		require.Equal(rt, a == b, x == y, "%q %q", a, b)
 	})
 }

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestKeys(t *testing.T) {
+func TestKeysHaveTheGroupAsTheirHashTag(t *testing.T) {
 	t.Parallel()
 	k := lua.KeysOf("team", "alerts")
 	require.Equal(t, []string{
@@ -27,25 +27,23 @@ func TestKeys(t *testing.T) {
 		"relay:{team}:dead:alerts", "relay:{team}:lease:alerts", "relay:{team}:pause:alerts", "relay:{team}:pace:alerts",
 		"relay:{team}:series:alerts:472222",
 	}, []string{
-		k.OuterLimit("sliding-log"), k.InnerLimit("sliding-log", "category", "errors"),
+		k.ChannelLimit("sliding-log"), k.ValueLimit("sliding-log", "category", "errors"),
 		k.Seen(), k.Ledger(), k.Outbox(), k.Entries(), k.Dead(), k.Lease(), k.Pause(), k.Pace(), k.Series(time.Unix(1_700_000_000, 0)),
 	})
 }
 
-// Names that could break out of the hash tag, or meet another name, are escaped.
-func TestHostileNames(t *testing.T) {
+func TestNamesThatCouldLeaveTheHashTagAreEscaped(t *testing.T) {
 	t.Parallel()
 	k := lua.KeysOf("a}b{", "c:d\n%")
 	require.Equal(t, "relay:{a%7Db%7B}:seen:c%3Ad%0A%25", k.Seen())
-	require.NotEqual(t, lua.KeysOf("g", "a:b").InnerLimit("s", "l", "c"), lua.KeysOf("g", "a").InnerLimit("s", "l", "b:c"))
+	require.NotEqual(t, lua.KeysOf("g", "a:b").ValueLimit("s", "l", "c"), lua.KeysOf("g", "a").ValueLimit("s", "l", "b:c"))
 	tag := regexp.MustCompile(`^relay:\{[^{}]+\}:[^{}]+$`)
-	for _, key := range []string{k.OuterLimit("s"), k.InnerLimit("s", "x{y}", "{z}"), k.Ledger()} {
+	for _, key := range []string{k.ChannelLimit("s"), k.ValueLimit("s", "x{y}", "{z}"), k.Ledger()} {
 		require.Regexp(t, tag, key)
 	}
 }
 
-// Every script says its contract, names all of KEYS and ARGV, and keeps to what Redis 6.2 has.
-func TestScripts(t *testing.T) {
+func TestScriptsDocumentTheirContractAndNeedOnlyRedis62(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	files, err := os.ReadDir(".")
@@ -75,7 +73,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// since is the version that brought a command, from COMMAND DOCS.
+// since returns the version of Redis that introduced a command, from COMMAND DOCS.
 func since(t *testing.T, reply any) float64 {
 	t.Helper()
 	commands, ok := reply.(map[any]any)

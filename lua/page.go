@@ -14,13 +14,14 @@ import (
 // Row is an entry of a stream.
 type Row struct {
 	ID     string
-	At     time.Time // when it was added
+	At     time.Time // when the entry was added
 	Fields map[string]string
 }
 
-// ReadPage reads a page of a stream, newest first: what is older than an id ("" = all), so many at most.
-func ReadPage(ctx context.Context, scripter redis.Scripter, key, before string, most int) ([]Row, error) {
-	reply, err := Page.Run(ctx, scripter, []string{key}, cmp.Or(before, "+"), most).Slice()
+// ReadPage reads a page of a stream, newest first: up to limit entries, all older than the entry with the ID before.
+// An empty before starts at the newest entry.
+func ReadPage(ctx context.Context, scripter redis.Scripter, key, before string, limit int) ([]Row, error) {
+	reply, err := Page.Run(ctx, scripter, []string{key}, cmp.Or(before, "+"), limit).Slice()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
@@ -43,7 +44,7 @@ func ReadPage(ctx context.Context, scripter redis.Scripter, key, before string, 
 	return rows, nil
 }
 
-// TimeOf is when an entry of a stream was added, by its id.
+// TimeOf returns the time when an entry of a stream was added, from its ID, or the zero time if the ID is not valid.
 func TimeOf(id string) time.Time {
 	millis, _, _ := strings.Cut(id, "-")
 	ms, err := strconv.ParseInt(millis, 10, 64)

@@ -8,9 +8,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Watch has failed told the fault of each call that a client makes and Redis does not serve, whoever makes it.
+// Watch calls failed with the fault of each call of the client that Redis does not serve. It must be called before the
+// client is used; failed may be called from several goroutines at once.
 func Watch(client redis.UniversalClient, failed func(Fault)) {
-	if cluster, ok := client.(*redis.ClusterClient); ok { // what is moved there is asked for again, and no fault
+	if cluster, ok := client.(*redis.ClusterClient); ok { // it follows MOVED and ASK, so these are not faults
 		cluster.OnNewNode(func(node *redis.Client) {
 			node.AddHook(watcher{func(fault Fault) {
 				if fault != FaultMoved {
@@ -23,12 +24,12 @@ func Watch(client redis.UniversalClient, failed func(Fault)) {
 	client.AddHook(watcher{failed})
 }
 
-// watcher is a hook of the client.
+// watcher is a hook that reports the faults of a client's calls.
 type watcher struct{ failed func(Fault) }
 
 var _ redis.Hook = watcher{}
 
-// DialHook implements [redis.Hook]. The call that needed the connection tells.
+// DialHook implements [redis.Hook]. It reports nothing, because the call that needs the connection fails too.
 func (watcher) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
 }
@@ -37,24 +38,25 @@ func (watcher) DialHook(next redis.DialHook) redis.DialHook {
 func (w watcher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		w.tell(err, cmd)
+		w.report(err, cmd)
 		return err
 	}
 }
 
-// ProcessPipelineHook implements [redis.Hook]. A pipeline fails once.
+// ProcessPipelineHook implements [redis.Hook]. It reports a failed pipeline once.
 func (w watcher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		w.tell(err, cmds...)
+		w.report(err, cmds...)
 		return err
 	}
 }
 
-// handshake are the calls that make a connection ready: the call that needed it fails as they do.
+// handshake are the calls that set up a connection. They are not reported, because the call that needs the connection
+// fails too.
 var handshake = []string{"hello", "auth", "select", "client", "readonly"}
 
-func (w watcher) tell(err error, cmds ...redis.Cmder) {
+func (w watcher) report(err error, cmds ...redis.Cmder) {
 	if err == nil || len(cmds) == 0 || slices.Contains(handshake, cmds[0].Name()) {
 		return
 	}

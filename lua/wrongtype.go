@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// typesOf are the types of the keys, by the kind in their name; what is not listed is a hash.
+// typesOf are the types of the keys, by the kind in their name. All other kinds are hashes.
 var typesOf = map[string]string{
 	"seen": "zset", "refunds": "zset", "known": "zset", "heard": "zset", "outbox": "zset", "extras": "zset", "aged": "zset",
 	"told": "zset", "delayed": "zset", "noted": "zset", "alive": "zset", "limit:sliding-log": "zset",
@@ -19,7 +19,7 @@ var typesOf = map[string]string{
 
 var kindInKey = regexp.MustCompile(`^relay:\{[^}]*\}:(limit:[a-z-]+|[a-z]+)`)
 
-// TypeOf is the type that a key of the relay has, or "" where the name is not one of the relay's.
+// TypeOf returns the Redis type of a key of the relay, for example zset, or "" if the relay has no such key.
 func TypeOf(key string) string {
 	match := kindInKey.FindStringSubmatch(key)
 	if match == nil {
@@ -31,8 +31,8 @@ func TypeOf(key string) string {
 	return "hash"
 }
 
-// WrongType adds to the error of a script that met a key of another type which key that is. Any other error is returned
-// as it is. The scripts look at the types before they write, so that nothing was written.
+// WrongType adds to the WRONGTYPE error of a script the key that has the wrong type. It returns any other error unchanged.
+// The scripts check the types before they write, so that nothing was written.
 func WrongType(ctx context.Context, scripter redis.Scripter, keys []string, err error) error {
 	if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 		return err

@@ -23,16 +23,16 @@ type call struct {
 
 var k = lua.KeysOf("g", "ch")
 
-// admitting is a call of admit.lua with all that it can be asked for; events have eleven fields each.
+// admitting is a call of admit.lua with all options. Each event has eleven fields.
 func admitting(mode, overflow, strategy string, restored bool, events ...any) call {
 	keys := []string{
 		k.Seen(), k.Ledger(), "relay:{g}:series:ch:1", k.Outbox(), k.Entries(), "relay:{g}:minutes:ch:1",
-		k.OuterLimit(strategy), k.InnerLimit("sliding-log", "category", "a"), k.Known(), k.Heard(),
+		k.ChannelLimit(strategy), k.ValueLimit("sliding-log", "category", "a"), k.Known(), k.AdmittedCategories(),
 	}
 	if restored {
-		keys = append(keys, k.Folds(), k.Dead())
+		keys = append(keys, k.MergeSequences(), k.Dead())
 	}
-	keys = append(keys, k.Extras(), k.Posted(), k.Aged(), k.Drops(), k.Digest(), k.Told(), k.Delayed())
+	keys = append(keys, k.Extras(), k.Posted(), k.Aged(), k.Drops(), k.Digest(), k.LastAdmitted(), k.Delayed())
 	plan := `["` + mode + `",3600000000,[["` + strategy + `",1,0,3,60000000],["sliding-log",0,0,2,60000000]],[["a",0,2,1,2]],` +
 		`{"floor":0},"replica",1,{"overflow":"` + overflow + `","most":5,"age":1,"resolves":"edit","repeats":true,"digest":true,` +
 		`"drops":10,"posted":3600000000,"every":0,"names":["channel","category"]}]`
@@ -44,8 +44,8 @@ func event(id, status, fingerprint, delayed string) []any {
 	return []any{id, 1, 1, `message {"id":"` + id + `"}`, "", status, fingerprint, "warning", "title", delayed, ""}
 }
 
-// taking is one firing that is admitted, so that there is something to claim, settle and tell of.
-func taking() call {
+// admittingOne admits one firing event, for the scripts that need an entry.
+func admittingOne() call {
 	return admitting("admit", "drop", "sliding-log", false, event("one", "firing", "f1", "")...)
 }
 
@@ -57,54 +57,72 @@ func claiming() call {
 	}
 }
 
-func settling(script *redis.Script, result, more string) call {
+func completing(script *redis.Script, result, more string) call {
 	other := lua.KeysOf("g", "copy")
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest()}
 	if strings.Contains(more, "copy") {
 		keys = append(keys, other.Extras(), other.Entries())
 	}
-	return call{script, append(keys, k.OuterLimit("backlog-list")), []any{"me", "1", admittedAt, 1, result, more}}
+	return call{script, append(keys, k.ChannelLimit("backlog-list")), []any{"me", "1", admittedAt, 1, result, more}}
 }
 
-func folding() call {
+func merging() call {
 	return call{
 		lua.MergeCounts,
-		[]string{k.Ledger(), "relay:{g}:series:ch:1", k.Folds(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", k.Known()},
-		[]any{"replica", 1, `{"totals":{"dropped":1},"categories":{"a":1},"noted":{"d:a:warning":1},"keep":9,"drops":[["{}","a","channel","1","1","5"]]}`},
+		[]string{k.Ledger(), "relay:{g}:series:ch:1", k.MergeSequences(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", k.Known()},
+		[]any{"replica", 1, `{
+			"totals": {"dropped": 1}, "categories": {"a": 1}, "noted": {"d:a:warning": 1},
+			"keep": 9, "drops": [["{}", "a", "channel", "1", "1", "5"]]
+		}`},
 	}
 }
 
-func beating(replica string) call {
-	return call{lua.Heartbeat, []string{lua.Alive, lua.Epoch, lua.Levels, lua.Texts}, []any{replica, 10000000, "epoch", 0, "of " + replica, "text"}}
+func heartbeating(replica string) call {
+	return call{
+		lua.Heartbeat,
+		[]string{lua.Alive, lua.Epoch, lua.Levels, lua.Texts},
+		[]any{replica, 10000000, "epoch", 0, "of " + replica, "text"},
+	}
 }
 
-// writers are calls of every script that writes more than one key, with what came before each.
+// writers are calls of every script that writes more than one key, each after the calls that prepare its data.
 func writers() map[string][]call {
-	batch := slices.Concat(event("two", "firing", "f1", ""), event("three", "", "", ""), event("four", "", "", ""), event("five", "firing", "f5", ""))
+	batch := slices.Concat(
+		event("two", "firing", "f1", ""), event("three", "", "", ""), event("four", "", "", ""), event("five", "firing", "f5", ""),
+	)
+	restored := append(event("one", "firing", "f1", ""), `{"result":"failed","keep":3}`)
+	retry := call{
+		lua.Retry,
+		[]string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()},
+		[]any{"me", "1", admittedAt, 1, 1000000, "why", 1, "channel", "not-posted"},
+	}
 	refund := func(strategy string) call {
 		return call{
 			lua.Refund,
-			[]string{k.Seen(), k.Refunds(), k.InnerLimit("sliding-log", "category", "a"), k.OuterLimit(strategy)},
+			[]string{k.Seen(), k.Refunds(), k.ValueLimit("sliding-log", "category", "a"), k.ChannelLimit(strategy)},
 			[]any{"one", 1, 3600000000, "sliding-log", 0, 1, 2, 60000000, strategy, 1, 1, 3, 60000000},
 		}
 	}
-	digest := call{lua.PostDigest, []string{k.Digest(), k.Told(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
+	digest := call{lua.PostDigest, []string{k.Digest(), k.LastAdmitted(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
 	all := map[string][]call{
-		"admit":              {taking(), claiming(), admitting("admit", "drop", "sliding-log", false, batch...)},
-		"admit, delay":       {taking(), admitting("admit", "delay", "gcra", false, batch...)},
-		"admit, merge":       {taking(), claiming(), admitting("admit", "merge", "sliding-buckets", false, batch...)},
-		"promote":            {admitting("admit", "delay", "sliding-log", false, batch...), admitting("promote", "delay", "sliding-log", false, event("four", "", "", "3")...)},
-		"restore":            {admitting("restore", "drop", "fixed-window", true, append(event("one", "firing", "f1", ""), `{"result":"failed","keep":3}`)...)},
-		"merge_counts":       {folding()},
-		"claim":              {taking(), claiming()},
-		"ack":                {taking(), claiming(), settling(lua.Ack, "delivered", `{"ts":"1","channel":"C"}`)},
-		"bury":               {taking(), claiming(), settling(lua.Bury, "failed", `{"keep":3,"forget":true,"copy":true}`)},
-		"expire":             {taking(), claiming(), settling(lua.Expire, "expired", `{"forget":true,"noted":{"x:a:warning":1}}`)},
-		"retry":              {taking(), claiming(), {lua.Retry, []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}, []any{"me", "1", admittedAt, 1, 1000000, "why", 1, "channel", "not-posted"}}},
-		"append":             {{lua.Append, []string{k.Extras(), k.Entries(), k.Noted()}, []any{"id", "notice", "{}", 1000000}}},
-		"digest":             {folding(), digest},
-		"refund, log":        {taking(), refund("sliding-buckets")},
-		"heartbeat":          {beating("replica"), beating("other")},
+		"admit":        {admittingOne(), claiming(), admitting("admit", "drop", "sliding-log", false, batch...)},
+		"admit, delay": {admittingOne(), admitting("admit", "delay", "gcra", false, batch...)},
+		"admit, merge": {admittingOne(), claiming(), admitting("admit", "merge", "sliding-buckets", false, batch...)},
+		"promote": {
+			admitting("admit", "delay", "sliding-log", false, batch...),
+			admitting("promote", "delay", "sliding-log", false, event("four", "", "", "3")...),
+		},
+		"restore":            {admitting("restore", "drop", "fixed-window", true, restored...)},
+		"merge_counts":       {merging()},
+		"claim":              {admittingOne(), claiming()},
+		"ack":                {admittingOne(), claiming(), completing(lua.Ack, "delivered", `{"ts":"1","channel":"C"}`)},
+		"bury":               {admittingOne(), claiming(), completing(lua.Bury, "failed", `{"keep":3,"forget":true,"copy":true}`)},
+		"expire":             {admittingOne(), claiming(), completing(lua.Expire, "expired", `{"forget":true,"noted":{"x:a:warning":1}}`)},
+		"retry":              {admittingOne(), claiming(), retry},
+		"append":             {{lua.Append, []string{k.Extras(), k.Entries(), k.NoticeIDs()}, []any{"id", "notice", "{}", 1000000}}},
+		"digest":             {merging(), digest},
+		"refund, log":        {admittingOne(), refund("sliding-buckets")},
+		"heartbeat":          {heartbeating("replica"), heartbeating("other")},
 		"budget":             {{lua.BudgetReserve, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60}}},
 		"refund, log and it": {admitting("admit", "drop", "fixed-window", false, event("one", "firing", "f1", "")...), refund("fixed-window")},
 	}
@@ -114,7 +132,7 @@ func writers() map[string][]call {
 	return all
 }
 
-// admittedAt stands for when the first entry was admitted.
+// admittedAt stands for the time when the first entry was admitted.
 const admittedAt = "<admitted at>"
 
 func (c call) run(ctx context.Context, client *redis.Client) error {
@@ -125,8 +143,8 @@ func (c call) run(ctx context.Context, client *redis.Client) error {
 	return c.script.Run(ctx, client, c.keys, args...).Err()
 }
 
-// A key of another type, whichever it is: a script says which one, and has written nothing; or it did not need the key.
-func TestAWrongTypeLeavesNothingHalfDone(t *testing.T) {
+// Each key in turn has another type: the script names the key and writes nothing, or it does not need the key.
+func TestScriptThatMeetsAWrongTypeWritesNothing(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	ctx := t.Context()
@@ -167,12 +185,12 @@ func TestAWrongTypeLeavesNothingHalfDone(t *testing.T) {
 	require.Empty(t, untouched["heartbeat"])
 }
 
-func TestTypesOfKeys(t *testing.T) {
+func TestTypeOfIsTheTypeThatTheScriptsUse(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, lua.TypeOf("another program's"))
 	for name, want := range map[string]string{
 		k.Seen(): "zset", k.Ledger(): "hash", k.Dead(): "stream", k.Pace(): "string", lua.Epoch: "string", lua.Alive: "zset", lua.Levels: "hash",
-		k.OuterLimit("sliding-log"): "zset", k.OuterLimit("backlog-list"): "list", k.InnerLimit("gcra", "category", "a"): "hash",
+		k.ChannelLimit("sliding-log"): "zset", k.ChannelLimit("backlog-list"): "list", k.ValueLimit("gcra", "category", "a"): "hash",
 	} {
 		require.Equal(t, want, lua.TypeOf(name), name)
 	}

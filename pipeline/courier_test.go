@@ -165,8 +165,8 @@ func TestUndecodableExtrasBlockNothing(t *testing.T) {
 		b.admit(t, "a", 1)
 		b.run(t, time.Minute)
 		require.Contains(t, to.sent, "🔵 *t0*")
-		claim, err := memory.New(b.store, memory.Options{Options: store.Options{Owner: "you"}}).Claim(t.Context(), store.Channel{Group: "a", Name: "a"},
-			store.Terms{Pace: store.Pace{Burst: 1}}, false)
+		other := memory.New(b.store, memory.Options{Options: store.Options{Owner: "you"}})
+		claim, err := other.Claim(t.Context(), store.Channel{Group: "a", Name: "a"}, store.Terms{Pace: store.Pace{Burst: 1}}, false)
 		require.NoError(t, err)
 		require.Equal(t, store.Empty, claim.State, "nothing is left")
 	})

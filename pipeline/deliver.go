@@ -118,7 +118,9 @@ func (d *delivery) once(ctx context.Context, claim *store.Claim, j *job) (receip
 	}
 	editor, ok := d.channel.Sender.(notifier.Editor)
 	if !ok {
-		return notifier.Receipt{}, &notifier.Error{Action: notifier.Repost, Reason: notifier.CannotUpdate, Answer: "this destination edits nothing"}
+		return notifier.Receipt{}, &notifier.Error{
+			Action: notifier.Repost, Reason: notifier.CannotUpdate, Answer: "this destination edits nothing",
+		}
 	}
 	return *j.edit, editor.Edit(ctx, *j.edit, j.message)
 }

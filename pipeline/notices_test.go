@@ -56,8 +56,11 @@ func TestOperatorsAreNotifiedOfLongWaitsOnly(t *testing.T) {
 				}}
 				b := setup(nil, channel("a", to))
 				b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-					Outbox: memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}}), Channels: []pipeline.Channel{channel("a", to)}, Operations: operators,
-					Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
+					Outbox:     memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}}),
+					Channels:   []pipeline.Channel{channel("a", to)},
+					Operations: operators,
+					Metrics:    pipeline.NewMetrics(prometheus.NewRegistry()),
+					Logger:     b.logger(),
 				})
 				b.admit(t, "a", 1)
 				b.run(t, 20*time.Minute)

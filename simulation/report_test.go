@@ -18,7 +18,10 @@ func TestReportsEscapeTracesAndLoadNothing(t *testing.T) {
 	trace[0].Category = "<script>alert(1)</script>"
 	var report Report
 	report.Title = "many & more"
-	for _, setting := range []Setting{{Name: "a <b>", Channel: channel(100, 10, 30*time.Minute, "")}, {Name: "tighter", Channel: channel(10, 1, 30*time.Minute, "")}} {
+	for _, setting := range []Setting{
+		{Name: "a <b>", Channel: channel(100, 10, 30*time.Minute, "")},
+		{Name: "tighter", Channel: channel(10, 1, 30*time.Minute, "")},
+	} {
 		played := 0
 		run, err := Play(t.Context(), trace, setting, func(n int) { played = n })
 		require.NoError(t, err)

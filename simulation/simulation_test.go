@@ -22,7 +22,11 @@ import (
 
 func channel(global, category int64, window time.Duration, strategy ratelimit.StrategyKind) pipeline.Channel {
 	tier := func(name string, limit int64) ratelimit.LevelSpec {
-		return ratelimit.LevelSpec{Name: name, Strategy: ratelimit.Strategy{Kind: strategy}, Windows: []ratelimit.Window{{Limit: limit, Per: window}}}
+		return ratelimit.LevelSpec{
+			Name:     name,
+			Strategy: ratelimit.Strategy{Kind: strategy},
+			Windows:  []ratelimit.Window{{Limit: limit, Per: window}},
+		}
 	}
 	return pipeline.Channel{
 		Name:  "alerts",

@@ -48,7 +48,10 @@ func ExampleLevelOf() {
 	client := ratelimit.LevelSpec{
 		Name: "client", Windows: []ratelimit.Window{{Limit: 3, Per: 5 * time.Second}, {Limit: 10, Per: 5 * time.Minute}},
 	}
-	request := store.Request{ID: "call-1", Levels: []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")}}
+	request := store.Request{
+		ID:     "call-1",
+		Levels: []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")},
+	}
 	decisions, err := limiter.Admit(context.Background(), scope, []store.Request{request})
 	if err != nil {
 		fmt.Println(err)

@@ -10,7 +10,7 @@ import (
 
 // ChannelLevel returns the level of a spec that all channels of a limit group share.
 func ChannelLevel(spec ratelimit.LevelSpec, group string) ratelimit.Level {
-	return spec.At(lua.KeysOf(group, "").OuterLimit(spec.Strategy.Tag()))
+	return spec.At(lua.KeysOf(group, "").ChannelLimit(spec.Strategy.Tag()))
 }
 
 // maxValue is the longest value in a level's key, in bytes. A longer one is cut, and made unique by its hash.
@@ -22,7 +22,7 @@ func LevelOf(spec ratelimit.LevelSpec, channel Channel, value string) ratelimit.
 		sum := sha256.Sum256([]byte(value))
 		value = value[:maxValue/2] + "-" + hex.EncodeToString(sum[:8])
 	}
-	return spec.At(channel.Keys().InnerLimit(spec.Strategy.Tag(), spec.Name, value))
+	return spec.At(channel.Keys().ValueLimit(spec.Strategy.Tag(), spec.Name, value))
 }
 
 // NewChannelLevel returns a channel level with the default strategy; see [ChannelLevel].

@@ -50,8 +50,11 @@ func TestReloadThatRemovesSettingsIsRejected(t *testing.T) {
 			strings.Replace(whole, "    ingress_token: s3cret\n", "", 1),
 			"channels[0]: channel alerts would accept webhooks from anyone, because ingress_token or auth was removed",
 		},
-		"no destination": {strings.Replace(whole, "slack_token: xoxb-test\n", "", 1), "channels[0]: channel alerts would no longer post to Slack"},
-		"truncated":      {whole[:strings.Index(whole, "channels:")], "channels: is missing"},
+		"no destination": {
+			strings.Replace(whole, "slack_token: xoxb-test\n", "", 1),
+			"channels[0]: channel alerts would no longer post to Slack",
+		},
+		"truncated": {whole[:strings.Index(whole, "channels:")], "channels: is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rewrite(t, path, c.text)

@@ -50,7 +50,8 @@ func newSimulate() *cobra.Command {
 	f.StringVarP(&opts.config, "config", "c", "", "the configuration with the limits (default RELAY_CONFIG, else the defaults)")
 	f.StringVar(&opts.against, "against", "", "another configuration to compare it with")
 	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
-	f.StringArrayVar(&opts.tries, "try", nil, "settings of the channel to compare, like global_limit=200,window=10m,strategy=gcra, or engine=multi; repeatable")
+	f.StringArrayVar(&opts.tries, "try", nil,
+		"settings of the channel to compare, like global_limit=200,window=10m,strategy=gcra, or engine=multi; repeatable")
 	f.StringVar(&opts.out, "out", "", "write a report with charts to this file, .html or .svg")
 	f.BoolVar(&opts.json, "json", false, "print the counts as JSON")
 	return cmd

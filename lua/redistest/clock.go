@@ -13,8 +13,8 @@ import (
 
 const clockKey = "redistest:clock"
 
-// Clocked runs scripts on a real server with a clock that the test sets: in the source, the call of TIME
-// is replaced by a read of a key. All else is the real server's: numbers, types, replies.
+// Clocked runs scripts on a real server, but by a clock that the test sets: it replaces the call of TIME in the source
+// with a read of a key. Create it with [NewClocked].
 type Clocked struct {
 	*redis.Client
 	t   testing.TB
@@ -22,7 +22,7 @@ type Clocked struct {
 	now time.Time
 }
 
-// NewClocked wraps a client; the clock stands still at now.
+// NewClocked wraps a client. The clock stands still at now until [Clocked.Advance] moves it.
 func NewClocked(tb testing.TB, client *redis.Client, now time.Time) *Clocked {
 	tb.Helper()
 	c := &Clocked{Client: client, t: tb, now: now}
@@ -30,14 +30,14 @@ func NewClocked(tb testing.TB, client *redis.Client, now time.Time) *Clocked {
 	return c
 }
 
-// Now is the time that scripts see.
+// Now returns the time that the scripts see.
 func (c *Clocked) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock.
+// Advance moves the clock forward by d.
 func (c *Clocked) Advance(d time.Duration) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -55,7 +55,7 @@ func (c *Clocked) Eval(ctx context.Context, script string, keys []string, args .
 	return c.Client.Eval(ctx, clocked, keys, args...)
 }
 
-// EvalSha implements [redis.Scripter]: no script is known, so that Eval is used.
+// EvalSha implements [redis.Scripter]. It always fails with NOSCRIPT, so that the client calls Eval, which needs the source.
 func (c *Clocked) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx)
 	cmd.SetErr(errNoScript)
@@ -64,7 +64,7 @@ func (c *Clocked) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *
 
 var errNoScript error = noScriptError{errors.New("NOSCRIPT the test clock needs the source")}
 
-// noScriptError is an error that go-redis takes for a reply of the server.
+// noScriptError is an error that go-redis treats as a reply of the server.
 type noScriptError struct{ error }
 
 // RedisError marks it as such a reply.

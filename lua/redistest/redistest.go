@@ -1,6 +1,6 @@
-// Package redistest starts real redis-server processes for tests, on free ports, and stops them.
+// Package redistest starts real redis-server processes on free ports for tests, and stops them when the tests end.
 //
-// A missing redis-server fails the test; it never skips one.
+// If redis-server is not installed, the test fails; it is never skipped.
 package redistest
 
 import (
@@ -23,23 +23,23 @@ import (
 
 const startWithin = 10 * time.Second
 
-// Server is one standalone redis-server.
+// Server is a redis-server process. Create it with [Start], or with [Reserve] and [Server.Up].
 type Server struct {
 	Addr string // host:port
 	URL  string // redis://host:port
 
 	t      testing.TB
 	dir    string
-	config string // of a Sentinel, which needs a file that it can write to
+	config string // file that a Sentinel can write to; "": none
 	args   []string
 	tls    bool
 	cmd    *exec.Cmd
 	mu     sync.Mutex
-	client *redis.Client // made at its first use
+	client *redis.Client // nil until its first use
 }
 
-// Start starts a server without persistence, with further redis-server arguments, and stops it at the
-// end of the test.
+// Start starts a server without persistence, with these additional arguments of redis-server, and stops it at the end of
+// the test.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	s := Reserve(tb, args...)
@@ -47,8 +47,8 @@ func Start(tb testing.TB, args ...string) *Server {
 	return s
 }
 
-// StartClusterNode starts a Redis Cluster of one node that owns every slot: it refuses a script whose keys
-// are not all in one slot.
+// StartClusterNode starts a Redis Cluster of one node, which owns all slots. It refuses a script whose keys are not all in
+// one slot.
 func StartClusterNode(tb testing.TB) *Server {
 	tb.Helper()
 	s := Start(tb, "--cluster-enabled", "yes")
@@ -61,7 +61,7 @@ func StartClusterNode(tb testing.TB) *Server {
 	return s
 }
 
-// Reserve picks a port for a server that is not up yet.
+// Reserve returns a server with a free port that is not running yet.
 func Reserve(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	addr := freeAddr(tb)
@@ -70,43 +70,49 @@ func Reserve(tb testing.TB, args ...string) *Server {
 	return s
 }
 
-// Up starts the server, or starts it again after Kill, and waits until it answers.
+// Up starts the server, also after Kill, and waits until it answers.
 func (s *Server) Up() {
 	s.t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		s.t.Fatal("redis-server is missing: install the Debian package redis-server, or run make test as root")
 	}
-	host, port, _ := net.SplitHostPort(s.Addr)
-	args := []string{map[bool]string{false: "--port", true: "--tls-port"}[s.tls], port, "--bind", host, "--dir", s.dir, "--logfile", filepath.Join(s.dir, "redis.log")}
-	if s.config != "" {
-		args = append([]string{s.config}, args...)
-	} else {
-		args = append(args, "--save", "", "--appendonly", "no")
-	}
-	if s.tls {
-		args = append(args, "--port", "0")
-	}
-	args = append(args, s.args...)
-	s.cmd = exec.Command(path, args...) //nolint:noctx // a test server that Kill ends
+	s.cmd = exec.Command(path, s.commandLine()...) //nolint:noctx // a test server that Kill ends
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("start redis-server: %v", err)
 	}
 	s.awaitPing()
 }
 
-// Kill ends the server at once, as a crash would. The server may be down already.
+func (s *Server) commandLine() []string {
+	host, port, _ := net.SplitHostPort(s.Addr)
+	var args []string
+	if s.config != "" {
+		args = append(args, s.config)
+	} else {
+		args = append(args, "--save", "", "--appendonly", "no")
+	}
+	args = append(args, "--bind", host, "--dir", s.dir, "--logfile", filepath.Join(s.dir, "redis.log"))
+	if s.tls {
+		args = append(args, "--port", "0", "--tls-port", port)
+	} else {
+		args = append(args, "--port", port)
+	}
+	return append(args, s.args...)
+}
+
+// Kill ends the server at once, like a crash. It does nothing if the server is not running.
 func (s *Server) Kill() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return
 	}
-	_ = s.cmd.Process.Signal(syscall.SIGCONT) // a stopped process does not die
+	_ = s.cmd.Process.Signal(syscall.SIGCONT) // a suspended process does not end
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 	s.cmd = nil
 }
 
-// Client connects to the server as the relay does: no retries, deadlines of the context kept.
+// Client returns a client with the settings of the relay: it does not retry, and it obeys the deadlines of contexts.
 func (s *Server) Client() *redis.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,27 +140,27 @@ func (s *Server) awaitPing() {
 	}
 }
 
-// ping asks without go-redis, which logs each refused connection.
+// ping checks the server without go-redis, which logs each refused connection.
 func (s *Server) ping() bool {
-	conn, err := net.DialTimeout("tcp", s.Addr, time.Second) //nolint:noctx // bounded by its own time-out
+	conn, err := net.DialTimeout("tcp", s.Addr, time.Second) //nolint:noctx // bounded by its own timeout
 	if err != nil {
 		return false
 	}
 	defer conn.Close()
 	if s.tls {
-		return true // it listens once it can answer
+		return true // the server listens as soon as it can answer
 	}
 	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
 		return false
 	}
 	answer := make([]byte, 5)
 	_, err = io.ReadFull(conn, answer)
-	return err == nil && (string(answer) == "+PONG" || string(answer) == "-NOAU") // it asks for its password
+	return err == nil && (string(answer) == "+PONG" || string(answer) == "-NOAU") // -NOAUTH: it needs a password
 }
 
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed again at once
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed immediately
 	if err != nil {
 		tb.Fatalf("find a free port: %v", err)
 	}
@@ -166,7 +172,7 @@ func freeAddr(tb testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(addr.Port))
 }
 
-// Dump is everything a server holds under a pattern, a line a key: for checks that nothing was written.
+// Dump returns the values of all keys that match a pattern, as text by key, for checks that nothing was written.
 func Dump(ctx context.Context, client *redis.Client, pattern string) (map[string]string, error) {
 	all := map[string]string{}
 	keys := client.Scan(ctx, 0, pattern, 1000).Iterator()
@@ -183,7 +189,7 @@ func Dump(ctx context.Context, client *redis.Client, pattern string) (map[string
 	return all, nil
 }
 
-// valueOf is all that a key holds. Redis's own DUMP will not do: the order of a hash's fields changes while it is read.
+// valueOf returns the type and value of a key. DUMP of Redis does not serve, because reads change the order of a hash's fields.
 func valueOf(ctx context.Context, client *redis.Client, key string) (string, error) {
 	kind, err := client.Type(ctx, key).Result()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// StartTLS starts a server that speaks TLS only, with a certificate that signed itself, and returns the file of
-// that certificate too.
+// StartTLS starts a server that accepts only TLS, with a self-signed certificate, and returns the file of that certificate
+// too.
 func StartTLS(tb testing.TB, args ...string) (s *Server, certificate string) {
 	tb.Helper()
 	certificate, key := selfSigned(tb)

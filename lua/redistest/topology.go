@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,25 +13,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// settleWithin is how long a topology may take to find itself.
-const settleWithin = 30 * time.Second
+// readyWithin is how long a topology may take until its nodes know each other.
+const readyWithin = 30 * time.Second
 
-// Stop suspends the server, as a machine that hangs would; Continue lets it go on.
+// Stop suspends the server, like a machine that hangs. Continue resumes it.
 func (s *Server) Stop() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Continue lets a server go on after Stop.
+// Continue resumes a server after Stop.
 func (s *Server) Continue() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Sentinels are a master, two replicas of it, and three Sentinels that watch them.
+// Sentinels is a master, its two replicas, and three Sentinels that monitor them.
 type Sentinels struct {
-	Name     string   // of the master
-	Addrs    []string // of the Sentinels
+	Name     string   // name of the master
+	Addrs    []string // addresses of the Sentinels
 	Master   *Server
 	Replicas []*Server
 }
 
-// StartSentinels starts them, and waits until every Sentinel knows all the others: the first failover would be
-// aborted otherwise.
+// StartSentinels starts the servers and waits until every Sentinel knows all others. Otherwise the Sentinels would abort
+// the first failover.
 func StartSentinels(tb testing.TB) *Sentinels {
 	tb.Helper()
 	s := &Sentinels{Name: "mymaster", Master: Start(tb)}
@@ -76,8 +75,8 @@ func startSentinel(tb testing.TB, name, host, port string) string {
 	return s.Addr
 }
 
-// CutReplication stops the replicas and drops what the master would still send them: what it admits from now
-// on is lost with it. Restore lets them go on.
+// CutReplication suspends the replicas and closes their connections to the master, so that everything that the master
+// admits from now on is lost if it fails. Restore resumes the replicas.
 func (s *Sentinels) CutReplication(tb testing.TB) {
 	tb.Helper()
 	for _, replica := range s.Replicas {
@@ -88,14 +87,14 @@ func (s *Sentinels) CutReplication(tb testing.TB) {
 	}
 }
 
-// Restore lets the replicas go on after CutReplication.
+// Restore resumes the replicas after CutReplication.
 func (s *Sentinels) Restore() {
 	for _, replica := range s.Replicas {
 		replica.Continue()
 	}
 }
 
-// NewMaster waits until the Sentinels agreed on another master than the first one, and returns it.
+// NewMaster waits until the Sentinels have elected another master, and returns it.
 func (s *Sentinels) NewMaster(tb testing.TB) *Server {
 	tb.Helper()
 	client := redis.NewSentinelClient(&redis.Options{Addr: s.Addrs[0]})
@@ -113,143 +112,9 @@ func (s *Sentinels) NewMaster(tb testing.TB) *Server {
 	return master
 }
 
-// Cluster is a Redis Cluster of masters, each with a replica where there are replicas.
-type Cluster struct {
-	Nodes []*Server
-	t     testing.TB
-}
-
-// StartCluster starts a Cluster of three masters, with this many replicas each.
-func StartCluster(tb testing.TB, replicas int) *Cluster {
-	tb.Helper()
-	c := &Cluster{t: tb}
-	for range 3 * (1 + replicas) {
-		c.Nodes = append(c.Nodes, Start(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000", "--repl-diskless-sync-delay", "0"))
-	}
-	for i, node := range c.Nodes { // different epochs, or two nodes could both claim a slot that is moved
-		if err := node.Client().Do(tb.Context(), "cluster", "set-config-epoch", i+1).Err(); err != nil {
-			tb.Fatalf("set the epoch: %v", err)
-		}
-	}
-	first := c.Nodes[0].Client()
-	for _, node := range c.Nodes[1:] {
-		host, port, _ := net.SplitHostPort(node.Addr)
-		if err := first.ClusterMeet(tb.Context(), host, port).Err(); err != nil {
-			tb.Fatalf("meet: %v", err)
-		}
-	}
-	const slots = 16384
-	for i := range 3 {
-		if err := c.Nodes[i].Client().ClusterAddSlotsRange(tb.Context(), i*slots/3, (i+1)*slots/3-1).Err(); err != nil {
-			tb.Fatalf("give out slots: %v", err)
-		}
-	}
-	for i, node := range c.Nodes[3:] {
-		await(tb, "a replica of a master", func(ctx context.Context) bool {
-			return node.Client().ClusterReplicate(ctx, c.ID(c.Nodes[i%3])).Err() == nil
-		})
-	}
-	for _, node := range c.Nodes {
-		await(tb, "a Cluster that is whole", func(ctx context.Context) bool {
-			info := node.Client().ClusterInfo(ctx).Val()
-			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes))) &&
-				strings.Count(node.Client().ClusterNodes(ctx).Val(), "slave ") == 3*replicas
-		})
-	}
-	return c
-}
-
-// Addrs are the addresses of the nodes.
-func (c *Cluster) Addrs() []string {
-	addrs := make([]string, len(c.Nodes))
-	for i, node := range c.Nodes {
-		addrs[i] = node.Addr
-	}
-	return addrs
-}
-
-// ID is how the Cluster calls a node.
-func (c *Cluster) ID(node *Server) string {
-	return node.Client().ClusterMyID(context.Background()).Val()
-}
-
-// Owner is the master that has the slot of a key.
-func (c *Cluster) Owner(key string) (owner *Server, slot int) {
-	c.t.Helper()
-	ctx := c.t.Context()
-	slot = int(c.Nodes[0].Client().ClusterKeySlot(ctx, key).Val())
-	id := ownerOf(ctx, c.Nodes[0], slot)
-	for _, node := range c.Nodes {
-		if c.ID(node) == id {
-			return node, slot
-		}
-	}
-	c.t.Fatalf("nobody has slot %d", slot)
-	return nil, 0
-}
-
-// Move moves the slot of a key to another master, key by key, as a resharding does.
-func (c *Cluster) Move(key string, to *Server) {
-	c.t.Helper()
-	ctx := c.t.Context()
-	from, slot := c.Owner(key)
-	source, target := from.Client(), to.Client()
-	do := func(client *redis.Client, args ...any) {
-		if err := client.Do(ctx, args...).Err(); err != nil {
-			c.t.Fatalf("%v: %v", args, err)
-		}
-	}
-	do(target, "cluster", "setslot", slot, "importing", c.ID(from))
-	do(source, "cluster", "setslot", slot, "migrating", c.ID(to))
-	host, port, _ := net.SplitHostPort(to.Addr)
-	for {
-		keys := source.ClusterGetKeysInSlot(ctx, slot, 1).Val()
-		if len(keys) == 0 {
-			break
-		}
-		do(source, "migrate", host, port, keys[0], 0, 5000)
-	}
-	for _, node := range append([]*Server{to, from}, c.Nodes...) {
-		if strings.Contains(node.Client().Info(ctx, "replication").Val(), "role:master") {
-			do(node.Client(), "cluster", "setslot", slot, "node", c.ID(to))
-		}
-	}
-	// Until everybody has heard of the owner's new epoch: a node that had not could take the same one for the next
-	// move, and both would claim the slot.
-	await(c.t, "all nodes that know the new owner", func(ctx context.Context) bool {
-		epoch := epochOf(ctx, to, c.ID(to))
-		for _, node := range c.Nodes {
-			if ownerOf(ctx, node, slot) != c.ID(to) || epochOf(ctx, node, c.ID(to)) != epoch {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// epochOf is the epoch of a master as a node knows it.
-func epochOf(ctx context.Context, node *Server, id string) string {
-	for line := range strings.Lines(node.Client().ClusterNodes(ctx).Val()) {
-		if fields := strings.Fields(line); len(fields) > 6 && fields[0] == id {
-			return fields[6]
-		}
-	}
-	return ""
-}
-
-// ownerOf is the id of the master that a node believes to have a slot.
-func ownerOf(ctx context.Context, node *Server, slot int) string {
-	for _, r := range node.Client().ClusterSlots(ctx).Val() { //nolint:staticcheck // Redis 6.2 has no other
-		if slot >= r.Start && slot <= r.End {
-			return r.Nodes[0].ID
-		}
-	}
-	return ""
-}
-
 func await(tb testing.TB, what string, done func(ctx context.Context) bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), settleWithin)
+	ctx, cancel := context.WithTimeout(tb.Context(), readyWithin)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -257,7 +122,7 @@ func await(tb testing.TB, what string, done func(ctx context.Context) bool) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			tb.Fatalf("no sign of %s within %s", what, settleWithin)
+			tb.Fatalf("no sign of %s within %s", what, readyWithin)
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package redistest
 
-// Yardstick is what benchmarks compare with: the plain way to throttle by two sorted sets, one call an event.
+// Yardstick is a script that benchmarks compare with: a plain throttle with two sorted sets, one call for each event.
 //
-// KEYS: the channel's set, the category's set. ARGV: their limits, and the window in microseconds. It answers 1
-// for admitted, 0 for refused.
+// KEYS are the sets of the channel and the category. ARGV are their limits, and the window in microseconds. The reply is
+// 1 if the event is admitted, and 0 if it is refused.
 const Yardstick = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])

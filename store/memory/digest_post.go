@@ -22,7 +22,7 @@ func (d dueDigest) update(tx *Tx, channel store.Channel) error {
 	for name, n := range d.state.counts {
 		d.state.totals[name] += n
 	}
-	body := d.body(Look[categoryTimes](tx, keys.Told()))
+	body := d.body(Look[categoryTimes](tx, keys.LastAdmitted()))
 	d.state.since = 0
 	d.state.last = 0
 	d.state.events = 0

@@ -36,7 +36,7 @@ func newFairness(b *batch) *fairness {
 	}
 	if b.plan.LearnsCategories() {
 		f.known = lookOrEmpty[categoryTimes](b.tx, b.keys.Known())
-		f.heard = lookOrEmpty[categoryTimes](b.tx, b.keys.Heard())
+		f.heard = lookOrEmpty[categoryTimes](b.tx, b.keys.AdmittedCategories())
 		f.knownCount = f.known.countAfter(b.tx.now - f.knownFor())
 		f.heardCount = f.heard.countAfter(b.tx.now - f.per)
 	}
@@ -122,7 +122,7 @@ func (f *fairness) store() {
 		return
 	}
 	known := lookOrCreate[categoryTimes](tx, keys.Known())
-	heard := lookOrCreate[categoryTimes](tx, keys.Heard())
+	heard := lookOrCreate[categoryTimes](tx, keys.AdmittedCategories())
 	for category := range f.attempted {
 		known.set(category, tx.now)
 	}
@@ -136,5 +136,5 @@ func (f *fairness) store() {
 		delete(heard.at, category)
 	}
 	tx.expire(keys.Known(), store.Microseconds(f.knownFor())+time.Minute)
-	tx.expire(keys.Heard(), store.Microseconds(f.per)+time.Minute)
+	tx.expire(keys.AdmittedCategories(), store.Microseconds(f.per)+time.Minute)
 }

@@ -37,7 +37,7 @@ type lastMerges struct{ sequence map[string]int64 }
 
 // noteMerge remembers a merge, and reports whether it is new.
 func noteMerge(tx *Tx, keys lua.Keys, id store.MergeID) bool {
-	last := lookOrCreate[lastMerges](tx, keys.Folds())
+	last := lookOrCreate[lastMerges](tx, keys.MergeSequences())
 	if last.sequence[id.Replica] >= id.Sequence {
 		return false
 	}
@@ -45,6 +45,6 @@ func noteMerge(tx *Tx, keys lua.Keys, id store.MergeID) bool {
 		last.sequence = map[string]int64{}
 	}
 	last.sequence[id.Replica] = id.Sequence
-	tx.expire(keys.Folds(), store.SeriesTTL)
+	tx.expire(keys.MergeSequences(), store.SeriesTTL)
 	return true
 }

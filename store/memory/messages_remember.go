@@ -33,7 +33,7 @@ func (m *messageBatch) noteAdmission(r *store.Request) {
 }
 
 func noteAdmission(tx *Tx, keys lua.Keys, category string) {
-	lastAdmitted := lookOrCreate[categoryTimes](tx, keys.Told())
+	lastAdmitted := lookOrCreate[categoryTimes](tx, keys.LastAdmitted())
 	lastAdmitted.set(category, tx.now)
 	lastAdmitted.forget(tx.now - 2*store.SeriesTTL.Microseconds())
 }

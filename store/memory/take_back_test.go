@@ -22,8 +22,10 @@ func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
 	limiter := memory.New(data, memory.Options{})
 	for i := range 6 {
 		r := store.Request{
-			ID: fmt.Sprint(i), Category: "c", Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
-			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
+			ID:       fmt.Sprint(i),
+			Category: "c",
+			Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
+			Enqueue:  &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		}
 		_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
 		require.NoError(t, err)
@@ -38,7 +40,8 @@ func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
 	}
 	now = now.Add(time.Second)
 	require.NoError(t, box.Ack(t.Context(), storetest.Scope, claim(), store.Receipt{Channel: "C1", TS: "1.1"}))
-	require.NoError(t, box.Bury(t.Context(), storetest.Scope, claim(), store.DeadReason{Reason: "unknown", Answer: "who knows", MaybePosted: true}))
+	unknown := store.DeadReason{Reason: "unknown", Answer: "who knows", MaybePosted: true}
+	require.NoError(t, box.Bury(t.Context(), storetest.Scope, claim(), unknown))
 	require.NoError(t, box.Expire(t.Context(), storetest.Scope, claim(), nil))
 	doubted := claim()
 	require.NoError(t, box.Retry(t.Context(), storetest.Scope, doubted, store.RetryPlan{State: store.MaybePosted, Fault: true}))
@@ -52,7 +55,8 @@ func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
 		2: {Age: 3 * second, Result: "failed", Reason: "unknown", Answer: "who knows", Attempts: 1, MaybePosted: true, KeepDeadLetters: 7},
 		3: {Age: 3 * second, Result: "expired"},
 		4: {
-			Age: 3 * second, Attempts: 1, Faults: 1, FirstAttempt: 2 * second, LastAttempt: 2 * second, Name: fmt.Sprintf("4@%d", storetest.StartTime.UnixMicro()),
+			Age: 3 * second, Attempts: 1, Faults: 1, FirstAttempt: 2 * second, LastAttempt: 2 * second,
+			Name: fmt.Sprintf("4@%d", storetest.StartTime.UnixMicro()),
 		},
 		5: {Age: 3 * second},
 		6: {Age: 3 * second},

@@ -27,13 +27,13 @@ func (c *decideCall) keys(hour time.Time) []string {
 		keys = append(keys, c.plan.Levels[i].Key)
 	}
 	if c.plan.LearnsCategories() {
-		keys = append(keys, k.Known(), k.Heard())
+		keys = append(keys, k.Known(), k.AdmittedCategories())
 	}
 	if c.plan.Mode == store.ModeRestore {
-		keys = append(keys, k.Folds(), k.Dead())
+		keys = append(keys, k.MergeSequences(), k.Dead())
 	}
 	if c.plan.Policy != nil {
-		keys = append(keys, k.Extras(), k.Posted(), k.Aged(), k.Drops(), k.Digest(), k.Told(), k.Delayed())
+		keys = append(keys, k.Extras(), k.Posted(), k.Aged(), k.Drops(), k.Digest(), k.LastAdmitted(), k.Delayed())
 	}
 	return keys
 }

@@ -208,7 +208,8 @@ func TestFailoverUnderLoadKeepsTheLimit(t *testing.T) {
 					lost++
 				}
 			}
-			t.Logf("elected after %s; %d admitted before the replicas lagged; %d acknowledged in all, %d of them lost, so %d over the limit; %d calls failed, the longest pause was %s",
+			t.Logf("elected after %s; %d admitted before the replicas lagged; %d acknowledged in all, %d of them lost, "+
+				"so %d over the limit; %d calls failed, the longest pause was %s",
 				elected, lagging, len(load.admitted), lost, max(0, len(load.admitted)-limit), load.failed, load.longest)
 			require.LessOrEqual(t, len(ids), limit, "the new master never exceeds the limit by what it knows")
 			require.LessOrEqual(t, len(load.admitted), limit+lost, "what is over the limit is what the old master took with it")

@@ -43,7 +43,10 @@ func testShadowLevelReportsAndNeverRefuses(t *testing.T, start Start) {
 	b := start(t)
 	shadow := ratelimit.LevelSpec{Name: "sender", Shadow: true, Windows: []ratelimit.Window{PerMinute(1)}}
 	request := func(id string) store.Request {
-		return store.Request{ID: id, Levels: []ratelimit.Level{store.NewChannelLevel(Scope.Group, PerMinute(2)), store.LevelOf(shadow, Scope, "ci")}}
+		return store.Request{
+			ID:     id,
+			Levels: []ratelimit.Level{store.NewChannelLevel(Scope.Group, PerMinute(2)), store.LevelOf(shadow, Scope, "ci")},
+		}
 	}
 	d := b.MustAdmit(t, request("1"), request("2"), request("3"))
 	require.Equal(t, "++-", Outcomes(d))

@@ -88,7 +88,8 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 		if !known || isText(f.info.TypeOf(n)) {
 			return
 		}
-		f.add(n.OpPos, n.Op.String()+" -> "+swap.to.String(), f.begin(n, n.X, swap.function+"($, "), f.replace(n.OpPos, n.Op.String(), ","), f.end(n, ")"))
+		f.add(n.OpPos, n.Op.String()+" -> "+swap.to.String(),
+			f.begin(n, n.X, swap.function+"($, "), f.replace(n.OpPos, n.Op.String(), ","), f.end(n, ")"))
 	}
 }
 

@@ -54,9 +54,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.golang, "go", "ratelimit/memory*.go,outbox/memory*.go,lua/memstore/*.go", "Go files to change: globs, with commas")
 	f.StringVar(&o.packages, "packages", "./ratelimit,./outbox", "packages whose tests must notice, with commas")
 	f.StringVar(&o.scripts, "scripts", "lua", "directory of the package that makes the scripts with redis.NewScript")
-	f.StringVar(&o.compose, "compose", "", "command that composes the scripts of {src}, a copy of the directory of the sources, into {out}; empty: each source is a script")
+	f.StringVar(&o.compose, "compose", "", "command that composes the scripts of {src}, a copy of the directory of the sources, into {out}; "+
+		"empty: each source is a script")
 	f.StringVar(&o.run, "run", "", "only mutants whose \"file:line: change\" contains one of these, with commas")
-	f.StringVar(&o.first, "first", "TestAgainstTheOracle|TestTheTwinsAgree|TestTheTwinsRestoreAlike", "tests to run first, with few repetitions")
+	f.StringVar(&o.first, "first", "TestAgainstTheOracle|TestTheTwinsAgree|TestTheTwinsRestoreAlike",
+		"tests to run first, with few repetitions")
 	f.StringVar(&o.tests, "tests", ".", "tests to run")
 	f.StringVar(&o.skip, "skip", "^(Benchmark|Example)", "tests to leave out")
 	f.StringVar(&o.flags, "flags", "-rapid.shrinktime=0s -rapid.nofailfile", "flags of the test binaries")

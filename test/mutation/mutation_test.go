@@ -113,7 +113,8 @@ func TestTheListOfEquivalentMutants(t *testing.T) {
 
 func TestTooManySurvivorsAreAnError(t *testing.T) {
 	t.Parallel()
-	results := []result{{fate: killed}, {fate: timedOut}, {fate: killed}, {fate: survived, mutant: mutant{file: "x.lua", line: 3, change: "< -> <=", nth: 1}}}
+	survivor := mutant{file: "x.lua", line: 3, change: "< -> <=", nth: 1}
+	results := []result{{fate: killed}, {fate: timedOut}, {fate: killed}, {fate: survived, mutant: survivor}}
 	var out strings.Builder
 	require.ErrorContains(t, report(&out, results, 95), "75.0 % of the mutants were noticed, fewer than 95.0 %")
 	require.Contains(t, out.String(), "No test notices:\nx.lua:3: < -> <=")
