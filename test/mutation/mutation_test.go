@@ -125,7 +125,7 @@ func TestAMutantOfAPartChangesItsScripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	sources := map[string]string{"src/a.lua": "a < b", "src/b.lua": "c"}
-	c, err := newComposer(options{compose: "cat {src}/a.lua {src}/b.lua > {out}/one.lua; cp {src}/b.lua {out}/two.lua"}, sources, dir)
+	c, err := newComposer(options{src: "src", compose: "cat {src}/a.lua {src}/b.lua > {out}/one.lua; cp {src}/b.lua {out}/two.lua"}, sources, dir)
 	require.NoError(t, err)
 	m := luaMutants("src/a.lua", sources["src/a.lua"])[0]
 	require.NoError(t, c.write(m, filepath.Join(dir, "scripts")))
