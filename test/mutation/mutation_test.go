@@ -136,3 +136,25 @@ func TestAMutantOfAPartChangesItsScripts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a <= bc", string(text))
 }
+
+func TestSubtestsRunWithoutTheirSiblings(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "^(TestA|TestB)$", pattern([]string{"TestA", "TestB"}))
+	require.Equal(t, "^TestStore$/^(admission|dead_letters)$", pattern([]string{"TestStore/admission", "TestStore/dead_letters"}))
+}
+
+func TestAFailureIsNamedAfterTheTestThatRan(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "TestStore/admission", nameOf("TestStore/admission/a_unit", []string{"TestStore/admission"}))
+	require.Equal(t, "TestA", nameOf("TestA/b/c", []string{"TestA"}))
+	require.Equal(t, "panic", nameOf("panic", []string{"TestA"}))
+}
+
+// The sources of the scripts lie in folders, and a part may have the name of a script.
+func TestSourcesKeepTheirFolders(t *testing.T) {
+	t.Parallel()
+	sources := map[string]string{"src/a.lua": "whole", "src/parts/b/a.lua": "part"}
+	c, err := newComposer(options{src: "src", compose: "cat {src}/a.lua {src}/parts/b/a.lua > {out}/a.lua"}, sources, t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"a.lua": "wholepart"}, c.whole)
+}
