@@ -213,7 +213,8 @@ func (b *build) testBinaries(o options, overlay string) (string, error) {
 	b.binaries = nil
 	for pkg := range strings.SplitSeq(o.packages, ",") {
 		path := filepath.Join(b.dir, strings.NewReplacer("/", "_", ".", "").Replace(pkg)+".test")
-		command := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", path, pkg) //nolint:gosec,noctx // as the caller said; it ends
+		args := []string{"test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", path, pkg}
+		command := exec.Command("go", args...) //nolint:gosec,noctx // as the caller said; it ends
 		output, err := command.CombinedOutput()
 		if err != nil {
 			return string(output), err

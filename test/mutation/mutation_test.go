@@ -113,7 +113,8 @@ func TestTheListOfEquivalentMutants(t *testing.T) {
 
 func TestTooManySurvivorsAreAnError(t *testing.T) {
 	t.Parallel()
-	results := []result{{fate: killed}, {fate: timedOut}, {fate: killed}, {fate: survived, mutant: mutant{file: "x.lua", line: 3, change: "< -> <=", nth: 1}}}
+	survivor := mutant{file: "x.lua", line: 3, change: "< -> <=", nth: 1}
+	results := []result{{fate: killed}, {fate: timedOut}, {fate: killed}, {fate: survived, mutant: survivor}}
 	var out strings.Builder
 	require.ErrorContains(t, report(&out, results, 95), "75.0 % of the mutants were noticed, fewer than 95.0 %")
 	require.Contains(t, out.String(), "No test notices:\nx.lua:3: < -> <=")
@@ -125,7 +126,8 @@ func TestAMutantOfAPartChangesItsScripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	sources := map[string]string{"src/a.lua": "a < b", "src/b.lua": "c"}
-	c, err := newComposer(options{src: "src", compose: "cat {src}/a.lua {src}/b.lua > {out}/one.lua; cp {src}/b.lua {out}/two.lua"}, sources, dir)
+	command := "cat {src}/a.lua {src}/b.lua > {out}/one.lua; cp {src}/b.lua {out}/two.lua"
+	c, err := newComposer(options{src: "src", compose: command}, sources, dir)
 	require.NoError(t, err)
 	m := luaMutants("src/a.lua", sources["src/a.lua"])[0]
 	require.NoError(t, c.write(m, filepath.Join(dir, "scripts")))

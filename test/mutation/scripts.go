@@ -28,7 +28,7 @@ func newComposer(o options, sources map[string]string, dir string) (composer, er
 	}
 	built := filepath.Join(dir, "composer")
 	if strings.Contains(o.compose, "{composer}") {
-		command := exec.Command("go", "build", "-o", built, "./lua/compose") //nolint:gosec,noctx // our own directory; it ends
+		command := exec.Command("go", "build", "-o", built, "./lua/compose") //nolint:noctx // our own directory; it ends
 		if output, err := command.CombinedOutput(); err != nil {
 			return composer{}, fmt.Errorf("build the composer: %w\n%s", err, output)
 		}
