@@ -214,7 +214,7 @@ func (b *build) testBinaries(o options, overlay string) (string, error) {
 	for pkg := range strings.SplitSeq(o.packages, ",") {
 		path := filepath.Join(b.dir, strings.NewReplacer("/", "_", ".", "").Replace(pkg)+".test")
 		args := []string{"test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", path, pkg}
-		command := exec.Command("go", args...) //nolint:gosec,noctx // the caller chose the package; a build ends
+		command := exec.Command("go", args...) //nolint:gosec,noctx // as the caller said; it ends
 		output, err := command.CombinedOutput()
 		if err != nil {
 			return string(output), err

@@ -88,8 +88,8 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 		if !known || isText(f.info.TypeOf(n)) {
 			return
 		}
-		f.add(n.OpPos, n.Op.String()+" -> "+swap.to.String(),
-			f.begin(n, n.X, swap.function+"($, "), f.replace(n.OpPos, n.Op.String(), ","), f.end(n, ")"))
+		f.add(n.OpPos, n.Op.String()+" -> "+swap.to.String(), f.begin(n, n.X, swap.function+"($, "),
+			f.replace(n.OpPos, n.Op.String(), ","), f.end(n, ")"))
 	}
 }
 
@@ -116,6 +116,9 @@ func (f *finder) typeName(n ast.Expr) string {
 	basic, ok := t.Underlying().(*types.Basic)
 	if !ok || basic.Info()&types.IsNumeric == 0 || basic.Info()&types.IsUntyped != 0 {
 		return ""
+	}
+	if types.TypeString(t, nil) == "time.Duration" {
+		return "mutDuration" // the file may not import package time
 	}
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == f.checked {

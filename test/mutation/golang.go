@@ -78,7 +78,7 @@ type listed struct {
 // goList reads a package and the export data of all that it imports.
 func goList(dir string) (own listed, exports map[string]string, err error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,DepOnly", "./" + dir}
-	command := exec.Command("go", args...) //nolint:noctx // a listing ends
+	command := exec.Command("go", args...) //nolint:noctx // a directory that the caller named; it ends
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	if err != nil {

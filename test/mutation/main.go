@@ -5,11 +5,12 @@
 //	go run ./test/mutation                     all mutants: hours
 //	go run ./test/mutation -sample 60 -seed 7  a random sample
 //	go run ./test/mutation -run claim          those of files whose path contains "claim"
-//	go run ./test/mutation -run fold.lua:44:   those of a line
+//	go run ./test/mutation -run ack.lua:44:    those of a line
 //
 // Each test binary is built once, from an overlay of the source tree: nothing in the tree is edited, and nothing in the
 // product knows of it. The overlay holds every mutant of the Go files at once, and the environment variable
-// MUTATION_ID chooses the one that is in effect; MUTATION_SCRIPTS names a directory with the text of changed scripts.
+// MUTATION_ID chooses the one that is in effect; MUTATION_SCRIPTS names a directory with the text of changed scripts. A change in a
+// part of the scripts changes every script that is composed with it.
 //
 // It fails where fewer than -least percent of the mutants are noticed. Mutants that cannot be noticed are listed in
 // equivalent.txt with the reason; it also fails where a listed one no longer exists.
@@ -31,12 +32,15 @@ import (
 	"time"
 )
 
+// composeScripts runs the composer in a copy of package lua. The composer also writes a table into docs/redis.md.
+const composeScripts = "cd {src}/.. && mkdir ../docs && cp {root}/docs/redis.md ../docs && {composer} && mv *.lua {out}"
+
 // options are the flags.
 type options struct {
 	lua, golang, packages, scripts string
-	compose                        string
+	src, compose                   string
 	run                            string
-	first, tests, skip             string
+	first, tests, skip, split      string
 	flags                          string
 	equivalent                     string
 	sample, jobs                   int
@@ -50,17 +54,18 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("mutation", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.lua, "lua", "lua/*.lua", "sources of the scripts: globs, with commas")
-	f.StringVar(&o.golang, "go", "ratelimit/memory*.go,outbox/memory*.go,lua/memstore/*.go", "Go files to change: globs, with commas")
-	f.StringVar(&o.packages, "packages", "./ratelimit,./outbox", "packages whose tests must notice, with commas")
+	f.StringVar(&o.lua, "lua", "lua/src/*.lua,lua/src/parts/*.lua,lua/src/parts/*/*.lua", "sources of the scripts: globs, with commas")
+	f.StringVar(&o.src, "src", "lua/src", "directory of the sources")
+	f.StringVar(&o.golang, "go", "store/memory/*.go,ratelimit/*.go", "Go files to change: globs, with commas")
+	f.StringVar(&o.packages, "packages", "./store/redis,./store/memory,./store/storetest", "packages whose tests must notice, with commas")
 	f.StringVar(&o.scripts, "scripts", "lua", "directory of the package that makes the scripts with redis.NewScript")
-	f.StringVar(&o.compose, "compose", "", "command that composes the scripts of {src}, a copy of the directory of the sources, into {out}; "+
-		"empty: each source is a script")
+	f.StringVar(&o.compose, "compose", composeScripts,
+		"command that composes the scripts of {src}, a copy of the directory of the sources, into {out}; {composer} is ./lua/compose")
 	f.StringVar(&o.run, "run", "", "only mutants whose \"file:line: change\" contains one of these, with commas")
-	f.StringVar(&o.first, "first", "TestAgainstTheOracle|TestTheTwinsAgree|TestTheTwinsRestoreAlike",
-		"tests to run first, with few repetitions")
+	f.StringVar(&o.first, "first", "^TestStore/a_few_histories$", "tests to run first, with few repetitions")
 	f.StringVar(&o.tests, "tests", ".", "tests to run")
 	f.StringVar(&o.skip, "skip", "^(Benchmark|Example)", "tests to leave out")
+	f.StringVar(&o.split, "split", "^TestStore$", "tests whose subtests count as tests of their own")
 	f.StringVar(&o.flags, "flags", "-rapid.shrinktime=0s -rapid.nofailfile", "flags of the test binaries")
 	f.StringVar(&o.equivalent, "equivalent", "test/mutation/equivalent.txt", "list of mutants that cannot be noticed")
 	f.IntVar(&o.sample, "sample", 0, "how many mutants, drawn at random; 0: all")
@@ -76,7 +81,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().Unix()) //nolint:gosec // it is later than 1970
 	}
-	for _, expression := range []string{o.first, o.tests, o.skip} {
+	for _, expression := range []string{o.first, o.tests, o.skip, o.split} {
 		if _, err := regexp.Compile(expression); err != nil {
 			return o, fmt.Errorf("pattern %q: %w", expression, err)
 		}

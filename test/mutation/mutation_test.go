@@ -126,7 +126,8 @@ func TestAMutantOfAPartChangesItsScripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	sources := map[string]string{"src/a.lua": "a < b", "src/b.lua": "c"}
-	c, err := newComposer(options{compose: "cat {src}/a.lua {src}/b.lua > {out}/one.lua; cp {src}/b.lua {out}/two.lua"}, sources, dir)
+	command := "cat {src}/a.lua {src}/b.lua > {out}/one.lua; cp {src}/b.lua {out}/two.lua"
+	c, err := newComposer(options{src: "src", compose: command}, sources, dir)
 	require.NoError(t, err)
 	m := luaMutants("src/a.lua", sources["src/a.lua"])[0]
 	require.NoError(t, c.write(m, filepath.Join(dir, "scripts")))
@@ -136,4 +137,26 @@ func TestAMutantOfAPartChangesItsScripts(t *testing.T) {
 	text, err := os.ReadFile(written[0])
 	require.NoError(t, err)
 	require.Equal(t, "a <= bc", string(text))
+}
+
+func TestSubtestsRunWithoutTheirSiblings(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "^(TestA|TestB)$", pattern([]string{"TestA", "TestB"}))
+	require.Equal(t, "^TestStore$/^(admission|dead_letters)$", pattern([]string{"TestStore/admission", "TestStore/dead_letters"}))
+}
+
+func TestAFailureIsNamedAfterTheTestThatRan(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "TestStore/admission", nameOf("TestStore/admission/a_unit", []string{"TestStore/admission"}))
+	require.Equal(t, "TestA", nameOf("TestA/b/c", []string{"TestA"}))
+	require.Equal(t, "panic", nameOf("panic", []string{"TestA"}))
+}
+
+// The sources of the scripts lie in folders, and a part may have the name of a script.
+func TestSourcesKeepTheirFolders(t *testing.T) {
+	t.Parallel()
+	sources := map[string]string{"src/a.lua": "whole", "src/parts/b/a.lua": "part"}
+	c, err := newComposer(options{src: "src", compose: "cat {src}/a.lua {src}/parts/b/a.lua > {out}/a.lua"}, sources, t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"a.lua": "wholepart"}, c.whole)
 }

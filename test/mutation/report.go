@@ -38,8 +38,8 @@ func report(out io.Writer, results []result, least float64) error {
 	fmt.Fprintln(table, "FILE\tKILLED\tTIMED OUT\tSURVIVED\tNOTICED\tSECONDS EACH")
 	line := func(name string, r *row) {
 		n := r.killed + r.timedOut + r.survived
-		seconds := r.took.Seconds() / float64(max(1, n))
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f %%\t%.1f\n", name, r.killed, r.timedOut, r.survived, percent(r), seconds)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f %%\t%.1f\n", name, r.killed, r.timedOut, r.survived, percent(r),
+			r.took.Seconds()/float64(max(1, n)))
 	}
 	for _, file := range sortedKeys(rows) {
 		line(file, rows[file])

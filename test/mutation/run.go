@@ -105,7 +105,11 @@ func (r *runner) list(bin binary) (all []test, err error) {
 	}
 	skip, wanted, isFirst := regexp.MustCompile(r.skip), regexp.MustCompile(r.options.tests), regexp.MustCompile(r.options.first)
 	var first []string
-	for name := range strings.FieldsSeq(string(output)) {
+	names, err := r.splitTests(bin, strings.Fields(string(output)))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		if skip.MatchString(name) || !wanted.MatchString(name) {
 			continue
 		}
@@ -118,6 +122,44 @@ func (r *runner) list(bin binary) (all []test, err error) {
 		r.first = append(r.first, stage{bin, first, []string{"-rapid.checks=25"}, []string{"SOAK_DECISIONS=300"}})
 	}
 	return all, nil
+}
+
+// subtest is where a test begins one of its own.
+var subtest = regexp.MustCompile(`(?m)^=== RUN +([^/ ]+/[^/ ]+)$`)
+
+// splitTests replaces a test that is to be split by its subtests. It runs none of what is below them.
+func (r *runner) splitTests(bin binary, names []string) (all []string, err error) {
+	split := regexp.MustCompile(r.split)
+	for _, name := range names {
+		if !split.MatchString(name) {
+			all = append(all, name)
+			continue
+		}
+		args := []string{"-test.v", "-test.run", "^" + name + "$/./^none$"}
+		command := exec.CommandContext(r.ctx, bin.path, args...) //nolint:gosec // built just now
+		command.Dir = bin.pkg
+		output, err := command.Output()
+		if err != nil {
+			return nil, fmt.Errorf("list the subtests of %s of %s: %w", name, bin.pkg, err)
+		}
+		for _, match := range subtest.FindAllStringSubmatch(string(output), -1) {
+			all = append(all, match[1])
+		}
+	}
+	return all, nil
+}
+
+// pattern matches tests with these names. Those with a "/" are subtests of one test.
+func pattern(names []string) string {
+	parent, _, isSubtest := strings.Cut(names[0], "/")
+	if !isSubtest {
+		return "^(" + strings.Join(names, "|") + ")$"
+	}
+	var below []string
+	for _, name := range names {
+		below = append(below, regexp.QuoteMeta(strings.TrimPrefix(name, parent+"/")))
+	}
+	return "^" + parent + "$/^(" + strings.Join(below, "|") + ")$"
 }
 
 // parallel calls f with 0 to n-1, several at the same time.
@@ -135,7 +177,7 @@ func (r *runner) parallel(n int, f func(i int)) {
 }
 
 func (r *runner) baseline(t *test) error {
-	trace := filepath.Join(r.dir, "trace-"+filepath.Base(t.binary.path)+"-"+t.name)
+	trace := filepath.Join(r.dir, "trace-"+filepath.Base(t.binary.path)+"-"+strings.ReplaceAll(t.name, "/", "-"))
 	s := stage{binary: t.binary, names: []string{t.name}, env: []string{"MUTATION_TRACE=" + trace}}
 	harmless := s
 	harmless.env = append(slices.Clip(s.env), "MUTATION_SCRIPTS="+filepath.Join(r.dir, "harmless"))
@@ -176,7 +218,7 @@ func (r *runner) process(s stage) (failed string, err error) {
 	defer os.RemoveAll(work)
 	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
-	args := append([]string{"-test.v", "-test.failfast", "-test.run", "^(" + strings.Join(s.names, "|") + ")$"}, strings.Fields(r.flags)...)
+	args := append([]string{"-test.v", "-test.failfast", "-test.run", pattern(s.names)}, strings.Fields(r.flags)...)
 	command := exec.CommandContext(ctx, s.binary.path, append(args, s.flags...)...) //nolint:gosec // built just now
 	command.Dir = s.binary.pkg
 	command.Env = append(append(os.Environ(), "TMPDIR="+work), s.env...)
@@ -189,7 +231,7 @@ func (r *runner) process(s stage) (failed string, err error) {
 		return "", fmt.Errorf("run %s: %w", s.binary.path, err)
 	}
 	found := make(chan string)
-	go func() { found <- firstFailure(out, kill) }()
+	go func() { found <- nameOf(firstFailure(out, kill), s.names) }()
 	err = command.Wait()
 	in.Close()
 	failed = <-found
@@ -208,7 +250,17 @@ func (r *runner) process(s stage) (failed string, err error) {
 	}
 }
 
-var failure = regexp.MustCompile(`^\s*--- FAIL: ([^/ ]+)|^(panic): `)
+var failure = regexp.MustCompile(`^\s*--- FAIL: (\S+)|^(panic): `)
+
+// nameOf returns the name, of those given, of the test that a subtest is part of.
+func nameOf(failed string, names []string) string {
+	for _, name := range names {
+		if strings.HasPrefix(failed, name+"/") {
+			return name
+		}
+	}
+	return failed
+}
 
 // firstFailure reads the output of tests to its end. At the first failure it ends them.
 func firstFailure(out io.Reader, kill func() error) (name string) {

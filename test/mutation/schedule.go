@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -91,14 +92,19 @@ func (r *runner) stages(m mutant) []stage {
 		if m.id != 0 && !t.reach[m.id] || m.id == 0 && t.exact {
 			continue
 		}
-		o, ok := current[t.binary.path]
+		parent, _, isSubtest := strings.Cut(t.name, "/")
+		if !isSubtest {
+			parent = ""
+		}
+		key := t.binary.path + "/" + parent
+		o, ok := current[key]
 		if !ok || o.took+t.took > together {
 			all = append(all, stage{binary: t.binary})
 			o = open{place: len(all) - 1}
 		}
 		all[o.place].names = append(all[o.place].names, t.name)
 		o.took += t.took
-		current[t.binary.path] = o
+		current[key] = o
 	}
 	return all
 }

@@ -16,13 +16,25 @@ import (
 type composer struct {
 	command string // "" = each source is a script
 	sources map[string]string
+	src     string            // directory of the sources
 	dir     string            // for copies
 	whole   map[string]string // the unchanged scripts, by name
 }
 
 func newComposer(o options, sources map[string]string, dir string) (composer, error) {
-	s := composer{command: o.compose, sources: sources, dir: dir}
-	var err error
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return composer{}, err
+	}
+	built := filepath.Join(dir, "composer")
+	if strings.Contains(o.compose, "{composer}") {
+		command := exec.Command("go", "build", "-o", built, "./lua/compose") //nolint:noctx // our own directory; it ends
+		if output, err := command.CombinedOutput(); err != nil {
+			return composer{}, fmt.Errorf("build the composer: %w\n%s", err, output)
+		}
+	}
+	s := composer{sources: sources, src: o.src, dir: dir}
+	s.command = strings.NewReplacer("{composer}", built, "{root}", root).Replace(o.compose)
 	s.whole, err = s.compose("", "")
 	return s, err
 }
@@ -41,10 +53,14 @@ func (s *composer) compose(changed, text string) (map[string]string, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	from, to := filepath.Join(work, "src"), filepath.Join(work, "out")
+	from, to := filepath.Join(work, "lua", "src"), filepath.Join(work, "out")
 	for path, source := range sources {
-		copied := filepath.Join(from, filepath.Base(path))
-		if err := os.MkdirAll(from, 0o700); err != nil {
+		name, err := filepath.Rel(s.src, path)
+		if err != nil {
+			return nil, err
+		}
+		copied := filepath.Join(from, name)
+		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
 			return nil, err
 		}
 		if err := os.WriteFile(copied, []byte(source), 0o600); err != nil {
