@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -91,3 +94,34 @@ func TestComposeRefuses(t *testing.T) {
 		})
 	}
 }
+
+// partsOf returns, for each source and part, the scripts that it is in.
+func partsOf(dir string) (map[string][]string, error) {
+	sources := os.DirFS(filepath.Join(dir, "src"))
+	parts := map[string][]string{}
+	err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			parts[strings.TrimSuffix(name, ".lua")] = nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the parts: %w", err)
+	}
+	for name := range parts {
+		if strings.Contains(name, "/") {
+			continue
+		}
+		c := composition{sources: sources, script: name, parts: map[string]bool{}}
+		if err := c.add(name+".lua", ""); err != nil {
+			return nil, fmt.Errorf("compose %s.lua: %w", name, err)
+		}
+		parts[name] = append(parts[name], name)
+		for part := range c.parts {
+			parts[part] = append(parts[part], name)
+		}
+	}
+	return parts, nil
+}
+
+func countLines(text []byte) int { return strings.Count(string(text), "\n") }
