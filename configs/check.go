@@ -113,7 +113,7 @@ type format struct {
 	mayBeEmpty bool
 	// private keeps the text out of faults: it may contain a password.
 	private bool
-	// want continues "is not", and says what to write instead.
+	// want continues "is not", with what to write instead.
 	want string
 	// pattern is a regular expression for the chart, which helm checks before anything is installed; empty = any text.
 	pattern string

@@ -61,7 +61,7 @@ func IsInvalid(err error) bool {
 }
 
 // dropFollowing removes faults that only follow from one that was found while the setting was read: if
-// channels[0].window is no duration, nothing else is reported about it.
+// channels[0].window is not a duration, nothing else is reported about it.
 func dropFollowing(faults, read []error) []error {
 	var kept []error
 	for _, err := range faults {
