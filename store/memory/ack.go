@@ -8,11 +8,11 @@ import (
 
 // Ack implements [store.Outbox]. It is the twin of lua/ack.lua.
 func (s *Store) Ack(_ context.Context, channel store.Channel, claimed store.Entry, receipt store.Receipt) error {
-	return s.settle(channel, claimed, store.Delivered, func(tx *Tx, delivered *entry) {
-		s.keepResult(tx, channel, delivered, store.OutageResult{
+	return s.settle(channel, claimed, store.Delivered, func(tx channelTx, delivered *entry) {
+		s.keepResult(tx, delivered, store.OutageResult{
 			Result: store.Delivered, Channel: receipt.Channel, TS: receipt.TS,
 		})
-		if message := Look[posted](tx, channel.Keys().Posted()).message(claimed.Number); message != nil {
+		if message := tx.posted().message(claimed.Number); message != nil {
 			message.TS = receipt.TS
 			message.Channel = receipt.Channel
 			message.InSlack = true

@@ -25,6 +25,6 @@ func (s *Store) checkAndDecide(
 // the script of its mode; mode open, which has none, admits whatever the limits are.
 func (s *Store) Decide(_ context.Context, mode store.Mode, channel store.Channel, requests []store.Request) (store.Answer, error) {
 	var answer store.Answer
-	s.data.Do(func(tx *Tx) { answer = s.newBatch(tx, mode, channel, requests).run(requests) })
+	s.do(channel, func(tx channelTx) { answer = s.newBatch(tx, mode, requests).run(requests) })
 	return answer, nil
 }

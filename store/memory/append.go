@@ -8,10 +8,11 @@ import (
 
 // Append implements [store.Outbox]. It is the twin of lua/append.lua.
 func (s *Store) Append(_ context.Context, channel store.Channel, id, kind string, payload []byte) error {
-	s.data.Do(func(tx *Tx) {
-		keys := channel.Keys()
-		if lookOrCreate[noticeIDs](tx, keys.NoticeIDs()).add(id, tx.now, tx.now-store.AppendDedupe.Microseconds()) {
-			lookOrCreate[queue](tx, keys.Outbox()).addExtra(tx.now, tx.now, kind, payload)
+	s.do(channel, func(tx channelTx) {
+		ids, expired := kept[idTimes](tx.Tx, tx.keys.NoticeIDs()), tx.now-store.AppendDedupe.Microseconds()
+		if !ids.has(id, expired) {
+			ids.add(id, tx.now, expired)
+			tx.outbox().addExtra(tx.now, tx.now, kind, payload)
 		}
 	})
 	return nil

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"slackrelay/lua"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
@@ -9,8 +8,7 @@ import (
 // batch is one call of the scripts that decide: admit, peek, force, promote and restore.
 type batch struct {
 	plan      *store.Plan
-	tx        *Tx
-	keys      lua.Keys
+	tx        channelTx
 	dedupe    int64 // microseconds
 	decidedBy store.DecidedBy
 	admitted  *idTimes
@@ -20,14 +18,14 @@ type batch struct {
 	answer    store.Answer
 }
 
-func (s *Store) newBatch(tx *Tx, mode store.Mode, channel store.Channel, requests []store.Request) *batch {
+func (s *Store) newBatch(tx channelTx, mode store.Mode, requests []store.Request) *batch {
 	b := &batch{
-		plan: store.NewPlan(mode, requests), tx: tx, keys: channel.Keys(), dedupe: s.dedupe(), decidedBy: s.opts.DecidedBy,
+		plan: store.NewPlan(mode, requests), tx: tx, dedupe: s.dedupe(), decidedBy: s.opts.DecidedBy,
+		admitted: tx.admitted(),
 	}
 	b.answer.Now = tx.now
 	b.answer.Decisions = make([]store.Decision, len(requests))
 	b.answer.Numbers = make([]int64, len(requests))
-	b.admitted = lookOrCreate[idTimes](tx, b.keys.Seen())
 	b.loadStates()
 	if b.plan.Fairness != nil {
 		b.fairness = newFairness(b)
@@ -43,7 +41,7 @@ func (b *batch) loadStates() {
 	b.states = make([]ratelimit.State, len(b.plan.Levels))
 	for i := range b.plan.Levels {
 		level := &b.plan.Levels[i]
-		b.states[i] = stateOf(b.tx, level)
+		b.states[i] = b.tx.state(level)
 		ahead := b.states[i].Load(b.tx.now, level)
 		b.answer.Stepped = max(b.answer.Stepped, ahead)
 		if ahead > 0 && !b.isPeek() {
@@ -52,20 +50,14 @@ func (b *batch) loadStates() {
 	}
 }
 
-// stateOf returns a copy of the state of a level. It is put back when something was spent: a refusal changes nothing.
-func stateOf(tx *Tx, level *ratelimit.Level) ratelimit.State { return level.State(tx.get(level.Key)) }
+// state returns a copy of the state of a level. It is put back when something was spent: a refusal changes nothing.
+func (tx *Tx) state(level *ratelimit.Level) ratelimit.State { return level.State(tx.get(level.Key)) }
 
 // run decides the requests in order. Each sees the ones before it.
 func (b *batch) run(requests []store.Request) store.Answer {
 	for i := range requests {
 		path := b.plan.Paths[b.plan.PathOf[i]-1]
-		d := &b.answer.Decisions[i]
-		d.DecidedBy = b.decidedBy
-		if b.messages != nil && b.plan.Mode != store.ModeRestore {
-			b.messages.admit(d, &requests[i], path)
-		} else {
-			b.answer.Numbers[i] = b.admit(d, &requests[i], path)
-		}
+		b.answer.Numbers[i] = b.admit(&b.answer.Decisions[i], &requests[i], path)
 	}
 	if b.messages != nil {
 		b.messages.finish()
@@ -76,12 +68,15 @@ func (b *batch) run(requests []store.Request) store.Answer {
 	return b.answer
 }
 
-// admit decides and counts one request by the levels alone. It returns the number of its entry where it was admitted.
+// admit decides and counts one request. It returns the number of its entry; 0 = it has none.
 func (b *batch) admit(d *store.Decision, r *store.Request, path store.Path) (number int64) {
+	d.DecidedBy = b.decidedBy
 	if b.isDuplicate(r) {
 		d.Outcome = store.Duplicate
 	} else {
-		number = b.decide(d, r, path)
+		decided := b.decide(r, path)
+		b.report(d, r, path, decided)
+		number = decided.number
 	}
 	if !b.isPeek() {
 		b.count(r, d.Outcome)
@@ -89,34 +84,57 @@ func (b *batch) admit(d *store.Decision, r *store.Request, path store.Path) (num
 	return number
 }
 
-func (b *batch) isDuplicate(r *store.Request) bool { return b.admitted.has(r.ID, b.tx.now-b.dedupe) }
-
-func (b *batch) rememberID(r *store.Request) { b.admitted.add(r.ID, b.tx.now, b.tx.now-b.dedupe) }
-
-func (b *batch) decide(d *store.Decision, r *store.Request, path store.Path) (number int64) {
-	refusal := b.ask(r, path)
-	if b.plan.Mode == store.ModeRestore || b.plan.Mode == store.ModeOpen { // whatever the limits say
-		refusal.levels = 0
-		refusal.shadow = 0
+// isDuplicate reports whether a request was admitted before, or waits for a slot no more.
+func (b *batch) isDuplicate(r *store.Request) bool {
+	if b.isPromotion() {
+		return b.messages.waitingAt(r) < 0
 	}
-	d.Outcome = refusal.outcome()
-	switch {
-	case d.Outcome == store.Dropped:
-		d.RetryAfter = store.Microseconds(refusal.retryAt - b.tx.now)
-	case d.Outcome == store.Admitted && !b.isPeek():
-		number = b.commit(r, path, refusal.shadow)
-		if b.plan.Mode == store.ModeRestore {
-			b.writeDown(number, r)
-		}
-		b.rememberID(r)
-	}
-	b.report(d, r, path, refusal)
-	return number
+	return b.admitted.has(r.ID, b.tx.now-b.dedupe)
 }
 
-// report completes a decision with what the levels answered.
-func (b *batch) report(d *store.Decision, r *store.Request, path store.Path, refusal refusal) {
-	d.SetRefused(r, refusal.levels, refusal.shadow, refusal.window)
+// decision is what was decided of a request that is no duplicate.
+type decision struct {
+	outcome  store.Outcome
+	refusal  refusal
+	number   int64 // of its entry; 0 = none
+	thread   int64 // the number of the message that it replies to; 0 = none
+	attached bool  // an earlier message decided it: no level was asked
+}
+
+func (b *batch) decide(r *store.Request, path store.Path) decision {
+	var d decision
+	if b.messages != nil && b.plan.Mode != store.ModeRestore {
+		d = b.messages.decide(r, path)
+	} else {
+		d = b.askLevels(r, path)
+	}
+	switch {
+	case b.isPeek() || b.isPromotion() && d.outcome == store.Delayed:
+	case !d.outcome.Drops():
+		b.admitted.add(r.ID, b.tx.now, b.tx.now-b.dedupe)
+	case b.messages != nil:
+		b.messages.noteDrop(r, d)
+	}
+	return d
+}
+
+// askLevels decides a request by its levels alone. Where they admit it, its units are spent.
+func (b *batch) askLevels(r *store.Request, path store.Path) decision {
+	refusal := b.ask(r, path)
+	d := decision{outcome: refusal.outcome(), refusal: refusal}
+	if d.outcome == store.Admitted && !b.isPeek() {
+		d.number = b.commit(r, path, refusal.shadow)
+	}
+	return d
+}
+
+// report completes a decision with what was decided, and with what the levels answered.
+func (b *batch) report(d *store.Decision, r *store.Request, path store.Path, decided decision) {
+	d.Outcome = decided.outcome
+	if d.Outcome == store.Dropped {
+		d.RetryAfter = store.Microseconds(decided.refusal.retryAt - b.tx.now)
+	}
+	d.SetRefused(r, decided.refusal.levels, decided.refusal.shadow, decided.refusal.window)
 	d.Remaining = r.Remaining(func(level int) []int64 { return b.used(path.Levels[level] - 1) })
 }
 

@@ -51,6 +51,10 @@ func (b *batch) ask(r *store.Request, path store.Path) refusal {
 			answer.retryAt = max(answer.retryAt, fit.at)
 		}
 	}
+	if b.plan.Mode == store.ModeRestore || b.plan.Mode == store.ModeOpen { // whatever the limits say
+		answer.levels = 0
+		answer.shadow = 0
+	}
 	return answer
 }
 

@@ -10,12 +10,16 @@ import (
 // commit spends the units of an admitted request, enqueues its message, and returns the number of its entry. Shadow
 // levels that would have refused spend nothing.
 func (b *batch) commit(r *store.Request, path store.Path, shadow int64) (number int64) {
-	outbox := lookOrCreate[queue](b.tx, b.keys.Outbox())
+	outbox := b.tx.outbox()
 	outbox.seq++
 	if b.isForced() {
-		lookOrCreate[counts](b.tx, b.keys.Ledger()).add("forced", 1)
+		b.tx.ledger()["forced"]++
 	} else if b.spendsUnits(r) {
-		b.spend(r, path, shadow, outbox.seq)
+		for i, place := range path.Levels {
+			if shadow&(1<<i) == 0 {
+				b.charge(place-1, r, outbox.seq)
+			}
+		}
 	}
 	if r.Enqueue != nil && b.plan.Mode != store.ModeRestore {
 		outbox.messages = append(outbox.messages, entry{
@@ -25,15 +29,11 @@ func (b *batch) commit(r *store.Request, path store.Path, shadow int64) (number 
 	if b.fairness != nil && !b.isForced() {
 		b.fairness.noteAdmission(path.Category)
 	}
-	return outbox.seq
-}
-
-func (b *batch) spend(r *store.Request, path store.Path, shadow, number int64) {
-	for i, place := range path.Levels {
-		if shadow&(1<<i) == 0 {
-			b.charge(place-1, r, number)
-		}
+	number = outbox.seq
+	if b.plan.Mode == store.ModeRestore {
+		b.writeDown(number, r)
 	}
+	return number
 }
 
 // charge spends the units of a request at one level. What was sent already is in no backlog.

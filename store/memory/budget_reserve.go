@@ -12,11 +12,11 @@ import (
 func (s *Store) ReserveCall(_ context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error) {
 	s.data.Do(func(tx *Tx) {
 		keys := lua.WorkspaceOf(workspace)
-		if wait, reason = pausedFor(tx, keys); wait > 0 {
+		if wait, reason = tx.pausedFor(keys); wait > 0 {
 			return
 		}
 		perMinute = max(1, perMinute/s.opts.paceDivisor())
-		wait = lookOrCreate[bucket](tx, keys.Budget(method)).reserve(tx.now, perMinute)
+		wait = kept[bucket](tx, keys.Budget(method)).reserve(tx.now, perMinute)
 	})
 	return s.data.wall(wait), reason, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"slackrelay/lua"
 	"slackrelay/store"
 )
 
@@ -20,8 +19,11 @@ func (s *Store) Claim(ctx context.Context, channel store.Channel, terms store.Te
 	before := time.Now()
 	call := s.calls.Begin(channel)
 	var claim store.Claim
-	s.data.Do(func(tx *Tx) {
-		c := claimant{tx: tx, opts: s.opts, keys: channel.Keys(), terms: terms, look: look, call: call}
+	s.do(channel, func(tx channelTx) {
+		c := claimant{
+			tx: tx, opts: s.opts, terms: terms, look: look, call: call,
+			lease: tx.lease(), pause: tx.pause(), pace: kept[bucket](tx.Tx, tx.keys.Pace()),
+		}
 		claim = c.claim()
 	})
 	if err := ctx.Err(); err != nil { // the caller is gone, as that of a call over a network may be
@@ -38,80 +40,66 @@ func (s *Store) Claim(ctx context.Context, channel store.Channel, terms store.Te
 
 // claimant is one claim of a sender.
 type claimant struct {
-	tx    *Tx
+	tx    channelTx
 	opts  Options
-	keys  lua.Keys
 	terms store.Terms
 	look  bool
 	call  store.ClaimCall
 
-	paceEvery   int64 // microseconds
-	paceEmptyAt int64 // when the bucket of the pace is empty
-	editsUntil  int64 // until then nothing is edited
+	lease *lease
+	pause *pause
+	pace  *bucket
 }
+
+// paceEvery is the time between two messages, in microseconds.
+func (c *claimant) paceEvery() int64 { return c.terms.Pace.Every.Microseconds() * c.opts.paceDivisor() }
 
 func blockedAs(state store.ClaimState, wait int64) store.Claim {
 	return store.Claim{State: state, Wait: store.Microseconds(wait)}
 }
 
 func (c *claimant) claim() store.Claim {
-	if c.isDigestDue() {
+	if digest := (dueDigest{c.tx.digest(), c.terms.Digest, c.tx.now}); c.terms.Digest.Interval > 0 && digest.isDue() {
 		return blockedAs(store.DigestDue, 0)
 	}
-	current := lookOrCreate[lease](c.tx, c.keys.Lease())
-	outbox := Look[queue](c.tx, c.keys.Outbox())
+	outbox := c.tx.outbox()
 	head := outbox.head()
 	extra := outbox.dueExtra(c.tx.now)
 	if head == nil && extra == nil {
-		current.release(c.opts.Owner)
+		c.lease.release(c.opts.Owner)
 		return blockedAs(store.Empty, 0)
 	}
-	if current.stopped {
+	if c.lease.stopped {
 		return store.Claim{State: store.Leased, Wait: stoppedWait}
 	}
-	isOvertaken := current.owner == c.opts.Owner && current.call > c.call.Number // by a later claim: nobody waits for this reply
-	if isOvertaken || current.isHeldByOther(c.opts.Owner, c.tx.now) {
-		return blockedAs(store.Leased, max(0, current.until-c.tx.now))
+	isOvertaken := c.lease.owner == c.opts.Owner && c.lease.call > c.call.Number // by a later claim: nobody waits for this reply
+	if isOvertaken || c.lease.isHeldByOther(c.opts.Owner, c.tx.now) {
+		return blockedAs(store.Leased, max(0, c.lease.until-c.tx.now))
 	}
-	paused := lookOrEmpty[pause](c.tx, c.keys.Pause())
-	if paused.until > c.tx.now {
-		current.release(c.opts.Owner)
-		return blockedAs(store.Paused, paused.until-c.tx.now)
+	if c.pause.until > c.tx.now {
+		c.lease.release(c.opts.Owner)
+		return blockedAs(store.Paused, c.pause.until-c.tx.now)
 	}
-	c.editsUntil = paused.editsUntil
-	return c.claimNext(current, head, extra)
-}
-
-// isDigestDue reports whether [Store.Digest] has something to do.
-func (c *claimant) isDigestDue() bool {
-	state := Look[digestState](c.tx, c.keys.Digest())
-	if c.terms.Digest.Interval == 0 || state == nil {
-		return false
-	}
-	return dueDigest{state: state, terms: c.terms.Digest, now: c.tx.now}.isDue()
+	return c.claimNext(head, extra)
 }
 
 // claimNext claims the oldest message or the extra that has been due for longest, whichever comes first.
-func (c *claimant) claimNext(current *lease, head, extra *entry) store.Claim {
-	c.paceEvery = c.terms.Pace.Every.Microseconds() * c.opts.paceDivisor()
-	c.paceEmptyAt = max(c.tx.now, lookOrCreate[bucket](c.tx, c.keys.Pace()).emptyAt)
+func (c *claimant) claimNext(head, extra *entry) store.Claim {
 	chosen, blocked := choose(c.candidates(head, extra))
 	if chosen == nil {
 		if blocked.state == store.AwaitingLookup {
-			lookOrCreate[pause](c.tx, c.keys.Pause()).lookupUntil = c.tx.now + blocked.wait
+			c.pause.lookupUntil = c.tx.now + blocked.wait
 		}
 		return blockedAs(blocked.state, blocked.wait)
 	}
-	if paused := Look[pause](c.tx, c.keys.Pause()); paused != nil {
-		paused.lookupUntil = 0
-	}
+	c.pause.lookupUntil = 0
 	if c.look && chosen.isSend() {
 		if chosen.isEdit {
 			return blockedAs(store.EditReady, 0)
 		}
 		return blockedAs(store.PostReady, 0)
 	}
-	c.markClaimed(current, chosen)
+	c.mark(chosen)
 	return c.claimed(chosen)
 }
 
@@ -127,4 +115,29 @@ func (c *claimant) claimed(chosen *candidate) store.Claim {
 		claimed.Lookups = e.looked
 	}
 	return store.Claim{State: chosen.state, Entry: claimed}
+}
+
+// mark notes a claim in the entry, the lease and the pace.
+func (c *claimant) mark(chosen *candidate) {
+	e := chosen.entry
+	if chosen.isSend() {
+		if !chosen.isEdit {
+			c.pace.emptyAt = max(c.tx.now, c.pace.emptyAt) + c.paceEvery()
+		}
+		if e.sent == 0 {
+			e.sent = c.tx.now
+		}
+		e.tried = c.tx.now
+		e.resend = false
+		e.looked = 0
+	}
+	e.claim = entryClaim{}
+	if chosen.state == store.Claimed && chosen.kind != claimNone {
+		e.claim = entryClaim{call: c.call.Number, kind: chosen.kind, owner: c.opts.Owner}
+	}
+	e.attempts++
+	c.lease.owner = c.opts.Owner
+	c.lease.until = c.tx.now + c.opts.Lease.Microseconds()
+	c.lease.call = c.call.Number
+	c.lease.inFlight = e.number
 }

@@ -32,10 +32,10 @@ func (c *candidate) block(state store.ClaimState, wait int64) {
 func (c *claimant) candidates(head, extra *entry) []*candidate {
 	var order []*candidate
 	if head != nil {
-		order = append(order, c.candidate(head, true))
+		order = append(order, c.candidate(head))
 	}
 	if extra != nil {
-		order = append(order, c.candidate(extra, false))
+		order = append(order, c.candidate(extra))
 	}
 	if len(order) == 2 && extra.due < head.at {
 		order[0], order[1] = order[1], order[0]
@@ -56,7 +56,7 @@ func choose(order []*candidate) (chosen, blocked *candidate) {
 	return nil, blocked
 }
 
-func (c *claimant) candidate(e *entry, isMessage bool) *candidate {
+func (c *claimant) candidate(e *entry) *candidate {
 	c.forgetLostClaim(e)
 	one := &candidate{entry: e, state: store.Claimed, isEdit: strings.HasSuffix(e.kind, store.KindEdit)}
 	one.isUnknown = e.sent > 0 && !e.resend && !one.isEdit
@@ -69,14 +69,14 @@ func (c *claimant) candidate(e *entry, isMessage bool) *candidate {
 	lookupDelay := c.terms.LookupDelay.Microseconds()
 	switch {
 	case one.isEdit:
-		one.block(store.Paused, c.editsUntil-c.tx.now)
+		one.block(store.Paused, c.pause.editsUntil-c.tx.now)
 	case one.isUnknown && lookupDelay <= 0:
 	case one.isUnknown:
 		one.block(store.AwaitingLookup, e.tried+lookupDelay*(1+2*e.looked)-c.tx.now)
-	case isMessage && c.terms.TTL > 0 && c.tx.now-e.at > c.terms.TTL.Microseconds():
+	case !e.isExtra && c.terms.TTL > 0 && c.tx.now-e.at > c.terms.TTL.Microseconds():
 		one.state = store.Stale
 	default:
-		one.block(store.Paced, c.paceEmptyAt-(c.terms.Pace.Burst-1)*c.paceEvery-c.tx.now)
+		one.block(store.Paced, max(c.tx.now, c.pace.emptyAt)-(c.terms.Pace.Burst-1)*c.paceEvery()-c.tx.now)
 	}
 	return one
 }

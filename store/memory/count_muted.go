@@ -8,10 +8,10 @@ import (
 
 // CountMuted implements [store.Limiter]. It is the twin of lua/count_muted.lua.
 func (s *Store) CountMuted(_ context.Context, channel store.Channel, n int64) error {
-	s.data.Do(func(tx *Tx) {
-		ledger := lookOrCreate[counts](tx, channel.Keys().Ledger())
-		ledger.add("received", n)
-		ledger.add("muted", n)
+	s.do(channel, func(tx channelTx) {
+		ledger := tx.ledger()
+		ledger["received"] += n
+		ledger["muted"] += n
 	})
 	return nil
 }

@@ -1,45 +1,40 @@
 package memory
 
-import (
-	"slackrelay/lua"
-	"slackrelay/store"
-)
+import "slackrelay/store"
 
 const otherCategory = store.OtherCategory
 
 // countInSeries counts events of a category in the current hour and minute. Both are bounded: what is new when one is
 // full is counted under "other".
-func countInSeries(tx *Tx, keys lua.Keys, category string, outcome store.Outcome, n int64) {
-	countInMinute(tx, keys, category, outcome, n)
-	countInHour(tx, keys, category, outcome, n)
+func (tx channelTx) countInSeries(category string, outcome store.Outcome, n int64) {
+	tx.countInMinute(category, outcome, n)
+	tx.countInHour(category, outcome, n)
 }
 
 // countInHour gives a category that is new both of its fields.
-func countInHour(tx *Tx, keys lua.Keys, category string, outcome store.Outcome, n int64) {
-	key := keys.Series(tx.time)
-	series := lookOrCreate[counts](tx, key)
-	if !series.has(category + ":admitted") {
-		if series.size() >= 2*store.MaxCategories {
+func (tx channelTx) countInHour(category string, outcome store.Outcome, n int64) {
+	key := tx.keys.Series(tx.time)
+	series := tx.numbers(key)
+	if _, known := series[category+":admitted"]; !known {
+		if len(series) >= 2*store.MaxCategories {
 			category = otherCategory
 		}
-		series.add(category+":admitted", 0)
-		series.add(category+":dropped", 0)
+		series[category+":admitted"] += 0
+		series[category+":dropped"] += 0
 		tx.expire(key, store.SeriesTTL)
 	}
-	series.add(category+":"+outcome.String(), n)
+	series[category+":"+outcome.String()] += n
 }
 
-func countInMinute(tx *Tx, keys lua.Keys, category string, outcome store.Outcome, n int64) {
-	key := keys.Minutes(tx.time)
-	minutes := lookOrCreate[counts](tx, key)
-	field := store.MinuteField(tx.time, outcome.String(), category)
-	if !minutes.has(field) {
-		if minutes.size() >= store.MaxMinuteFields {
-			field = store.MinuteField(tx.time, outcome.String(), otherCategory)
-		}
-		if minutes.size() == 0 {
-			tx.expire(key, store.SeriesTTL)
-		}
+func (tx channelTx) countInMinute(category string, outcome store.Outcome, n int64) {
+	key := tx.keys.Minutes(tx.time)
+	minutes := tx.numbers(key)
+	if len(minutes) == 0 {
+		tx.expire(key, store.SeriesTTL)
 	}
-	minutes.add(field, n)
+	field := store.MinuteField(tx.time, outcome.String(), category)
+	if _, known := minutes[field]; !known && len(minutes) >= store.MaxMinuteFields {
+		field = store.MinuteField(tx.time, outcome.String(), otherCategory)
+	}
+	minutes[field] += n
 }

@@ -10,14 +10,14 @@ import (
 
 // CredentialPaused implements [store.Budget]. It is the twin of lua/credential_paused.lua.
 func (s *Store) CredentialPaused(_ context.Context, workspace string) (wait time.Duration, reason string, err error) {
-	s.data.Do(func(tx *Tx) { wait, reason = pausedFor(tx, lua.WorkspaceOf(workspace)) })
+	s.data.Do(func(tx *Tx) { wait, reason = tx.pausedFor(lua.WorkspaceOf(workspace)) })
 	return s.data.wall(wait), reason, nil
 }
 
 // pausedFor returns for how long a credential is paused, and why; 0 = it is not.
-func pausedFor(tx *Tx, keys lua.Workspace) (wait time.Duration, reason string) {
-	paused := Look[credentialPause](tx, keys.Pause())
-	if paused == nil || paused.until <= tx.now {
+func (tx *Tx) pausedFor(keys lua.Workspace) (wait time.Duration, reason string) {
+	paused := kept[credentialPause](tx, keys.Pause())
+	if paused.until <= tx.now {
 		return 0, ""
 	}
 	return store.Microseconds(paused.until - tx.now), paused.reason

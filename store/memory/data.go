@@ -31,7 +31,7 @@ type Data struct {
 	sweepAt int64
 }
 
-// item is the value of a key, a pointer, and when it expires.
+// item is the value of a key, a pointer or a map, and when it expires.
 type item struct {
 	value     any
 	expiresAt int64 // microseconds; 0 = never
@@ -93,10 +93,10 @@ func (tx *Tx) expire(key string, after time.Duration) {
 	}
 }
 
-// put keeps value, a pointer, under key. It never expires, unless expire is called after it.
+// put keeps value, a pointer or a map, under key. It never expires, unless expire is called after it.
 func (tx *Tx) put(key string, value any) { tx.data.values[key] = &item{value: value} }
 
-// replace keeps value, a pointer, under key, with the expiry that the key has. Where the key is absent, it stays absent.
+// replace keeps value under key, with the expiry that the key has. Where the key is absent, it stays absent.
 func (tx *Tx) replace(key string, value any) {
 	if i, ok := tx.data.values[key]; ok {
 		i.value = value
@@ -121,8 +121,8 @@ func Look[T any](tx *Tx, key string) *T {
 	return t
 }
 
-// lookOrCreate returns the value of key. Where there is none, it keeps an empty one.
-func lookOrCreate[T any](tx *Tx, key string) *T {
+// kept returns the value of key. Where there is none, it keeps an empty one.
+func kept[T any](tx *Tx, key string) *T {
 	if t := Look[T](tx, key); t != nil {
 		return t
 	}
@@ -131,10 +131,18 @@ func lookOrCreate[T any](tx *Tx, key string) *T {
 	return t
 }
 
-// lookOrEmpty returns the value of key, or an empty one that is not kept.
-func lookOrEmpty[T any](tx *Tx, key string) *T {
-	if t := Look[T](tx, key); t != nil {
-		return t
+// look returns the numbers of key, counts or times by name. It returns nil where there are none.
+func (tx *Tx) look(key string) map[string]int64 {
+	numbers, _ := tx.get(key).(map[string]int64)
+	return numbers
+}
+
+// numbers returns the numbers of key, counts or times by name. Where there are none, it keeps an empty map.
+func (tx *Tx) numbers(key string) map[string]int64 {
+	numbers := tx.look(key)
+	if numbers == nil {
+		numbers = map[string]int64{}
+		tx.put(key, numbers)
 	}
-	return new(T)
+	return numbers
 }

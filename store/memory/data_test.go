@@ -12,12 +12,12 @@ func TestValuesExpireOnlyAtTheirTime(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	data := NewData(DataOptions{Now: func() time.Time { return now }})
 	data.Do(func(tx *Tx) {
-		lookOrCreate[counts](tx, "a").add("n", 1)
-		lookOrCreate[counts](tx, "kept").add("n", 1)
+		tx.numbers("a")["n"]++
+		tx.numbers("kept")["n"]++
 		tx.expire("a", time.Minute)
 	})
 	look := func(key string) (n int64) {
-		data.Do(func(tx *Tx) { n = Look[counts](tx, key).all()["n"] })
+		data.Do(func(tx *Tx) { n = tx.look(key)["n"] })
 		return n
 	}
 	now = now.Add(time.Minute - time.Microsecond)
@@ -45,12 +45,12 @@ func TestStoreTimePassesFasterThanWallTime(t *testing.T) {
 	require.Equal(t, 3*time.Second, data.wall(time.Minute))
 }
 
-func TestAQueueThatDoesNotExistIsEmpty(t *testing.T) {
+func TestANewQueueIsEmpty(t *testing.T) {
 	t.Parallel()
-	var none *queue
+	none := &queue{}
 	require.Nil(t, none.head())
 	require.Nil(t, none.dueExtra(1))
-	found, _ := none.find(1)
+	found := none.find(1)
 	require.Nil(t, found)
 	none.remove(1)
 }
@@ -60,9 +60,9 @@ func TestAQueueFindsAndRemovesByNumber(t *testing.T) {
 	outbox := &queue{seq: 3, messages: []entry{{number: 1}, {number: 2}, {number: 3}}}
 	outbox.remove(2)
 	require.Equal(t, int64(1), outbox.head().number)
-	found, isExtra := outbox.find(3)
+	found := outbox.find(3)
 	require.Equal(t, int64(3), found.number)
-	require.False(t, isExtra)
+	require.False(t, found.isExtra)
 }
 
 func TestExtrasComeByWhenTheyAreDue(t *testing.T) {
@@ -72,8 +72,8 @@ func TestExtrasComeByWhenTheyAreDue(t *testing.T) {
 	require.Equal(t, int64(5), outbox.addExtra(10, 15, "digest", nil))
 	require.Nil(t, outbox.dueExtra(14))
 	require.Equal(t, int64(5), outbox.dueExtra(15).number)
-	outbox.postpone(5, 30)
+	outbox.postpone(outbox.find(5), 30)
 	require.Equal(t, int64(4), outbox.dueExtra(30).number)
-	_, isExtra := outbox.find(4)
-	require.True(t, isExtra)
+	found := outbox.find(4)
+	require.True(t, found.isExtra)
 }

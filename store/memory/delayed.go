@@ -7,12 +7,11 @@ import (
 )
 
 // Delayed implements [store.Outbox]. It is the twin of lua/delayed.lua.
-func (s *Store) Delayed(_ context.Context, channel store.Channel) ([]store.DelayedMessage, error) {
-	var all []store.DelayedMessage
-	s.data.Do(func(tx *Tx) {
+func (s *Store) Delayed(_ context.Context, channel store.Channel) (all []store.DelayedMessage, err error) {
+	s.do(channel, func(tx channelTx) {
 		listed := map[string]bool{} // by category
 		bytes := 0
-		for _, e := range lookOrEmpty[queue](tx, channel.Keys().Outbox()).delayed {
+		for _, e := range tx.outbox().delayed {
 			if listed[e.category] || len(all) >= store.MaxDelayed || bytes >= store.MaxDelayedBytes {
 				continue
 			}

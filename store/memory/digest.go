@@ -1,27 +1,31 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"slackrelay/store"
 )
 
 // Digest implements [store.Outbox]. It is the twin of lua/digest.lua.
-func (s *Store) Digest(_ context.Context, channel store.Channel, terms store.DigestTerms) error {
-	var err error
-	s.data.Do(func(tx *Tx) {
-		keys := channel.Keys()
-		d := dueDigest{state: lookOrEmpty[digestState](tx, keys.Digest()), terms: terms, now: tx.now}
+func (s *Store) Digest(_ context.Context, channel store.Channel, terms store.DigestTerms) (err error) {
+	s.do(channel, func(tx channelTx) {
+		d := dueDigest{digestState: tx.digest(), terms: terms, now: tx.now}
 		switch {
 		case !d.isDue():
-		case d.state.open == 0 && !d.isEnough():
-			tx.remove(keys.Digest())
+		case d.open == 0 && !d.isEnough():
+			tx.remove(tx.keys.Digest())
 		default:
-			err = d.update(tx, channel)
+			err = d.update(tx, channel.Name)
 			if d.isLast() {
-				tx.remove(keys.Digest())
-			} else if d.state.open == 0 {
-				d.state.open = tx.now
+				tx.remove(tx.keys.Digest())
+			} else if d.open == 0 {
+				d.open = tx.now
 			}
 		}
 	})
@@ -30,17 +34,17 @@ func (s *Store) Digest(_ context.Context, channel store.Channel, terms store.Dig
 
 // dueDigest is what a digest has to report, and when.
 type dueDigest struct {
-	state *digestState
+	*digestState
 	terms store.DigestTerms
 	now   int64
 }
 
 // isEnough reports whether there are enough events for a digest.
-func (d dueDigest) isEnough() bool { return d.state.events >= d.terms.Minimum }
+func (d dueDigest) isEnough() bool { return d.events >= d.terms.Minimum }
 
 // isOver reports whether the interval of the open digest is over.
 func (d dueDigest) isOver() bool {
-	return d.state.open > 0 && d.now >= d.state.open+d.terms.Interval.Microseconds()
+	return d.open > 0 && d.now >= d.open+d.terms.Interval.Microseconds()
 }
 
 // isLast reports whether nothing will be added to the digest after this update.
@@ -50,12 +54,77 @@ func (d dueDigest) isLast() bool { return d.terms.EditEvery == 0 || d.isOver() }
 func (d dueDigest) isDue() bool {
 	every := d.terms.EditEvery.Microseconds()
 	switch {
-	case d.state.open > 0:
-		return d.isOver() || d.state.since > 0 && d.now >= d.state.moved+every
-	case d.state.since == 0:
+	case d.open > 0:
+		return d.isOver() || d.since > 0 && d.now >= d.moved+every
+	case d.since == 0:
 		return false
 	default:
-		isEarly := every > 0 && d.isEnough() && d.now >= d.state.since+every/3
-		return isEarly || d.now >= d.state.since+d.terms.Interval.Microseconds()
+		isEarly := every > 0 && d.isEnough() && d.now >= d.since+every/3
+		return isEarly || d.now >= d.since+d.terms.Interval.Microseconds()
 	}
+}
+
+// update enqueues the digest's post, or an edit of it, with all that was counted since.
+func (d dueDigest) update(tx channelTx, channel string) error {
+	outbox := tx.outbox()
+	isNew := d.open == 0
+	if isNew {
+		d.from = d.since
+		d.totals = map[string]int64{}
+		d.id = fmt.Sprintf("%s:%d", channel, d.since)
+		d.post = outbox.seq + 1
+		d.edit = 0
+	}
+	for name, n := range d.counts {
+		d.totals[name] += n
+	}
+	payload, err := json.Marshal(d.body(tx.look(tx.keys.LastAdmitted())))
+	if err != nil {
+		return err
+	}
+	d.since = 0
+	d.last = 0
+	d.events = 0
+	d.counts = nil
+	d.moved = d.now
+	if !isNew {
+		d.editPost(outbox, payload)
+		return nil
+	}
+	if d.terms.EditEvery > 0 { // it can be edited later, and is remembered like any other message
+		tx.posted().keep(d.post, &store.PostedMessage{At: d.now}, d.now)
+	}
+	outbox.addExtra(d.now, d.now, store.KindDigest, payload)
+	return nil
+}
+
+func (d dueDigest) body(lastAdmitted map[string]int64) store.Digest {
+	return store.Digest{
+		ID: d.id, From: d.from, Last: cmp.Or(d.last, d.moved), Counts: d.totals,
+		Silent: silentCategories(d.totals, lastAdmitted, d.from-d.terms.Interval.Microseconds()),
+		Closed: d.isLast(), Post: d.post,
+	}
+}
+
+// editPost rewrites an entry that nobody began to send, or adds an edit.
+func (d dueDigest) editPost(outbox *queue, payload []byte) {
+	for _, number := range []int64{d.post, d.edit} {
+		if unsent := outbox.find(number); unsent.isUnsent() {
+			unsent.at = d.now
+			unsent.payload = payload
+			return
+		}
+	}
+	d.edit = outbox.addExtra(d.now, d.now, store.KindDigestEdit, payload)
+}
+
+// silentCategories are the categories of counts of which nothing was admitted since a time.
+func silentCategories(totals, lastAdmitted map[string]int64, since int64) []string {
+	silent := map[string]bool{}
+	for name := range totals {
+		if parts := strings.SplitN(name, ":", 3); parts[0] != "t" && lastAdmitted[parts[1]] <= since {
+			silent[parts[1]] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(silent))
 }

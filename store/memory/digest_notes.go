@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"slackrelay/lua"
 )
 
 // A digest has a bounded number of fields, and titles must not crowd out counts.
@@ -32,9 +30,9 @@ type digestState struct {
 
 // noteForDigest counts for the next digest. The names of counts are "d:<category>:<severity>" (dropped),
 // "x:<category>:<severity>" (expired) and "t:<title>".
-func noteForDigest(tx *Tx, keys lua.Keys, digestCounts map[string]int64) {
+func (tx channelTx) noteForDigest(digestCounts map[string]int64) {
 	if len(digestCounts) > 0 {
-		lookOrCreate[digestState](tx, keys.Digest()).note(tx.now, digestCounts)
+		tx.digest().note(tx.now, digestCounts)
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 )
 
 // withLease runs f unless another sender holds the lease. What this sender claimed is not in flight any more.
-func (s *Store) withLease(verb string, channel store.Channel, f func(tx *Tx, current *lease) error) error {
+func (s *Store) withLease(verb string, channel store.Channel, f func(tx channelTx) error) error {
 	var err error
-	s.data.Do(func(tx *Tx) {
-		current := lookOrCreate[lease](tx, channel.Keys().Lease())
+	s.do(channel, func(tx channelTx) {
+		current := tx.lease()
 		if current.isHeldByOther(s.opts.Owner, tx.now) {
 			err = store.ErrLeaseLost
 			return
 		}
 		current.inFlight = 0
-		err = f(tx, current)
+		err = f(tx)
 	})
 	if err != nil {
 		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, err)
@@ -25,14 +25,13 @@ func (s *Store) withLease(verb string, channel store.Channel, f func(tx *Tx, cur
 	return nil
 }
 
-// findClaimed returns the entry that was claimed, and whether it is an extra; nil = it is gone. Its number alone does not
-// identify it: a store that lost its newest data gives numbers again.
-func findClaimed(tx *Tx, channel store.Channel, claimed store.Entry) (found *entry, isExtra bool) {
-	found, isExtra = Look[queue](tx, channel.Keys().Outbox()).find(claimed.Number)
-	if found == nil || found.at != claimed.AdmittedAt {
-		return nil, false
+// claimed returns the entry that was claimed, or nil where it is gone. Its number alone does not identify it: a store that
+// lost its newest data gives numbers again.
+func (tx channelTx) claimed(claimed store.Entry) *entry {
+	if found := tx.outbox().find(claimed.Number); found != nil && found.at == claimed.AdmittedAt {
+		return found
 	}
-	return found, isExtra
+	return nil
 }
 
 // isLatestClaim reports whether no other claim followed the caller's: the attempt of that one may have been posted.
@@ -40,22 +39,23 @@ func (e *entry) isLatestClaim(claimed store.Entry) bool { return e.attempts <= c
 
 // settle removes an entry, counts its result, and runs f. Every result but a delivery is refused where another claim
 // followed. An entry that is gone changes nothing.
-func (s *Store) settle(channel store.Channel, claimed store.Entry, result string, f func(tx *Tx, removed *entry)) error {
-	return s.withLease("settle "+result, channel, func(tx *Tx, _ *lease) error {
-		found, isExtra := findClaimed(tx, channel, claimed)
+func (s *Store) settle(channel store.Channel, claimed store.Entry, result string, f func(tx channelTx, removed *entry)) error {
+	return s.withLease("settle "+result, channel, func(tx channelTx) error {
+		found := tx.claimed(claimed)
 		switch {
 		case found == nil:
 			return nil
 		case result != store.Delivered && !found.isLatestClaim(claimed):
 			return store.ErrLeaseLost
 		}
-		removed, counted := *found, result
-		Look[queue](tx, channel.Keys().Outbox()).remove(removed.number)
-		if isExtra {
+		removed := *found
+		tx.outbox().remove(removed.number)
+		counted := result
+		if removed.isExtra {
 			counted = removed.kind + ":" + result
 		}
-		lookOrCreate[counts](tx, channel.Keys().Ledger()).add(counted, 1)
-		Look[ratelimit.BacklogQueue](tx, claimed.Backlog).Leave(removed.number)
+		tx.ledger()[counted]++
+		Look[ratelimit.BacklogQueue](tx.Tx, claimed.Backlog).Leave(removed.number)
 		f(tx, &removed)
 		return nil
 	})

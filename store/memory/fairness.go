@@ -1,6 +1,9 @@
 package memory
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"slackrelay/ratelimit"
@@ -20,11 +23,11 @@ type reservedSlots struct {
 // fairness computes for a batch what its requests must leave free for other categories.
 type fairness struct {
 	batch      *batch
-	per        int64           // the channel's window, microseconds
-	known      *categoryTimes  // by their last attempt, as before the batch
-	heard      *categoryTimes  // by their last admission, as before the batch
-	attempted  map[string]bool // in this batch
-	admitted   map[string]bool // in this batch
+	per        int64            // the channel's window, microseconds
+	known      map[string]int64 // when each category was last attempted, before the batch
+	heard      map[string]int64 // when each was last admitted, before the batch
+	attempted  map[string]bool  // in this batch
+	admitted   map[string]bool  // in this batch
 	knownCount int64
 	heardCount int64
 }
@@ -35,12 +38,27 @@ func newFairness(b *batch) *fairness {
 		attempted: map[string]bool{}, admitted: map[string]bool{},
 	}
 	if b.plan.LearnsCategories() {
-		f.known = lookOrEmpty[categoryTimes](b.tx, b.keys.Known())
-		f.heard = lookOrEmpty[categoryTimes](b.tx, b.keys.AdmittedCategories())
-		f.knownCount = f.known.countAfter(b.tx.now - f.knownFor())
-		f.heardCount = f.heard.countAfter(b.tx.now - f.per)
+		f.known = b.tx.look(b.tx.keys.Known())
+		f.heard = b.tx.look(b.tx.keys.AdmittedCategories())
+		f.knownCount = countAfter(f.known, b.tx.now-f.knownFor())
+		f.heardCount = countAfter(f.heard, b.tx.now-f.per)
 	}
 	return f
+}
+
+// countAfter is how many of the times are after this one.
+func countAfter(times map[string]int64, after int64) (n int64) {
+	for _, at := range times {
+		if at > after {
+			n++
+		}
+	}
+	return n
+}
+
+// forgetUntil removes the times until this one.
+func forgetUntil(times map[string]int64, until int64) {
+	maps.DeleteFunc(times, func(_ string, at int64) bool { return at <= until })
 }
 
 func (f *fairness) knownFor() int64 { return max(knownFor.Microseconds(), f.per) }
@@ -91,7 +109,7 @@ func (f *fairness) learn(category string) {
 		return
 	}
 	f.attempted[category] = true
-	if f.known.when(category) <= f.batch.tx.now-f.knownFor() {
+	if f.known[category] <= f.batch.tx.now-f.knownFor() {
 		f.knownCount++
 	}
 }
@@ -101,7 +119,7 @@ func (f *fairness) lastAdmission(category string) (at int64, ok bool) {
 	if f.admitted[category] {
 		return f.batch.tx.now, true
 	}
-	at = f.heard.when(category)
+	at = f.heard[category]
 	return at, at > f.batch.tx.now-f.per
 }
 
@@ -117,24 +135,28 @@ func (f *fairness) noteAdmission(category string) {
 
 // store writes what was learned. Above the bound, the categories whose last attempt is oldest are forgotten.
 func (f *fairness) store() {
-	tx, keys := f.batch.tx, f.batch.keys
 	if !f.batch.plan.LearnsCategories() {
 		return
 	}
-	known := lookOrCreate[categoryTimes](tx, keys.Known())
-	heard := lookOrCreate[categoryTimes](tx, keys.AdmittedCategories())
+	tx := f.batch.tx
+	known, heard := tx.numbers(tx.keys.Known()), tx.numbers(tx.keys.AdmittedCategories())
 	for category := range f.attempted {
-		known.set(category, tx.now)
+		known[category] = tx.now
 	}
 	for category := range f.admitted {
-		heard.set(category, tx.now)
+		heard[category] = tx.now
 	}
-	known.forget(tx.now - f.knownFor())
-	heard.forget(tx.now - f.per)
-	for _, category := range known.oldestAbove(ratelimit.MaxKnown) {
-		delete(known.at, category)
-		delete(heard.at, category)
+	forgetUntil(known, tx.now-f.knownFor())
+	forgetUntil(heard, tx.now-f.per)
+	if excess := len(known) - ratelimit.MaxKnown; excess > 0 {
+		oldest := slices.SortedFunc(maps.Keys(known), func(a, b string) int {
+			return cmp.Or(cmp.Compare(known[a], known[b]), cmp.Compare(a, b))
+		})
+		for _, category := range oldest[:excess] {
+			delete(known, category)
+			delete(heard, category)
+		}
 	}
-	tx.expire(keys.Known(), store.Microseconds(f.knownFor())+time.Minute)
-	tx.expire(keys.AdmittedCategories(), store.Microseconds(f.per)+time.Minute)
+	tx.expire(tx.keys.Known(), store.Microseconds(f.knownFor())+time.Minute)
+	tx.expire(tx.keys.AdmittedCategories(), store.Microseconds(f.per)+time.Minute)
 }

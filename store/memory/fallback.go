@@ -11,7 +11,7 @@ import (
 // over what it knows of the shared state.
 func (s *Store) Seed(level ratelimit.Level, units int64, ago time.Duration) {
 	s.data.Do(func(tx *Tx) {
-		state := stateOf(tx, &level)
+		state := tx.state(&level)
 		state.Load(tx.now, &level)
 		keep := ratelimit.Longest(level.Windows)
 		state.Add(tx.now-ago.Microseconds(), &level, ratelimit.Charge{
@@ -24,16 +24,15 @@ func (s *Store) Seed(level ratelimit.Level, units int64, ago time.Duration) {
 
 // Forget deletes the state of levels, by their keys, and the counts of a channel. The ids that were admitted stay known.
 func (s *Store) Forget(channel store.Channel, levels []string) {
-	s.data.Do(func(tx *Tx) {
-		keys := channel.Keys()
+	s.do(channel, func(tx channelTx) {
 		for _, key := range levels {
 			tx.remove(key)
 		}
-		tx.remove(keys.Ledger())
+		tx.remove(tx.keys.Ledger())
 		for i := range store.SeriesHours {
 			hour := tx.time.Add(-time.Duration(i) * time.Hour)
-			tx.remove(keys.Series(hour))
-			tx.remove(keys.Minutes(hour))
+			tx.remove(tx.keys.Series(hour))
+			tx.remove(tx.keys.Minutes(hour))
 		}
 	})
 }

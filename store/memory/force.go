@@ -18,9 +18,9 @@ func (b *batch) isForced() bool { return b.plan.Mode == store.ModeForce }
 
 // forced returns what is left of a decision by an earlier message when the request is forced: it is never dropped, and
 // never waits for a slot.
-func (d messageDecision) forced() messageDecision {
+func (d decision) forced() decision {
 	if d.attached && (d.outcome.Drops() || d.outcome == store.Delayed) {
-		return messageDecision{}
+		return decision{}
 	}
 	return d
 }

@@ -3,48 +3,41 @@ package memory
 import (
 	"context"
 
-	"slackrelay/lua"
 	"slackrelay/store"
 )
 
 // MergeCounts implements [store.Engine]. It is the twin of lua/merge_counts.lua.
 func (s *Store) MergeCounts(_ context.Context, channel store.Channel, id store.MergeID, local store.LocalCounts) error {
-	s.data.Do(func(tx *Tx) {
-		keys := channel.Keys()
-		if !noteMerge(tx, keys, id) {
+	s.do(channel, func(tx channelTx) {
+		if !tx.noteMerge(id) {
 			return
 		}
-		ledger := lookOrCreate[counts](tx, keys.Ledger())
+		ledger := tx.ledger()
 		for name, n := range local.Totals {
-			ledger.add(name, n)
+			ledger[name] += n
 		}
 		for _, drop := range local.Drops {
-			recordDrop(tx, keys, drop, tx.time, max(1, local.KeepDrops))
+			tx.recordDrop(drop, max(1, local.KeepDrops))
 		}
-		noteForDigest(tx, keys, local.DigestCounts)
+		tx.noteForDigest(local.DigestCounts)
 		for category, n := range local.Categories {
-			countInSeries(tx, keys, category, store.Dropped, n)
+			tx.countInSeries(category, store.Dropped, n)
 			if local.LearnCategories {
-				lookOrCreate[categoryTimes](tx, keys.Known()).set(category, tx.now)
+				tx.numbers(tx.keys.Known())[category] = tx.now
 			}
 		}
 	})
 	return nil
 }
 
-// lastMerges are the sequences of the last merge of each replica.
-type lastMerges struct{ sequence map[string]int64 }
-
-// noteMerge remembers a merge, and reports whether it is new.
-func noteMerge(tx *Tx, keys lua.Keys, id store.MergeID) bool {
-	last := lookOrCreate[lastMerges](tx, keys.MergeSequences())
-	if last.sequence[id.Replica] >= id.Sequence {
+// noteMerge remembers the sequence of a replica's last merge, and reports whether the merge is new.
+func (tx channelTx) noteMerge(id store.MergeID) bool {
+	key := tx.keys.MergeSequences()
+	last := tx.numbers(key)
+	if last[id.Replica] >= id.Sequence {
 		return false
 	}
-	if last.sequence == nil {
-		last.sequence = map[string]int64{}
-	}
-	last.sequence[id.Replica] = id.Sequence
-	tx.expire(keys.MergeSequences(), store.SeriesTTL)
+	last[id.Replica] = id.Sequence
+	tx.expire(key, store.SeriesTTL)
 	return true
 }

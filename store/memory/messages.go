@@ -12,47 +12,15 @@ type messageBatch struct {
 	heads  map[string]*bundleHead // by bundle and category
 }
 
-// messageDecision is what was decided of a request with a policy.
-type messageDecision struct {
-	outcome  store.Outcome
-	refusal  refusal
-	number   int64 // of its entry; 0 = none
-	thread   int64 // the number of the message that it replies to; 0 = none
-	attached bool  // an earlier message decided it: no level was asked
-}
-
 func newMessageBatch(b *batch) *messageBatch {
 	return &messageBatch{
 		batch: b, now: b.tx.now, policy: b.plan.Policy, heads: map[string]*bundleHead{},
-		queue: lookOrCreate[queue](b.tx, b.keys.Outbox()), posted: lookOrCreate[posted](b.tx, b.keys.Posted()),
+		queue: b.tx.outbox(), posted: b.tx.posted(),
 	}
-}
-
-// admit decides and counts one request.
-func (m *messageBatch) admit(d *store.Decision, r *store.Request, path store.Path) {
-	isPromotion := m.batch.isPromotion()
-	if isPromotion && m.waitingAt(r) < 0 || !isPromotion && m.batch.isDuplicate(r) {
-		d.Outcome = store.Duplicate
-		m.count(r, store.Duplicate)
-		return
-	}
-	decided := m.decide(r, path)
-	if decided.outcome.Drops() {
-		m.noteDrop(r, decided)
-	}
-	d.Outcome = decided.outcome
-	if d.Outcome == store.Dropped {
-		d.RetryAfter = store.Microseconds(decided.refusal.retryAt - m.now)
-	}
-	if !d.Outcome.Drops() && (d.Outcome != store.Delayed || !isPromotion) {
-		m.batch.rememberID(r)
-	}
-	m.batch.report(d, r, path, decided.refusal)
-	m.count(r, decided.outcome)
 }
 
 // decide decides one request that is no duplicate.
-func (m *messageBatch) decide(r *store.Request, path store.Path) messageDecision {
+func (m *messageBatch) decide(r *store.Request, path store.Path) decision {
 	d := m.attach(r)
 	if m.batch.isForced() {
 		d = d.forced()
@@ -73,7 +41,7 @@ func (m *messageBatch) decide(r *store.Request, path store.Path) messageDecision
 	case m.waitsBehindOthers():
 		d.outcome, d.number = m.delay(r)
 	default:
-		d = m.askLevels(r, path, d)
+		d = m.askLevels(r, path, d.thread)
 	}
 	if r.Event.Bundle != "" && head == nil && !d.attached {
 		m.heads[key] = m.newHead(key, d, r)
@@ -82,15 +50,13 @@ func (m *messageBatch) decide(r *store.Request, path store.Path) messageDecision
 }
 
 // askLevels asks the levels, and applies the overflow policy where they refuse.
-func (m *messageBatch) askLevels(r *store.Request, path store.Path, d messageDecision) messageDecision {
-	d.refusal = m.batch.ask(r, path)
-	d.outcome = d.refusal.outcome()
-	if d.outcome == store.Admitted {
-		d.number = m.batch.commit(r, path, d.refusal.shadow)
+func (m *messageBatch) askLevels(r *store.Request, path store.Path, thread int64) decision {
+	d := m.batch.askLevels(r, path)
+	d.thread = thread
+	switch d.outcome {
+	case store.Admitted:
 		m.rememberAdmitted(d, r)
-		return d
-	}
-	if d.outcome == store.Dropped {
+	case store.Dropped:
 		d.outcome, d.number = m.overflow(r, path, d.refusal)
 	}
 	return d

@@ -4,13 +4,13 @@ import "slackrelay/store"
 
 // attach decides a request by the messages that were posted before. The zero decision means that they do not decide it.
 // Delayed stands for a resolve or an update whose firing may wait for a slot: it waits too.
-func (m *messageBatch) attach(r *store.Request) messageDecision {
+func (m *messageBatch) attach(r *store.Request) decision {
 	e := r.Event
 	if e.ReplyTo != "" {
-		return messageDecision{thread: m.numberOf("f:" + e.ReplyTo)}
+		return decision{thread: m.numberOf("f:" + e.ReplyTo)}
 	}
 	if e.Fingerprint == "" || e.Status == "" {
-		return messageDecision{}
+		return decision{}
 	}
 	number, message := m.posted.find("f:" + e.Fingerprint)
 	switch {
@@ -34,12 +34,12 @@ func (m *messageBatch) numberOf(name string) int64 {
 	return number
 }
 
-func attachedAs(outcome store.Outcome) messageDecision {
-	return messageDecision{outcome: outcome, attached: true}
+func attachedAs(outcome store.Outcome) decision {
+	return decision{outcome: outcome, attached: true}
 }
 
 // withoutFiring decides a resolve or an update of what was never posted.
-func (m *messageBatch) withoutFiring() messageDecision {
+func (m *messageBatch) withoutFiring() decision {
 	if m.othersWait() {
 		return attachedAs(store.Delayed)
 	}

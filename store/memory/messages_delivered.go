@@ -11,7 +11,7 @@ func (m *messageBatch) endAlertSince(fingerprint string, at int64) {
 
 // rememberDelivered remembers a message that was posted while the store was away.
 func (m *messageBatch) rememberDelivered(number, at int64, r *store.Request) {
-	m.noteAdmission(r)
+	m.noteAdmission(r.Category)
 	past, fingerprint := r.OutageResult(), r.Event.Fingerprint
 	isLastOfCategory := m.policy.Overflow == store.OverflowMerge && past.TS != ""
 	if r.Event.Status == store.Resolved || r.Event.Status == store.Update || fingerprint == "" && !isLastOfCategory {

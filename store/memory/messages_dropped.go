@@ -4,20 +4,19 @@ import "slackrelay/store"
 
 // noteDrop records a dropped request, and counts it for the digest. A resolve of what was never posted is no loss that a
 // digest would report.
-func (m *messageBatch) noteDrop(r *store.Request, d messageDecision) {
-	tx, keys := m.batch.tx, m.batch.keys
+func (m *messageBatch) noteDrop(r *store.Request, d decision) {
 	if m.policy.KeepDrops > 0 {
-		recordDrop(tx, keys, m.dropOf(r, d), tx.time, m.policy.KeepDrops)
+		m.batch.tx.recordDrop(m.dropOf(r, d), m.policy.KeepDrops)
 	}
 	if m.policy.Digest && d.outcome != store.Suppressed {
 		digestCounts := map[string]int64{}
 		r.AddDigestCounts(digestCounts, 1)
-		noteForDigest(tx, keys, digestCounts)
+		m.batch.tx.noteForDigest(digestCounts)
 	}
 }
 
 // dropOf describes why a request was dropped: by its outcome, or by the first level that refused it.
-func (m *messageBatch) dropOf(r *store.Request, d messageDecision) store.Drop {
+func (m *messageBatch) dropOf(r *store.Request, d decision) store.Drop {
 	drop := store.Drop{Payload: r.Payload(), Category: r.Category, Level: d.outcome.String(), Used: -1, Limit: -1}
 	if d.outcome != store.Dropped {
 		return drop

@@ -4,14 +4,14 @@ import "slackrelay/store"
 
 // countRepeat counts a firing on the message that reports it. What was over and fires again is counted, too, while
 // anything else in that message fires; else it is new.
-func (m *messageBatch) countRepeat(number int64, message *store.PostedMessage, r *store.Request) messageDecision {
+func (m *messageBatch) countRepeat(number int64, message *store.PostedMessage, r *store.Request) decision {
 	if message == nil || !m.policy.Repeats || isUnreachable(message) || m.batch.isPromotion() && isBundle(r) {
-		return messageDecision{}
+		return decision{}
 	}
 	at := m.nextEdit(message)
 	if stateIn(message, r.Event.Fingerprint) == alertOver {
 		if !isAnyFiring(message) {
-			return messageDecision{}
+			return decision{}
 		}
 		markAlert(message, r.Event.Fingerprint, 0)
 		at = m.now
@@ -23,17 +23,16 @@ func (m *messageBatch) countRepeat(number int64, message *store.PostedMessage, r
 }
 
 // update replaces the text that a message has for an alert: where it waits, or by an edit.
-func (m *messageBatch) update(number int64, message *store.PostedMessage, r *store.Request) messageDecision {
+func (m *messageBatch) update(number int64, message *store.PostedMessage, r *store.Request) decision {
 	if isUnreachable(message) {
-		return messageDecision{}
+		return decision{}
 	}
 	for i := range message.Events {
 		if message.Events[i].Fingerprint == r.Event.Fingerprint {
 			message.Events[i].Payload = string(r.Payload())
 		}
 	}
-	if m.isWaiting(number) {
-		waiting, _ := m.queue.find(number)
+	if waiting := m.waiting(number); waiting != nil {
 		waiting.at = m.now
 		waiting.payload = r.Payload()
 		m.keep(number, message)
@@ -45,13 +44,13 @@ func (m *messageBatch) update(number int64, message *store.PostedMessage, r *sto
 
 // resolve decides a resolve of an alert that a message reports as firing. It takes the place of a message that still
 // waits, edits one that was posted, or replies to it.
-func (m *messageBatch) resolve(number int64, message *store.PostedMessage, r *store.Request) messageDecision {
+func (m *messageBatch) resolve(number int64, message *store.PostedMessage, r *store.Request) decision {
 	switch {
-	case countAlerts(message) == 1 && m.isWaiting(number):
+	case countAlerts(message) == 1 && m.waiting(number) != nil:
 		m.supersede(number, message, r)
 		return attachedAs(store.Admitted)
 	case !m.canEdit(message):
-		return messageDecision{thread: number}
+		return decision{thread: number}
 	default:
 		m.endAlert(number, message, r.Event.Fingerprint)
 		return attachedAs(store.Merged)
@@ -61,12 +60,12 @@ func (m *messageBatch) resolve(number int64, message *store.PostedMessage, r *st
 // supersede puts a resolve in the place of its firing, and for its slot.
 func (m *messageBatch) supersede(number int64, message *store.PostedMessage, r *store.Request) {
 	m.endEarlierAlerts(message, r.Event.Fingerprint)
-	waiting, _ := m.queue.find(number)
+	waiting := m.queue.find(number)
 	waiting.at = m.now
 	waiting.payload = r.Payload()
 	waiting.attempts = 0
 	waiting.faults = 0
 	waiting.name = ""
 	m.posted.forget(number)
-	lookOrCreate[counts](m.batch.tx, m.batch.keys.Ledger()).add("superseded", 1)
+	m.batch.tx.ledger()["superseded"]++
 }

@@ -17,7 +17,7 @@ const (
 
 // bundleHead is the first request of a bundle. The others join its message, or share its outcome.
 type bundleHead struct {
-	decision messageDecision
+	decision decision
 	category string
 	number   int64 // of its entry; 0 = none
 	count    int   // events of the bundle
@@ -32,7 +32,7 @@ type bundleHead struct {
 func continuesInCalls(bundle string) bool { return strings.HasPrefix(bundle, "@") }
 
 // newHead notes the first request of a bundle. key names the bundle and the category.
-func (m *messageBatch) newHead(key string, d messageDecision, r *store.Request) *bundleHead {
+func (m *messageBatch) newHead(key string, d decision, r *store.Request) *bundleHead {
 	head := &bundleHead{decision: d, category: r.Category, number: d.number, count: 1}
 	if d.number == 0 {
 		return head
@@ -63,13 +63,13 @@ func (m *messageBatch) resume(key string, r *store.Request) *bundleHead {
 		return nil
 	}
 	head := &bundleHead{
-		decision: messageDecision{outcome: store.Admitted}, category: r.Category, number: number,
+		decision: decision{outcome: store.Admitted}, category: r.Category, number: number,
 		count: countAlerts(message), over: int(message.UntrackedResolved), message: message, wasKept: true,
 	}
 	if m.queue.findDelayed(number) != nil {
 		head.decision.outcome = store.Delayed
 	} else {
-		head.isSent = !m.isWaiting(number)
+		head.isSent = m.waiting(number) == nil
 	}
 	if waiting := m.entryOf(number); waiting != nil && !head.isSent {
 		waiting.payload = unlisted.ReplaceAll(waiting.payload, nil)
@@ -83,12 +83,11 @@ func (m *messageBatch) entryOf(number int64) *entry {
 	if waiting := m.queue.findDelayed(number); waiting != nil {
 		return waiting
 	}
-	found, _ := m.queue.find(number)
-	return found
+	return m.queue.find(number)
 }
 
 // join attaches a request to the message of its bundle. Where the head has no message, the request shares its outcome.
-func (m *messageBatch) join(head *bundleHead, r *store.Request) messageDecision {
+func (m *messageBatch) join(head *bundleHead, r *store.Request) decision {
 	d := head.decision
 	d.number = 0
 	d.thread = 0

@@ -4,13 +4,12 @@ import (
 	"maps"
 	"slices"
 
-	"slackrelay/lua"
 	"slackrelay/store"
 )
 
 // rememberAdmitted remembers the message of an admitted request, so that later events find it.
-func (m *messageBatch) rememberAdmitted(d messageDecision, r *store.Request) {
-	m.noteAdmission(r)
+func (m *messageBatch) rememberAdmitted(d decision, r *store.Request) {
+	m.noteAdmission(r.Category)
 	if d.thread > 0 {
 		m.linkThread(d, r)
 	}
@@ -26,25 +25,21 @@ func (m *messageBatch) rememberAdmitted(d messageDecision, r *store.Request) {
 }
 
 // noteAdmission notes for the digest that something of a category was admitted.
-func (m *messageBatch) noteAdmission(r *store.Request) {
+func (m *messageBatch) noteAdmission(category string) {
 	if m.policy.Digest {
-		noteAdmission(m.batch.tx, m.batch.keys, r.Category)
+		lastAdmitted := m.batch.tx.numbers(m.batch.tx.keys.LastAdmitted())
+		lastAdmitted[category] = m.now
+		forgetUntil(lastAdmitted, m.now-2*store.SeriesTTL.Microseconds())
 	}
 }
 
-func noteAdmission(tx *Tx, keys lua.Keys, category string) {
-	lastAdmitted := lookOrCreate[categoryTimes](tx, keys.LastAdmitted())
-	lastAdmitted.set(category, tx.now)
-	lastAdmitted.forget(tx.now - 2*store.SeriesTTL.Microseconds())
-}
-
 // linkThread notes the message that a request replies to. A resolve ends the alert there.
-func (m *messageBatch) linkThread(d messageDecision, r *store.Request) {
+func (m *messageBatch) linkThread(d decision, r *store.Request) {
 	isResolve := r.Event.Status == store.Resolved
 	if isResolve {
 		m.endAlert(d.thread, m.posted.message(d.thread), r.Event.Fingerprint)
 	}
-	if reply, _ := m.queue.find(d.number); reply != nil && (!isResolve || m.policy.Resolves == store.ResolvesReply) {
+	if reply := m.queue.find(d.number); reply != nil && (!isResolve || m.policy.Resolves == store.ResolvesReply) {
 		reply.thread = d.thread
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // Pause implements [store.Outbox]. It is the twin of lua/pause.lua.
 func (s *Store) Pause(_ context.Context, channel store.Channel, wait time.Duration, reason string) error {
-	s.data.Do(func(tx *Tx) {
-		paused := lookOrCreate[pause](tx, channel.Keys().Pause())
+	s.do(channel, func(tx channelTx) {
+		paused := tx.pause()
 		*paused = pause{}
 		if wait > 0 {
 			until := tx.now + wait.Microseconds()

@@ -8,10 +8,9 @@ import (
 )
 
 // PostedMessage implements [store.Outbox]. It is the twin of lua/posted_message.lua.
-func (s *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
-	var found *store.PostedMessage
-	s.data.Do(func(tx *Tx) {
-		if message := Look[posted](tx, channel.Keys().Posted()).message(number); message != nil {
+func (s *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (found *store.PostedMessage, err error) {
+	s.do(channel, func(tx channelTx) {
+		if message := tx.posted().message(number); message != nil {
 			clone := *message
 			clone.Events = slices.Clone(message.Events)
 			found = &clone

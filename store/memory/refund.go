@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"math"
 
 	"slackrelay/ratelimit"
 	"slackrelay/store"
@@ -13,16 +12,15 @@ func (s *Store) Refund(_ context.Context, channel store.Channel, request store.R
 	if err := store.Check([]store.Request{request}); err != nil {
 		return err
 	}
-	s.data.Do(func(tx *Tx) {
-		keys := channel.Keys()
-		refunds := lookOrCreate[idTimes](tx, keys.Refunds())
-		if refunds.has(request.ID, math.MinInt64) {
+	s.do(channel, func(tx channelTx) {
+		refunds := kept[idTimes](tx.Tx, tx.keys.Refunds())
+		if _, known := refunds.at[request.ID]; known {
 			return
 		}
-		admittedAt := lookOrCreate[idTimes](tx, keys.Seen()).when(request.ID)
+		admittedAt := tx.admitted().at[request.ID]
 		isRefunded := false
 		for i := range request.Levels {
-			if refundLevel(tx, &request.Levels[i], admittedAt, &request) {
+			if tx.refund(&request.Levels[i], admittedAt, &request) {
 				isRefunded = true
 			}
 		}
@@ -33,9 +31,9 @@ func (s *Store) Refund(_ context.Context, channel store.Channel, request store.R
 	return nil
 }
 
-// refundLevel gives back the units of a request at one level, and reports whether there were any.
-func refundLevel(tx *Tx, level *ratelimit.Level, admittedAt int64, r *store.Request) bool {
-	state := stateOf(tx, level)
+// refund gives back the units of a request at one level, and reports whether there were any.
+func (tx *Tx) refund(level *ratelimit.Level, admittedAt int64, r *store.Request) bool {
+	state := tx.state(level)
 	if !state.Refund(tx.now, level, admittedAt, ratelimit.Charge{ID: r.ID, Units: r.Units()}) {
 		return false
 	}

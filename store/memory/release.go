@@ -8,6 +8,6 @@ import (
 
 // Release implements [store.Outbox]. It is the twin of lua/release.lua.
 func (s *Store) Release(_ context.Context, channel store.Channel) error {
-	s.data.Do(func(tx *Tx) { lookOrCreate[lease](tx, channel.Keys().Lease()).release(s.opts.Owner) })
+	s.do(channel, func(tx channelTx) { tx.lease().release(s.opts.Owner) })
 	return nil
 }

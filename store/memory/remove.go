@@ -8,13 +8,9 @@ import (
 )
 
 // DeleteDead implements [store.Outbox]. It is the twin of lua/remove.lua.
-func (s *Store) DeleteDead(_ context.Context, channel store.Channel, ids ...string) (int, error) {
-	deleted := 0
-	s.data.Do(func(tx *Tx) {
-		dead := lookOrEmpty[deadLetters](tx, channel.Keys().Dead())
-		before := len(dead.all)
-		dead.all = slices.DeleteFunc(dead.all, func(l store.DeadLetter) bool { return slices.Contains(ids, l.ID) })
-		deleted = before - len(dead.all)
+func (s *Store) DeleteDead(_ context.Context, channel store.Channel, ids ...string) (deleted int, err error) {
+	s.do(channel, func(tx channelTx) {
+		deleted = tx.dead().remove(func(l store.DeadLetter) bool { return slices.Contains(ids, l.ID) })
 	})
 	return deleted, nil
 }

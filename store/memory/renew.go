@@ -9,17 +9,16 @@ import (
 )
 
 // Renew implements [store.Outbox]. It is the twin of lua/renew.lua.
-func (s *Store) Renew(_ context.Context, channel store.Channel) (time.Time, error) {
+func (s *Store) Renew(_ context.Context, channel store.Channel) (until time.Time, err error) {
 	before := time.Now()
-	isLost := false
-	s.data.Do(func(tx *Tx) {
-		current := lookOrCreate[lease](tx, channel.Keys().Lease())
-		if isLost = current.owner != s.opts.Owner; !isLost {
-			current.until = tx.now + s.opts.Lease.Microseconds()
+	s.do(channel, func(tx channelTx) {
+		current := tx.lease()
+		if current.owner != s.opts.Owner {
+			err = fmt.Errorf("renew in channel %s: %w", channel.Name, store.ErrLeaseLost)
+			return
 		}
+		current.until = tx.now + s.opts.Lease.Microseconds()
+		until = before.Add(s.data.wall(s.opts.Lease))
 	})
-	if isLost {
-		return time.Time{}, fmt.Errorf("renew in channel %s: %w", channel.Name, store.ErrLeaseLost)
-	}
-	return before.Add(s.data.wall(s.opts.Lease)), nil
+	return until, err
 }

@@ -7,16 +7,13 @@ import (
 )
 
 // Report implements [store.Limiter]. It is the twin of lua/report.lua.
-func (s *Store) Report(_ context.Context, channel store.Channel) (store.Report, error) {
-	var report store.Report
-	s.data.Do(func(tx *Tx) {
-		keys := channel.Keys()
-		outbox := lookOrEmpty[queue](tx, keys.Outbox())
+func (s *Store) Report(_ context.Context, channel store.Channel) (report store.Report, err error) {
+	s.do(channel, func(tx channelTx) {
+		outbox, paused := tx.outbox(), tx.pause()
 		if head := outbox.head(); head != nil {
 			report.Oldest = store.Microseconds(tx.now - head.at)
 		}
-		report.Ledger = store.ParseLedger(Look[counts](tx, keys.Ledger()).all(), int64(len(outbox.messages)))
-		paused := lookOrEmpty[pause](tx, keys.Pause())
+		report.Ledger = store.ParseLedger(tx.ledger(), int64(len(outbox.messages)))
 		switch {
 		case paused.until > tx.now:
 			report.PausedFor = store.Microseconds(paused.until - tx.now)

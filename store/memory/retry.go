@@ -8,25 +8,25 @@ import (
 
 // Retry implements [store.Outbox]. It is the twin of lua/retry.lua.
 func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.Entry, plan store.RetryPlan) error {
-	return s.withLease("retry", channel, func(tx *Tx, current *lease) error {
-		tried, isExtra := findClaimed(tx, channel, claimed)
+	return s.withLease("retry", channel, func(tx channelTx) error {
+		tried := tx.claimed(claimed)
 		switch {
 		case tried == nil:
 			return nil
 		case !tried.isLatestClaim(claimed):
 			return store.ErrLeaseLost
 		}
-		current.release(s.opts.Owner)
+		tx.lease().release(s.opts.Owner)
 		if plan.Fault {
 			tried.faults++
 		}
 		tried.setSendState(store.SendState(plan.StateOrDefault()), tx.now)
 		until := tx.now + plan.Wait.Microseconds()
-		if isExtra && plan.Waits == store.EntryWaits {
-			Look[queue](tx, channel.Keys().Outbox()).postpone(claimed.Number, until)
+		if tried.isExtra && plan.Waits == store.EntryWaits {
+			tx.outbox().postpone(tried, until)
 			return nil
 		}
-		paused := lookOrCreate[pause](tx, channel.Keys().Pause())
+		paused := tx.pause()
 		switch {
 		case plan.Waits == store.EditsWait:
 			paused.editsUntil = max(paused.editsUntil, until)

@@ -9,9 +9,9 @@ import (
 
 // Minutes implements [store.Limiter]. It is the twin of lua/series.lua.
 func (s *Store) Minutes(_ context.Context, channel store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error) {
-	s.data.Do(func(tx *Tx) {
+	s.do(channel, func(tx channelTx) {
 		now, all, err = store.ReadMinutes(tx.time, back, func(hour time.Time) (map[string]int64, error) {
-			return Look[counts](tx, channel.Keys().Minutes(hour)).all(), nil
+			return tx.look(tx.keys.Minutes(hour)), nil
 		})
 	})
 	return now, all, err
@@ -20,10 +20,10 @@ func (s *Store) Minutes(_ context.Context, channel store.Channel, back time.Dura
 // Categories implements [store.Limiter]. It is the twin of lua/series.lua.
 func (s *Store) Categories(_ context.Context, channel store.Channel) ([]store.CategoryCounts, error) {
 	sums := map[string]int64{}
-	s.data.Do(func(tx *Tx) {
+	s.do(channel, func(tx channelTx) {
 		for i := range store.SeriesHours {
-			key := channel.Keys().Series(tx.time.Add(-time.Duration(i) * time.Hour))
-			for field, n := range Look[counts](tx, key).all() {
+			hour := tx.time.Add(-time.Duration(i) * time.Hour)
+			for field, n := range tx.look(tx.keys.Series(hour)) {
 				sums[field] += n
 			}
 		}

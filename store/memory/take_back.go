@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"slackrelay/store"
@@ -33,17 +32,15 @@ func (s *Store) TakeBack(ctx context.Context, channel store.Channel) (map[int64]
 }
 
 func (s *Store) takeBack(channel store.Channel) (results map[int64]store.OutageResult, done bool) {
-	keys := channel.Keys()
-	s.data.Do(func(tx *Tx) {
-		current := lookOrCreate[lease](tx, keys.Lease())
+	s.do(channel, func(tx channelTx) {
+		current := tx.lease()
 		current.stopped = true
 		if current.inFlight != 0 && current.until > tx.now {
 			return
 		}
 		done = true
-		results = lookOrEmpty[queue](tx, keys.Outbox()).takeBack(tx.now)
-		dead := lookOrEmpty[deadLetters](tx, keys.Dead())
-		dead.all = slices.DeleteFunc(dead.all, func(l store.DeadLetter) bool { return results[l.Number].Result == store.Failed })
+		results = tx.outbox().takeBack(tx.now)
+		tx.dead().remove(func(l store.DeadLetter) bool { return results[l.Number].Result == store.Failed })
 	})
 	return results, done
 }
@@ -80,12 +77,12 @@ func (e *entry) outageResult(now int64) store.OutageResult {
 
 // Resume allows claims from a channel again after [Store.TakeBack].
 func (s *Store) Resume(channel store.Channel) {
-	s.data.Do(func(tx *Tx) { lookOrCreate[lease](tx, channel.Keys().Lease()).stopped = false })
+	s.do(channel, func(tx channelTx) { tx.lease().stopped = false })
 }
 
 // keepResult keeps the result of a message for [Store.TakeBack].
-func (s *Store) keepResult(tx *Tx, channel store.Channel, e *entry, result store.OutageResult) {
+func (s *Store) keepResult(tx channelTx, e *entry, result store.OutageResult) {
 	if s.opts.KeepResults && e.kind == string(store.KindMessage) {
-		lookOrCreate[queue](tx, channel.Keys().Outbox()).keepResult(e, result)
+		tx.outbox().keepResult(e, result)
 	}
 }

@@ -11,20 +11,31 @@ import (
 // posted are the messages that are remembered, by number. A name stands for the newest message of a fingerprint ("f:"),
 // a category ("c:") or a bundle ("b:").
 type posted struct {
-	messages map[int64]*store.PostedMessage
+	messages map[int64]postedMessage
 	newest   map[string]int64
-	changed  map[int64]int64 // when each message was last kept
+}
+
+type postedMessage struct {
+	*store.PostedMessage
+	keptAt int64
+}
+
+// bytes is about how many bytes Redis would keep.
+func (m postedMessage) bytes() int {
+	bytes := recordOverhead
+	for i := range m.Events {
+		bytes += len(m.Events[i].Payload)
+	}
+	return bytes
 }
 
 // keep remembers a message.
 func (p *posted) keep(number int64, message *store.PostedMessage, now int64) {
 	if p.messages == nil {
-		p.messages = map[int64]*store.PostedMessage{}
+		p.messages = map[int64]postedMessage{}
 		p.newest = map[string]int64{}
-		p.changed = map[int64]int64{}
 	}
-	p.messages[number] = message
-	p.changed[number] = now
+	p.messages[number] = postedMessage{message, now}
 }
 
 // maxPostedBytes bounds the size of all messages together, as in the scripts.
@@ -32,58 +43,44 @@ const maxPostedBytes = 32 << 20
 
 // prune forgets the messages that were last kept until a time, and the oldest ones above maxPostedBytes.
 func (p *posted) prune(until int64) {
-	bytes := 0
-	for number, at := range p.changed {
-		if at <= until {
+	before, bytes := len(p.messages), 0
+	for number, message := range p.messages {
+		if message.keptAt <= until {
 			p.forget(number)
 		} else {
-			bytes += messageSize(p.messages[number])
+			bytes += message.bytes()
 		}
 	}
-	if bytes <= maxPostedBytes {
-		return
+	if bytes > maxPostedBytes {
+		p.forgetOldest(bytes - maxPostedBytes)
 	}
-	oldest := slices.SortedFunc(maps.Keys(p.changed), func(a, b int64) int {
-		return cmp.Or(cmp.Compare(p.changed[a], p.changed[b]), cmp.Compare(a, b))
+	if len(p.messages) < before {
+		maps.DeleteFunc(p.newest, func(_ string, number int64) bool { return p.message(number) == nil })
+	}
+}
+
+// forgetOldest forgets the oldest messages, until they have at least this many bytes.
+func (p *posted) forgetOldest(bytes int) {
+	oldest := slices.SortedFunc(maps.Keys(p.messages), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(p.messages[a].keptAt, p.messages[b].keptAt), cmp.Compare(a, b))
 	})
-	for _, number := range oldest {
-		if bytes <= maxPostedBytes {
-			return
-		}
-		bytes -= messageSize(p.messages[number])
-		p.forget(number)
+	for i := 0; bytes > 0; i++ {
+		bytes -= p.messages[oldest[i]].bytes()
+		p.forget(oldest[i])
 	}
 }
 
-// messageSize is about how many bytes Redis would keep.
-func messageSize(m *store.PostedMessage) int {
-	size := recordOverhead
-	for i := range m.Events {
-		size += len(m.Events[i].Payload)
-	}
-	return size
-}
+// forget removes a message. Its names stand for nothing from then on.
+func (p *posted) forget(number int64) { delete(p.messages, number) }
 
-// forget removes a message and its names.
-func (p *posted) forget(number int64) {
-	delete(p.messages, number)
-	delete(p.changed, number)
-	maps.DeleteFunc(p.newest, func(_ string, n int64) bool { return n == number })
-}
+// message returns the message of a number, or nil.
+func (p *posted) message(number int64) *store.PostedMessage { return p.messages[number].PostedMessage }
 
 // find returns the number and the message that a name stands for. The message is nil where the name is unknown.
 func (p *posted) find(name string) (int64, *store.PostedMessage) {
 	number := p.newest[name]
-	return number, p.messages[number]
+	return number, p.message(number)
 }
 
 // point lets a name stand for a message that was kept.
 func (p *posted) point(name string, number int64) { p.newest[name] = number }
-
-// message returns the message of a number, or nil. It works on nil.
-func (p *posted) message(number int64) *store.PostedMessage {
-	if p == nil {
-		return nil
-	}
-	return p.messages[number]
-}

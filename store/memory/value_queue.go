@@ -21,7 +21,7 @@ type queue struct {
 // Queued reports whether an entry is in the outbox of a channel, under its number and the time of its admission.
 func (d *Data) Queued(channel store.Channel, e store.Entry) (queued bool) {
 	d.Do(func(tx *Tx) {
-		found, _ := Look[queue](tx, channel.Keys().Outbox()).find(e.Number)
+		found := kept[queue](tx, channel.Keys().Outbox()).find(e.Number)
 		queued = found != nil && found.at == e.AdmittedAt
 	})
 	return queued
@@ -35,6 +35,7 @@ type entry struct {
 	payload  []byte
 	attempts int64
 	faults   int64
+	isExtra  bool
 	due      int64  // of extras
 	category string // of delayed entries
 	thread   int64  // the number of the message that it replies to; 0 = none
@@ -73,32 +74,28 @@ const (
 	claimResend claimKind = "again" // it was to be sent once more
 )
 
-// head returns the oldest message, or nil. It works on nil.
+// head returns the oldest message, or nil.
 func (q *queue) head() *entry {
-	if q == nil || len(q.messages) == 0 {
+	if len(q.messages) == 0 {
 		return nil
 	}
 	return &q.messages[0]
 }
 
-// dueExtra returns the extra that has been due for longest, or nil. It works on nil.
+// dueExtra returns the extra that has been due for longest, or nil.
 func (q *queue) dueExtra(now int64) *entry {
-	if q == nil || len(q.extras) == 0 || q.extras[0].due > now {
+	if len(q.extras) == 0 || q.extras[0].due > now {
 		return nil
 	}
 	return &q.extras[0]
 }
 
-// find returns the entry of a number, and whether it is an extra; or nil. It works on nil. Delayed entries are not found.
-func (q *queue) find(number int64) (found *entry, isExtra bool) {
-	if q == nil {
-		return nil, false
+// find returns the entry of a number, or nil. Delayed entries are not found.
+func (q *queue) find(number int64) *entry {
+	if found := findIn(q.messages, number); found != nil {
+		return found
 	}
-	if found = findIn(q.messages, number); found != nil {
-		return found, false
-	}
-	found = findIn(q.extras, number)
-	return found, found != nil
+	return findIn(q.extras, number)
 }
 
 func (q *queue) findDelayed(number int64) *entry { return findIn(q.delayed, number) }
@@ -112,11 +109,8 @@ func findIn(entries []entry, number int64) *entry {
 	return nil
 }
 
-// remove deletes the entry of a number. It works on nil.
+// remove deletes the entry of a number.
 func (q *queue) remove(number int64) {
-	if q == nil {
-		return
-	}
 	matches := func(e entry) bool { return e.number == number }
 	q.messages = slices.DeleteFunc(q.messages, matches)
 	q.extras = slices.DeleteFunc(q.extras, matches)
@@ -125,17 +119,15 @@ func (q *queue) remove(number int64) {
 // addExtra adds an extra that is due at a time, and returns its number.
 func (q *queue) addExtra(now, due int64, kind string, payload []byte) int64 {
 	q.seq++
-	q.extras = append(q.extras, entry{number: q.seq, at: now, due: due, kind: kind, payload: payload})
+	q.extras = append(q.extras, entry{number: q.seq, at: now, isExtra: true, due: due, kind: kind, payload: payload})
 	q.sortExtras()
 	return q.seq
 }
 
 // postpone changes when an extra is due.
-func (q *queue) postpone(number, due int64) {
-	if found, isExtra := q.find(number); isExtra {
-		found.due = due
-		q.sortExtras()
-	}
+func (q *queue) postpone(extra *entry, due int64) {
+	extra.due = due
+	q.sortExtras()
 }
 
 // sortExtras orders extras of the same microsecond as Redis orders members of the same score: as text.

@@ -2,10 +2,11 @@ package memory
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
-
-	"slackrelay/store"
 )
 
 // Bounds of the records of a channel, in bytes, as in the scripts.
@@ -15,54 +16,70 @@ const (
 	recordOverhead = 256 // of a record beside its event
 )
 
-// deadLetters are the entries that were buried, oldest first.
-type deadLetters struct {
-	last int64
-	all  []store.DeadLetter
-}
-
-// add keeps a dead letter. At most keep letters stay, the newest, and of these at most maxDeadBytes.
-func (d *deadLetters) add(letter store.DeadLetter, keep int64) {
-	d.last++
-	letter.ID = recordID(letter.At, d.last)
-	d.all = append(d.all, letter)
-	first, bytes := len(d.all), 0
-	for ; first > 0 && len(d.all)-first < int(keep); first-- {
-		if bytes += len(d.all[first-1].Payload) + recordOverhead; bytes > maxDeadBytes {
-			break
-		}
-	}
-	d.all = slices.Delete(d.all, 0, first)
-}
-
-// recordID has the shape of the id of an item in a stream of Redis.
-func recordID(at time.Time, number int64) string { return fmt.Sprintf("%d-%d", at.UnixMilli(), number) }
-
-// dropLog are the newest records of dropped events, oldest first.
-type dropLog struct {
-	last  int64
+// records are the newest dropped events, or the dead letters, of a channel, oldest first.
+type records[R any] struct {
+	last  int64 // the number of the newest record ever
 	bytes int
-	all   []dropRecord
+	all   []*record[R]
 }
 
-// dropRecord is one dropped event, with the fields that the scripts give a record.
-type dropRecord struct {
-	id     int64 // ascending
-	at     time.Time
-	fields map[string]string
+type record[R any] struct {
+	number int64
+	bytes  int
+	value  R
 }
 
-func (d dropRecord) bytes() int { return len(d.fields["event"]) + recordOverhead }
+// nextID returns the id of the next record, in the shape of the id of an item in a stream of Redis.
+func (l *records[R]) nextID(at time.Time) string {
+	return fmt.Sprintf("%d-%d", at.UnixMilli(), l.last+1)
+}
 
-// add keeps a record. At most keep records stay, and at most maxDropBytes.
-func (l *dropLog) add(at time.Time, keep int64, fields map[string]string) {
+// add keeps a record of an event. At most keep records stay, the newest, and of these at most maxBytes.
+func (l *records[R]) add(value R, event []byte, keep int64, maxBytes int) {
 	l.last++
-	record := dropRecord{id: l.last, at: at, fields: fields}
-	l.all = append(l.all, record)
-	l.bytes += record.bytes()
+	added := &record[R]{number: l.last, bytes: len(event) + recordOverhead, value: value}
+	l.all = append(l.all, added)
+	l.bytes += added.bytes
 	excess := 0
-	for ; len(l.all)-excess > int(keep) || l.bytes > maxDropBytes; excess++ {
-		l.bytes -= l.all[excess].bytes()
+	for ; excess < len(l.all) && (len(l.all)-excess > int(keep) || l.bytes > maxBytes); excess++ {
+		l.bytes -= l.all[excess].bytes
 	}
 	l.all = slices.Delete(l.all, 0, excess)
+}
+
+// remove deletes the records that match, and returns how many there were.
+func (l *records[R]) remove(matches func(R) bool) (n int) {
+	l.all = slices.DeleteFunc(l.all, func(r *record[R]) bool {
+		if !matches(r.value) {
+			return false
+		}
+		l.bytes -= r.bytes
+		n++
+		return true
+	})
+	return n
+}
+
+// page returns up to limit records that are older than the one with the id before ("" = all), newest first.
+func (l *records[R]) page(before string, limit int) (page []R) {
+	until := recordNumber(before)
+	for _, r := range slices.Backward(l.all) {
+		if r.number < until && len(page) < limit {
+			page = append(page, r.value)
+		}
+	}
+	return page
+}
+
+// recordNumber returns the number in an id: one above all records where the id is "", and 0 where it is not valid.
+func recordNumber(id string) int64 {
+	if id == "" {
+		return math.MaxInt64
+	}
+	_, number, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -11,8 +11,8 @@ import (
 // Warming implements [store.Limiter]. It is the twin of lua/warming.lua.
 func (s *Store) Warming(_ context.Context, channel store.Channel, specs []ratelimit.LevelSpec) ([]time.Duration, error) {
 	warming := make([]time.Duration, len(specs))
-	s.data.Do(func(tx *Tx) {
-		known := lookOrCreate[longestWindows](tx, channel.Keys().Windows())
+	s.do(channel, func(tx channelTx) {
+		known := kept[longestWindows](tx.Tx, tx.keys.Windows())
 		for i, spec := range specs {
 			warming[i] = known.update(tx.now, spec.Name, ratelimit.Longest(spec.Windows).Microseconds())
 		}
