@@ -46,32 +46,42 @@ func (p *posted) prune(until int64) {
 	before, bytes := len(p.messages), 0
 	for number, message := range p.messages {
 		if message.keptAt <= until {
-			p.forget(number)
+			delete(p.messages, number)
 		} else {
 			bytes += message.bytes()
 		}
 	}
 	if bytes > maxPostedBytes {
-		p.forgetOldest(bytes - maxPostedBytes)
+		p.deleteOldest(bytes - maxPostedBytes)
 	}
 	if len(p.messages) < before {
-		maps.DeleteFunc(p.newest, func(_ string, number int64) bool { return p.message(number) == nil })
+		p.deleteNames()
 	}
 }
 
-// forgetOldest forgets the oldest messages, until they have at least this many bytes.
-func (p *posted) forgetOldest(bytes int) {
+// deleteOldest deletes the oldest messages, until they have at least this many bytes.
+func (p *posted) deleteOldest(bytes int) {
 	oldest := slices.SortedFunc(maps.Keys(p.messages), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(p.messages[a].keptAt, p.messages[b].keptAt), cmp.Compare(a, b))
 	})
 	for i := 0; bytes > 0; i++ {
 		bytes -= p.messages[oldest[i]].bytes()
-		p.forget(oldest[i])
+		delete(p.messages, oldest[i])
 	}
 }
 
-// forget removes a message. Its names stand for nothing from then on.
-func (p *posted) forget(number int64) { delete(p.messages, number) }
+// deleteNames deletes the names of messages that were deleted.
+func (p *posted) deleteNames() {
+	maps.DeleteFunc(p.newest, func(_ string, number int64) bool { return p.message(number) == nil })
+}
+
+// forget deletes a message and its names.
+func (p *posted) forget(number int64) {
+	if p.message(number) != nil {
+		delete(p.messages, number)
+		p.deleteNames()
+	}
+}
 
 // message returns the message of a number, or nil.
 func (p *posted) message(number int64) *store.PostedMessage { return p.messages[number].PostedMessage }
