@@ -12,7 +12,7 @@ func (s *Store) Ack(_ context.Context, channel store.Channel, claimed store.Entr
 		s.keepResult(tx, delivered, store.OutageResult{
 			Result: store.Delivered, Channel: receipt.Channel, TS: receipt.TS,
 		})
-		if message := tx.posted().message(claimed.Number); message != nil {
+		if message := tx.posted().messages[claimed.Number]; message != nil {
 			message.TS = receipt.TS
 			message.Channel = receipt.Channel
 			message.InSlack = true

@@ -39,7 +39,7 @@ func (p *posted) forgetBuried(number int64, maybePosted bool) {
 		p.forget(number)
 		return
 	}
-	if message := p.message(number); message != nil {
+	if message := p.messages[number]; message != nil {
 		message.TS = ""
 		message.Channel = ""
 		message.InSlack = true

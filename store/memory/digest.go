@@ -92,7 +92,7 @@ func (d dueDigest) update(tx channelTx, channel string) error {
 		return nil
 	}
 	if d.terms.EditEvery > 0 { // it can be edited later, and is remembered like any other message
-		tx.posted().keep(d.post, &store.PostedMessage{At: d.now}, d.now)
+		tx.posted().keep(&message{number: d.post, PostedMessage: store.PostedMessage{At: d.now}}, d.now)
 	}
 	outbox.addExtra(d.now, d.now, store.KindDigest, payload)
 	return nil

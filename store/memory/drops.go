@@ -15,3 +15,36 @@ func (tx channelTx) recordDrop(drop store.Drop, keep int64) {
 	drop.RetryAfter = drop.RetryAfter.Truncate(time.Microsecond)
 	drops.add(drop, drop.Payload, keep, maxDropBytes)
 }
+
+// noteDrop records a dropped request, and counts it for the digest. A resolve of what was never posted is no loss that a
+// digest would report.
+func (m *messageBatch) noteDrop(r *store.Request, d decision) {
+	if m.policy.KeepDrops > 0 {
+		m.batch.tx.recordDrop(m.dropOf(r, d), m.policy.KeepDrops)
+	}
+	if m.policy.Digest && d.outcome != store.Suppressed {
+		digestCounts := map[string]int64{}
+		r.AddDigestCounts(digestCounts, 1)
+		m.batch.tx.noteForDigest(digestCounts)
+	}
+}
+
+// dropOf describes why a request was dropped: by its outcome, or by the first level that refused it.
+func (m *messageBatch) dropOf(r *store.Request, d decision) store.Drop {
+	drop := store.Drop{Payload: r.Payload(), Category: r.Category, Level: d.outcome.String(), Used: -1, Limit: -1}
+	if d.outcome != store.Dropped {
+		return drop
+	}
+	for i := range r.Levels {
+		if d.refusal.levels&(1<<i) == 0 {
+			continue
+		}
+		level, window := r.Levels[i], d.refusal.window
+		drop.Level = level.Name
+		drop.Limit = level.Windows[window].Limit
+		drop.Used = m.batch.used(m.batch.plan.LevelNumber(level) - 1)[window]
+		drop.RetryAfter = store.Microseconds(d.refusal.retryAt - m.now)
+		break
+	}
+	return drop
+}

@@ -32,7 +32,7 @@ func (m *messageBatch) decide(r *store.Request, path store.Path) decision {
 	key := r.Event.Bundle + " " + r.Category
 	head := m.heads[key]
 	if head == nil {
-		head = m.resume(key, r)
+		head = m.resume(key)
 	}
 	switch {
 	case d.attached:
@@ -71,6 +71,4 @@ func (m *messageBatch) finish() {
 }
 
 // keep remembers a message.
-func (m *messageBatch) keep(number int64, message *store.PostedMessage) {
-	m.posted.keep(number, message, m.now)
-}
+func (m *messageBatch) keep(changed *message) { m.posted.keep(changed, m.now) }

@@ -20,14 +20,14 @@ const (
 	alertOver
 )
 
-// stateIn returns the state of an alert in a message. A message is followed until all of its alerts are over.
-func stateIn(message *store.PostedMessage, fingerprint string) alertState {
-	for _, event := range message.Events {
+// stateOf returns the state of an alert in the message. A message is followed until all of its alerts are over.
+func (m *message) stateOf(fingerprint string) alertState {
+	for _, event := range m.Events {
 		if event.Fingerprint == fingerprint {
 			return stateSince(event.Resolved)
 		}
 	}
-	if overAt, ok := message.Members[fingerprint]; ok {
+	if overAt, ok := m.Members[fingerprint]; ok {
 		return stateSince(overAt)
 	}
 	return alertUnknown
@@ -40,26 +40,26 @@ func stateSince(overAt int64) alertState {
 	return alertFiring
 }
 
-// markAlert notes in a message when an alert was over; 0 = it fires again.
-func markAlert(message *store.PostedMessage, fingerprint string, overAt int64) {
-	for i := range message.Events {
-		if message.Events[i].Fingerprint == fingerprint {
-			message.Events[i].Resolved = overAt
+// mark notes when an alert of the message was over; 0 = it fires again.
+func (m *message) mark(fingerprint string, overAt int64) {
+	for i := range m.Events {
+		if m.Events[i].Fingerprint == fingerprint {
+			m.Events[i].Resolved = overAt
 		}
 	}
-	if _, ok := message.Members[fingerprint]; ok {
-		message.Members[fingerprint] = overAt / 1_000_000
+	if _, ok := m.Members[fingerprint]; ok {
+		m.Members[fingerprint] = overAt / 1_000_000
 	}
 }
 
-// isAnyFiring reports whether any alert of a message is not over.
-func isAnyFiring(message *store.PostedMessage) bool {
-	for _, event := range message.Events {
+// isFiring reports whether any alert of the message is not over.
+func (m *message) isFiring() bool {
+	for _, event := range m.Events {
 		if event.Fingerprint != "" && event.Resolved == 0 {
 			return true
 		}
 	}
-	for _, overAt := range message.Members {
+	for _, overAt := range m.Members {
 		if overAt == 0 {
 			return true
 		}
@@ -67,73 +67,67 @@ func isAnyFiring(message *store.PostedMessage) bool {
 	return false
 }
 
-// countAlerts is how many events a message reports.
-func countAlerts(message *store.PostedMessage) int {
-	return len(message.Events) + len(message.Members) + int(message.UntrackedResolved) + int(message.Untracked)
+// count is how many events the message reports.
+func (m *message) count() int {
+	return len(m.Events) + len(m.Members) + int(m.UntrackedResolved) + int(m.Untracked)
 }
+
+// isUnreachable reports whether the message is in Slack, and nobody knows where: it can be neither edited nor replied to.
+func (m *message) isUnreachable() bool { return m.InSlack && m.TS == "" }
 
 // isBundle reports whether a request is a bundle that waited for a slot.
 func isBundle(r *store.Request) bool { return bytes.ContainsRune(r.Payload(), '\n') }
 
-// isUnreachable reports whether a message is in Slack, and nobody knows where: it can be neither edited nor replied to.
-func isUnreachable(message *store.PostedMessage) bool { return message.InSlack && message.TS == "" }
-
 // canEdit reports whether a message can be edited. The text of what was posted while the store was away is not known.
-func (m *messageBatch) canEdit(message *store.PostedMessage) bool {
-	return m.policy.Resolves == store.ResolvesEdit && !isUnreachable(message) &&
-		len(message.Events) > 0 && message.Events[0].Payload != ""
+func (m *messageBatch) canEdit(posted *message) bool {
+	return m.policy.Resolves == store.ResolvesEdit && !posted.isUnreachable() &&
+		len(posted.Events) > 0 && posted.Events[0].Payload != ""
 }
 
 // follow lets a message stand for an alert. An earlier message that reports it as firing is listed in the new one.
-func (m *messageBatch) follow(number int64, message *store.PostedMessage, fingerprint string) {
-	last, earlier := m.posted.find("f:" + fingerprint)
-	name := strconv.FormatInt(last, 10)
-	isFiring := earlier != nil && last != number && stateIn(earlier, fingerprint) == alertFiring
-	if isFiring && !slices.Contains(message.Earlier, name) {
-		message.Earlier = append(message.Earlier, name)
-		if len(message.Earlier) > maxEarlier {
-			message.Earlier = slices.Delete(message.Earlier, 0, 1)
+func (m *messageBatch) follow(newest *message, fingerprint string) {
+	earlier := m.posted.find("f:" + fingerprint)
+	if earlier != nil && earlier.number != newest.number && earlier.stateOf(fingerprint) == alertFiring {
+		name := strconv.FormatInt(earlier.number, 10)
+		if !slices.Contains(newest.Earlier, name) {
+			newest.Earlier = append(newest.Earlier, name)
+			newest.Earlier = slices.Delete(newest.Earlier, 0, max(0, len(newest.Earlier)-maxEarlier))
 		}
 	}
-	m.posted.point("f:"+fingerprint, number)
+	m.posted.point("f:"+fingerprint, newest)
 }
 
 // endAlert notes that an alert is over in a message, and in all earlier ones that report it.
-func (m *messageBatch) endAlert(number int64, message *store.PostedMessage, fingerprint string) {
-	m.endAlertIn([]string{strconv.FormatInt(number, 10)}, message, fingerprint)
-}
-
-// endEarlierAlerts notes that an alert is over in the messages before this one, whose place is taken.
-func (m *messageBatch) endEarlierAlerts(message *store.PostedMessage, fingerprint string) {
-	m.endAlertIn(slices.Clone(message.Earlier), message, fingerprint)
+func (m *messageBatch) endAlert(last *message, fingerprint string) {
+	m.endAlertIn([]string{strconv.FormatInt(last.number, 10)}, last, fingerprint)
 }
 
 // endAlertIn notes that an alert is over in messages by their numbers, and in those before them. Where the last message
 // can be edited, the name of the alert stays, so that the alert is found when it fires again.
-func (m *messageBatch) endAlertIn(numbers []string, last *store.PostedMessage, fingerprint string) {
+func (m *messageBatch) endAlertIn(numbers []string, last *message, fingerprint string) {
 	visited := map[string]bool{}
 	for i := 0; i < len(numbers) && i < 2*maxEarlier; i++ {
 		number, _ := strconv.ParseInt(numbers[i], 10, 64)
-		message := m.posted.message(number)
-		if message == nil || visited[numbers[i]] {
+		reporting := m.posted.messages[number]
+		if reporting == nil || visited[numbers[i]] {
 			continue
 		}
 		visited[numbers[i]] = true
-		if stateIn(message, fingerprint) == alertFiring {
-			markAlert(message, fingerprint, m.now)
-			m.editOrKeep(number, message)
+		if reporting.stateOf(fingerprint) == alertFiring {
+			reporting.mark(fingerprint, m.now)
+			m.editOrKeep(reporting)
 		}
-		numbers = append(numbers, message.Earlier...)
+		numbers = append(numbers, reporting.Earlier...)
 	}
 	if !m.canEdit(last) {
 		delete(m.posted.newest, "f:"+fingerprint)
 	}
 }
 
-func (m *messageBatch) editOrKeep(number int64, message *store.PostedMessage) {
-	if m.canEdit(message) {
-		m.edit(number, message, m.now)
+func (m *messageBatch) editOrKeep(changed *message) {
+	if m.canEdit(changed) {
+		m.edit(changed, m.now)
 	} else {
-		m.keep(number, message)
+		m.keep(changed)
 	}
 }

@@ -1,71 +1,143 @@
 package memory
 
-import "slackrelay/store"
+import (
+	"slices"
+	"strconv"
+
+	"slackrelay/store"
+)
+
+// attach decides a request by the messages that were posted before. The zero decision means that they do not decide it.
+// Delayed stands for a resolve or an update whose firing may wait for a slot: it waits too.
+func (m *messageBatch) attach(r *store.Request) decision {
+	e := r.Event
+	if e.ReplyTo != "" {
+		return replyTo(m.posted.find("f:" + e.ReplyTo))
+	}
+	if e.Fingerprint == "" || e.Status == "" {
+		return decision{}
+	}
+	earlier := m.posted.find("f:" + e.Fingerprint)
+	switch {
+	case e.Status == store.Firing:
+		return m.countRepeat(earlier, r)
+	case earlier == nil || e.Status == store.Resolved && earlier.stateOf(e.Fingerprint) == alertOver:
+		return m.withoutFiring()
+	case e.Status == store.Update:
+		return m.update(earlier, r)
+	default:
+		return m.resolve(earlier, r)
+	}
+}
+
+func attachedAs(outcome store.Outcome) decision { return decision{outcome: outcome, attached: true} }
+
+// replyTo lets the levels decide a reply to a message. Where the message is not kept, it replies to none.
+func replyTo(earlier *message) decision {
+	if earlier == nil {
+		return decision{}
+	}
+	return decision{thread: earlier.number}
+}
+
+// withoutFiring decides a resolve or an update of what was never posted.
+func (m *messageBatch) withoutFiring() decision {
+	if m.othersWait() {
+		return attachedAs(store.Delayed)
+	}
+	return attachedAs(store.Suppressed)
+}
 
 // countRepeat counts a firing on the message that reports it. What was over and fires again is counted, too, while
 // anything else in that message fires; else it is new.
-func (m *messageBatch) countRepeat(number int64, message *store.PostedMessage, r *store.Request) decision {
-	if message == nil || !m.policy.Repeats || isUnreachable(message) || m.batch.isPromotion() && isBundle(r) {
+func (m *messageBatch) countRepeat(earlier *message, r *store.Request) decision {
+	if earlier == nil || !m.policy.Repeats || earlier.isUnreachable() || m.batch.isPromotion() && isBundle(r) {
 		return decision{}
 	}
-	at := m.nextEdit(message)
-	if stateIn(message, r.Event.Fingerprint) == alertOver {
-		if !isAnyFiring(message) {
+	at := m.nextEdit(earlier)
+	if earlier.stateOf(r.Event.Fingerprint) == alertOver {
+		if !earlier.isFiring() {
 			return decision{}
 		}
-		markAlert(message, r.Event.Fingerprint, 0)
+		earlier.mark(r.Event.Fingerprint, 0)
 		at = m.now
 	}
-	message.Repeats++
-	message.LastRepeat = m.now
-	m.edit(number, message, at)
+	earlier.Repeats++
+	earlier.LastRepeat = m.now
+	m.edit(earlier, at)
 	return attachedAs(store.Merged)
 }
 
 // update replaces the text that a message has for an alert: where it waits, or by an edit.
-func (m *messageBatch) update(number int64, message *store.PostedMessage, r *store.Request) decision {
-	if isUnreachable(message) {
+func (m *messageBatch) update(earlier *message, r *store.Request) decision {
+	if earlier.isUnreachable() {
 		return decision{}
 	}
-	for i := range message.Events {
-		if message.Events[i].Fingerprint == r.Event.Fingerprint {
-			message.Events[i].Payload = string(r.Payload())
+	for i := range earlier.Events {
+		if earlier.Events[i].Fingerprint == r.Event.Fingerprint {
+			earlier.Events[i].Payload = string(r.Payload())
 		}
 	}
-	if waiting := m.waiting(number); waiting != nil {
+	if waiting := m.waiting(earlier.number); waiting != nil {
 		waiting.at = m.now
 		waiting.payload = r.Payload()
-		m.keep(number, message)
+		m.keep(earlier)
 	} else {
-		m.edit(number, message, m.now)
+		m.edit(earlier, m.now)
 	}
 	return attachedAs(store.Merged)
 }
 
 // resolve decides a resolve of an alert that a message reports as firing. It takes the place of a message that still
 // waits, edits one that was posted, or replies to it.
-func (m *messageBatch) resolve(number int64, message *store.PostedMessage, r *store.Request) decision {
+func (m *messageBatch) resolve(earlier *message, r *store.Request) decision {
+	waiting := m.waiting(earlier.number)
 	switch {
-	case countAlerts(message) == 1 && m.waiting(number) != nil:
-		m.supersede(number, message, r)
+	case waiting != nil && earlier.count() == 1:
+		m.supersede(waiting, earlier, r)
 		return attachedAs(store.Admitted)
-	case !m.canEdit(message):
-		return decision{thread: number}
+	case !m.canEdit(earlier):
+		return replyTo(earlier)
 	default:
-		m.endAlert(number, message, r.Event.Fingerprint)
+		m.endAlert(earlier, r.Event.Fingerprint)
 		return attachedAs(store.Merged)
 	}
 }
 
 // supersede puts a resolve in the place of its firing, and for its slot.
-func (m *messageBatch) supersede(number int64, message *store.PostedMessage, r *store.Request) {
-	m.endEarlierAlerts(message, r.Event.Fingerprint)
-	waiting := m.queue.find(number)
+func (m *messageBatch) supersede(waiting *entry, firing *message, r *store.Request) {
+	m.endAlertIn(slices.Clone(firing.Earlier), firing, r.Event.Fingerprint)
 	waiting.at = m.now
 	waiting.payload = r.Payload()
 	waiting.attempts = 0
 	waiting.faults = 0
 	waiting.name = ""
-	m.posted.forget(number)
+	m.posted.forget(firing.number)
 	m.batch.tx.ledger()["superseded"]++
+}
+
+// edit enqueues an edit of a message for a time. An edit that nobody began to send is used again.
+func (m *messageBatch) edit(changed *message, at int64) {
+	m.keep(changed)
+	switch last := m.queue.find(changed.LastEdit); {
+	case !last.isUnsent():
+		changed.LastEdit = m.queue.addExtra(m.now, at, store.KindEdit, strconv.AppendInt(nil, changed.number, 10))
+		changed.EditDue = at
+	case changed.EditDue > at:
+		changed.EditDue = at
+		m.queue.postpone(last, at)
+	}
+}
+
+// nextEdit is when a count on a message may be edited next.
+func (m *messageBatch) nextEdit(earlier *message) int64 {
+	return max(m.now, earlier.EditDue+m.policy.EditInterval().Microseconds())
+}
+
+// waiting returns the entry of a message that is in the outbox and that nobody began to send, or nil.
+func (m *messageBatch) waiting(number int64) *entry {
+	if found := m.queue.find(number); found.isUnsent() && !found.isExtra {
+		return found
+	}
+	return nil
 }

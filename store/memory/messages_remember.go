@@ -13,14 +13,18 @@ func (m *messageBatch) rememberAdmitted(d decision, r *store.Request) {
 	if d.thread > 0 {
 		m.linkThread(d, r)
 	}
-	waited := m.posted.message(r.Delayed)
-	if r.Delayed > 0 && isBundle(r) && waited != nil {
-		m.adopt(d.number, r.Delayed, waited)
-	} else if !m.rememberNew(d.number, r) {
-		return
+	admitted := m.posted.messages[r.Delayed]
+	switch {
+	case r.Delayed > 0 && isBundle(r) && admitted != nil:
+		m.adopt(admitted, d.number)
+	case r.Event.Status != store.Resolved && (r.Event.Fingerprint != "" || m.policy.Overflow == store.OverflowMerge):
+		admitted = m.newMessage(d.number, r)
+		m.keepFollowed(admitted, r.Event.Fingerprint)
+	default:
+		return // no later event can concern it
 	}
 	if m.policy.Overflow == store.OverflowMerge {
-		m.posted.point("c:"+r.Category, d.number)
+		m.posted.point("c:"+r.Category, admitted)
 	}
 }
 
@@ -37,49 +41,87 @@ func (m *messageBatch) noteAdmission(category string) {
 func (m *messageBatch) linkThread(d decision, r *store.Request) {
 	isResolve := r.Event.Status == store.Resolved
 	if isResolve {
-		m.endAlert(d.thread, m.posted.message(d.thread), r.Event.Fingerprint)
+		m.endAlert(m.posted.messages[d.thread], r.Event.Fingerprint)
 	}
 	if reply := m.queue.find(d.number); reply != nil && (!isResolve || m.policy.Resolves == store.ResolvesReply) {
 		reply.thread = d.thread
 	}
 }
 
-// rememberNew remembers a new message, and reports whether a later event may concern it.
-func (m *messageBatch) rememberNew(number int64, r *store.Request) bool {
-	fingerprint := r.Event.Fingerprint
-	if r.Event.Status == store.Resolved || fingerprint == "" && m.policy.Overflow != store.OverflowMerge {
-		return false
-	}
-	message := m.newMessage(r)
-	m.keep(number, message)
+// keepFollowed remembers a message, and lets it stand for the alert that it reports, if it has one.
+func (m *messageBatch) keepFollowed(admitted *message, fingerprint string) {
+	m.keep(admitted)
 	if fingerprint != "" {
-		m.follow(number, message, fingerprint)
+		m.follow(admitted, fingerprint)
 	}
-	return true
 }
 
-func (m *messageBatch) newMessage(r *store.Request) *store.PostedMessage {
+func (m *messageBatch) newMessage(number int64, r *store.Request) *message {
+	return &message{number: number, PostedMessage: store.PostedMessage{
+		Category: r.Category, At: m.now, Events: []store.PostedEvent{postedEvent(r)},
+	}}
+}
+
+// postedEvent is what a message remembers of an event that it lists.
+func postedEvent(r *store.Request) store.PostedEvent {
 	event := store.PostedEvent{Payload: string(r.Payload())}
-	if r.Event.Status != store.Resolved {
+	if isFollowed(r) {
 		event.Fingerprint = r.Event.Fingerprint
 	}
-	return &store.PostedMessage{Category: r.Category, At: m.now, Events: []store.PostedEvent{event}}
+	return event
 }
 
-// adopt lets a message that waited for a slot as a bundle stand for what it reports.
-func (m *messageBatch) adopt(number, waited int64, message *store.PostedMessage) {
-	m.posted.forget(waited)
-	message.At = m.now
-	m.keep(number, message)
-	for _, event := range message.Events {
+// adopt lets a message that waited for a slot as a bundle stand for what it reports, under the number of its entry.
+func (m *messageBatch) adopt(waited *message, number int64) {
+	m.posted.forget(waited.number)
+	waited.number = number
+	waited.At = m.now
+	m.keepBundle(waited)
+	for _, event := range waited.Events {
 		if event.Fingerprint != "" {
-			m.follow(number, message, event.Fingerprint)
+			m.follow(waited, event.Fingerprint)
 		}
 	}
-	for _, fingerprint := range slices.Sorted(maps.Keys(message.Members)) {
-		m.follow(number, message, fingerprint)
+	for _, fingerprint := range slices.Sorted(maps.Keys(waited.Members)) {
+		m.follow(waited, fingerprint)
 	}
-	if message.Bundle != "" {
-		m.posted.point("b:"+message.Bundle, number)
+}
+
+// endAlertSince notes that an alert was over at a time. What fires after it is another alert.
+func (m *messageBatch) endAlertSince(fingerprint string, at int64) {
+	if last := m.posted.find("f:" + fingerprint); last != nil && last.At <= at {
+		m.endAlert(last, fingerprint)
 	}
+}
+
+// rememberDelivered remembers a message that was posted while the store was away.
+func (m *messageBatch) rememberDelivered(number, at int64, r *store.Request) {
+	m.noteAdmission(r.Category)
+	past, fingerprint := r.OutageResult(), r.Event.Fingerprint
+	isLastOfCategory := m.policy.Overflow == store.OverflowMerge && past.TS != ""
+	if r.Event.Status == store.Resolved || r.Event.Status == store.Update || fingerprint == "" && !isLastOfCategory {
+		return
+	}
+	if fingerprint != "" && m.staysWithEarlier(fingerprint, at, past) {
+		return
+	}
+	delivered := m.newMessage(number, r)
+	delivered.At = at
+	delivered.InSlack = true
+	delivered.TS = past.TS
+	delivered.Channel = past.Channel
+	if past.TS == "" {
+		delivered.Events[0].Payload = ""
+	}
+	m.keepFollowed(delivered, fingerprint)
+	if isLastOfCategory {
+		m.posted.point("c:"+r.Category, delivered)
+	}
+}
+
+// staysWithEarlier reports whether another message keeps standing for an alert: one that can be edited or replied to, while
+// nobody knows where the delivered one is, or one that is newer.
+func (m *messageBatch) staysWithEarlier(fingerprint string, at int64, past store.OutageResult) bool {
+	earlier := m.posted.find("f:" + fingerprint)
+	return earlier != nil && !earlier.isUnreachable() && (past.TS == "" || earlier.At > at)
 }

@@ -10,8 +10,8 @@ import (
 // PostedMessage implements [store.Outbox]. It is the twin of lua/posted_message.lua.
 func (s *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (found *store.PostedMessage, err error) {
 	s.do(channel, func(tx channelTx) {
-		if message := tx.posted().message(number); message != nil {
-			clone := *message
+		if message := tx.posted().messages[number]; message != nil {
+			clone := message.PostedMessage
 			clone.Events = slices.Clone(message.Events)
 			found = &clone
 		}

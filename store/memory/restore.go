@@ -74,8 +74,8 @@ func (b *batch) restoreWaiting(number, at int64, r *store.Request) {
 		return
 	}
 	b.messages.rememberAdmitted(decision{number: number}, r)
-	if message := b.messages.posted.message(number); message != nil {
-		message.At = at
+	if remembered := b.messages.posted.messages[number]; remembered != nil {
+		remembered.At = at
 	}
 }
 
