@@ -85,7 +85,7 @@ func (c *claimant) claim() store.Claim {
 
 // claimNext claims the oldest message or the extra that has been due for longest, whichever comes first.
 func (c *claimant) claimNext(head, extra *entry) store.Claim {
-	chosen, blocked := choose(c.candidates(head, extra))
+	chosen, blocked := c.choose(head, extra)
 	if chosen == nil {
 		if blocked.state == store.AwaitingLookup {
 			c.pause.lookupUntil = c.tx.now + blocked.wait
@@ -120,6 +120,10 @@ func (c *claimant) claimed(chosen *candidate) store.Claim {
 // mark notes a claim in the entry, the lease and the pace.
 func (c *claimant) mark(chosen *candidate) {
 	e := chosen.entry
+	e.claim = entryClaim{}
+	if chosen.state == store.Claimed {
+		e.claim = entryClaim{call: c.call.Number, kind: e.claimKind(), owner: c.opts.Owner}
+	}
 	if chosen.isSend() {
 		if !chosen.isEdit {
 			c.pace.emptyAt = max(c.tx.now, c.pace.emptyAt) + c.paceEvery()
@@ -130,10 +134,6 @@ func (c *claimant) mark(chosen *candidate) {
 		e.tried = c.tx.now
 		e.resend = false
 		e.looked = 0
-	}
-	e.claim = entryClaim{}
-	if chosen.state == store.Claimed && chosen.kind != claimNone {
-		e.claim = entryClaim{call: c.call.Number, kind: chosen.kind, owner: c.opts.Owner}
 	}
 	e.attempts++
 	c.lease.owner = c.opts.Owner

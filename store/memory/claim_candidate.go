@@ -13,7 +13,6 @@ type candidate struct {
 	wait      int64
 	isEdit    bool
 	isUnknown bool // it may have been posted: it is to be looked up
-	kind      claimKind
 }
 
 // isSend reports whether a claim of the candidate begins an attempt.
@@ -27,45 +26,33 @@ func (c *candidate) block(state store.ClaimState, wait int64) {
 	}
 }
 
-// candidates are the oldest message and the extra that has been due for longest, in the order of their times. Either may
-// be nil.
-func (c *claimant) candidates(head, extra *entry) []*candidate {
-	var order []*candidate
-	if head != nil {
-		order = append(order, c.candidate(head))
+// choose returns the first entry that can be claimed, of the oldest message and the extra that has been due for longest, in
+// the order of their times; either may be nil. Where none can, it returns the one that waits for the shortest time.
+func (c *claimant) choose(head, extra *entry) (chosen, blocked *candidate) {
+	first, second := c.candidate(head), c.candidate(extra)
+	if head != nil && extra != nil && extra.due < head.at {
+		first, second = second, first
 	}
-	if extra != nil {
-		order = append(order, c.candidate(extra))
-	}
-	if len(order) == 2 && extra.due < head.at {
-		order[0], order[1] = order[1], order[0]
-	}
-	return order
-}
-
-// choose returns the first candidate that can be claimed; else nil and the one that waits for the shortest time.
-func choose(order []*candidate) (chosen, blocked *candidate) {
-	for _, one := range order {
-		if one.state == store.Claimed || one.state == store.Stale {
+	for _, one := range []*candidate{first, second} {
+		switch {
+		case one == nil:
+		case one.state == store.Claimed || one.state == store.Stale:
 			return one, nil
-		}
-		if blocked == nil || one.wait < blocked.wait {
+		case blocked == nil || one.wait < blocked.wait:
 			blocked = one
 		}
 	}
 	return nil, blocked
 }
 
+// candidate returns an entry with its state. It returns nil for nil.
 func (c *claimant) candidate(e *entry) *candidate {
+	if e == nil {
+		return nil
+	}
 	c.forgetLostClaim(e)
 	one := &candidate{entry: e, state: store.Claimed, isEdit: strings.HasSuffix(e.kind, store.KindEdit)}
 	one.isUnknown = e.sent > 0 && !e.resend && !one.isEdit
-	switch {
-	case e.sent == 0:
-		one.kind = claimFirst
-	case e.resend:
-		one.kind = claimResend
-	}
 	lookupDelay := c.terms.LookupDelay.Microseconds()
 	switch {
 	case one.isEdit:

@@ -10,9 +10,7 @@ import (
 // PauseCredential implements [store.Budget]. It is the twin of lua/credential_pause.lua.
 func (s *Store) PauseCredential(_ context.Context, workspace, reason string, wait time.Duration) error {
 	s.data.Do(func(tx *Tx) {
-		paused := kept[credentialPause](tx, lua.WorkspaceOf(workspace).Pause())
-		paused.until = tx.now + wait.Microseconds()
-		paused.reason = reason
+		*kept[pause](tx, lua.WorkspaceOf(workspace).Pause()) = pause{until: tx.now + wait.Microseconds(), reason: reason}
 	})
 	return nil
 }

@@ -16,7 +16,7 @@ func (s *Store) CredentialPaused(_ context.Context, workspace string) (wait time
 
 // pausedFor returns for how long a credential is paused, and why; 0 = it is not.
 func (tx *Tx) pausedFor(keys lua.Workspace) (wait time.Duration, reason string) {
-	paused := kept[credentialPause](tx, keys.Pause())
+	paused := kept[pause](tx, keys.Pause())
 	if paused.until <= tx.now {
 		return 0, ""
 	}

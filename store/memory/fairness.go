@@ -22,43 +22,31 @@ type reservedSlots struct {
 
 // fairness computes for a batch what its requests must leave free for other categories.
 type fairness struct {
-	batch      *batch
-	per        int64            // the channel's window, microseconds
-	known      map[string]int64 // when each category was last attempted, before the batch
-	heard      map[string]int64 // when each was last admitted, before the batch
-	attempted  map[string]bool  // in this batch
-	admitted   map[string]bool  // in this batch
-	knownCount int64
-	heardCount int64
+	batch *batch
+	per   int64 // the channel's window, microseconds
+	// The categories that first notices learned, with those of this batch: when each was last attempted, and when each
+	// was last admitted within the channel's window.
+	known, heard map[string]int64
 }
 
 func newFairness(b *batch) *fairness {
-	f := &fairness{
-		batch: b, per: b.plan.Levels[0].Windows[0].Per.Microseconds(),
-		attempted: map[string]bool{}, admitted: map[string]bool{},
-	}
+	f := &fairness{batch: b, per: b.plan.Levels[0].Windows[0].Per.Microseconds()}
 	if b.plan.LearnsCategories() {
-		f.known = b.tx.look(b.tx.keys.Known())
-		f.heard = b.tx.look(b.tx.keys.AdmittedCategories())
-		f.knownCount = countAfter(f.known, b.tx.now-f.knownFor())
-		f.heardCount = countAfter(f.heard, b.tx.now-f.per)
+		f.known = timesAfter(b.tx.look(b.tx.keys.Known()), b.tx.now-f.knownFor())
+		f.heard = timesAfter(b.tx.look(b.tx.keys.AdmittedCategories()), b.tx.now-f.per)
 	}
 	return f
 }
 
-// countAfter is how many of the times are after this one.
-func countAfter(times map[string]int64, after int64) (n int64) {
-	for _, at := range times {
+// timesAfter returns a copy of the times after this one.
+func timesAfter(times map[string]int64, after int64) map[string]int64 {
+	later := map[string]int64{}
+	for name, at := range times {
 		if at > after {
-			n++
+			later[name] = at
 		}
 	}
-	return n
-}
-
-// forgetUntil removes the times until this one.
-func forgetUntil(times map[string]int64, until int64) {
-	maps.DeleteFunc(times, func(_ string, at int64) bool { return at <= until })
+	return later
 }
 
 func (f *fairness) knownFor() int64 { return max(knownFor.Microseconds(), f.per) }
@@ -79,9 +67,9 @@ func (f *fairness) reserved(path store.Path) reservedSlots {
 	first := f.batch.plan.Fairness.FirstNotice
 	switch {
 	case first.Auto:
-		f.learn(path.Category)
-		if at, ok := f.lastAdmission(path.Category); ok {
-			silent := f.knownCount - f.heardCount + max(0, first.Floor-f.knownCount)
+		f.known[path.Category] = f.batch.tx.now
+		if at, ok := f.heard[path.Category]; ok {
+			silent := max(int64(len(f.known)), first.Floor) - int64(len(f.heard))
 			slots.ordinary = max(least, silent)
 			slots.firstNoticeAt = at + f.per
 		}
@@ -103,34 +91,10 @@ func (f *fairness) reservedByOthers(category string) (units int64) {
 	return units
 }
 
-// learn notes an attempt.
-func (f *fairness) learn(category string) {
-	if f.attempted[category] {
-		return
-	}
-	f.attempted[category] = true
-	if f.known[category] <= f.batch.tx.now-f.knownFor() {
-		f.knownCount++
-	}
-}
-
-// lastAdmission returns when a category was last admitted within the channel's window.
-func (f *fairness) lastAdmission(category string) (at int64, ok bool) {
-	if f.admitted[category] {
-		return f.batch.tx.now, true
-	}
-	at = f.heard[category]
-	return at, at > f.batch.tx.now-f.per
-}
-
 func (f *fairness) noteAdmission(category string) {
-	if !f.batch.plan.LearnsCategories() {
-		return
+	if f.batch.plan.LearnsCategories() {
+		f.heard[category] = f.batch.tx.now
 	}
-	if _, ok := f.lastAdmission(category); !ok {
-		f.heardCount++
-	}
-	f.admitted[category] = true
 }
 
 // store writes what was learned. Above the bound, the categories whose last attempt is oldest are forgotten.
@@ -138,25 +102,18 @@ func (f *fairness) store() {
 	if !f.batch.plan.LearnsCategories() {
 		return
 	}
-	tx := f.batch.tx
-	known, heard := tx.numbers(tx.keys.Known()), tx.numbers(tx.keys.AdmittedCategories())
-	for category := range f.attempted {
-		known[category] = tx.now
-	}
-	for category := range f.admitted {
-		heard[category] = tx.now
-	}
-	forgetUntil(known, tx.now-f.knownFor())
-	forgetUntil(heard, tx.now-f.per)
-	if excess := len(known) - ratelimit.MaxKnown; excess > 0 {
-		oldest := slices.SortedFunc(maps.Keys(known), func(a, b string) int {
-			return cmp.Or(cmp.Compare(known[a], known[b]), cmp.Compare(a, b))
+	if excess := len(f.known) - ratelimit.MaxKnown; excess > 0 {
+		oldest := slices.SortedFunc(maps.Keys(f.known), func(a, b string) int {
+			return cmp.Or(cmp.Compare(f.known[a], f.known[b]), cmp.Compare(a, b))
 		})
 		for _, category := range oldest[:excess] {
-			delete(known, category)
-			delete(heard, category)
+			delete(f.known, category)
+			delete(f.heard, category)
 		}
 	}
+	tx := f.batch.tx
+	tx.put(tx.keys.Known(), f.known)
+	tx.put(tx.keys.AdmittedCategories(), f.heard)
 	tx.expire(tx.keys.Known(), store.Microseconds(f.knownFor())+time.Minute)
 	tx.expire(tx.keys.AdmittedCategories(), store.Microseconds(f.per)+time.Minute)
 }

@@ -74,6 +74,18 @@ const (
 	claimResend claimKind = "again" // it was to be sent once more
 )
 
+// claimKind is what a claim of the entry would mark it with.
+func (e *entry) claimKind() claimKind {
+	switch {
+	case e.sent == 0:
+		return claimFirst
+	case e.resend:
+		return claimResend
+	default:
+		return claimNone
+	}
+}
+
 // head returns the oldest message, or nil.
 func (q *queue) head() *entry {
 	if len(q.messages) == 0 {
