@@ -17,43 +17,37 @@ type closedKey struct {
 
 var hashSeed = maphash.MakeSeed()
 
-const hashPrime = 1099511628211 // of FNV-1a
+// mix adds a value to a hash.
+func mix[T comparable](hash uint64, value T) uint64 {
+	return maphash.Comparable(hashSeed, struct {
+		hash  uint64
+		value T
+	}{hash, value})
+}
 
-func levelKey(l *ratelimit.Level) closedKey { return closedKey{level: l.Key, hash: hashLevel(l)} }
+func levelKey(l *ratelimit.Level) closedKey { return closedKey{level: l.Key, hash: mixLevel(0, l)} }
 
-func hashLevel(l *ratelimit.Level) uint64 {
-	h := uint64(14695981039346656037)
-	mix := func(n uint64) { h = (h ^ n) * hashPrime }
+func mixLevel(hash uint64, l *ratelimit.Level) uint64 {
+	hash = mix(hash, l.Option())
 	for _, w := range l.Windows {
-		mix(uint64(w.Limit)) //nolint:gosec // any bits will do
-		mix(uint64(w.Per))   //nolint:gosec // any bits will do
+		hash = mix(hash, w)
 	}
-	mix(uint64(l.Option())) //nolint:gosec // any bits will do
-	return h
+	return hash
 }
 
 // pathKey is a request's path: its category and levels, with what they reserve for others.
 func pathKey(r *store.Request) closedKey {
-	h := uint64(r.Headroom)*31 + 1 //nolint:gosec // any bits will do
+	hash := mix(0, r.Headroom)
 	for i := range r.Levels {
-		h = (h^maphash.String(hashSeed, r.Levels[i].Key))*hashPrime + hashLevel(&r.Levels[i])
+		hash = mixLevel(mix(hash, r.Levels[i].Key), &r.Levels[i])
 	}
 	if r.Fairness.Enabled() {
-		h = hashFairness(h, r.Fairness)
+		hash = mix(hash, r.Fairness.FirstNotice)
+		for _, reserve := range r.Fairness.Reserves {
+			hash = mix(mix(hash, reserve.Category), reserve.Slots)
+		}
 	}
-	return closedKey{category: r.Category, hash: h}
-}
-
-func hashFairness(h uint64, f *ratelimit.Fairness) uint64 {
-	first := f.FirstNotice
-	h = (h ^ uint64(first.Slots<<32+first.PerCategory<<16+first.Floor)) * hashPrime //nolint:gosec // any bits will do
-	if first.Auto {
-		h++
-	}
-	for _, reserve := range f.Reserves {
-		h = (h^maphash.String(hashSeed, reserve.Category))*hashPrime + uint64(reserve.Slots) //nolint:gosec // any bits will do
-	}
-	return h
+	return closedKey{category: r.Category, hash: hash}
 }
 
 // restricted reports whether more than its levels can close a request.

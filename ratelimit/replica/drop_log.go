@@ -74,24 +74,24 @@ func dropOf(r *store.Request, d *store.Decision) store.Drop {
 }
 
 // flush removes all drops and returns them, oldest first, and how many the channel's record keeps. Of what is too long, it
-// returns the first of each category and the newest.
+// returns the first of each category and the newest. A drop whose event cannot be encoded is left out; it is counted all
+// the same.
 func (log *dropLog) flush() (drops []store.Drop, keep int64) {
 	slices.SortFunc(log.newest, func(a, b loggedDrop) int { return cmp.Compare(b.order, a.order) })
-	all := append(log.firsts, log.newest...)
-	sent := make([]*loggedDrop, 0, len(all))
+	var sent []loggedDrop
 	bytes := 0
-	for i := range all {
-		logged := &all[i]
-		if !logged.encode() {
-			continue // it is counted all the same
+	for _, logged := range append(log.firsts, log.newest...) {
+		if logged.request.Complete() != nil {
+			continue
 		}
+		logged.drop.Payload = logged.request.Payload()
 		bytes += len(logged.drop.Payload)
 		if bytes > maxLoggedBytes && len(sent) > 0 {
 			break
 		}
 		sent = append(sent, logged)
 	}
-	slices.SortFunc(sent, func(a, b *loggedDrop) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(sent, func(a, b loggedDrop) int { return cmp.Compare(a.order, b.order) })
 	drops = make([]store.Drop, len(sent))
 	for i := range sent {
 		drops[i] = sent[i].drop
@@ -99,13 +99,4 @@ func (log *dropLog) flush() (drops []store.Drop, keep int64) {
 	keep = log.keep
 	*log = dropLog{next: log.next}
 	return drops, keep
-}
-
-// encode gives the drop the payload of its event, and reports whether that was possible.
-func (d *loggedDrop) encode() bool {
-	if d.request.Complete() != nil {
-		return false
-	}
-	d.drop.Payload = d.request.Payload()
-	return true
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -52,17 +53,12 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	orElse := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	orElse(&o.Dedupe, store.DefaultDedupe)
-	orElse(&o.CallTimeout, time.Second)
-	orElse(&o.MaxStale, time.Second)
-	orElse(&o.MergeEvery, 250*time.Millisecond)
-	orElse(&o.ProbeEvery, 500*time.Millisecond)
-	orElse(&o.Heartbeat, 3*time.Second)
+	o.Dedupe = cmp.Or(o.Dedupe, store.DefaultDedupe)
+	o.CallTimeout = cmp.Or(o.CallTimeout, time.Second)
+	o.MaxStale = cmp.Or(o.MaxStale, time.Second)
+	o.MergeEvery = cmp.Or(o.MergeEvery, 250*time.Millisecond)
+	o.ProbeEvery = cmp.Or(o.ProbeEvery, 500*time.Millisecond)
+	o.Heartbeat = cmp.Or(o.Heartbeat, 3*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -9,32 +9,22 @@ import (
 )
 
 // Peek decides requests without spending or counting anything. While the store is unavailable, the fallback answers.
-func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) (decisions []store.Decision, err error) {
+func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
 	requests = l.peers.widen(requests)
-	err = l.channel(scope).read(ctx, asStored, func(ctx context.Context, from Decider) error {
-		decisions, err = from.Peek(ctx, scope, requests)
-		return err
+	return read(ctx, l.channel(scope), asStored, func(from Decider, ctx context.Context, scope store.Channel) ([]store.Decision, error) {
+		return from.Peek(ctx, scope, requests)
 	})
-	return decisions, err
 }
 
 // Report reads the ledger and the state of a channel, with the counts of this process merged in. While the store is
 // unavailable, it returns what this process alone counted since.
-func (l *Limiter) Report(ctx context.Context, scope store.Channel) (report store.Report, err error) {
-	err = l.channel(scope).read(ctx, withOwnCounts, func(ctx context.Context, from Decider) error {
-		report, err = from.Report(ctx, scope)
-		return err
-	})
-	return report, err
+func (l *Limiter) Report(ctx context.Context, scope store.Channel) (store.Report, error) {
+	return read(ctx, l.channel(scope), withOwnCounts, Decider.Report)
 }
 
 // Categories reads the counts of the last 24 hours; while the store is unavailable, those that this process alone made.
-func (l *Limiter) Categories(ctx context.Context, scope store.Channel) (counts []store.CategoryCounts, err error) {
-	err = l.channel(scope).read(ctx, asStored, func(ctx context.Context, from Decider) error {
-		counts, err = from.Categories(ctx, scope)
-		return err
-	})
-	return counts, err
+func (l *Limiter) Categories(ctx context.Context, scope store.Channel) ([]store.CategoryCounts, error) {
+	return read(ctx, l.channel(scope), asStored, Decider.Categories)
 }
 
 // Minutes reads the counts of each minute, with those of this process merged in. While the store is unavailable, it returns
@@ -42,10 +32,11 @@ func (l *Limiter) Categories(ctx context.Context, scope store.Channel) (counts [
 func (l *Limiter) Minutes(
 	ctx context.Context, scope store.Channel, back time.Duration,
 ) (now time.Time, counts []store.MinuteCount, err error) {
-	err = l.channel(scope).read(ctx, withOwnCounts, func(ctx context.Context, from Decider) error {
-		now, counts, err = from.Minutes(ctx, scope, back)
-		return err
-	})
+	counts, err = read(ctx, l.channel(scope), withOwnCounts,
+		func(from Decider, ctx context.Context, scope store.Channel) (counts []store.MinuteCount, err error) {
+			now, counts, err = from.Minutes(ctx, scope, back)
+			return counts, err
+		})
 	return now, counts, err
 }
 
@@ -90,17 +81,20 @@ const (
 	withOwnCounts freshness = true
 )
 
-// read has query read from the store, or from the fallback while the store is unavailable.
-func (ch *channel) read(ctx context.Context, fresh freshness, query func(ctx context.Context, from Decider) error) error {
+// query is a method of [Decider] that reads from a channel.
+type query[T any] func(from Decider, ctx context.Context, scope store.Channel) (T, error)
+
+// read asks the store, or the fallback while the store is unavailable.
+func read[T any](ctx context.Context, ch *channel, fresh freshness, ask query[T]) (answer T, err error) {
 	if ch.outage.down() {
-		return query(ctx, ch.opts.Fallback)
+		return ask(ch.opts.Fallback, ctx, ch.scope)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
 	defer cancel()
 	if fresh == withOwnCounts {
-		if err := ch.mergeCounts(ctx); err != nil {
-			return err
+		if err = ch.mergeCounts(ctx); err != nil {
+			return answer, err
 		}
 	}
-	return query(ctx, ch.store)
+	return ask(ch.store, ctx, ch.scope)
 }
