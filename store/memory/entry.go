@@ -7,8 +7,9 @@ import (
 	"slackrelay/store"
 )
 
-// withLease runs f unless another sender holds the lease. What this sender claimed is not in flight any more.
-func (s *Store) withLease(verb string, channel store.Channel, f func(tx channelTx) error) error {
+// withClaimed runs f with an entry that was claimed, unless another sender holds the lease. What this sender claimed is not
+// in flight any more. An entry that is gone changes nothing.
+func (s *Store) withClaimed(verb string, channel store.Channel, claimed store.Entry, f func(tx channelTx, e *entry) error) error {
 	var err error
 	s.do(channel, func(tx channelTx) {
 		current := tx.lease()
@@ -17,7 +18,9 @@ func (s *Store) withLease(verb string, channel store.Channel, f func(tx channelT
 			return
 		}
 		current.inFlight = 0
-		err = f(tx)
+		if found := tx.claimed(claimed); found != nil {
+			err = f(tx, found)
+		}
 	})
 	if err != nil {
 		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, err)
@@ -38,14 +41,10 @@ func (tx channelTx) claimed(claimed store.Entry) *entry {
 func (e *entry) isLatestClaim(claimed store.Entry) bool { return e.attempts <= claimed.Attempts+1 }
 
 // settle removes an entry, counts its result, and runs f. Every result but a delivery is refused where another claim
-// followed. An entry that is gone changes nothing.
+// followed.
 func (s *Store) settle(channel store.Channel, claimed store.Entry, result string, f func(tx channelTx, removed *entry)) error {
-	return s.withLease("settle "+result, channel, func(tx channelTx) error {
-		found := tx.claimed(claimed)
-		switch {
-		case found == nil:
-			return nil
-		case result != store.Delivered && !found.isLatestClaim(claimed):
+	return s.withClaimed("settle "+result, channel, claimed, func(tx channelTx, found *entry) error {
+		if result != store.Delivered && !found.isLatestClaim(claimed) {
 			return store.ErrLeaseLost
 		}
 		removed := *found

@@ -53,10 +53,10 @@ func (m *messageBatch) decide(r *store.Request, path store.Path) decision {
 func (m *messageBatch) askLevels(r *store.Request, path store.Path, thread int64) decision {
 	d := m.batch.askLevels(r, path)
 	d.thread = thread
-	switch d.outcome {
-	case store.Admitted:
+	if d.outcome == store.Admitted {
 		m.rememberAdmitted(d, r)
-	case store.Dropped:
+	}
+	if d.outcome == store.Dropped {
 		d.outcome, d.number = m.overflow(r, path, d.refusal)
 	}
 	return d

@@ -8,12 +8,8 @@ import (
 
 // Retry implements [store.Outbox]. It is the twin of lua/retry.lua.
 func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.Entry, plan store.RetryPlan) error {
-	return s.withLease("retry", channel, func(tx channelTx) error {
-		tried := tx.claimed(claimed)
-		switch {
-		case tried == nil:
-			return nil
-		case !tried.isLatestClaim(claimed):
+	return s.withClaimed("retry", channel, claimed, func(tx channelTx, tried *entry) error {
+		if !tried.isLatestClaim(claimed) {
 			return store.ErrLeaseLost
 		}
 		tx.lease().release(s.opts.Owner)
