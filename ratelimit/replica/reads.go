@@ -9,13 +9,13 @@ import (
 )
 
 // Peek decides requests without spending or counting anything. While the store is unavailable, the fallback answers.
-func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) (decisions []store.Decision, err error) {
+func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) (answer store.Answer, err error) {
 	requests = l.peers.widen(requests)
 	err = l.channel(scope).read(ctx, asStored, func(ctx context.Context, from Decider) error {
-		decisions, err = from.Peek(ctx, scope, requests)
+		answer, err = from.Peek(ctx, scope, requests)
 		return err
 	})
-	return decisions, err
+	return answer, err
 }
 
 // Report reads the ledger and the state of a channel, with the counts of this process merged in. While the store is

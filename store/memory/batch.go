@@ -17,6 +17,7 @@ type batch struct {
 	states    []ratelimit.State // of the plan's levels
 	fairness  *fairness         // nil = nothing is reserved
 	messages  *messageBatch     // nil = the requests have no policy
+	unlimited bool              // the requests are admitted whatever the limits are
 	answer    store.Answer
 }
 
@@ -24,7 +25,6 @@ func (s *Store) newBatch(tx *Tx, mode store.Mode, channel store.Channel, request
 	b := &batch{
 		plan: store.NewPlan(mode, requests), tx: tx, keys: channel.Keys(), dedupe: s.dedupe(), decidedBy: s.opts.DecidedBy,
 	}
-	b.answer.Now = tx.now
 	b.answer.Decisions = make([]store.Decision, len(requests))
 	b.answer.Numbers = make([]int64, len(requests))
 	b.admitted = lookOrCreate[idTimes](tx, b.keys.Seen())
@@ -45,7 +45,7 @@ func (b *batch) loadStates() {
 		level := &b.plan.Levels[i]
 		b.states[i] = stateOf(b.tx, level)
 		ahead := b.states[i].Load(b.tx.now, level)
-		b.answer.Stepped = max(b.answer.Stepped, ahead)
+		b.answer.Stepped = max(b.answer.Stepped, store.Microseconds(ahead))
 		if ahead > 0 && !b.isPeek() {
 			b.tx.replace(level.Key, b.states[i].Value())
 		}
@@ -95,7 +95,7 @@ func (b *batch) rememberID(r *store.Request) { b.admitted.add(r.ID, b.tx.now, b.
 
 func (b *batch) decide(d *store.Decision, r *store.Request, path store.Path) (number int64) {
 	refusal := b.ask(r, path)
-	if b.plan.Mode == store.ModeRestore || b.plan.Mode == store.ModeOpen { // whatever the limits say
+	if b.plan.Mode == store.ModeRestore || b.unlimited {
 		refusal.levels = 0
 		refusal.shadow = 0
 	}

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Digest implements [store.Outbox]. It is the twin of lua/digest.lua.
+// Digest implements [store.Queue]. It is the twin of lua/digest.lua.
 func (s *Store) Digest(_ context.Context, channel store.Channel, terms store.DigestTerms) error {
 	var err error
 	s.data.Do(func(tx *Tx) {

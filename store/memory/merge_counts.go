@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// MergeCounts implements [store.Engine]. It is the twin of lua/merge_counts.lua.
+// MergeCounts implements [store.Replication]. It is the twin of lua/merge_counts.lua.
 func (s *Store) MergeCounts(_ context.Context, channel store.Channel, id store.MergeID, local store.LocalCounts) error {
 	s.data.Do(func(tx *Tx) {
 		keys := channel.Keys()
@@ -45,6 +45,6 @@ func noteMerge(tx *Tx, keys lua.Keys, id store.MergeID) bool {
 		last.sequence = map[string]int64{}
 	}
 	last.sequence[id.Replica] = id.Sequence
-	tx.expire(keys.MergeSequences(), store.SeriesTTL)
+	tx.expire(keys.MergeSequences(), seriesTTL)
 	return true
 }

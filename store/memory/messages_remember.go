@@ -35,7 +35,7 @@ func (m *messageBatch) noteAdmission(r *store.Request) {
 func noteAdmission(tx *Tx, keys lua.Keys, category string) {
 	lastAdmitted := lookOrCreate[categoryTimes](tx, keys.LastAdmitted())
 	lastAdmitted.set(category, tx.now)
-	lastAdmitted.forget(tx.now - 2*store.SeriesTTL.Microseconds())
+	lastAdmitted.forget(tx.now - 2*seriesTTL.Microseconds())
 }
 
 // linkThread notes the message that a request replies to. A resolve ends the alert there.

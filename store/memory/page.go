@@ -9,7 +9,7 @@ import (
 	"slackrelay/store"
 )
 
-// DeadLetters implements [store.Outbox]. It is the twin of lua/page.lua.
+// DeadLetters implements [store.DeadLetters]. It is the twin of lua/page.lua.
 func (s *Store) DeadLetters(_ context.Context, channel store.Channel, before string, limit int) ([]store.DeadLetter, error) {
 	var page []store.DeadLetter
 	s.data.Do(func(tx *Tx) {
@@ -23,7 +23,7 @@ func (s *Store) DeadLetters(_ context.Context, channel store.Channel, before str
 	return page, nil
 }
 
-// Drops implements [store.Limiter]. It is the twin of lua/page.lua.
+// Drops implements [store.Counts]. It is the twin of lua/page.lua.
 func (s *Store) Drops(_ context.Context, channel store.Channel, before string, limit int) ([]store.Drop, error) {
 	var page []store.Drop
 	s.data.Do(func(tx *Tx) {

@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// PostedMessage implements [store.Outbox]. It is the twin of lua/posted_message.lua.
+// PostedMessage implements [store.Queue]. It is the twin of lua/posted_message.lua.
 func (s *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
 	var found *store.PostedMessage
 	s.data.Do(func(tx *Tx) {

@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// DeleteDead implements [store.Outbox]. It is the twin of lua/remove.lua.
+// DeleteDead implements [store.DeadLetters]. It is the twin of lua/remove.lua.
 func (s *Store) DeleteDead(_ context.Context, channel store.Channel, ids ...string) (int, error) {
 	deleted := 0
 	s.data.Do(func(tx *Tx) {

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Report implements [store.Limiter]. It is the twin of lua/report.lua.
+// Report implements [store.Counts]. It is the twin of lua/report.lua.
 func (s *Store) Report(_ context.Context, channel store.Channel) (store.Report, error) {
 	var report store.Report
 	s.data.Do(func(tx *Tx) {
