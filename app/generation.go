@@ -13,7 +13,6 @@ import (
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
-	"slackrelay/store"
 )
 
 // generation is what one configuration determines: the next one replaces it as a whole. The engines stay, and with them all
@@ -22,7 +21,7 @@ type generation struct {
 	cfg      configs.Config
 	tls      *tls.Config // of the public listener; nil = plain HTTP
 	channels []pipeline.Channel
-	limiter  store.Limiter
+	limiter  limiter
 	server   *server.Server
 	public   http.Handler
 	ops      http.Handler

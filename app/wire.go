@@ -107,10 +107,19 @@ func (r *Relay) ShowMessages(out io.Writer) {
 
 // engines are a limiter and the outboxes that it fills: in Redis, with a fallback in memory for outages, or in memory alone.
 type engines struct {
-	limiter  store.Limiter
+	limiter  limiter
 	outbox   queue                 // of what the limiter admits
 	fallback queue                 // of what is admitted while Redis is away; nil = no Redis is configured
 	outages  pipeline.OutageReader // nil = no Redis is configured
+}
+
+// limiter is what decides, with all that the parts of the pipeline call of it.
+type limiter interface {
+	pipeline.Admitter
+	pipeline.LimiterReader
+	pipeline.Refunder
+	pipeline.DropLister
+	pipeline.Resetter
 }
 
 // queue is an outbox with all that the parts of the pipeline call of it.

@@ -55,7 +55,7 @@ func (in *Intake) promote(ctx context.Context, ch *RequestBuilder) (moved bool, 
 			return false, err
 		}
 	}
-	decisions, err := in.decideBatch(ctx, ch, requests)
+	decisions, err := in.decideBatch(ctx, ch, in.opts.Limiter.Promote, requests)
 	if err != nil {
 		return false, err
 	}

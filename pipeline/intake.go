@@ -18,10 +18,14 @@ var ErrUnknownChannel = errors.New("unknown channel")
 
 // Admitter is the part of a limiter that an [Intake] calls.
 type Admitter interface {
-	// Admit decides up to [ratelimit.MaxBatch] requests in order, each in the light of those before it, and queues what it
-	// admits. An error that is [ratelimit.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
+	// Admit decides up to [store.MaxBatch] requests in order, each in the light of those before it, and queues what it
+	// admits. An error that is [store.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
 	// twice. After any other error nothing was written.
-	Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error)
+	Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
+	// Promote decides delayed messages again, as Admit does.
+	Promote(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
+	// Force admits requests past the limits, as Admit does.
+	Force(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
 	// CountMuted counts n events that were received and muted.
 	CountMuted(ctx context.Context, scope store.Channel, n int64) error
 }
@@ -104,7 +108,11 @@ func (in *Intake) admit(ctx context.Context, channel string, all []events.Event,
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
 	}
-	decisions, err := in.decide(ctx, ch, ch.admissions(all, forced))
+	decide := in.opts.Limiter.Admit
+	if forced {
+		decide = in.opts.Limiter.Force
+	}
+	decisions, err := in.decideAll(ctx, ch, decide, ch.admissions(all))
 	all = all[:len(decisions)]
 	receipt := newReceipt(all, decisions)
 	if receipt.Admitted > 0 || receipt.Merged > 0 {
@@ -120,13 +128,16 @@ func (in *Intake) admit(ctx context.Context, channel string, all []events.Event,
 	return receipt, err
 }
 
-// decide asks the limiter, in as few calls as its bound allows. After a failed call the rest is not asked for, so that the
+// decideFunc is a method of the limiter that decides requests.
+type decideFunc func(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
+
+// decideAll asks the limiter, in as few calls as its bound allows. After a failed call the rest is not asked for, so that the
 // order of the webhook is kept.
-func (in *Intake) decide(ctx context.Context, ch *RequestBuilder, requests []store.Request) ([]store.Decision, error) {
+func (in *Intake) decideAll(ctx context.Context, ch *RequestBuilder, decide decideFunc, requests []store.Request) ([]store.Decision, error) {
 	decisions := make([]store.Decision, 0, len(requests))
 	for len(requests) > 0 {
 		n := min(len(requests), store.MaxBatch)
-		some, err := in.decideBatch(ctx, ch, requests[:n])
+		some, err := in.decideBatch(ctx, ch, decide, requests[:n])
 		if err != nil {
 			return decisions, err
 		}
@@ -139,15 +150,17 @@ func (in *Intake) decide(ctx context.Context, ch *RequestBuilder, requests []sto
 
 // decideBatch makes one call of the limiter. The call continues when the sender hangs up: a call that is cut leaves open
 // whether it was committed.
-func (in *Intake) decideBatch(ctx context.Context, ch *RequestBuilder, requests []store.Request) ([]store.Decision, error) {
+func (in *Intake) decideBatch(
+	ctx context.Context, ch *RequestBuilder, decide decideFunc, requests []store.Request,
+) ([]store.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
 	defer cancel()
 	ctx, span := beginSpan(ctx, in.opts.Tracer, "admit")
 	defer span.End()
-	decisions, err := in.opts.Limiter.Admit(ctx, ch.Scope(), requests)
-	traceDecisions(span, ch.Name, decisions, err)
+	answer, err := decide(ctx, ch.Scope(), requests)
+	traceDecisions(span, ch.Name, answer.Decisions, err)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", ch.Name, err)
 	}
-	return decisions, nil
+	return answer.Decisions, nil
 }

@@ -38,9 +38,9 @@ type failingLimiter struct {
 	calls int
 }
 
-func (l *failingLimiter) Admit(ctx context.Context, s store.Channel, r []store.Request) ([]store.Decision, error) {
+func (l *failingLimiter) Admit(ctx context.Context, s store.Channel, r []store.Request) (store.Answer, error) {
 	if l.calls++; l.calls > 1 {
-		return nil, store.ErrUnavailable
+		return store.Answer{}, store.ErrUnavailable
 	}
 	return l.Store.Admit(ctx, s, r)
 }

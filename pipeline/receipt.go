@@ -53,7 +53,7 @@ type counter struct {
 	n       *int
 }
 
-// counters lists the counts of a receipt, one for each of [store.CountedOutcomes].
+// counters lists the counts of a receipt, one for each outcome that people see.
 func (r *Receipt) counters() [6]counter {
 	return [...]counter{
 		{store.Admitted.String(), &r.Admitted},

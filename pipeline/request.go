@@ -45,8 +45,8 @@ func (b *RequestBuilder) Build(e *events.Event) store.Request {
 	return store.Request{Levels: b.levelsOf(e), Category: e.Category, Headroom: b.headroom(e.Severity), Fairness: b.fairness}
 }
 
-// admissions returns requests that queue what they admit. forced admits the events past the limits.
-func (b *RequestBuilder) admissions(all []events.Event, forced bool) []store.Request {
+// admissions returns requests that queue what they admit.
+func (b *RequestBuilder) admissions(all []events.Event) []store.Request {
 	requests := make([]store.Request, len(all))
 	sources := make([]admission, len(all))
 	bundle := b.nextBundle(len(all))
@@ -54,7 +54,6 @@ func (b *RequestBuilder) admissions(all []events.Event, forced bool) []store.Req
 		e := &all[i]
 		sources[i] = admission{b, e}
 		requests[i] = b.Build(e)
-		requests[i].Forced = forced
 		requests[i].Policy = b.Handling
 		requests[i].Event = b.event(e, bundle)
 		requests[i].Source = &sources[i]

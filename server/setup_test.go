@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bundle is a server on the in-memory engines, without delivery.
 type bundle struct {
 	*server.Server
-	limiter store.Limiter
+	limiter *memory.Store
 	log     *bytes.Buffer
 }
 

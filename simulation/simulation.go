@@ -102,19 +102,20 @@ func Play(ctx context.Context, trace Trace, setting Setting, progress func(playe
 
 // admitter is what a trace is played against.
 type admitter interface {
-	Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error)
+	Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
 }
 
 // scriptless asks for the limits only; how drops are handled is not played anyway.
 type scriptless struct{ *multi.Limiter }
 
 // Admit implements admitter.
-func (s scriptless) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (s scriptless) Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error) {
 	limits := make([]store.Request, len(requests))
 	for i, r := range requests {
 		limits[i] = store.Request{ID: r.ID, N: r.N, Levels: r.Levels, Headroom: r.Headroom, Fairness: r.Fairness}
 	}
-	return s.Limiter.Admit(ctx, scope, limits)
+	decisions, err := s.Limiter.Admit(ctx, scope, limits)
+	return store.Answer{Decisions: decisions}, err
 }
 
 // clockedLimiter is a limiter with the function that sets its clock.
@@ -144,11 +145,11 @@ func play(ctx context.Context, trace Trace, setting Setting, limiter clockedLimi
 		event.Category, event.Sender, event.Severity, event.Labels = e.Category, e.Sender, e.Severity, e.Labels
 		request[0] = builder.Build(&event)
 		request[0].ID = idOf(e, i)
-		decisions, err := limiter.Admit(ctx, builder.Scope(), request)
+		answer, err := limiter.Admit(ctx, builder.Scope(), request)
 		if err != nil {
 			return Result{}, fmt.Errorf("play %s: %w", setting.Name, err)
 		}
-		t.count(e, decisions[0].Outcome)
+		t.count(e, answer.Decisions[0].Outcome)
 	}
 	progress(len(trace))
 	return t.result(), nil

@@ -14,7 +14,7 @@ const maxIDLength = 40 // leaves room for the entry number in members of at most
 const maxLevels = 32
 
 // Check completes the requests of one call, and returns an [ErrRequest] that names the first one that is not valid.
-func Check(requests []Request) error {
+func Check(mode Mode, requests []Request) error {
 	if err := Complete(requests); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func Check(requests []Request) error {
 		return fmt.Errorf("%w: %d requests in one call, want 1 to %d", ErrRequest, len(requests), MaxBatch)
 	}
 	for i := range requests {
-		if err := requests[i].check(); err != nil {
+		if err := requests[i].check(mode); err != nil {
 			return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
 		}
 		if err := requests[i].checkSameAs(&requests[0]); err != nil {
@@ -37,18 +37,18 @@ func (r *Request) checkSameAs(first *Request) error {
 	if !r.Fairness.Equal(first.Fairness) {
 		return errors.New("fairness differs from that of request 0")
 	}
-	if r.Policy != first.Policy || (r.Delayed > 0) != (first.Delayed > 0) || r.Forced != first.Forced {
+	if r.Policy != first.Policy {
 		return errors.New("policy differs from that of request 0")
 	}
 	return nil
 }
 
-func (r *Request) check() error {
+func (r *Request) check(mode Mode) error {
 	switch {
 	case r.ID == "" || len(r.ID) > maxIDLength:
 		return fmt.Errorf("id has %d bytes, want 1 to %d", len(r.ID), maxIDLength)
-	case r.Forced && r.Delayed > 0:
-		return errors.New("a request that asks again for a delayed event cannot be forced")
+	case (r.Delayed > 0) != (mode == ModePromote):
+		return errors.New("a request that asks again for a delayed event is for Promote, and no other request is")
 	case r.N < 0:
 		return fmt.Errorf("%d units asked for, want 1 or more", r.N)
 	case len(r.Levels) == 0 || len(r.Levels) > maxLevels:

@@ -6,6 +6,21 @@ import (
 	"slackrelay/ratelimit"
 )
 
+// Answer is what a call that decides returns. A [Store] also returns what it knows of the levels after the call.
+type Answer struct {
+	Decisions []Decision    // one for each request
+	Closed    []ClosedLevel // those of the requests' levels that certainly are full
+	Numbers   []int64       // of the entries that were queued; only the store in memory returns them
+	Stepped   time.Duration // by how much the store's clock went back since the last call; 0 = it did not
+}
+
+// ClosedLevel is a level that certainly cannot take one more unit for a time.
+type ClosedLevel struct {
+	Level  *ratelimit.Level
+	For    time.Duration // from now on
+	Window int           // the index of the level's window that is full
+}
+
 // Decision is the answer to one request.
 type Decision struct {
 	Outcome    Outcome

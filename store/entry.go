@@ -71,8 +71,6 @@ type DelayedMessage struct {
 const (
 	// MaxDelayed is of how many categories [Store.Delayed] lists a message at once.
 	MaxDelayed = 64
-	// MaxDelayedBytes is the size of payloads after which [Store.Delayed] lists no more.
-	MaxDelayedBytes = 256 << 10
 	// AppendDedupe is how long [Store.Append] remembers an id.
 	AppendDedupe = 24 * time.Hour
 )

@@ -24,12 +24,12 @@ func Example() {
 	for i := range 3 {
 		requests = append(requests, store.Request{ID: fmt.Sprint("event-", i), Levels: levels, Category: "disk"})
 	}
-	decisions, err := limiter.Admit(context.Background(), scope, requests)
+	answer, err := limiter.Admit(context.Background(), scope, requests)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, d := range decisions {
+	for _, d := range answer.Decisions {
 		fmt.Println(d.Outcome, d.Level, d.RetryAfter.Round(time.Minute))
 	}
 	// Output:
@@ -52,12 +52,12 @@ func ExampleLevelOf() {
 		ID:     "call-1",
 		Levels: []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")},
 	}
-	decisions, err := limiter.Admit(context.Background(), scope, []store.Request{request})
+	answer, err := limiter.Admit(context.Background(), scope, []store.Request{request})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, r := range decisions[0].Remaining {
+	for _, r := range answer.Decisions[0].Remaining {
 		fmt.Println(r.Level, r.Window.Per, "left:", r.Free)
 	}
 	// Output:

@@ -35,11 +35,6 @@ var outcomes = [...]struct {
 	Muted:       {"muted", Muted, ""},
 }
 
-// CountedOutcomes lists the outcomes that are counted, in the order in which people read them.
-func CountedOutcomes() []Outcome {
-	return []Outcome{Admitted, Dropped, Duplicate, Muted, Merged, Delayed}
-}
-
 // Valid reports whether o is a known outcome.
 func (o Outcome) Valid() bool { return o >= Admitted && int(o) < len(outcomes) }
 

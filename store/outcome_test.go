@@ -12,11 +12,12 @@ import (
 // Every outcome is counted as one of those that people see, and each of these has its total in the ledger.
 func TestEveryOutcomeHasItsTotalInTheLedger(t *testing.T) {
 	t.Parallel()
+	people := []store.Outcome{store.Admitted, store.Dropped, store.Duplicate, store.Muted, store.Merged, store.Delayed}
 	for o := store.Admitted; o.Valid(); o++ {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
 			counted := o.CountedAs()
-			require.Contains(t, store.CountedOutcomes(), counted)
+			require.Contains(t, people, counted)
 			require.Equal(t, counted, counted.CountedAs())
 			if o.Reason() != "" {
 				require.True(t, o.Drops(), "only drops have a reason")

@@ -14,7 +14,6 @@ const (
 	ModeRestore Mode = "restore"
 	ModePromote Mode = "promote"
 	ModeForce   Mode = "force"
-	ModeOpen    Mode = "open" // admit whatever the limits are, and spend units; only the store in memory can
 )
 
 // Plan is what the requests of one call have in common, in the form that a script reads: each level once, and each
@@ -36,10 +35,9 @@ type Path struct {
 	Levels        []int // the numbers of the levels in the plan, from 1, outermost first
 }
 
-// NewPlan returns the plan of requests that [Check] found valid. With [ModeAdmit], requests whose Forced or Delayed is set
-// get the mode that decides them.
+// NewPlan returns the plan of requests that [Check] found valid for the mode.
 func NewPlan(mode Mode, requests []Request) *Plan {
-	p := &Plan{Mode: modeOf(mode, &requests[0]), PathOf: make([]int, len(requests))}
+	p := &Plan{Mode: mode, PathOf: make([]int, len(requests))}
 	numbers := make(map[string]int, 2*len(requests))
 	number := func(level ratelimit.Level) int {
 		n, ok := numbers[level.Key]
@@ -67,21 +65,10 @@ func NewPlan(mode Mode, requests []Request) *Plan {
 			number(reserve.Level)
 		}
 	}
-	if p.Mode != ModePeek && p.Mode != ModeOpen {
+	if p.Mode != ModePeek {
 		p.Policy = requests[0].Policy
 	}
 	return p
-}
-
-func modeOf(mode Mode, first *Request) Mode {
-	switch {
-	case mode == ModeAdmit && first.Forced:
-		return ModeForce
-	case mode == ModeAdmit && first.Delayed > 0:
-		return ModePromote
-	default:
-		return mode
-	}
 }
 
 func (r *Request) path(number func(ratelimit.Level) int) Path {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -96,7 +97,7 @@ func (r *Request) checkPolicy() error {
 	}
 	if r.Policy == nil {
 		if r.Delayed > 0 {
-			return fmt.Errorf("a request that asks again for a delayed event needs a policy")
+			return errors.New("a request that asks again for a delayed event needs a policy")
 		}
 		return nil
 	}
@@ -106,7 +107,7 @@ func (r *Request) checkPolicy() error {
 	case p.Resolves != ResolvesPost && p.Resolves != ResolvesReply && p.Resolves != ResolvesEdit:
 		return fmt.Errorf("resolves %q is unknown", p.Resolves)
 	case p.Overflow == OverflowDelay && (p.MaxDelayed < 1 || p.MaxDelay <= 0):
-		return fmt.Errorf("overflow delay needs a number and a time")
+		return errors.New("overflow delay needs a number and a time")
 	default:
 		return nil
 	}

@@ -2,8 +2,6 @@ package store
 
 import (
 	"time"
-
-	"slackrelay/ratelimit"
 )
 
 // Heartbeat announces that a replica is alive, or that it ended, and which windows its levels have.
@@ -38,20 +36,4 @@ type LocalCounts struct {
 	DigestCounts    map[string]int64 // for the next digest, keyed as [Digest.Counts] is
 	Drops           []Drop           // for the log of drops, oldest first
 	KeepDrops       int64            // how many drops the channel's log keeps
-}
-
-// Answer is what [Store.Decide] returns: the decisions, and what the store knows of the levels afterwards.
-type Answer struct {
-	Now       int64 // the store's time, microseconds
-	Stepped   int64 // by how much the store's clock went back since the last call, microseconds; 0 = it did not
-	Decisions []Decision
-	Closed    []ClosedLevel
-	Numbers   []int64 // of the entries that were queued, by request; only the store in memory returns them
-}
-
-// ClosedLevel is a level that certainly cannot take one more unit for a time.
-type ClosedLevel struct {
-	Level  *ratelimit.Level
-	For    time.Duration // from now on
-	Window int           // the index of the level's window that is full
 }

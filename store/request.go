@@ -14,7 +14,7 @@ const MaxBatch = 128
 //
 //	request := store.Request{ID: "alert-17", Levels: levels, Category: "disk"}
 //
-// Fairness, Policy, Forced, and whether Delayed is set are the same for all requests of a call.
+// Fairness and Policy are the same for all requests of a call.
 type Request struct {
 	ID       string            // 1 to 40 bytes; an id that was admitted within the dedupe time is a duplicate
 	N        int64             // units; 0 = 1
@@ -26,13 +26,8 @@ type Request struct {
 	Fairness *ratelimit.Fairness // nil = none
 	Policy   *MessagePolicy      // nil = none
 	Event    Event               // what the policy needs to know of the event
-	// Delayed is the number of a delayed message that is decided again: it is admitted, stays delayed, or is dropped
-	// because it waited too long. It is not received again. 0 = the request is new.
-	Delayed int64
-	// Forced means that an operator wants the message posted whatever the limits are. It spends no units, so that the
-	// limits still apply to all other requests, and [Ledger.Forced] counts it.
-	Forced  bool
-	Enqueue *Enqueue // what an admission appends to the queue; nil = nothing
+	Delayed  int64               // the number of a delayed message, for [Store.Promote]; 0 = the request is new
+	Enqueue  *Enqueue            // what an admission appends to the queue; nil = nothing
 	// Source makes ID, Enqueue and the fingerprints of Event when they are needed: never for a request that is known to be
 	// refused. nil = they are set.
 	Source AdmissionSource

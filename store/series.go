@@ -12,13 +12,8 @@ import (
 const (
 	// SeriesHours is how many hourly series make up the last day: that of the current hour, and 24 before it.
 	SeriesHours = 25
-	// SeriesTTL is how long the series of an hour is kept.
-	SeriesTTL = 25 * time.Hour
 	// MaxCategories is how many categories a series has before it counts the rest as [OtherCategory].
 	MaxCategories = 1000
-	// MaxMinuteFields is how many fields, of a minute and a category each, an hour has before it counts the rest as
-	// [OtherCategory].
-	MaxMinuteFields = 6000
 	// MaxLookback is how far [Store.Minutes] reads back.
 	MaxLookback = 24 * time.Hour
 )
@@ -65,12 +60,11 @@ type MinuteCount struct {
 	Dropped  int64
 }
 
-// HourReader returns the fields of one hour's counts of minutes.
-type HourReader func(hour time.Time) (map[string]int64, error)
-
-// ReadMinutes returns now in UTC, and the counts of the minutes since back ago, at most [MaxLookback]. It reads one hour at
-// a time, so that no call takes long.
-func ReadMinutes(now time.Time, back time.Duration, read HourReader) (time.Time, []MinuteCount, error) {
+// ReadMinutes returns now in UTC, and the counts of the minutes since back ago, at most [MaxLookback]. It reads the fields of
+// one hour at a time, so that no call takes long.
+func ReadMinutes(
+	now time.Time, back time.Duration, read func(hour time.Time) (map[string]int64, error),
+) (time.Time, []MinuteCount, error) {
 	now = now.UTC()
 	since := now.Add(-min(back, MaxLookback)).Truncate(time.Minute)
 	var all []MinuteCount
@@ -122,9 +116,4 @@ func joinMinutes(all []MinuteCount) []MinuteCount {
 		joined = append(joined, one)
 	}
 	return joined
-}
-
-// MinuteField returns the field that counts an outcome, "admitted" or "dropped", of a category in the minute of now.
-func MinuteField(now time.Time, outcome, category string) string {
-	return strconv.FormatInt(now.Unix()/60, 10) + ":" + outcome[:1] + ":" + category
 }

@@ -54,20 +54,20 @@ type Store interface {
 	Availability
 }
 
-// Admissions decides requests. Its methods take 1 to [MaxBatch] requests, decide them in order in one atomic step, and
-// return a decision for each.
+// Admissions decides requests. The methods that return an [Answer] take 1 to [MaxBatch] requests, and decide them in order
+// in one atomic step.
 type Admissions interface {
 	// Admit decides requests, each in the light of those before it, and commits those that pass. When it returns
-	// [ErrUnavailable], repeat it with the same ids: nothing is spent twice. Requests whose Forced or Delayed is set are
-	// decided as by Force or Promote. Script: admit.lua.
-	Admit(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	// [ErrUnavailable], repeat it with the same ids: nothing is spent twice. Script: admit.lua.
+	Admit(ctx context.Context, channel Channel, requests []Request) (Answer, error)
 	// Peek decides each request by itself, and spends and counts nothing. Script: peek.lua.
-	Peek(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
-	// Promote decides requests for delayed messages again, by their numbers ([Request.Delayed]). Each is admitted, stays
-	// delayed, or is dropped because it waited too long. Script: promote.lua.
-	Promote(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
-	// Force admits requests past the limits, and spends no units ([Request.Forced]). Script: force.lua.
-	Force(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	Peek(ctx context.Context, channel Channel, requests []Request) (Answer, error)
+	// Promote decides delayed messages again, by their numbers ([Request.Delayed]). Each is admitted, stays delayed, or is
+	// dropped because it waited too long. It is not received again. Script: promote.lua.
+	Promote(ctx context.Context, channel Channel, requests []Request) (Answer, error)
+	// Force admits requests because an operator wants them posted whatever the limits are. They spend no units, so that the
+	// limits still apply to all other requests, and [Ledger.Forced] counts them. Script: force.lua.
+	Force(ctx context.Context, channel Channel, requests []Request) (Answer, error)
 	// Refund gives back the units of a request that certainly never reached its channel. Its id stays remembered. A
 	// repeat, and the refund of a request that was never admitted, change nothing. Script: refund.lua.
 	Refund(ctx context.Context, channel Channel, request Request) error
@@ -156,9 +156,6 @@ type Budget interface {
 
 // Replication is what package ratelimit/replica needs, which decides by itself while the store is unavailable.
 type Replication interface {
-	// Decide decides requests as Admit or Peek do, and returns what else the store knows of their levels. Scripts: that of
-	// the mode.
-	Decide(ctx context.Context, mode Mode, channel Channel, requests []Request) (Answer, error)
 	// Restore adds requests that were admitted elsewhere while the store was away, with what happened to each since
 	// ([Request.Result]), whatever the limits are now. A request without a result waits; one without Enqueue was
 	// delivered. A repeat with the same id changes nothing. Script: restore.lua.

@@ -11,13 +11,13 @@ import (
 
 // Peeker reads how full levels are.
 type Peeker interface {
-	Peek(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	Peek(ctx context.Context, channel Channel, requests []Request) (Answer, error)
 }
 
 // Decider decides requests. A [Store] is one, and the limiters of packages ratelimit/replica and ratelimit/multi are.
 type Decider interface {
 	Peeker
-	Admit(ctx context.Context, channel Channel, requests []Request) ([]Decision, error)
+	Admit(ctx context.Context, channel Channel, requests []Request) (Answer, error)
 }
 
 // Usage is how full one window of a level is.
@@ -37,11 +37,11 @@ func UsageOf(ctx context.Context, peeker Peeker, channel Channel, levels []ratel
 		for i, level := range levels[:n] {
 			requests[i] = Request{ID: "usage", Levels: []ratelimit.Level{level}}
 		}
-		decisions, err := peeker.Peek(ctx, channel, requests)
+		answer, err := peeker.Peek(ctx, channel, requests)
 		if err != nil {
 			return nil, fmt.Errorf("read usage: %w", err)
 		}
-		for _, d := range decisions {
+		for _, d := range answer.Decisions {
 			all = append(all, d.usage()...)
 		}
 		levels = levels[n:]
@@ -74,14 +74,14 @@ const maxWait = time.Minute
 // returns the context's error when that ends, and a [LimitedError] when the request can never fit.
 func Wait(ctx context.Context, limiter Decider, channel Channel, request Request) error {
 	for {
-		decisions, err := limiter.Peek(ctx, channel, []Request{request})
-		if err == nil && decisions[0].Outcome != Dropped && decisions[0].Outcome != Never {
-			decisions, err = limiter.Admit(ctx, channel, []Request{request})
+		answer, err := limiter.Peek(ctx, channel, []Request{request})
+		if err == nil && !answer.Decisions[0].Outcome.Drops() {
+			answer, err = limiter.Admit(ctx, channel, []Request{request})
 		}
 		if err != nil {
 			return fmt.Errorf("wait: %w", err)
 		}
-		d := decisions[0]
+		d := answer.Decisions[0]
 		if !d.Outcome.Drops() {
 			return nil
 		}
@@ -97,11 +97,11 @@ func Wait(ctx context.Context, limiter Decider, channel Channel, request Request
 // Do runs f if and only if the request is admitted; otherwise it returns a [LimitedError]. For a duplicate it returns nil,
 // and does not run f again.
 func Do(ctx context.Context, limiter Decider, channel Channel, request Request, f func(ctx context.Context) error) error {
-	decisions, err := limiter.Admit(ctx, channel, []Request{request})
+	answer, err := limiter.Admit(ctx, channel, []Request{request})
 	if err != nil {
 		return fmt.Errorf("do: %w", err)
 	}
-	switch d := decisions[0]; d.Outcome {
+	switch d := answer.Decisions[0]; d.Outcome {
 	case Admitted:
 		return f(ctx)
 	case Duplicate:

@@ -132,13 +132,13 @@ func postFor(b *testing.B, url string, body []byte) float64 {
 
 // plainLimiter replaces the limiter, and decides one event after the other.
 type plainLimiter struct {
-	store.Limiter
+	store.Store
 	admits func(ctx context.Context, events int) bool
 }
 
 func (l plainLimiter) Durable() bool { return true }
 
-func (l plainLimiter) Admit(ctx context.Context, _ store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (l plainLimiter) Admit(ctx context.Context, _ store.Channel, requests []store.Request) (store.Answer, error) {
 	decisions := make([]store.Decision, len(requests))
 	for i := range decisions {
 		decisions[i] = store.Decision{
@@ -149,7 +149,7 @@ func (l plainLimiter) Admit(ctx context.Context, _ store.Channel, requests []sto
 			decisions[i] = store.Decision{Durable: true, Outcome: store.Admitted, DecidedBy: store.ByRedis}
 		}
 	}
-	return decisions, nil
+	return store.Answer{Decisions: decisions}, nil
 }
 
 // benchOwnHandler is the relay's own handler with another limiter.

@@ -73,8 +73,8 @@ func check(r *store.Request) error {
 		return errors.New("it has no levels, want 1 or more")
 	case r.Fairness != nil || r.Headroom != 0:
 		return errors.New("fairness and headroom need scripts; multi decides by limits only")
-	case r.Forced || r.Delayed != 0 || r.Policy != nil || r.Enqueue != nil:
-		return errors.New("forced and delayed requests, handling and the outbox need scripts; multi decides by limits only")
+	case r.Delayed != 0 || r.Policy != nil || r.Enqueue != nil:
+		return errors.New("delayed requests, handling and the outbox need scripts; multi decides by limits only")
 	}
 	for i := range r.Levels {
 		if err := checkLevel(&r.Levels[i]); err != nil {

@@ -27,7 +27,7 @@ func TestRequestsThatCannotBeDecidedAreRefused(t *testing.T) {
 		"a window of per-second is 1 s long, not 1m0s":                 request("1", 1, level(multi.PerSecond, minute)),
 		"shadow levels need scripts":                                   request("1", 1, shadow),
 		"fairness and headroom need scripts":                           {ID: "1", Levels: []ratelimit.Level{usual}, Headroom: 1},
-		"forced and delayed requests":                                  {ID: "1", Levels: []ratelimit.Level{usual}, Forced: true},
+		"delayed requests":                                             {ID: "1", Levels: []ratelimit.Level{usual}, Delayed: 1},
 		"id has 0 bytes":                                               request("", 1, usual),
 		"-1 units asked for":                                           request("1", -1, usual),
 		"it has no levels":                                             request("1", 1),

@@ -11,28 +11,28 @@ import (
 )
 
 // Admit decides requests: here where a level is known to be closed, else in the store, in one call with those of other
-// callers, else by the channel's [Policy]. See [store.Limiter].
-func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+// callers, else by the channel's [Policy]. See [store.Admissions]. The answer contains the decisions only.
+func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error) {
 	if len(requests) == 0 || len(requests) > store.MaxBatch {
-		return nil, store.Check(requests)
+		return store.Answer{}, store.Check(store.ModeAdmit, requests)
 	}
 	ch := l.channel(scope)
 	requests = l.peers.widen(requests)
 	if l.unknown.any() { // and only its id shows whether a request is one of those
 		if err := store.Complete(requests); err != nil {
-			return nil, err
+			return store.Answer{}, err
 		}
 	}
 	decisions := make([]store.Decision, len(requests))
 	open := ch.refuseClosed(requests, decisions)
 	if len(open) > 0 {
 		asked := pick(requests, open)
-		if err := store.Check(asked); err != nil {
-			return nil, err
+		if err := store.Check(store.ModeAdmit, asked); err != nil {
+			return store.Answer{}, err
 		}
 		decided, err := ch.admit(ctx, asked)
 		if err != nil {
-			return nil, fmt.Errorf("channel %s: %w", scope.Name, err)
+			return store.Answer{}, fmt.Errorf("channel %s: %w", scope.Name, err)
 		}
 		for i, place := range open {
 			decisions[place] = decided[i]
@@ -42,7 +42,33 @@ func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []sto
 	if len(open) < len(requests) {
 		ch.countClosed(requests, decisions)
 	}
-	return decisions, nil
+	return store.Answer{Decisions: decisions}, nil
+}
+
+// Promote decides delayed messages again. Only the store can: they wait there.
+func (l *Limiter) Promote(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error) {
+	return l.channel(scope).decideInStore(ctx, l.store.Promote, requests, "a delayed event keeps waiting while Redis is unavailable")
+}
+
+// Force admits requests past the limits. Only the store can: the shared ledger counts them.
+func (l *Limiter) Force(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error) {
+	return l.channel(scope).decideInStore(ctx, l.store.Force, requests, "events cannot be forced past the limits while Redis is unavailable")
+}
+
+// decideInStore decides requests in a call of their own, or refuses them with a reason while the store is unavailable.
+func (ch *channel) decideInStore(ctx context.Context, ask storeCall, requests []store.Request, reason string) (store.Answer, error) {
+	if err := store.Complete(requests); err != nil { // the ids are needed where the outcome stays unknown
+		return store.Answer{}, err
+	}
+	if ch.outage.down() {
+		return store.Answer{}, fmt.Errorf("channel %s: %w", ch.scope.Name, ch.outage.refusal(reason))
+	}
+	decisions, err := ch.askStore(ctx, ask, requests)
+	if err != nil {
+		return store.Answer{}, fmt.Errorf("channel %s: %w", ch.scope.Name, ch.failure(requests, err))
+	}
+	ch.limiter.unknown.remove(requests)
+	return store.Answer{Decisions: decisions}, nil
 }
 
 // pick returns the requests at places.
@@ -100,7 +126,7 @@ func (ch *channel) decide(requests []store.Request) ([]store.Decision, error) {
 			defer ch.outage.deciding.RUnlock()
 			return ch.decideLocally(requests)
 		}
-		decisions, err := ch.askStore(requests)
+		decisions, err := ch.askStore(context.Background(), ch.store.Admit, requests)
 		if err == nil {
 			return decisions, nil
 		}
@@ -110,9 +136,12 @@ func (ch *channel) decide(requests []store.Request) ([]store.Decision, error) {
 	}
 }
 
-// askStore decides requests in the store, and learns from its answer.
-func (ch *channel) askStore(requests []store.Request) ([]store.Decision, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), ch.opts.CallTimeout)
+// storeCall is a method of the store that decides requests.
+type storeCall func(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
+
+// askStore decides requests in the store, and learns from its answer. The call goes on when its caller leaves.
+func (ch *channel) askStore(ctx context.Context, ask storeCall, requests []store.Request) ([]store.Decision, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ch.opts.CallTimeout)
 	defer cancel()
 	before := ch.opts.Now()
 	done, err := ch.breaker.allow()
@@ -123,7 +152,7 @@ func (ch *channel) askStore(requests []store.Request) ([]store.Decision, error) 
 	if err = ch.limiter.awaitFirstHeartbeat(ctx); err == nil {
 		requests = ch.limiter.peers.widen(requests)
 		var answer store.Answer
-		if answer, err = ch.store.Decide(ctx, store.ModeAdmit, ch.scope, requests); err == nil {
+		if answer, err = ask(ctx, ch.scope, requests); err == nil {
 			done(nil)
 			ch.learn(answer, requests, before)
 			return answer.Decisions, nil

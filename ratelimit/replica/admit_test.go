@@ -49,11 +49,9 @@ type deciding struct {
 	decisions int
 }
 
-func (d *deciding) Decide(
-	ctx context.Context, mode store.Mode, channel store.Channel, requests []store.Request,
-) (store.Answer, error) {
+func (d *deciding) Admit(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
 	d.decisions++
-	return d.Store.Decide(ctx, mode, channel, requests)
+	return d.Store.Admit(ctx, channel, requests)
 }
 
 // A request is completed at most once, also while its id must be compared with ids of unknown outcome.

@@ -121,11 +121,11 @@ func TestJournalOfAnOutageIsBoundedInBytes(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 16<<20/storetest.LargeEvent, admitted, 16<<20/storetest.LargeEvent/20)
-	decisions, err := s.Admit(t.Context(), other, []store.Request{{
+	answer, err := s.Admit(t.Context(), other, []store.Request{{
 		ID: "other", Category: "c", Levels: []ratelimit.Level{store.NewChannelLevel("other", storetest.PerMinute(1))},
 	}})
 	require.NoError(t, err)
-	require.Equal(t, storetest.Admitted, decisions[0].Outcome)
+	require.Equal(t, storetest.Admitted, answer.Decisions[0].Outcome)
 	line.Away.Store(false)
 	awaitUp(t, s)
 	report, err := s.Report(t.Context(), storetest.Scope)
@@ -134,9 +134,9 @@ func TestJournalOfAnOutageIsBoundedInBytes(t *testing.T) {
 	require.Greater(t, slices.Max(restored.sizes), 128<<10)
 	require.Less(t, slices.Max(restored.sizes), 300<<10)
 	line.Away.Store(true)
-	decisions, err = s.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, "after", "c")})
+	answer, err = s.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, "after", "c")})
 	require.NoError(t, err)
-	require.Equal(t, storetest.Admitted, decisions[0].Outcome, "there is room again")
+	require.Equal(t, storetest.Admitted, answer.Decisions[0].Outcome, "there is room again")
 }
 
 // However many categories are refused during an outage, the fallback has levels only of those that were known or admitted.

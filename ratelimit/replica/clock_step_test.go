@@ -55,7 +55,7 @@ func steadyLoad(t *testing.T, b storetest.Fixture, name string, spec ratelimit.L
 	n := 0
 	return func() store.Outcome {
 		n++
-		d, err := shared.Admit(t.Context(), storetest.Scope, []store.Request{{
+		answer, err := shared.Admit(t.Context(), storetest.Scope, []store.Request{{
 			ID: fmt.Sprint(name, n), Levels: []ratelimit.Level{level},
 		}})
 		require.NoError(t, err)
@@ -64,6 +64,6 @@ func steadyLoad(t *testing.T, b storetest.Fixture, name string, spec ratelimit.L
 		}
 		b.Advance(pace)
 		local.Advance(pace)
-		return d[0].Outcome
+		return answer.Decisions[0].Outcome
 	}
 }

@@ -209,10 +209,10 @@ func (c *closedCache) removeEnded(now time.Time) {
 // needsStore reports whether only the store can decide a request, because it may spend no slot.
 func needsStore(r *store.Request) bool {
 	h := r.Policy
-	if r.Forced || h == nil {
-		return r.Forced
+	if h == nil {
+		return false
 	}
-	if h.Overflow != store.OverflowDrop || r.Delayed > 0 {
+	if h.Overflow != store.OverflowDrop {
 		return true
 	}
 	fingerprinted := r.Event.Fingerprinted || r.Event.Fingerprint != ""

@@ -17,7 +17,7 @@ func (ch *channel) refreshClosed(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, ch.opts.CallTimeout)
 	defer cancel()
 	asked := ch.opts.Now()
-	a, err := ch.peek(ctx, requests)
+	a, err := ch.store.Peek(ctx, ch.scope, requests)
 	if err != nil {
 		ch.closed.clear() // the connection broke, or the server changed
 		return
@@ -28,14 +28,6 @@ func (ch *channel) refreshClosed(ctx context.Context) {
 		a.Decisions = nil
 	}
 	ch.learnClosed(a, requests, asked, keys...)
-}
-
-// peek asks the store about requests that were refused here without a check.
-func (ch *channel) peek(ctx context.Context, requests []store.Request) (store.Answer, error) {
-	if err := store.Check(requests); err != nil {
-		return store.Answer{}, err
-	}
-	return ch.store.Decide(ctx, store.ModePeek, ch.scope, requests)
 }
 
 func (c *closedCache) endRefresh() {

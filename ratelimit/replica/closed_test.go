@@ -20,9 +20,9 @@ func TestClosedCacheDoesNotDecideRequestsThatMaySpendNoSlot(t *testing.T) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	decide := func(r store.Request) store.Decision {
-		decisions, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
+		answer, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
 		require.NoError(t, err)
-		return decisions[0]
+		return answer.Decisions[0]
 	}
 	require.Equal(t, storetest.Admitted, decide(l.Told(h, "1", "c", store.Firing, "f")).Outcome)
 	require.Equal(t, storetest.Dropped, decide(l.Told(h, "2", "c", "", "")).Outcome)

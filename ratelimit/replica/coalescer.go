@@ -56,8 +56,7 @@ func (c *coalescer) next() (callers []*caller, requests []store.Request) {
 
 // batchable reports whether requests may share a call.
 func batchable(r, other *store.Request) bool {
-	return r.Fairness.Equal(other.Fairness) && r.Policy == other.Policy &&
-		(r.Delayed > 0) == (other.Delayed > 0) && r.Forced == other.Forced
+	return r.Fairness.Equal(other.Fairness) && r.Policy == other.Policy
 }
 
 // deliver gives each caller its part of what a call returned.

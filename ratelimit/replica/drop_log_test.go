@@ -26,9 +26,9 @@ func TestStormIsRecordedInPartAndCountedInWhole(t *testing.T) {
 	require.NoError(t, err)
 	for i := range 3000 {
 		r := request(fmt.Sprint("storm", i), fmt.Sprint("c", i%30))
-		decisions, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
+		answer, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
 		require.NoError(t, err)
-		require.Equal(t, storetest.Dropped, decisions[0].Outcome)
+		require.Equal(t, storetest.Dropped, answer.Decisions[0].Outcome)
 	}
 	require.NoError(t, limiter.Flush(t.Context()))
 	drops, err := limiter.Drops(t.Context(), storetest.Scope, "", 10_000)

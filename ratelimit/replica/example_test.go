@@ -23,12 +23,12 @@ func Example() {
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
 	levels := []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
 	for _, id := range []string{"1", "2", "3"} {
-		decisions, err := limiter.Admit(context.Background(), scope, []store.Request{{ID: id, Levels: levels}})
+		answer, err := limiter.Admit(context.Background(), scope, []store.Request{{ID: id, Levels: levels}})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(decisions[0].Outcome, decisions[0].DecidedBy)
+		fmt.Println(answer.Decisions[0].Outcome, answer.Decisions[0].DecidedBy)
 	}
 	// Output:
 	// admitted memory

@@ -10,7 +10,7 @@ import (
 // decideLocally decides requests by the channel's policy. An id that the store is known to have is a duplicate. The caller
 // holds outage.deciding for reading.
 func (ch *channel) decideLocally(requests []store.Request) ([]store.Decision, error) {
-	policy, err := ch.localPolicy(&requests[0])
+	policy, err := ch.localPolicy()
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func (ch *channel) askFallback(policy Policy, requests []store.Request) (store.A
 	ctx, cancel := context.WithTimeout(context.Background(), ch.opts.CallTimeout)
 	defer cancel()
 	if policy == PolicyOpen {
-		return ch.opts.Fallback.Decide(ctx, store.ModeOpen, ch.scope, requests)
+		return ch.opts.Fallback.AdmitAll(ctx, ch.scope, requests)
 	}
-	return ch.opts.Fallback.Decide(ctx, store.ModeAdmit, ch.scope, ch.divide(requests))
+	return ch.opts.Fallback.Admit(ctx, ch.scope, ch.divide(requests))
 }
 
 // recordLocal records a decision of the fallback, to be merged into the store: an admission in the journal, any other

@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/ratelimit/replica"
-	"slackrelay/store"
+	"slackrelay/store/storetest"
 )
 
 // awaitUp waits until a replica is back on the shared store.
-func awaitUp(t *testing.T, l store.Limiter) {
+func awaitUp(t *testing.T, l storetest.Limiter) {
 	t.Helper()
 	shared, ok := l.(*replica.Limiter)
 	require.True(t, ok, "a limiter of a replica")

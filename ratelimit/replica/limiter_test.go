@@ -56,13 +56,13 @@ func TestStormCallsRedisAFewTimesASecond(t *testing.T) {
 	events, cached := 0, 0
 	for time.Since(begin) < 2*time.Second {
 		for c := range 20 {
-			d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(fmt.Sprint("id", events), fmt.Sprint("c", c))})
+			answer, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(fmt.Sprint("id", events), fmt.Sprint("c", c))})
 			require.NoError(t, err)
 			events++
-			if d[0].DecidedBy == store.ByClosedCache {
+			if answer.Decisions[0].DecidedBy == store.ByClosedCache {
 				cached++
-				require.NotEmpty(t, d[0].Level)
-				require.Positive(t, d[0].RetryAfter)
+				require.NotEmpty(t, answer.Decisions[0].Level)
+				require.Positive(t, answer.Decisions[0].RetryAfter)
 			}
 		}
 	}
@@ -131,9 +131,9 @@ func TestCountsWhoseMergeGotNoAnswerAreCountedOnce(t *testing.T) {
 		replica.Options{MergeEvery: time.Hour, MaxStale: time.Minute})
 	hearing := storetest.Fixture{Limiter: redisstore.New(server.Client(), redisstore.Options{})}
 	admit := func(id string) store.Decision {
-		d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request(id, "a")})
+		answer, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request(id, "a")})
 		require.NoError(t, err)
-		return d[0]
+		return answer.Decisions[0]
 	}
 	for i := range 10 {
 		admit(fmt.Sprint(i))
@@ -177,9 +177,9 @@ func TestRequestsThatArriveDuringACallShareTheNext(t *testing.T) {
 	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{CallTimeout: time.Minute})
 	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(100)}
 	admit := func(id string) error {
-		d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(id, "a")})
-		if err == nil && d[0].Outcome != store.Admitted {
-			err = fmt.Errorf("%s: %s", id, d[0].Outcome)
+		answer, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(id, "a")})
+		if err == nil && answer.Decisions[0].Outcome != store.Admitted {
+			err = fmt.Errorf("%s: %s", id, answer.Decisions[0].Outcome)
 		}
 		return err
 	}

@@ -91,8 +91,8 @@ func TestClosedPolicyAdmitsNothingUntilRedisIsBack(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrUnavailable)
 	lines[0].Away.Store(false)
 	require.Eventually(t, func() bool {
-		d, err := replicas[0].Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
-		return err == nil && d[0].Outcome == store.Admitted && d[0].Durable
+		answer, err := replicas[0].Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
+		return err == nil && answer.Decisions[0].Outcome == store.Admitted && answer.Decisions[0].Durable
 	}, 5*time.Second, time.Millisecond)
 	require.Equal(t, store.Ledger{Received: 1, Admitted: 1, Pending: 1}, replicas[0].MustReport(t).Ledger)
 }
@@ -132,27 +132,23 @@ func TestLocalPolicyNeedsTheNumberOfReplicas(t *testing.T) {
 	})
 }
 
-// A forced request asks the store though its level is known to be closed, and never in one call with others.
+// A forced request asks the store though its level is known to be closed.
 func TestForcedRequestPassesTheClosedCache(t *testing.T) {
 	t.Parallel()
 	limiter := storetest.Share(t, memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), replica.Options{})
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
-	decide := func(id string, forced bool) store.Outcome {
-		r := l.Request(id, "c")
-		r.Forced = forced
-		decisions, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
+	outcome := func(answer store.Answer, err error) store.Outcome {
 		require.NoError(t, err)
-		return decisions[0].Outcome
+		return answer.Decisions[0].Outcome
 	}
-	require.Equal(t, storetest.Admitted, decide("1", false))
-	require.Equal(t, storetest.Dropped, decide("2", false))
-	require.Equal(t, storetest.Dropped, decide("3", false))
-	require.Equal(t, storetest.Admitted, decide("4", true))
-	require.Equal(t, storetest.Dropped, decide("5", false))
-	mixed := []store.Request{l.Request("6", "c"), l.Request("7", "c")}
-	mixed[1].Forced = true
-	_, err := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}).Admit(t.Context(), storetest.Scope, mixed)
-	require.ErrorIs(t, err, store.ErrRequest)
+	admit := func(id string) store.Outcome {
+		return outcome(limiter.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(id, "c")}))
+	}
+	require.Equal(t, storetest.Admitted, admit("1"))
+	require.Equal(t, storetest.Dropped, admit("2"))
+	require.Equal(t, storetest.Dropped, admit("3"))
+	require.Equal(t, storetest.Admitted, outcome(limiter.Force(t.Context(), storetest.Scope, []store.Request{l.Request("4", "c")})))
+	require.Equal(t, storetest.Dropped, admit("5"))
 }
 
 // During an outage nothing is forced, because the shared ledger could not count it.
@@ -162,16 +158,16 @@ func TestNothingIsForcedDuringAnOutage(t *testing.T) {
 	limiter := storetest.Share(t, redisstore.New(lua.NewConn(server.Client(), 0), redisstore.Options{}), replica.Options{
 		Policies: map[string]replica.Policy{"alerts": replica.PolicyOpen}, Replicas: 1,
 	})
-	admit := func(id string, forced bool) error {
-		r := storetest.Small.Request(id, "c")
-		r.Forced = forced
-		_, err := limiter.Admit(context.WithoutCancel(t.Context()), storetest.Scope, []store.Request{r})
+	ctx := context.WithoutCancel(t.Context())
+	admit := func(id string) error {
+		_, err := limiter.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request(id, "c")})
 		return err
 	}
-	require.NoError(t, admit("1", false))
+	require.NoError(t, admit("1"))
 	server.Kill()
-	require.Eventually(t, func() bool { return admit("2", false) == nil }, 10*time.Second, 20*time.Millisecond, "it is admitted without Redis")
-	require.ErrorIs(t, admit("3", true), store.ErrUnavailable)
+	require.Eventually(t, func() bool { return admit("2") == nil }, 10*time.Second, 20*time.Millisecond, "it is admitted without Redis")
+	_, err := limiter.Force(ctx, storetest.Scope, []store.Request{storetest.Small.Request("3", "c")})
+	require.ErrorIs(t, err, store.ErrUnavailable)
 }
 
 // A duplicate says nothing of what is used: what was known before still counts when an outage begins.

@@ -63,15 +63,15 @@ func (r *replicas) pass(d time.Duration, alive ...*replica.Limiter) {
 }
 
 // ask asks a replica for one unit.
-func (r *replicas) ask(s store.Limiter, spec ratelimit.LevelSpec) store.Decision {
+func (r *replicas) ask(s storetest.Limiter, spec ratelimit.LevelSpec) store.Decision {
 	r.ids++
-	d, err := s.Admit(r.t.Context(), storetest.Scope, []store.Request{{ID: fmt.Sprint(r.ids), Levels: channelLevel(spec)}})
+	answer, err := s.Admit(r.t.Context(), storetest.Scope, []store.Request{{ID: fmt.Sprint(r.ids), Levels: channelLevel(spec)}})
 	require.NoError(r.t, err)
-	return d[0]
+	return answer.Decisions[0]
 }
 
 // fill asks until nothing fits any more, and returns how much did.
-func (r *replicas) fill(s store.Limiter, spec ratelimit.LevelSpec) (admitted int64) {
+func (r *replicas) fill(s storetest.Limiter, spec ratelimit.LevelSpec) (admitted int64) {
 	for r.ask(s, spec).Outcome == store.Admitted {
 		admitted++
 	}

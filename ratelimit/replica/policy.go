@@ -36,19 +36,13 @@ func (ch *channel) policy() Policy {
 	return cmp.Or(configured, PolicyClosed)
 }
 
-// localPolicy returns the policy to decide a request of its kind by, or why it cannot be decided without the store.
-func (ch *channel) localPolicy(r *store.Request) (Policy, error) {
+// localPolicy returns the policy to decide requests by, or why they cannot be decided without the store.
+func (ch *channel) localPolicy() (Policy, error) {
 	policy := ch.policy()
-	switch {
-	case r.Forced:
-		return "", ch.outage.refusal("events cannot be forced past the limits while Redis is unavailable")
-	case r.Delayed > 0:
-		return "", ch.outage.refusal("a delayed event keeps waiting while Redis is unavailable")
-	case policy != PolicyLocal && policy != PolicyOpen:
+	if policy != PolicyLocal && policy != PolicyOpen {
 		return "", ch.outage.refusal("the channel is closed while Redis is unavailable")
-	default:
-		return policy, nil
 	}
+	return policy, nil
 }
 
 // refusal is the error of requests that certainly were not carried out, with the cause of the outage.

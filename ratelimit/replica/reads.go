@@ -9,9 +9,9 @@ import (
 )
 
 // Peek decides requests without spending or counting anything. While the store is unavailable, the fallback answers.
-func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error) {
 	requests = l.peers.widen(requests)
-	return read(ctx, l.channel(scope), asStored, func(from Decider, ctx context.Context, scope store.Channel) ([]store.Decision, error) {
+	return read(ctx, l.channel(scope), asStored, func(from Decider, ctx context.Context, scope store.Channel) (store.Answer, error) {
 		return from.Peek(ctx, scope, requests)
 	})
 }

@@ -57,7 +57,7 @@ func TestDelayedEventIsNotAdmittedWithoutRedis(t *testing.T) {
 			again.Delayed = 3
 			for i, line := range lines {
 				line.Away.Store(true)
-				_, err := replicas[i].Admit(t.Context(), storetest.Scope, []store.Request{again})
+				_, err := replicas[i].Promote(t.Context(), storetest.Scope, []store.Request{again})
 				require.ErrorIs(t, err, store.ErrUnavailable, "replica %d", i)
 			}
 			for i, line := range lines {

@@ -48,8 +48,6 @@ type Limiter struct {
 	cancel     context.CancelFunc
 }
 
-var _ store.Limiter = (*Limiter)(nil)
-
 // New returns a Limiter in front of a store.
 func New(s Store, opts Options) *Limiter {
 	l := &Limiter{store: s, opts: opts.withDefaults(), channels: map[store.Channel]*channel{}}

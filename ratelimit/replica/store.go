@@ -13,6 +13,11 @@ type Store interface {
 	Decider
 	Merger
 
+	// Promote decides delayed messages again.
+	Promote(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
+	// Force admits requests past the limits.
+	Force(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
+
 	// Heartbeat announces this replica, and returns what is known of the others.
 	Heartbeat(ctx context.Context, beat store.Heartbeat) (store.HeartbeatReply, error)
 
@@ -36,9 +41,8 @@ type Store interface {
 
 // Decider decides requests, and reads what it decided. It is what the shared store and the [Fallback] have in common.
 type Decider interface {
-	// Decide decides requests that [store.Check] found to be valid.
-	Decide(ctx context.Context, mode store.Mode, channel store.Channel, requests []store.Request) (store.Answer, error)
-	Peek(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error)
+	Admit(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
+	Peek(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
 	Report(ctx context.Context, channel store.Channel) (store.Report, error)
 	Categories(ctx context.Context, channel store.Channel) ([]store.CategoryCounts, error)
 	Minutes(ctx context.Context, channel store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error)
@@ -56,6 +60,8 @@ type Merger interface {
 // decisions should name [store.ByFallback].
 type Fallback interface {
 	Decider
+	// AdmitAll admits requests that are no duplicates, whatever the limits are, and spends their units.
+	AdmitAll(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
 	// Seed spends units of a level as of a time ago, whatever its limit.
 	Seed(level ratelimit.Level, units int64, ago time.Duration)
 	// Forget deletes levels, by their keys, and the counts of a channel. The ids that it admitted stay known.

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Ack implements [store.Outbox]. It is the twin of lua/ack.lua.
+// Ack implements [store.Queue]. It is the twin of lua/ack.lua.
 func (s *Store) Ack(_ context.Context, channel store.Channel, claimed store.Entry, receipt store.Receipt) error {
 	return s.settle(channel, claimed, store.Delivered, func(tx channelTx, delivered *entry) {
 		s.keepResult(tx, delivered, store.OutageResult{

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Append implements [store.Outbox]. It is the twin of lua/append.lua.
+// Append implements [store.Queue]. It is the twin of lua/append.lua.
 func (s *Store) Append(_ context.Context, channel store.Channel, id, kind string, payload []byte) error {
 	s.do(channel, func(tx channelTx) {
 		ids, expired := kept[idTimes](tx.Tx, tx.keys.NoticeIDs()), tx.now-store.AppendDedupe.Microseconds()

@@ -15,6 +15,7 @@ type batch struct {
 	states    []ratelimit.State // of the plan's levels
 	fairness  *fairness         // nil = nothing is reserved
 	messages  *messageBatch     // nil = the requests have no policy
+	unlimited bool              // the requests are admitted whatever the limits are
 	answer    store.Answer
 }
 
@@ -23,7 +24,6 @@ func (s *Store) newBatch(tx channelTx, mode store.Mode, requests []store.Request
 		plan: store.NewPlan(mode, requests), tx: tx, dedupe: s.dedupe(), decidedBy: s.opts.DecidedBy,
 		admitted: tx.admitted(),
 	}
-	b.answer.Now = tx.now
 	b.answer.Decisions = make([]store.Decision, len(requests))
 	b.answer.Numbers = make([]int64, len(requests))
 	b.loadStates()
@@ -43,7 +43,7 @@ func (b *batch) loadStates() {
 		level := &b.plan.Levels[i]
 		b.states[i] = b.tx.state(level)
 		ahead := b.states[i].Load(b.tx.now, level)
-		b.answer.Stepped = max(b.answer.Stepped, ahead)
+		b.answer.Stepped = max(b.answer.Stepped, store.Microseconds(ahead))
 		if ahead > 0 && !b.isPeek() {
 			b.tx.replace(level.Key, b.states[i].Value())
 		}

@@ -51,7 +51,7 @@ func (b *batch) ask(r *store.Request, path store.Path) refusal {
 			answer.retryAt = max(answer.retryAt, fit.at)
 		}
 	}
-	if b.plan.Mode == store.ModeRestore || b.plan.Mode == store.ModeOpen { // whatever the limits say
+	if b.plan.Mode == store.ModeRestore || b.unlimited { // whatever the limits say
 		answer.levels = 0
 		answer.shadow = 0
 	}
@@ -126,7 +126,7 @@ func (b *batch) fitsAt(index, w int, units, reserved int64) int64 {
 		return state.FitsAt(b.tx.now, level, w, units, reserved)
 	}
 	if ahead := log.Newest(level.Windows[w].Limit-units-reserved) - b.tx.now; ahead > ratelimit.MaxStep {
-		b.answer.Stepped = max(b.answer.Stepped, log.Newest(0)-b.tx.now)
+		b.answer.Stepped = max(b.answer.Stepped, store.Microseconds(log.Newest(0)-b.tx.now))
 		if b.isPeek() {
 			return b.tx.now + level.Windows[w].Per.Microseconds()
 		}

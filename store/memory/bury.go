@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Bury implements [store.Outbox]. It is the twin of lua/bury.lua.
+// Bury implements [store.Queue]. It is the twin of lua/bury.lua.
 func (s *Store) Bury(_ context.Context, channel store.Channel, claimed store.Entry, death store.DeadReason) error {
 	return s.settle(channel, claimed, store.Failed, func(tx channelTx, buried *entry) {
 		s.keepResult(tx, buried, store.OutageResult{

@@ -8,7 +8,7 @@ import (
 	"slackrelay/store"
 )
 
-// Claim implements [store.Outbox]. It is the twin of lua/claim.lua.
+// Claim implements [store.Queue]. It is the twin of lua/claim.lua.
 func (s *Store) Claim(ctx context.Context, channel store.Channel, terms store.Terms, look bool) (store.Claim, error) {
 	if err := terms.Check(); err != nil {
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)

@@ -6,13 +6,16 @@ import (
 	"slackrelay/store"
 )
 
-// Delayed implements [store.Outbox]. It is the twin of lua/delayed.lua.
+// maxReplyBytes is the size of payloads after which Delayed lists no more.
+const maxReplyBytes = 256 << 10
+
+// Delayed implements [store.Queue]. It is the twin of lua/delayed.lua.
 func (s *Store) Delayed(_ context.Context, channel store.Channel) (all []store.DelayedMessage, err error) {
 	s.do(channel, func(tx channelTx) {
 		listed := map[string]bool{} // by category
 		bytes := 0
 		for _, e := range tx.outbox().delayed {
-			if listed[e.category] || len(all) >= store.MaxDelayed || bytes >= store.MaxDelayedBytes {
+			if listed[e.category] || len(all) >= store.MaxDelayed || bytes >= maxReplyBytes {
 				continue
 			}
 			listed[e.category] = true

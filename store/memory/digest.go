@@ -12,7 +12,7 @@ import (
 	"slackrelay/store"
 )
 
-// Digest implements [store.Outbox]. It is the twin of lua/digest.lua.
+// Digest implements [store.Queue]. It is the twin of lua/digest.lua.
 func (s *Store) Digest(_ context.Context, channel store.Channel, terms store.DigestTerms) (err error) {
 	s.do(channel, func(tx channelTx) {
 		d := dueDigest{digestState: tx.digest(), terms: terms, now: tx.now}

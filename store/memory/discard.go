@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// Discard implements [store.Outbox]. It is the twin of lua/discard.lua.
+// Discard implements [store.Queue]. It is the twin of lua/discard.lua.
 func (s *Store) Discard(_ context.Context, channel store.Channel, claimed store.Entry) error {
 	isMessage := false
 	s.do(channel, func(tx channelTx) {

@@ -7,9 +7,8 @@ import (
 )
 
 // Force implements [store.Admissions]. It is the twin of lua/force.lua.
-func (s *Store) Force(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := s.checkAndDecide(ctx, store.ModeForce, channel, requests)
-	return answer.Decisions, err
+func (s *Store) Force(_ context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return s.decide(store.ModeForce, channel, requests)
 }
 
 // isForced reports whether the batch is the twin of lua/force.lua: its requests are posted whatever the limits say, and

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Memory implements [store.Engine]. Unlike lua/memory.lua, it returns 0: the data may become as large as the process.
+// Memory implements [store.Replication]. Unlike lua/memory.lua, it returns 0: the data may become as large as the process.
 func (*Store) Memory(context.Context, store.Channel) (used, limit int64, err error) {
 	return 0, 0, nil
 }

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// MergeCounts implements [store.Engine]. It is the twin of lua/merge_counts.lua.
+// MergeCounts implements [store.Replication]. It is the twin of lua/merge_counts.lua.
 func (s *Store) MergeCounts(_ context.Context, channel store.Channel, id store.MergeID, local store.LocalCounts) error {
 	s.do(channel, func(tx channelTx) {
 		if !tx.noteMerge(id) {
@@ -38,6 +38,6 @@ func (tx channelTx) noteMerge(id store.MergeID) bool {
 		return false
 	}
 	last[id.Replica] = id.Sequence
-	tx.expire(key, store.SeriesTTL)
+	tx.expire(key, seriesTTL)
 	return true
 }

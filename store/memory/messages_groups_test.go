@@ -29,9 +29,9 @@ func TestAResolveThatWaitsDoesNotContinueABundle(t *testing.T) {
 		}
 	}
 	admit := func(requests ...store.Request) (outcomes []store.Outcome) {
-		decisions, err := s.Admit(t.Context(), channel, requests)
+		answer, err := s.Admit(t.Context(), channel, requests)
 		require.NoError(t, err)
-		for _, d := range decisions {
+		for _, d := range answer.Decisions {
 			outcomes = append(outcomes, d.Outcome)
 		}
 		return outcomes

@@ -33,7 +33,7 @@ func (m *messageBatch) noteAdmission(category string) {
 	if m.policy.Digest {
 		lastAdmitted := m.batch.tx.numbers(m.batch.tx.keys.LastAdmitted())
 		lastAdmitted[category] = m.now
-		maps.DeleteFunc(lastAdmitted, func(_ string, at int64) bool { return at <= m.now-2*store.SeriesTTL.Microseconds() })
+		maps.DeleteFunc(lastAdmitted, func(_ string, at int64) bool { return at <= m.now-2*seriesTTL.Microseconds() })
 	}
 }
 

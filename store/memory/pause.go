@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// Pause implements [store.Outbox]. It is the twin of lua/pause.lua.
+// Pause implements [store.Queue]. It is the twin of lua/pause.lua.
 func (s *Store) Pause(_ context.Context, channel store.Channel, wait time.Duration, reason string) error {
 	s.do(channel, func(tx channelTx) {
 		paused := tx.pause()

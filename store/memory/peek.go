@@ -6,10 +6,9 @@ import (
 	"slackrelay/store"
 )
 
-// Peek implements [store.Limiter]. It is the twin of lua/peek.lua.
-func (s *Store) Peek(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := s.checkAndDecide(ctx, store.ModePeek, channel, requests)
-	return answer.Decisions, err
+// Peek implements [store.Admissions]. It is the twin of lua/peek.lua.
+func (s *Store) Peek(_ context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return s.decide(store.ModePeek, channel, requests)
 }
 
 // isPeek reports whether the batch writes nothing.

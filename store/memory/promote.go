@@ -9,9 +9,8 @@ import (
 )
 
 // Promote implements [store.Admissions]. It is the twin of lua/promote.lua.
-func (s *Store) Promote(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := s.checkAndDecide(ctx, store.ModePromote, channel, requests)
-	return answer.Decisions, err
+func (s *Store) Promote(_ context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return s.decide(store.ModePromote, channel, requests)
 }
 
 // isPromotion reports whether the batch is the twin of lua/promote.lua: its requests wait for a slot already.

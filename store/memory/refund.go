@@ -7,9 +7,9 @@ import (
 	"slackrelay/store"
 )
 
-// Refund implements [store.Limiter]. It is the twin of lua/refund.lua.
+// Refund implements [store.Admissions]. It is the twin of lua/refund.lua.
 func (s *Store) Refund(_ context.Context, channel store.Channel, request store.Request) error {
-	if err := store.Check([]store.Request{request}); err != nil {
+	if err := store.Check(store.ModeAdmit, []store.Request{request}); err != nil {
 		return err
 	}
 	s.do(channel, func(tx channelTx) {

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Release implements [store.Outbox]. It is the twin of lua/release.lua.
+// Release implements [store.Queue]. It is the twin of lua/release.lua.
 func (s *Store) Release(_ context.Context, channel store.Channel) error {
 	s.do(channel, func(tx channelTx) { tx.lease().release(s.opts.Owner) })
 	return nil

@@ -8,7 +8,7 @@ import (
 	"slackrelay/store"
 )
 
-// Renew implements [store.Outbox]. It is the twin of lua/renew.lua.
+// Renew implements [store.Queue]. It is the twin of lua/renew.lua.
 func (s *Store) Renew(_ context.Context, channel store.Channel) (until time.Time, err error) {
 	before := time.Now()
 	s.do(channel, func(tx channelTx) {

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Report implements [store.Limiter]. It is the twin of lua/report.lua.
+// Report implements [store.Counts]. It is the twin of lua/report.lua.
 func (s *Store) Report(_ context.Context, channel store.Channel) (report store.Report, err error) {
 	s.do(channel, func(tx channelTx) {
 		outbox, paused := tx.outbox(), tx.pause()

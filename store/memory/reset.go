@@ -6,7 +6,7 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// Reset implements [store.Limiter]. It is the twin of lua/reset.lua.
+// Reset implements [store.Admissions]. It is the twin of lua/reset.lua.
 func (s *Store) Reset(_ context.Context, levels ...ratelimit.Level) error {
 	s.data.Do(func(tx *Tx) {
 		for _, level := range levels {

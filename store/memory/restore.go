@@ -7,9 +7,9 @@ import (
 	"slackrelay/store"
 )
 
-// Restore implements [store.Engine]. It is the twin of lua/restore.lua.
+// Restore implements [store.Replication]. It is the twin of lua/restore.lua.
 func (s *Store) Restore(_ context.Context, channel store.Channel, requests []store.Request, id store.MergeID) error {
-	if err := store.Check(requests); err != nil {
+	if err := store.Check(store.ModeRestore, requests); err != nil {
 		return err
 	}
 	s.do(channel, func(tx channelTx) {

@@ -6,7 +6,7 @@ import (
 	"slackrelay/store"
 )
 
-// Retry implements [store.Outbox]. It is the twin of lua/retry.lua.
+// Retry implements [store.Queue]. It is the twin of lua/retry.lua.
 func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.Entry, plan store.RetryPlan) error {
 	return s.withClaimed("retry", channel, claimed, func(tx channelTx, tried *entry) error {
 		if !tried.isLatestClaim(claimed) {

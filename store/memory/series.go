@@ -7,7 +7,7 @@ import (
 	"slackrelay/store"
 )
 
-// Minutes implements [store.Limiter]. It is the twin of lua/series.lua.
+// Minutes implements [store.Counts]. It is the twin of lua/series.lua.
 func (s *Store) Minutes(_ context.Context, channel store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error) {
 	s.do(channel, func(tx channelTx) {
 		now, all, err = store.ReadMinutes(tx.time, back, func(hour time.Time) (map[string]int64, error) {
@@ -17,7 +17,7 @@ func (s *Store) Minutes(_ context.Context, channel store.Channel, back time.Dura
 	return now, all, err
 }
 
-// Categories implements [store.Limiter]. It is the twin of lua/series.lua.
+// Categories implements [store.Counts]. It is the twin of lua/series.lua.
 func (s *Store) Categories(_ context.Context, channel store.Channel) ([]store.CategoryCounts, error) {
 	sums := map[string]int64{}
 	s.do(channel, func(tx channelTx) {

@@ -8,7 +8,7 @@ import (
 	"slackrelay/store"
 )
 
-// Warming implements [store.Limiter]. It is the twin of lua/warming.lua.
+// Warming implements [store.Counts]. It is the twin of lua/warming.lua.
 func (s *Store) Warming(_ context.Context, channel store.Channel, specs []ratelimit.LevelSpec) ([]time.Duration, error) {
 	warming := make([]time.Duration, len(specs))
 	s.do(channel, func(tx channelTx) {

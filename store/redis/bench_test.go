@@ -84,7 +84,7 @@ func BenchmarkSenders(b *testing.B) {
 	l := storetest.Limits{Channel: window, Category: window}
 	rates := map[string]float64{}
 	var id atomic.Int64
-	admit := func(limiter store.Limiter) func() error {
+	admit := func(limiter storetest.Limiter) func() error {
 		return func() error {
 			r := l.Request(fmt.Sprintf("%032d", id.Add(1)), "errors")
 			r.Enqueue.Payload = storetest.Payload

@@ -47,19 +47,19 @@ func onlyTheClock(rt *rapid.T, b storetest.Fixture, clocked *redistest.Clocked, 
 		tier := storetest.DrawLevelSpec(rt, "", s)
 		*steps = nil
 		r := store.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{store.ChannelLevel(tier, group)}}
-		d, err := b.Admit(rt.Context(), storetest.Scope, []store.Request{r})
+		answer, err := b.Admit(rt.Context(), storetest.Scope, []store.Request{r})
 		require.NoError(rt, err)
 		ahead := last.Sub(b.Now())
 		switch {
 		case ahead <= 5*time.Second:
 			require.Empty(rt, *steps, "a reload is no step")
 		case log && len(*steps) == 0: // a log moves entries when they make it refuse
-			require.LessOrEqual(rt, d[0].RetryAfter, 25*time.Second, "the longest window, and what is waited for")
+			require.LessOrEqual(rt, answer.Decisions[0].RetryAfter, 25*time.Second, "the longest window, and what is waited for")
 		default:
 			require.Equal(rt, []time.Duration{ahead}, *steps)
 			last = b.Now()
 		}
-		if d[0].Outcome == store.Admitted && b.Now().After(last) {
+		if answer.Decisions[0].Outcome == store.Admitted && b.Now().After(last) {
 			last = b.Now()
 		}
 	}

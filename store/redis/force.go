@@ -7,7 +7,6 @@ import (
 )
 
 // Force implements [store.Admissions].
-func (r *Store) Force(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := r.checkAndDecide(ctx, store.ModeForce, channel, requests)
-	return answer.Decisions, err
+func (r *Store) Force(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return r.decide(ctx, store.ModeForce, decideCall{channel: channel, requests: requests})
 }

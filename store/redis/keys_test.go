@@ -127,9 +127,9 @@ func TestAbsentRedisIsUnavailable(t *testing.T) {
 
 	server.Up()
 	require.NoError(t, l.Ping(t.Context()))
-	d, err := l.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
+	answer, err := l.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
 	require.NoError(t, err)
-	require.Equal(t, "+", storetest.Outcomes(d))
+	require.Equal(t, "+", storetest.Outcomes(answer.Decisions))
 }
 
 func TestTimeoutAfterTheCommitChargesOnce(t *testing.T) {

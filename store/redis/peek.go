@@ -7,7 +7,6 @@ import (
 )
 
 // Peek implements [store.Admissions].
-func (r *Store) Peek(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := r.checkAndDecide(ctx, store.ModePeek, channel, requests)
-	return answer.Decisions, err
+func (r *Store) Peek(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return r.decide(ctx, store.ModePeek, decideCall{channel: channel, requests: requests})
 }

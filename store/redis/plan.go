@@ -12,10 +12,10 @@ import (
 
 // decideCall is a call of a script that decides requests. The header of lua/admit.lua describes its keys and arguments.
 type decideCall struct {
-	plan     *store.Plan
 	channel  store.Channel
 	requests []store.Request
 	id       store.MergeID // of ModeRestore
+	plan     *store.Plan   // of the requests
 }
 
 // keys returns KEYS; hour is a time within the hour whose series counts the requests.

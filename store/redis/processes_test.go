@@ -77,7 +77,7 @@ func TestWorker(t *testing.T) {
 	require.NoError(t, err)
 	client := redis.NewClient(&redis.Options{Addr: task[0], MaxRetries: -1, ContextTimeoutEnabled: true, PoolSize: goroutines})
 	defer client.Close()
-	var l store.Limiter = redisstore.New(lua.NewConn(client, 0), redisstore.Options{})
+	var l storetest.Limiter = redisstore.New(lua.NewConn(client, 0), redisstore.Options{})
 	if p, _ := strconv.Atoi(task[1]); p%2 == 0 { // half of them with the cache, half without
 		l = storetest.Share(t, l, replica.Options{Replica: task[1]})
 	}

@@ -7,7 +7,6 @@ import (
 )
 
 // Promote implements [store.Admissions].
-func (r *Store) Promote(ctx context.Context, channel store.Channel, requests []store.Request) ([]store.Decision, error) {
-	answer, err := r.checkAndDecide(ctx, store.ModePromote, channel, requests)
-	return answer.Decisions, err
+func (r *Store) Promote(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return r.decide(ctx, store.ModePromote, decideCall{channel: channel, requests: requests})
 }

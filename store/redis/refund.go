@@ -10,7 +10,7 @@ import (
 
 // Refund implements [store.Admissions].
 func (r *Store) Refund(ctx context.Context, channel store.Channel, request store.Request) error {
-	if err := store.Check([]store.Request{request}); err != nil {
+	if err := store.Check(store.ModeAdmit, []store.Request{request}); err != nil {
 		return err
 	}
 	keys := []string{channel.Keys().Seen(), channel.Keys().Refunds()}

@@ -8,26 +8,27 @@ import (
 	"slackrelay/store"
 )
 
-// decodeAnswer reads the reply of a script that decides requests: [now, stepped, events, levels].
-func decodeAnswer(p *store.Plan, requests []store.Request, reply []any) (store.Answer, error) {
+// decodeAnswer reads the reply of a script that decides requests: [now, stepped, events, levels]. now is Redis's time in
+// microseconds.
+func decodeAnswer(p *store.Plan, requests []store.Request, reply []any) (now int64, answer store.Answer, err error) {
 	if len(reply) != 4 {
-		return store.Answer{}, fmt.Errorf("reply of %d values", len(reply))
+		return 0, store.Answer{}, fmt.Errorf("reply of %d values", len(reply))
 	}
 	clock, err := integers(reply[:2])
 	if err != nil {
-		return store.Answer{}, err
+		return 0, store.Answer{}, err
 	}
-	answer := store.Answer{Now: clock[0], Stepped: clock[1]}
+	now, answer.Stepped = clock[0], store.Microseconds(clock[1])
 	if p.Mode == store.ModeRestore {
-		return answer, nil
+		return now, answer, nil
 	}
 	events, err := decodeEvents(reply[2], len(requests))
 	if err != nil {
-		return store.Answer{}, err
+		return 0, store.Answer{}, err
 	}
 	levels, err := decodeLevels(reply[3], p)
 	if err != nil {
-		return store.Answer{}, err
+		return 0, store.Answer{}, err
 	}
 	for i := range levels {
 		if levels[i].closedFor > 0 {
@@ -39,7 +40,7 @@ func decodeAnswer(p *store.Plan, requests []store.Request, reply []any) (store.A
 		}
 	}
 	answer.Decisions = decisionsOf(p, requests, events, levels)
-	return answer, nil
+	return now, answer, nil
 }
 
 // eventReply is what a script returns for a request.

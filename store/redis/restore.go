@@ -9,11 +9,7 @@ import (
 
 // Restore implements [store.Replication].
 func (r *Store) Restore(ctx context.Context, channel store.Channel, requests []store.Request, id store.MergeID) error {
-	if err := store.Check(requests); err != nil {
-		return err
-	}
-	plan := store.NewPlan(store.ModeRestore, requests)
-	_, err := r.decide(ctx, decideCall{plan: plan, channel: channel, requests: requests, id: id})
+	_, err := r.decide(ctx, store.ModeRestore, decideCall{channel: channel, requests: requests, id: id})
 	return err
 }
 

@@ -33,8 +33,8 @@ func TestCallToAServerThatHangsEndsInTimeAndIsChargedOnce(t *testing.T) {
 	require.Eventually(t, func() bool { // the call was on its way, and is carried out in the end
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		d, err := b.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
-		return err == nil && d[0].Outcome == store.Duplicate
+		answer, err := b.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
+		return err == nil && answer.Decisions[0].Outcome == store.Duplicate
 	}, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, int64(2), b.Used(t, storetest.Small.Request("", "a").Levels[0]))
 }
@@ -59,9 +59,9 @@ func TestFullServerRefusesBeforeAnyWrite(t *testing.T) {
 	s := storetest.Share(t, redisstore.New(line, redisstore.Options{}), replica.Options{
 		Replicas: 1, Policies: map[string]replica.Policy{storetest.Scope.Name: replica.PolicyLocal},
 	})
-	d, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("3", "a")})
+	answer, err := s.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("3", "a")})
 	require.NoError(t, err)
-	require.Equal(t, store.ByFallback, d[0].DecidedBy, "it certainly has nothing, so that the policy decides")
+	require.Equal(t, store.ByFallback, answer.Decisions[0].DecidedBy, "it certainly has nothing, so that the policy decides")
 	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	require.Equal(t, "++", storetest.Outcomes(b.MustAdmit(t, storetest.Small.Request("1", "a"), storetest.Small.Request("2", "b"))))
 }

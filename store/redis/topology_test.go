@@ -31,7 +31,7 @@ func universal(tb testing.TB, opts redis.UniversalOptions) redis.UniversalClient
 
 // load admits from several goroutines, with ids that are tried again as a sender would, until it is stopped.
 type load struct {
-	limiter store.Limiter
+	limiter storetest.Limiter
 	limits  storetest.Limits
 	stop    context.CancelFunc
 	done    sync.WaitGroup
@@ -44,7 +44,7 @@ type load struct {
 	longest  time.Duration
 }
 
-func startLoad(ctx context.Context, l store.Limiter, lim storetest.Limits) *load {
+func startLoad(ctx context.Context, l storetest.Limiter, lim storetest.Limits) *load {
 	ctx, cancel := context.WithCancel(ctx)
 	load := &load{limiter: l, limits: lim, stop: cancel, admitted: map[string]bool{}, last: time.Now()}
 	for g := range 8 {
@@ -64,7 +64,7 @@ func startLoad(ctx context.Context, l store.Limiter, lim storetest.Limits) *load
 func (l *load) once(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	d, err := l.limiter.Admit(ctx, storetest.Scope, []store.Request{l.limits.Request(id, "a")})
+	answer, err := l.limiter.Admit(ctx, storetest.Scope, []store.Request{l.limits.Request(id, "a")})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *load) once(ctx context.Context, id string) bool {
 		l.longest = pause
 	}
 	l.last = time.Now()
-	if o := d[0].Outcome; o == store.Admitted || o == store.Duplicate {
+	if o := answer.Decisions[0].Outcome; o == store.Admitted || o == store.Duplicate {
 		l.admitted[id] = true
 	}
 	return true

@@ -59,16 +59,16 @@ func testPeekSpendsAndCountsNothing(t *testing.T, start Start) {
 	b := start(t)
 	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
 	for range 3 {
-		d, err := b.Peek(t.Context(), Scope, []store.Request{l.Request("1", "a"), l.Request("2", "b")})
+		answer, err := b.Peek(t.Context(), Scope, []store.Request{l.Request("1", "a"), l.Request("2", "b")})
 		require.NoError(t, err)
-		require.Equal(t, "++", Outcomes(d), "each by itself")
+		require.Equal(t, "++", Outcomes(answer.Decisions), "each by itself")
 	}
 	require.Equal(t, store.Report{}, b.MustReport(t))
 	b.MustAdmit(t, l.Request("1", "a"))
-	d, err := b.Peek(t.Context(), Scope, []store.Request{l.Request("1", "a"), l.Request("2", "b")})
+	answer, err := b.Peek(t.Context(), Scope, []store.Request{l.Request("1", "a"), l.Request("2", "b")})
 	require.NoError(t, err)
-	require.Equal(t, "=-", Outcomes(d))
-	require.Equal(t, time.Minute, d[1].RetryAfter)
+	require.Equal(t, "=-", Outcomes(answer.Decisions))
+	require.Equal(t, time.Minute, answer.Decisions[1].RetryAfter)
 }
 
 func testRemainingIsReportedOfEveryWindow(t *testing.T, start Start) {
@@ -204,11 +204,11 @@ func testChannelsOfAGroupShareTheChannelLevel(t *testing.T, start Start) {
 	var got strings.Builder
 	for i := range 4 {
 		s := store.Channel{Group: "team", Name: fmt.Sprint("ch-", i%2)}
-		d, err := b.Admit(t.Context(), s, []store.Request{{
+		answer, err := b.Admit(t.Context(), s, []store.Request{{
 			ID: fmt.Sprint(i), Levels: []ratelimit.Level{outer, store.NewLevel(s, "category", "a", PerMinute(9))},
 		}})
 		require.NoError(t, err)
-		got.WriteString(Outcomes(d))
+		got.WriteString(Outcomes(answer.Decisions))
 	}
 	require.Equal(t, "+++-", got.String())
 }
@@ -220,7 +220,7 @@ func testGoroutinesAdmitExactlyTheLimit(t *testing.T, start Start) {
 }
 
 // Hammer admits from many goroutines at once and returns how many got through.
-func Hammer(ctx context.Context, t *testing.T, l store.Limiter, goroutines, each int) int {
+func Hammer(ctx context.Context, t *testing.T, l Limiter, goroutines, each int) int {
 	t.Helper()
 	lim := Limits{Channel: PerMinute(100), Category: PerMinute(10)}
 	results := make(chan int, goroutines)
@@ -228,10 +228,10 @@ func Hammer(ctx context.Context, t *testing.T, l store.Limiter, goroutines, each
 		go func() {
 			admitted := 0
 			for i := range each {
-				d, err := l.Admit(ctx, Scope, []store.Request{
+				answer, err := l.Admit(ctx, Scope, []store.Request{
 					lim.Request(fmt.Sprintf("%d-%d", g, i), fmt.Sprint("c", (g+i)%20)),
 				})
-				if err == nil && d[0].Outcome == store.Admitted {
+				if err == nil && answer.Decisions[0].Outcome == store.Admitted {
 					admitted++
 				}
 			}

@@ -71,9 +71,9 @@ func (g *groups) webhook(alerts []alert) {
 	}
 	got := make([]store.Outcome, 0, len(alerts))
 	for part := range slices.Chunk(requests, store.MaxBatch) {
-		decisions, err := g.Admit(g.t.Context(), Scope, part)
+		answer, err := g.Admit(g.t.Context(), Scope, part)
 		require.NoError(g.t, err)
-		for _, d := range decisions {
+		for _, d := range answer.Decisions {
 			got = append(got, d.Outcome)
 		}
 	}
@@ -118,7 +118,7 @@ func (g *groups) expectResolve(name string, m *expected) store.Outcome {
 }
 
 // send posts or edits what is next, if anything is, as one of two replicas.
-func (g *groups) send(sender store.Outbox) bool {
+func (g *groups) send(sender store.Queue) bool {
 	ctx := g.t.Context()
 	c, err := sender.Claim(ctx, Scope, Unpaced, false)
 	require.NoError(g.t, err)
@@ -183,7 +183,7 @@ func alertGroups(rt *rapid.T, b Fixture, _ int) {
 	for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 		g.Advance(time.Second)
 		if rapid.IntRange(0, 2).Draw(rt, "send") == 0 {
-			g.send(rapid.SampledFrom([]store.Outbox{g.A, g.B}).Draw(rt, "sender"))
+			g.send(rapid.SampledFrom([]store.Queue{g.A, g.B}).Draw(rt, "sender"))
 			continue
 		}
 		g.webhook(drawAlerts(rt, size))

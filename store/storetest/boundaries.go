@@ -95,10 +95,10 @@ func testOneCategoryTooManyForgetsTheMostSilent(t *testing.T, start Start) {
 		again[i].ID = fmt.Sprint("again-", i)
 	}
 	require.Equal(t, store.Admitted, b.AdmitOne(t, again[0]).Outcome)
-	decisions, err := b.Peek(t.Context(), Scope, again[1:])
+	answer, err := b.Peek(t.Context(), Scope, again[1:])
 	require.NoError(t, err)
-	require.Equal(t, store.Admitted, decisions[0].Outcome, "10 leave 999 for the others")
-	require.Equal(t, store.Dropped, decisions[1].Outcome, "11 leave 998")
+	require.Equal(t, store.Admitted, answer.Decisions[0].Outcome, "10 leave 999 for the others")
+	require.Equal(t, store.Dropped, answer.Decisions[1].Outcome, "11 leave 998")
 }
 
 // autoNotice asks for units of a category, of which 3 a minute fit into the channel, with the reserve for first notices learned.

@@ -99,7 +99,7 @@ func (h *comparison) admit(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "many") == 0 {
 		names, most = []string{"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15", "f16", ""}, 20
 	}
-	forced := rapid.IntRange(0, 9).Draw(t, "forced") == 0
+	mode := drawMode(t)
 	var requests []store.Request
 	for range rapid.IntRange(1, most).Draw(t, "events") {
 		id := fmt.Sprint(rapid.IntRange(0, 200).Draw(t, "id"))
@@ -111,10 +111,18 @@ func (h *comparison) admit(t *rapid.T) {
 			Fingerprint: rapid.SampledFrom(names).Draw(t, "fingerprint"),
 			Severity:    "error", Title: "title " + id,
 		}
-		r.Event.Bundle, r.Forced = bundle, forced
+		r.Event.Bundle = bundle
 		requests = append(requests, r)
 	}
-	h.decide("admit", requests)
+	h.decide(mode, requests)
+}
+
+// drawMode returns admit, and now and then force.
+func drawMode(t *rapid.T) store.Mode {
+	if rapid.IntRange(0, 9).Draw(t, "forced") == 0 {
+		return store.ModeForce
+	}
+	return store.ModeAdmit
 }
 
 // decided is the part of a decision that is compared.
@@ -125,11 +133,11 @@ type decided struct {
 	retry   time.Duration
 }
 
-func (h *comparison) decide(what string, requests []store.Request) {
-	same(h, what, func(w Fixture) ([]decided, error) {
-		decisions, err := w.Admit(h.t.Context(), Scope, slices.Clone(requests))
-		all := make([]decided, len(decisions))
-		for i, d := range decisions {
+func (h *comparison) decide(mode store.Mode, requests []store.Request) {
+	same(h, string(mode), func(w Fixture) ([]decided, error) {
+		answer, err := w.method(mode)(h.t.Context(), Scope, slices.Clone(requests))
+		all := make([]decided, len(answer.Decisions))
+		for i, d := range answer.Decisions {
 			all[i] = decided{d.Outcome, d.Level, strings.Join(d.Refused, " "), d.RetryAfter}
 			if d.Outcome != store.Dropped {
 				all[i].level, all[i].refused = "", "" // an event that is attached asks no level
@@ -158,7 +166,7 @@ func (h *comparison) promote(t *rapid.T) {
 		}
 	}
 	if len(requests) > 0 {
-		h.decide("promote", requests)
+		h.decide(store.ModePromote, requests)
 	}
 }
 

@@ -104,14 +104,13 @@ func (h *restoreComparison) restore(t *rapid.T) {
 
 func (h *restoreComparison) admit(t *rapid.T) {
 	requests := h.requests(t)
-	bundle, forced := rapid.SampledFrom([]string{"", "1", "@"}).Draw(t, "bundle"), rapid.IntRange(0, 9).Draw(t, "forced") == 0
+	bundle, mode := rapid.SampledFrom([]string{"", "1", "@"}).Draw(t, "bundle"), drawMode(t)
 	for i := range requests {
-		requests[i].Forced = forced
 		if h.handling != nil {
 			requests[i].Event.Bundle = bundle
 		}
 	}
-	alike(t, h, func(e *outage) []store.Outcome { return e.admit(t, slices.Clone(requests)...) })
+	alike(t, h, func(e *outage) []store.Outcome { return e.decide(t, mode, slices.Clone(requests)...) })
 }
 
 // promote asks again for all delayed messages.
@@ -133,7 +132,7 @@ func (h *restoreComparison) promote(t *rapid.T) {
 		}
 	}
 	if len(requests) > 0 {
-		alike(t, h, func(e *outage) []store.Outcome { return e.admit(t, slices.Clone(requests)...) })
+		alike(t, h, func(e *outage) []store.Outcome { return e.decide(t, store.ModePromote, slices.Clone(requests)...) })
 	}
 }
 

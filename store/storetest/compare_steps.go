@@ -22,11 +22,11 @@ func (h *comparison) settle(t *rapid.T) {
 	seconds := func(most int) time.Duration {
 		return time.Duration(rapid.IntRange(0, most).Draw(t, "seconds")) * time.Second
 	}
-	var settle func(o store.Outbox) error
+	var settle func(o store.Queue) error
 	unsent := false
 	switch rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "drop", "retry", "retry", "release", "renew"}).Draw(t, "how") {
 	case "ack":
-		settle = func(o store.Outbox) error {
+		settle = func(o store.Queue) error {
 			return o.Ack(t.Context(), Scope, entry, store.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
 		}
 	case "bury":
@@ -34,24 +34,24 @@ func (h *comparison) settle(t *rapid.T) {
 		if rapid.Bool().Draw(t, "copy") {
 			death.CopyTo = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
 		}
-		settle = func(o store.Outbox) error { return o.Bury(t.Context(), Scope, entry, death) }
+		settle = func(o store.Queue) error { return o.Bury(t.Context(), Scope, entry, death) }
 	case "expire":
-		settle = func(o store.Outbox) error {
+		settle = func(o store.Queue) error {
 			return o.Expire(t.Context(), Scope, entry, map[string]int64{"x:a:error": 2, "t:old": 2})
 		}
 	case "drop":
-		settle = func(o store.Outbox) error { return o.Discard(t.Context(), Scope, entry) }
+		settle = func(o store.Queue) error { return o.Discard(t.Context(), Scope, entry) }
 	case "retry":
 		p := store.RetryPlan{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
 		p.Waits = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
 		p.State = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.MaybePosted, store.NotFound, store.SendAgain}).Draw(t, "fate")
-		settle = func(o store.Outbox) error { return o.Retry(t.Context(), Scope, entry, p) }
+		settle = func(o store.Queue) error { return o.Retry(t.Context(), Scope, entry, p) }
 		unsent = p.State != store.MaybePosted && p.State != store.NotFound
 	case "renew":
 		h.claimed[sender] = entry
-		settle = func(o store.Outbox) error { _, err := o.Renew(t.Context(), Scope); return err }
+		settle = func(o store.Queue) error { _, err := o.Renew(t.Context(), Scope); return err }
 	default:
-		settle = func(o store.Outbox) error { return o.Release(t.Context(), Scope) }
+		settle = func(o store.Queue) error { return o.Release(t.Context(), Scope) }
 	}
 	before := h.b.Snapshot(h.tb)
 	gone := !h.b.Queued(h.tb, entry)

@@ -106,12 +106,12 @@ func (h *two) run(rt *rapid.T, b Fixture) {
 			ID: fmt.Sprint(h.group, "/", i), N: rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(rt, "units"),
 			Levels: []ratelimit.Level{store.ChannelLevel(h.tiers[c], h.group)},
 		}
-		d, err := b.Admit(rt.Context(), Scope, []store.Request{r})
+		answer, err := b.Admit(rt.Context(), Scope, []store.Request{r})
 		require.NoError(rt, err)
-		if d[0].Outcome == store.Admitted {
+		if answer.Decisions[0].Outcome == store.Admitted {
 			h.by = append(h.by, c)
 			h.o.Admitted = append(h.o.Admitted, Admission{At: h.o.Now, Units: r.N, Keys: []string{r.Levels[0].Key}})
-			h.check(rt, c, d[0])
+			h.check(rt, c, answer.Decisions[0])
 		}
 	}
 }

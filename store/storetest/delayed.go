@@ -37,9 +37,7 @@ func testDelayedMessagesAreBoundedInNumberAndAge(t *testing.T, start Start) {
 		"what comes later waits behind what waits")
 	require.Equal(t, store.Ledger{Received: 5, Admitted: 2, Delayed: 2, Dropped: 1, Pending: 2}, b.MustReport(t).Ledger)
 	again := func(id, category string, number int64) store.Outcome {
-		r := request(id, category)
-		r.Delayed = number
-		return b.AdmitOne(t, r).Outcome
+		return b.PromoteOne(t, request(id, category), number).Outcome
 	}
 	require.Equal(t, store.Delayed, again("3", "c", 3))
 	require.Equal(t, store.Admitted, again("4", "other", 4))
@@ -62,11 +60,10 @@ func testDelayedTooLongIsDropped(t *testing.T, start Start) {
 	b.AdmitOne(t, r)
 	r = closed.Told(h, "2", "c", "", "")
 	require.Equal(t, store.Delayed, b.AdmitOne(t, r).Outcome)
-	r.Delayed = 2
 	b.Advance(9 * time.Second)
-	require.Equal(t, store.Delayed, b.AdmitOne(t, r).Outcome)
+	require.Equal(t, store.Delayed, b.PromoteOne(t, r, 2).Outcome)
 	b.Advance(2 * time.Second)
-	require.Equal(t, store.Full, b.AdmitOne(t, r).Outcome)
+	require.Equal(t, store.Full, b.PromoteOne(t, r, 2).Outcome)
 	require.Equal(t, store.Ledger{Received: 2, Admitted: 1, Dropped: 1, Pending: 1}, b.MustReport(t).Ledger)
 	drops, err := b.Drops(t.Context(), Scope, "", 5)
 	require.NoError(t, err)
@@ -86,9 +83,7 @@ func testDelayedEventsAreBoundedInBytes(t *testing.T, start Start) {
 	}
 	require.InDelta(t, 8<<20/LargeEvent, waits, 2)
 	b.Advance(time.Minute)
-	again := l.Large(h, "1", "c")
-	again.Delayed = 2 // its number
-	require.Equal(t, store.Admitted, b.AdmitOne(t, again).Outcome)
+	require.Equal(t, store.Admitted, b.PromoteOne(t, l.Large(h, "1", "c"), 2).Outcome)
 	after := b.MustAdmit(t, l.Large(h, "room", "c"), l.Large(h, "none", "c"))
 	require.Equal(t, []store.Outcome{store.Delayed, store.Full}, OutcomesOf(after))
 }

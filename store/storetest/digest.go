@@ -46,7 +46,7 @@ func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 		Minimum: 1,
 	}}
 	ask := func() {
-		for _, o := range []store.Outbox{b.A, b.B, b.A} {
+		for _, o := range []store.Queue{b.A, b.B, b.A} {
 			require.NoError(t, o.Digest(t.Context(), Scope, terms.Digest))
 		}
 	}

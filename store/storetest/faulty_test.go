@@ -64,7 +64,7 @@ func TestTheOracleCatchesWrongAlgorithms(t *testing.T) {
 
 // faulty is a plain sliding log that can be given faults.
 type faulty struct {
-	store.Limiter
+	storetest.Limiter
 
 	now    time.Time
 	levels map[string][]unit
@@ -88,7 +88,7 @@ func (f *faulty) Reset(_ context.Context, levels ...ratelimit.Level) error {
 	return nil
 }
 
-func (f *faulty) Admit(_ context.Context, _ store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (f *faulty) Admit(_ context.Context, _ store.Channel, requests []store.Request) (store.Answer, error) {
 	decisions := make([]store.Decision, len(requests))
 	var late []func()
 	for i, r := range requests {
@@ -103,7 +103,7 @@ func (f *faulty) Admit(_ context.Context, _ store.Channel, requests []store.Requ
 	for _, commit := range late {
 		commit()
 	}
-	return decisions, nil
+	return store.Answer{Decisions: decisions}, nil
 }
 
 func (f *faulty) decide(r store.Request, commit func(func())) store.Decision {

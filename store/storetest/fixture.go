@@ -15,10 +15,17 @@ import (
 // Start makes a store for a test: empty, at [StartTime].
 type Start func(tb testing.TB) Fixture
 
+// Limiter is what decides: a store, or a replica in front of one.
+type Limiter interface {
+	store.Admissions
+	store.Counts
+	store.Availability
+}
+
 // Fixture is a store under test: several senders of one channel, and a clock that the test moves.
 type Fixture struct {
 	// Limiter admits. In a fixture for [Run] it is C.
-	store.Limiter
+	Limiter
 	// A and B are two senders, made with [SenderA] and [SenderB].
 	A, B store.Store
 	// C is a third sender, whose [store.Options] but Owner are the defaults.
@@ -59,9 +66,9 @@ func (b Fixture) ToTheGrid() { b.Advance(b.Now().Truncate(time.Minute).Add(time.
 // UsedOf is how many units of the first window of a level are used, whatever its strategy.
 func (b Fixture) UsedOf(t *testing.T, level ratelimit.Level) int64 {
 	t.Helper()
-	decisions, err := b.Peek(t.Context(), Scope, []store.Request{{ID: "peek", Levels: []ratelimit.Level{level}, N: 1_000}})
+	answer, err := b.Peek(t.Context(), Scope, []store.Request{{ID: "peek", Levels: []ratelimit.Level{level}, N: 1_000}})
 	require.NoError(t, err)
-	return decisions[0].Remaining[0].Used
+	return answer.Decisions[0].Remaining[0].Used
 }
 
 // tester is a test, or a check of a property.
@@ -76,16 +83,33 @@ func (b Fixture) Now() time.Time { return b.Clock() }
 // MustAdmit admits to [Scope].
 func (b Fixture) MustAdmit(t *testing.T, requests ...store.Request) []store.Decision {
 	t.Helper()
-	decisions, err := b.Admit(t.Context(), Scope, requests)
+	answer, err := b.Admit(t.Context(), Scope, requests)
 	require.NoError(t, err)
-	require.Len(t, decisions, len(requests))
-	return decisions
+	require.Len(t, answer.Decisions, len(requests))
+	return answer.Decisions
 }
 
 // AdmitOne admits one request to [Scope].
 func (b Fixture) AdmitOne(t *testing.T, request store.Request) store.Decision {
 	t.Helper()
 	return b.MustAdmit(t, request)[0]
+}
+
+// method returns the method of a mode: of admit, promote or force.
+func (b Fixture) method(mode store.Mode) func(context.Context, store.Channel, []store.Request) (store.Answer, error) {
+	methods := map[store.Mode]func(context.Context, store.Channel, []store.Request) (store.Answer, error){
+		store.ModeAdmit: b.Admit, store.ModePromote: b.Promote, store.ModeForce: b.Force,
+	}
+	return methods[mode]
+}
+
+// PromoteOne promotes one delayed message of [Scope], by its number.
+func (b Fixture) PromoteOne(t *testing.T, request store.Request, number int64) store.Decision {
+	t.Helper()
+	request.Delayed = number
+	answer, err := b.Promote(t.Context(), Scope, []store.Request{request})
+	require.NoError(t, err)
+	return answer.Decisions[0]
 }
 
 // MustReport is the report of [Scope].

@@ -43,28 +43,29 @@ func testForcedRequestTakesNoUnit(t *testing.T, start Start) {
 
 func forceOverFullLimits(t *testing.T, b Fixture, own store.Channel, strategy ratelimit.Strategy, h *store.MessagePolicy) {
 	t.Helper()
-	request := func(id string, forced bool) store.Request {
+	request := func(id string) store.Request {
 		tier := ratelimit.LevelSpec{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{PerMinute(2)}}
 		return store.Request{
-			ID: id, Category: "c", Levels: []ratelimit.Level{store.ChannelLevel(tier, own.Group)}, Policy: h, Forced: forced,
+			ID: id, Category: "c", Levels: []ratelimit.Level{store.ChannelLevel(tier, own.Group)}, Policy: h,
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 		}
 	}
-	decide := func(r store.Request) store.Outcome {
-		decisions, err := b.Admit(t.Context(), own, []store.Request{r})
+	force := func(id string) store.Outcome {
+		answer, err := b.Force(t.Context(), own, []store.Request{request(id)})
 		require.NoError(t, err)
-		return decisions[0].Outcome
+		return answer.Decisions[0].Outcome
 	}
 	for _, id := range []string{"1", "2", "3", "4"} {
-		decide(request(id, false))
+		_, err := b.Admit(t.Context(), own, []store.Request{request(id)})
+		require.NoError(t, err)
 	}
-	before, err := store.UsageOf(t.Context(), b, own, request("x", false).Levels)
+	before, err := store.UsageOf(t.Context(), b, own, request("x").Levels)
 	require.NoError(t, err)
 	normal, err := b.Report(t.Context(), own)
 	require.NoError(t, err)
-	require.Equal(t, store.Admitted, decide(request("forced", true)))
-	require.Equal(t, store.Duplicate, decide(request("forced", true)))
-	after, err := store.UsageOf(t.Context(), b, own, request("x", false).Levels)
+	require.Equal(t, store.Admitted, force("forced"))
+	require.Equal(t, store.Duplicate, force("forced"))
+	after, err := store.UsageOf(t.Context(), b, own, request("x").Levels)
 	require.NoError(t, err)
 	require.Equal(t, before, after, "it takes no unit")
 	report, err := b.Report(t.Context(), own)
@@ -83,9 +84,9 @@ func testForcedEventIsAttachedToItsMessage(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
 	force := func(id string, status store.Status, fingerprint string) store.Outcome {
-		r := narrow.Told(h, id, "c", status, fingerprint)
-		r.Forced = true
-		return b.AdmitOne(t, r).Outcome
+		answer, err := b.Force(t.Context(), Scope, []store.Request{narrow.Told(h, id, "c", status, fingerprint)})
+		require.NoError(t, err)
+		return answer.Decisions[0].Outcome
 	}
 	require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.Told(h, "1", "c", store.Resolved, "f")).Outcome)
 	require.Equal(t, store.Admitted, force("2", store.Resolved, "f"))

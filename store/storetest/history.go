@@ -181,15 +181,15 @@ func (h *History) admit(rt *rapid.T, b Fixture) (done Tally) {
 	got, err := b.Admit(rt.Context(), h.scope, batch)
 	require.NoError(rt, err)
 	for i, r := range batch {
-		require.Equal(rt, h.o.decide(r), got[i].Outcome, "request %d of %d", i, len(batch))
+		require.Equal(rt, h.o.decide(r), got.Decisions[i].Outcome, "request %d of %d", i, len(batch))
 		h.asked = append(h.asked, r)
 		done.decisions++
-		if got[i].Outcome != store.Duplicate {
-			h.checkRemaining(rt, r, got[i])
+		if got.Decisions[i].Outcome != store.Duplicate {
+			h.checkRemaining(rt, r, got.Decisions[i])
 		}
-		if got[i].Outcome == store.Dropped {
+		if got.Decisions[i].Outcome == store.Dropped {
 			done.refused++
-			done.retries += h.checkRetry(rt, r, got[i])
+			done.retries += h.checkRetry(rt, r, got.Decisions[i])
 		}
 	}
 	return done

@@ -57,23 +57,23 @@ func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.
 }
 
 // settlements are all ways to settle an entry, by name.
-func settlements(t *testing.T, where store.Channel) map[string]func(o store.Outbox, entry store.Entry) error {
+func settlements(t *testing.T, where store.Channel) map[string]func(o store.Queue, entry store.Entry) error {
 	t.Helper()
 	fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
-	retry := func(p store.RetryPlan) func(o store.Outbox, entry store.Entry) error {
-		return func(o store.Outbox, entry store.Entry) error { return o.Retry(t.Context(), where, entry, p) }
+	retry := func(p store.RetryPlan) func(o store.Queue, entry store.Entry) error {
+		return func(o store.Queue, entry store.Entry) error { return o.Retry(t.Context(), where, entry, p) }
 	}
-	return map[string]func(o store.Outbox, entry store.Entry) error{
-		"ack": func(o store.Outbox, entry store.Entry) error {
+	return map[string]func(o store.Queue, entry store.Entry) error{
+		"ack": func(o store.Queue, entry store.Entry) error {
 			return o.Ack(t.Context(), where, entry, store.Receipt{Channel: "C1", TS: "1.000001"})
 		},
-		"bury": func(o store.Outbox, entry store.Entry) error {
+		"bury": func(o store.Queue, entry store.Entry) error {
 			return o.Bury(t.Context(), where, entry, store.DeadReason{Reason: "is_archived", Answer: "no", CopyTo: &fallback})
 		},
-		"expire": func(o store.Outbox, entry store.Entry) error {
+		"expire": func(o store.Queue, entry store.Entry) error {
 			return o.Expire(t.Context(), where, entry, map[string]int64{"x:c:error": 1, "t:old": 1})
 		},
-		"drop":              func(o store.Outbox, entry store.Entry) error { return o.Discard(t.Context(), where, entry) },
+		"drop":              func(o store.Queue, entry store.Entry) error { return o.Discard(t.Context(), where, entry) },
 		"retry, not posted": retry(store.RetryPlan{Wait: time.Hour, Reason: "rate_limited", Fault: true}),
 		"retry, looked up":  retry(store.RetryPlan{State: store.NotFound, Waits: store.EntryWaits}),
 		"retry, once more":  retry(store.RetryPlan{State: store.SendAgain, Waits: store.EditsWait, Wait: time.Hour}),
@@ -148,14 +148,12 @@ func testForgottenUnknownAttemptIsLookedUp(t *testing.T, start Start) {
 func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", Resolves: "post", MaxDelayed: 3, MaxDelay: time.Hour}
-	ask := func(id string, delayed int64) store.Outcome {
-		d, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: id, Category: "c", Policy: h, Delayed: delayed, Event: store.Event{Severity: "error", Title: id},
+	request := func(id string) store.Request {
+		return store.Request{
+			ID: id, Category: "c", Policy: h, Event: store.Event{Severity: "error", Title: id},
 			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
-		}})
-		require.NoError(t, err)
-		return d[0].Outcome
+		}
 	}
 	listed := func() store.DelayedMessage {
 		all, err := b.A.Delayed(t.Context(), Scope)
@@ -163,16 +161,16 @@ func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
 		require.Len(t, all, 1)
 		return all[0]
 	}
-	require.Equal(t, store.Admitted, ask("first", 0))
+	require.Equal(t, store.Admitted, b.AdmitOne(t, request("first")).Outcome)
 	restore := b.Save(t)
-	require.Equal(t, store.Delayed, ask("old", 0))
+	require.Equal(t, store.Delayed, b.AdmitOne(t, request("old")).Outcome)
 	old := listed()
 	restore()
-	require.Equal(t, store.Delayed, ask("new", 0))
+	require.Equal(t, store.Delayed, b.AdmitOne(t, request("new")).Outcome)
 	fresh := listed()
 	require.Equal(t, old.Number, fresh.Number)
 	b.Advance(2 * time.Minute)
-	require.Equal(t, store.Duplicate, ask("old", old.Number), "it is not delayed any more")
+	require.Equal(t, store.Duplicate, b.PromoteOne(t, request("old"), old.Number).Outcome, "it is not delayed any more")
 	require.Equal(t, fresh, listed())
-	require.Equal(t, store.Admitted, ask("new", fresh.Number))
+	require.Equal(t, store.Admitted, b.PromoteOne(t, request("new"), fresh.Number).Outcome)
 }

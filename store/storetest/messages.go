@@ -128,7 +128,11 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 			h := good
 			r := narrow.Told(&h, "1", "c", "", "")
 			change(&r)
-			_, err := b.Admit(t.Context(), Scope, []store.Request{r})
+			decide := b.Admit
+			if r.Delayed > 0 {
+				decide = b.Promote
+			}
+			_, err := decide(t.Context(), Scope, []store.Request{r})
 			require.ErrorIs(t, err, store.ErrRequest)
 			require.ErrorContains(t, err, fault)
 		})

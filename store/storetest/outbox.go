@@ -35,7 +35,7 @@ func testPaceHoldsOverAllSenders(t *testing.T, start Start) {
 	pace := store.Terms{Pace: store.Pace{Every: time.Second, Burst: 3}}
 	b := start(t)
 	b.Fill(t, 10)
-	send := func(o store.Outbox) {
+	send := func(o store.Queue) {
 		c := Claim(t, o, pace)
 		require.Equal(t, store.Claimed, c.State)
 		require.NoError(t, o.Ack(t.Context(), Scope, c.Entry, store.Receipt{}))
@@ -44,7 +44,7 @@ func testPaceHoldsOverAllSenders(t *testing.T, start Start) {
 	send(b.A)
 	send(b.B) // the pace is one over all senders
 	send(b.A)
-	for _, o := range []store.Outbox{b.A, b.B} {
+	for _, o := range []store.Queue{b.A, b.B} {
 		paced := Claim(t, o, pace)
 		require.Equal(t, store.Paced, paced.State)
 		require.Equal(t, time.Second, paced.Wait)
@@ -84,11 +84,11 @@ func testBacklogShrinksAsEntriesAreSettled(t *testing.T, start Start) {
 			next := 0
 			admit := func() bool {
 				next++
-				d, err := b.Admit(t.Context(), Scope, []store.Request{{
+				answer, err := b.Admit(t.Context(), Scope, []store.Request{{
 					ID: fmt.Sprint(next), Levels: []ratelimit.Level{level}, Enqueue: &store.Enqueue{Kind: store.KindMessage},
 				}})
 				require.NoError(t, err)
-				return d[0].Outcome == store.Admitted
+				return answer.Decisions[0].Outcome == store.Admitted
 			}
 			require.True(t, admit())
 			require.True(t, admit())

@@ -43,7 +43,7 @@ func (b Fixture) BalancedReport(t *testing.T) store.Report {
 }
 
 // Claim claims from [Scope].
-func Claim(t *testing.T, o store.Outbox, terms store.Terms) store.Claim {
+func Claim(t *testing.T, o store.Queue, terms store.Terms) store.Claim {
 	t.Helper()
 	c, err := o.Claim(t.Context(), Scope, terms, false)
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func Claim(t *testing.T, o store.Outbox, terms store.Terms) store.Claim {
 }
 
 // ClaimEntry claims an entry that must be there, at any pace.
-func ClaimEntry(t *testing.T, o store.Outbox) store.Entry {
+func ClaimEntry(t *testing.T, o store.Queue) store.Entry {
 	t.Helper()
 	c := Claim(t, o, Unpaced)
 	require.Equal(t, store.Claimed, c.State)

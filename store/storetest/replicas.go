@@ -22,7 +22,7 @@ import (
 var Queue = Scope
 
 // NewSharedOn makes the limiter of a replica in front of a store.
-func NewSharedOn(l store.Limiter, opts replica.Options) *replica.Limiter {
+func NewSharedOn(l Limiter, opts replica.Options) *replica.Limiter {
 	s, ok := l.(replica.Store)
 	if !ok {
 		panic("not a store of replicas")
@@ -36,7 +36,7 @@ func NewSharedOn(l store.Limiter, opts replica.Options) *replica.Limiter {
 }
 
 // Share is [NewSharedOn] for a test: it is closed at its end.
-func Share(tb testing.TB, l interface{ store.Limiter }, opts replica.Options) *replica.Limiter {
+func Share(tb testing.TB, l Limiter, opts replica.Options) *replica.Limiter {
 	tb.Helper()
 	if opts.Replica == "" {
 		opts.Replica = "replica-1"
@@ -73,7 +73,7 @@ func (b Fixture) Admitted(t *testing.T, l Limits, prefix string, n int) (admitte
 }
 
 // Compare runs the same requests on a limiter without and with the closed cache.
-func (h *History) Compare(rt *rapid.T, plain, cached store.Limiter, c *Clock) (hits int) {
+func (h *History) Compare(rt *rapid.T, plain, cached Limiter, c *Clock) (hits int) {
 	for range rapid.IntRange(5, 40).Draw(rt, "steps") {
 		c.Advance(rapid.SampledFrom([]time.Duration{
 			0, 0, time.Microsecond, 90 * time.Millisecond, 137 * time.Millisecond, 499_999 * time.Microsecond, time.Second,
@@ -91,12 +91,12 @@ func (h *History) Compare(rt *rapid.T, plain, cached store.Limiter, c *Clock) (h
 		got, err := cached.Admit(rt.Context(), h.scope, batch)
 		require.NoError(rt, err)
 		for i := range batch {
-			require.Equal(rt, want[i].Outcome == store.Admitted, got[i].Outcome == store.Admitted, "request %d: %v", i, got[i])
-			if got[i].DecidedBy == store.ByClosedCache {
+			require.Equal(rt, want.Decisions[i].Outcome == store.Admitted, got.Decisions[i].Outcome == store.Admitted, "request %d: %v", i, got.Decisions[i])
+			if got.Decisions[i].DecidedBy == store.ByClosedCache {
 				hits++
-				require.Contains(rt, []store.Outcome{store.Dropped, store.Duplicate, store.Never}, want[i].Outcome)
-				if want[i].Outcome == store.Dropped {
-					require.Subset(rt, want[i].Refused, got[i].Refused)
+				require.Contains(rt, []store.Outcome{store.Dropped, store.Duplicate, store.Never}, want.Decisions[i].Outcome)
+				if want.Decisions[i].Outcome == store.Dropped {
+					require.Subset(rt, want.Decisions[i].Refused, got.Decisions[i].Refused)
 				}
 			}
 		}

@@ -87,6 +87,7 @@ func testInvalidRequestsAreRejectedBeforeAnyWrite(t *testing.T, start Start) {
 			r.Levels = []ratelimit.Level{store.NewChannelLevel("g", ratelimit.Window{Limit: 1})}
 		}),
 		"negative limit": with(func(r *store.Request) { r.Levels = []ratelimit.Level{store.NewChannelLevel("g", PerMinute(-1))} }),
+		"delayed":        with(func(r *store.Request) { r.Delayed = 1 }),
 		"unknown kind":   with(func(r *store.Request) { r.Enqueue = &store.Enqueue{Kind: "letter"} }),
 	}
 	b := start(t)
@@ -107,9 +108,9 @@ func testChannelWithoutAGroupHasItsOwnLimits(t *testing.T, start Start) {
 		request := store.Request{ID: "same", Levels: []ratelimit.Level{
 			store.NewChannelLevel(channel, PerMinute(1)), store.NewLevel(s, "category", "a", PerMinute(1)),
 		}}
-		d, err := b.Admit(t.Context(), s, []store.Request{request})
+		answer, err := b.Admit(t.Context(), s, []store.Request{request})
 		require.NoError(t, err)
-		require.Equal(t, store.Admitted, d[0].Outcome)
+		require.Equal(t, store.Admitted, answer.Decisions[0].Outcome)
 		request.Levels[0] = store.NewChannelLevel("", PerMinute(1))
 		_, err = b.Admit(t.Context(), s, []store.Request{request})
 		require.ErrorIs(t, err, store.ErrRequest)

@@ -48,9 +48,13 @@ func (e *outage) again(t tester, requests []store.Request, pasts ...*store.Outag
 }
 
 func (e *outage) admit(t tester, requests ...store.Request) []store.Outcome {
-	decisions, err := e.Admit(t.Context(), Scope, requests)
+	return e.decide(t, store.ModeAdmit, requests...)
+}
+
+func (e *outage) decide(t tester, mode store.Mode, requests ...store.Request) []store.Outcome {
+	answer, err := e.method(mode)(t.Context(), Scope, requests)
 	require.NoError(t, err)
-	return OutcomesOf(decisions)
+	return OutcomesOf(answer.Decisions)
 }
 
 func (e *outage) ledger(t tester) store.Ledger {

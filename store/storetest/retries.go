@@ -21,7 +21,7 @@ func testRetryPausesEverySender(t *testing.T, start Start) {
 	b.Fill(t, 2)
 	entry := ClaimEntry(t, b.A)
 	require.NoError(t, b.A.Retry(t.Context(), Scope, entry, store.RetryPlan{Wait: 30 * time.Second, Reason: "rate_limited"}))
-	for _, o := range []store.Outbox{b.A, b.B} {
+	for _, o := range []store.Queue{b.A, b.B} {
 		paused := Claim(t, o, Unpaced)
 		require.Equal(t, store.Paused, paused.State)
 		require.Equal(t, 30*time.Second, paused.Wait)

@@ -154,9 +154,9 @@ func stepsOrRefunds(rt *rapid.T, b Fixture, tier ratelimit.LevelSpec, group stri
 			o.Refund(id)
 		}
 		r := store.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{level}}
-		d, err := b.Admit(rt.Context(), Scope, []store.Request{r})
+		answer, err := b.Admit(rt.Context(), Scope, []store.Request{r})
 		require.NoError(rt, err)
-		if d[0].Outcome == store.Admitted {
+		if answer.Decisions[0].Outcome == store.Admitted {
 			o.Admitted = append(o.Admitted, Admission{At: elapsed.Microseconds(), ID: r.ID, Units: 1, Keys: []string{level.Key}})
 		}
 		in := o.Between(level.Key, (elapsed-10*time.Second).Microseconds()+1, elapsed.Microseconds()+1)

@@ -52,7 +52,7 @@ func (l lossy) Eval(ctx context.Context, script string, keys []string, args ...a
 }
 
 // lose claims for a sender, which gets no reply.
-func lose(t *testing.T, o store.Outbox) {
+func lose(t *testing.T, o store.Queue) {
 	t.Helper()
 	_, err := o.Claim(&unanswered{Context: t.Context()}, Scope, Lookable, false)
 	require.Error(t, err)
