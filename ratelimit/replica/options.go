@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -57,7 +58,7 @@ func (o Options) withDefaults() Options {
 			*d = value
 		}
 	}
-	orElse(&o.Dedupe, store.DefaultDedupe)
+	orElse(&o.Dedupe, ratelimit.DefaultDedupe)
 	orElse(&o.CallTimeout, time.Second)
 	orElse(&o.MaxStale, time.Second)
 	orElse(&o.MergeEvery, 250*time.Millisecond)

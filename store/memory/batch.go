@@ -17,7 +17,6 @@ type batch struct {
 	states    []ratelimit.State // of the plan's levels
 	fairness  *fairness         // nil = nothing is reserved
 	messages  *messageBatch     // nil = the requests have no policy
-	unlimited bool              // the requests are admitted whatever the limits are
 	answer    store.Answer
 }
 
@@ -32,7 +31,7 @@ func (s *Store) newBatch(tx *Tx, mode store.Mode, channel store.Channel, request
 	if b.plan.Fairness != nil {
 		b.fairness = newFairness(b)
 	}
-	if b.plan.Policy != nil {
+	if b.plan.Policy != nil && mode != modeOpen {
 		b.messages = newMessageBatch(b)
 	}
 	return b
@@ -79,7 +78,7 @@ func (b *batch) run(requests []store.Request) store.Answer {
 // admit decides and counts one request by the levels alone. It returns the number of its entry where it was admitted.
 func (b *batch) admit(d *store.Decision, r *store.Request, path store.Path) (number int64) {
 	if b.isDuplicate(r) {
-		d.Outcome = store.Duplicate
+		d.Outcome, d.Duplicate = store.Duplicate, true
 	} else {
 		number = b.decide(d, r, path)
 	}
@@ -95,7 +94,7 @@ func (b *batch) rememberID(r *store.Request) { b.admitted.add(r.ID, b.tx.now, b.
 
 func (b *batch) decide(d *store.Decision, r *store.Request, path store.Path) (number int64) {
 	refusal := b.ask(r, path)
-	if b.plan.Mode == store.ModeRestore || b.unlimited {
+	if b.plan.Mode == store.ModeRestore || b.plan.Mode == modeOpen { // whatever the limits say
 		refusal.levels = 0
 		refusal.shadow = 0
 	}

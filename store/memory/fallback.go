@@ -2,29 +2,19 @@ package memory
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
+// modeOpen is the mode of AdmitAll, which no script has.
+const modeOpen store.Mode = "open"
+
 // AdmitAll admits requests that are no duplicates, whatever the limits are, and spends their units. Their policy does not
 // apply.
-func (s *Store) AdmitAll(_ context.Context, channel store.Channel, requests []store.Request) (answer store.Answer, err error) {
-	requests = slices.Clone(requests)
-	for i := range requests {
-		requests[i].Policy = nil
-	}
-	if err := store.Check(store.ModeAdmit, requests); err != nil {
-		return store.Answer{}, err
-	}
-	s.data.Do(func(tx *Tx) {
-		b := s.newBatch(tx, store.ModeAdmit, channel, requests)
-		b.unlimited = true
-		answer = b.run(requests)
-	})
-	return answer, nil
+func (s *Store) AdmitAll(_ context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return s.decide(modeOpen, channel, requests)
 }
 
 // Seed spends units of a level as of a time ago, whatever its limit is. A replica that starts to decide by itself carries

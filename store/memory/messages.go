@@ -32,7 +32,7 @@ func newMessageBatch(b *batch) *messageBatch {
 func (m *messageBatch) admit(d *store.Decision, r *store.Request, path store.Path) {
 	isPromotion := m.batch.isPromotion()
 	if isPromotion && m.waitingAt(r) < 0 || !isPromotion && m.batch.isDuplicate(r) {
-		d.Outcome = store.Duplicate
+		d.Outcome, d.Duplicate = store.Duplicate, true
 		m.count(r, store.Duplicate)
 		return
 	}
