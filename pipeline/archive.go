@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slackrelay/events"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -84,7 +85,7 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	}
 	letters, err := a.Outbox.DeadLetters(ctx, ch.scope(), before, min(max(most, 1), MaxPage))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 	}
 	all := make([]DeadLetter, len(letters))
 	for i, letter := range letters {
@@ -125,7 +126,7 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	}
 	n, err := a.Outbox.DeleteDead(ctx, ch.scope(), ids...)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		return 0, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 	}
 	return n, nil
 }

@@ -139,7 +139,8 @@ func TestUndecodableEntryIsBuriedAndBlocksNothing(t *testing.T) {
 		b := setup(nil, channel("a", &sink{}))
 		window := ratelimit.Window{Limit: 10, Per: time.Minute}
 		_, err := memory.New(b.store, memory.Options{}).Admit(t.Context(), store.Channel{Group: "a", Name: "a"}, []store.Request{{
-			ID: "x", Levels: []ratelimit.Level{store.NewChannelLevel("a", window)}, Enqueue: &store.Enqueue{Kind: "message", Payload: []byte("{")},
+			Request: ratelimit.Request{ID: "x", Levels: []ratelimit.Level{store.NewChannelLevel("a", window)}},
+			Enqueue: &store.Enqueue{Kind: "message", Payload: []byte("{")},
 		}})
 		require.NoError(t, err)
 		b.admit(t, "a", 1)

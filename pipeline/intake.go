@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/events"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -18,8 +19,8 @@ var ErrUnknownChannel = errors.New("unknown channel")
 
 // Admitter is the part of a limiter that an [Intake] calls.
 type Admitter interface {
-	// Admit decides up to [store.MaxBatch] requests in order, each in the light of those before it, and queues what it
-	// admits. An error that is [store.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
+	// Admit decides up to [ratelimit.MaxBatch] requests in order, each in the light of those before it, and queues what it
+	// admits. An error that is [ratelimit.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
 	// twice. After any other error nothing was written.
 	Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
 	// Promote decides delayed messages again, as Admit does.
@@ -128,15 +129,14 @@ func (in *Intake) admit(ctx context.Context, channel string, all []events.Event,
 	return receipt, err
 }
 
-// decideFunc is a method of the limiter that decides requests.
-type decideFunc func(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
-
 // decideAll asks the limiter, in as few calls as its bound allows. After a failed call the rest is not asked for, so that the
 // order of the webhook is kept.
-func (in *Intake) decideAll(ctx context.Context, ch *RequestBuilder, decide decideFunc, requests []store.Request) ([]store.Decision, error) {
+func (in *Intake) decideAll(
+	ctx context.Context, ch *RequestBuilder, decide store.DecideFunc, requests []store.Request,
+) ([]store.Decision, error) {
 	decisions := make([]store.Decision, 0, len(requests))
 	for len(requests) > 0 {
-		n := min(len(requests), store.MaxBatch)
+		n := min(len(requests), ratelimit.MaxBatch)
 		some, err := in.decideBatch(ctx, ch, decide, requests[:n])
 		if err != nil {
 			return decisions, err
@@ -151,7 +151,7 @@ func (in *Intake) decideAll(ctx context.Context, ch *RequestBuilder, decide deci
 // decideBatch makes one call of the limiter. The call continues when the sender hangs up: a call that is cut leaves open
 // whether it was committed.
 func (in *Intake) decideBatch(
-	ctx context.Context, ch *RequestBuilder, decide decideFunc, requests []store.Request,
+	ctx context.Context, ch *RequestBuilder, decide store.DecideFunc, requests []store.Request,
 ) ([]store.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"slackrelay/events"
 	"slackrelay/lua/redistest"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 	"slackrelay/store/memory"
 	redisstore "slackrelay/store/redis"
@@ -40,7 +41,7 @@ type failingLimiter struct {
 
 func (l *failingLimiter) Admit(ctx context.Context, s store.Channel, r []store.Request) (store.Answer, error) {
 	if l.calls++; l.calls > 1 {
-		return store.Answer{}, store.ErrUnavailable
+		return store.Answer{}, ratelimit.ErrUnavailable
 	}
 	return l.Store.Admit(ctx, s, r)
 }
@@ -60,14 +61,14 @@ func TestEventsStoredBeforeTheLimiterFailsAreCounted(t *testing.T) {
 		all[i] = events.Event{ID: fmt.Sprint(i), Source: "generic", Category: "c", Title: "x"}
 	}
 	_, err := intake.Admit(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: all})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.Equal(t, 1, woken)
 	n, err := testutil.GatherAndCount(registry, "relay_events_received_total")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	report, err := limiter.Report(t.Context(), store.Channel{Group: "a", Name: "a"})
 	require.NoError(t, err)
-	require.Equal(t, int64(store.MaxBatch), report.Ledger.Received)
+	require.Equal(t, int64(ratelimit.MaxBatch), report.Ledger.Received)
 }
 
 func TestWebhookIsAdmittedAlthoughItsSenderHangsUp(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/events"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -26,7 +27,8 @@ func TestReceiptJSONIsStable(t *testing.T) {
 	for _, o := range outcomes() {
 		all = append(all, events.Event{ID: o.String(), Category: "c"})
 		decisions = append(decisions, store.Decision{
-			Outcome: o, Level: "category", RetryAfter: 2975068 * time.Microsecond, Durable: true,
+			Decision: ratelimit.Decision{Level: "category", RetryAfter: 2975068 * time.Microsecond},
+			Outcome:  o, Durable: true,
 		})
 	}
 	receipt := newReceipt(all, decisions)

@@ -40,9 +40,9 @@ func (c *Channel) RequestBuilder() *RequestBuilder {
 // Scope returns the scope of the requests.
 func (b *RequestBuilder) Scope() store.Channel { return b.inScope }
 
-// Build returns a request for one slot at every level that limits the event. It has no ID, and queues nothing.
-func (b *RequestBuilder) Build(e *events.Event) store.Request {
-	return store.Request{Levels: b.levelsOf(e), Category: e.Category, Headroom: b.headroom(e.Severity), Fairness: b.fairness}
+// Build returns a request for one slot at every level that limits the event. It has no ID.
+func (b *RequestBuilder) Build(e *events.Event) ratelimit.Request {
+	return ratelimit.Request{Levels: b.levelsOf(e), Category: e.Category, Headroom: b.headroom(e.Severity), Fairness: b.fairness}
 }
 
 // admissions returns requests that queue what they admit.
@@ -53,10 +53,7 @@ func (b *RequestBuilder) admissions(all []events.Event) []store.Request {
 	for i := range all {
 		e := &all[i]
 		sources[i] = admission{b, e}
-		requests[i] = b.Build(e)
-		requests[i].Policy = b.Handling
-		requests[i].Event = b.event(e, bundle)
-		requests[i].Source = &sources[i]
+		requests[i] = store.Request{Request: b.Build(e), Policy: b.Handling, Event: b.event(e, bundle), Source: &sources[i]}
 	}
 	return requests
 }
@@ -68,13 +65,12 @@ func (b *RequestBuilder) promotion(waiting store.DelayedMessage) (store.Request,
 		return store.Request{}, events.Event{}, err
 	}
 	e := all[0]
-	request := b.Build(&e)
+	request := store.Request{
+		Request: b.Build(&e), Policy: b.Handling, Event: b.event(&e, ""), Delayed: waiting.Number,
+		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: waiting.Payload},
+	}
 	request.ID = dedupeID(&e)
-	request.Delayed = waiting.Number
-	request.Policy = b.Handling
-	request.Event = b.event(&e, "")
 	request.Event.Fingerprint, request.Event.ReplyTo = b.fingerprints(&e)
-	request.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: waiting.Payload}
 	return request, e, nil
 }
 
@@ -84,7 +80,7 @@ type admission struct {
 	event   *events.Event
 }
 
-// Admission implements [ratelimit.AdmissionSource].
+// Admission implements [store.AdmissionSource].
 func (a *admission) Admission() (store.Admission, error) {
 	payload, err := json.Marshal(a.event)
 	if err != nil {
@@ -104,7 +100,7 @@ func (b *RequestBuilder) nextBundle(n int) string {
 		return ""
 	}
 	bundle := strconv.FormatInt(bundles.Add(1), 36)
-	if n > store.MaxBatch {
+	if n > ratelimit.MaxBatch {
 		return "@" + rand.Text() + bundle // it continues in further calls
 	}
 	return bundle

@@ -36,7 +36,6 @@ func TestRequestBuilderAsksForEveryLevelOfAnEvent(t *testing.T) {
 			require.Equal(t, c.want, names)
 			require.Equal(t, "disk", request.Category)
 			require.Equal(t, int64(500), request.Headroom)
-			require.Nil(t, request.Source, "nothing is queued")
 		})
 	}
 }

@@ -76,7 +76,7 @@ func (d *delivery) refund(ctx context.Context, entry store.Entry, all []events.E
 	}
 	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
 	defer cancel()
-	request := store.Request{ID: dedupeID(&all[0]), Category: all[0].Category, Levels: levels}
+	request := store.Request{Request: ratelimit.Request{ID: dedupeID(&all[0]), Category: all[0].Category, Levels: levels}}
 	if err := d.opts.Limiter.Refund(ctx, d.channel.scope(), request); err != nil {
 		d.log.WarnContext(ctx, "slot of a message that was never posted could not be given back", "number", entry.Number, "error", err)
 	}

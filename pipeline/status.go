@@ -216,7 +216,7 @@ func (s *StatusReader) categories(ctx context.Context, ch *Channel) ([]CategoryS
 		for n < len(usage) && usage[n].Window != first {
 			n++
 		}
-		fullest := slices.MaxFunc(usage[:n], func(a, b store.Usage) int { return cmp.Compare(a.RetryAfter, b.RetryAfter) })
+		fullest := slices.MaxFunc(usage[:n], func(a, b ratelimit.Usage) int { return cmp.Compare(a.RetryAfter, b.RetryAfter) })
 		usage = usage[n:]
 		all[i] = CategoryStatus{
 			Category: c.Category, Used: fullest.Used, Limit: fullest.Window.Limit, Per: fullest.Window.Per.Seconds(),

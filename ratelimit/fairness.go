@@ -1,6 +1,8 @@
 package ratelimit
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -51,6 +53,21 @@ func Headroom(limit int64, share float64) int64 {
 // Enabled reports whether anything is reserved. It works on nil.
 func (f *Fairness) Enabled() bool {
 	return f != nil && (f.FirstNotice.Auto || f.FirstNotice.Slots > 0 || len(f.Reserves) > 0)
+}
+
+func (f *Fairness) check() error {
+	if n := len(f.Reserves); n > MaxReserves {
+		return fmt.Errorf("%d reserves, want at most %d", n, MaxReserves)
+	}
+	if first := f.FirstNotice; first.Slots < 0 || first.Floor < 0 || first.Slots > 0 && first.PerCategory < 1 {
+		return errors.New("first notices need slots and a floor of 0 or more, and 1 or more per category")
+	}
+	for _, reserve := range f.Reserves {
+		if reserve.Slots < 0 || reserve.Level.Strategy.EffectiveKind() != SlidingLog {
+			return fmt.Errorf("the reserve of %q needs 0 slots or more, and a sliding log", reserve.Category)
+		}
+	}
+	return nil
 }
 
 // Equal reports whether requests with these two may share a call. It works on nil.

@@ -1,12 +1,13 @@
-// Package ratelimit is what a limit is: windows, levels, strategies that count, and fairness between categories.
+// Package ratelimit is what a limit is: windows, levels, strategies that count, fairness between categories, and what is
+// asked of a [Limiter] and answered. [Wait] and [Do] work with any limiter.
 //
 // A request passes when every window of every one of its levels has room for its units; otherwise nothing is spent at
 // any level. With the default strategy, for every instant x, every level and every window of length W, the units
 // admitted in (x-W, x] never exceed the limit. The other strategies keep less and promise less: docs/strategies.md
 // compares them.
 //
-// The package is pure: it has no clock, no storage and no goroutines. A store asks the [State] of each level and keeps
-// what it returns. The scripts of package lua count in the same way, and tests hold the two equal.
+// The package has no storage and no goroutines, and its strategies have no clock. A store asks the [State] of each level
+// and keeps what it returns. The scripts of package lua count in the same way, and tests hold the two equal.
 package ratelimit
 
 import "time"

@@ -60,7 +60,8 @@ func letThrough(t *testing.T, s ratelimit.Strategy) []time.Duration {
 				})
 			}
 		}
-		if b.AdmitOne(t, store.Request{ID: fmt.Sprint(i), Levels: []ratelimit.Level{level}}).Outcome == store.Admitted {
+		r := ratelimit.Request{ID: fmt.Sprint(i), Levels: []ratelimit.Level{level}}
+		if b.AdmitOne(t, store.Request{Request: r}).Outcome == store.Admitted {
 			admitted = append(admitted, at)
 		}
 	}

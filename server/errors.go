@@ -12,6 +12,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 	"slackrelay/silence"
 	"slackrelay/store"
 )
@@ -146,7 +147,7 @@ func outageReply(r *http.Request, err error) *events.InputError {
 }
 
 func isOutage(err error) bool {
-	return errors.Is(err, silence.ErrUnavailable) || errors.Is(err, store.ErrUnavailable)
+	return errors.Is(err, silence.ErrUnavailable) || errors.Is(err, ratelimit.ErrUnavailable)
 }
 
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/ratelimit"
 	"slackrelay/server"
-	"slackrelay/store"
 )
 
 func TestErrorReplyHasStatusCodeAndMessage(t *testing.T) {
@@ -175,7 +175,7 @@ func TestInternalErrorIsLoggedOnceAndHidden(t *testing.T) {
 		status int
 		code   string
 	}{
-		"limiter away":  {fmt.Errorf("x: %w", store.ErrUnavailable), 503, "unavailable"},
+		"limiter away":  {fmt.Errorf("x: %w", ratelimit.ErrUnavailable), 503, "unavailable"},
 		"anything else": {errors.New("secret detail"), 500, "internal"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 	"slackrelay/server"
-	"slackrelay/store"
 )
 
 func slackServer(intake *stubIntake, receipt pipeline.Receipt) *server.Server {
@@ -71,7 +71,7 @@ func TestSlackWebhookRepliesLikeSlack(t *testing.T) {
 			413, "invalid_payload", "",
 		},
 		"Redis away": {
-			"/services/alerts/tok", "application/json", `{"text":"x"}`, store.ErrUnavailable, 503,
+			"/services/alerts/tok", "application/json", `{"text":"x"}`, ratelimit.ErrUnavailable, 503,
 			"service_unavailable", "x",
 		},
 		"an internal error": {"/services/alerts/tok", "application/json", `{"text":"x"}`, errors.New("broken"), 500, "rollup_error", "x"},
@@ -236,7 +236,7 @@ func TestSlackAuthTestRefusesAWrongToken(t *testing.T) {
 
 func TestSlackAPIRepliesWith503WithoutRedis(t *testing.T) {
 	t.Parallel()
-	away := slackServer(&stubIntake{err: store.ErrUnavailable}, pipeline.Receipt{})
+	away := slackServer(&stubIntake{err: ratelimit.ErrUnavailable}, pipeline.Receipt{})
 	r := post("/api/chat.postMessage", `{"channel":"alerts","text":"x"}`)
 	r.Header.Set("Authorization", "Bearer tok")
 	status, header, answer := serve(away.Public(), r)

@@ -1,6 +1,5 @@
 // Package simulation plays traces of events against limits, on a clock of its own, and counts what would have been sent and
-// what dropped. It decides with the
-// store in memory, which makes the same decisions as the one on Redis, or with package multi.
+// what dropped. It decides with the store in memory, which makes the same decisions as the one on Redis, or with package multi.
 package simulation
 
 import (
@@ -91,36 +90,22 @@ const chartSteps = 120
 // played so far.
 func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
 	now := Start
-	clock := func() time.Time { return now }
-	var limiter admitter = memory.New(memory.NewData(memory.DataOptions{Now: clock}), memory.Options{})
-	if setting.Multi {
-		limiter = scriptless{multi.NewMemory(clock, multi.Options{})}
-	}
-	clocked := clockedLimiter{admitter: limiter, advance: func(at time.Duration) { now = Start.Add(at) }}
-	return play(ctx, trace, setting, clocked, progress)
+	limiter := setting.limiter(func() time.Time { return now })
+	return play(ctx, trace, setting, clockedLimiter{limiter, func(at time.Duration) { now = Start.Add(at) }}, progress)
 }
 
-// admitter is what a trace is played against.
-type admitter interface {
-	Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
-}
-
-// scriptless asks for the limits only; how drops are handled is not played anyway.
-type scriptless struct{ *multi.Limiter }
-
-// Admit implements admitter.
-func (s scriptless) Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error) {
-	limits := make([]store.Request, len(requests))
-	for i, r := range requests {
-		limits[i] = store.Request{ID: r.ID, N: r.N, Levels: r.Levels, Headroom: r.Headroom, Fairness: r.Fairness}
+// limiter returns the limiter that the setting is played with.
+func (s *Setting) limiter(clock func() time.Time) ratelimit.Limiter {
+	if s.Multi {
+		return multi.NewMemory(clock, multi.Options{})
 	}
-	decisions, err := s.Limiter.Admit(ctx, scope, limits)
-	return store.Answer{Decisions: decisions}, err
+	data := memory.NewData(memory.DataOptions{Now: clock})
+	return store.LimiterOf(memory.New(data, memory.Options{}), s.Channel.RequestBuilder().Scope())
 }
 
 // clockedLimiter is a limiter with the function that sets its clock.
 type clockedLimiter struct {
-	admitter
+	ratelimit.Limiter
 	advance func(at time.Duration) // to this time of the trace
 }
 
@@ -131,7 +116,7 @@ func play(ctx context.Context, trace Trace, setting Setting, limiter clockedLimi
 	t := newTally(setting.Name, trace)
 	setting.Channel.Tiers = setting.tiers()
 	builder := setting.Channel.RequestBuilder()
-	request := make([]store.Request, 1)
+	request := make([]ratelimit.Request, 1)
 	event := events.Event{}
 	for i := range trace {
 		e := &trace[i]
@@ -145,11 +130,11 @@ func play(ctx context.Context, trace Trace, setting Setting, limiter clockedLimi
 		event.Category, event.Sender, event.Severity, event.Labels = e.Category, e.Sender, e.Severity, e.Labels
 		request[0] = builder.Build(&event)
 		request[0].ID = idOf(e, i)
-		answer, err := limiter.Admit(ctx, builder.Scope(), request)
+		decisions, err := limiter.Admit(ctx, request)
 		if err != nil {
 			return Result{}, fmt.Errorf("play %s: %w", setting.Name, err)
 		}
-		t.count(e, answer.Decisions[0].Outcome)
+		t.count(e, &decisions[0])
 	}
 	progress(len(trace))
 	return t.result(), nil
@@ -193,7 +178,7 @@ func newTally(name string, trace Trace) *tally {
 	return t
 }
 
-func (t *tally) count(e *Event, outcome store.Outcome) {
+func (t *tally) count(e *Event, d *ratelimit.Decision) {
 	c := t.categories[e.Category]
 	if c == nil {
 		c = &counted{Category: Category{Category: e.Category}, first: e.At, firstSent: -1}
@@ -204,9 +189,9 @@ func (t *tally) count(e *Event, outcome store.Outcome) {
 	c.Received++
 	t.ReceivedPerStep[e.At/t.Step]++
 	switch {
-	case outcome == store.Duplicate:
+	case d.Duplicate:
 		t.Duplicate++
-	case outcome.Drops():
+	case len(d.Refused) > 0:
 		t.Dropped++
 		c.Dropped++
 		if !c.silent {

@@ -92,9 +92,9 @@ func TestRedisAndMemoryDecideTheSameForEveryKindOfTrace(t *testing.T) {
 				mine, err := Play(t.Context(), trace, setting, noProgress)
 				require.NoError(t, err)
 				clocked := redistest.NewClocked(t, redistest.Start(t).Client(), Start)
-				redis := redisstore.New(clocked, redisstore.Options{Now: clocked.Now})
+				redis := store.LimiterOf(redisstore.New(clocked, redisstore.Options{Now: clocked.Now}), setting.Channel.RequestBuilder().Scope())
 				advance := func(at time.Duration) { clocked.Advance(Start.Add(at).Sub(clocked.Now())) }
-				theirs, err := play(t.Context(), trace, setting, clockedLimiter{admitter: redis, advance: advance}, noProgress)
+				theirs, err := play(t.Context(), trace, setting, clockedLimiter{redis, advance}, noProgress)
 				require.NoError(t, err)
 				require.Equal(t, theirs, mine, strategy)
 				if kind == "storm" {

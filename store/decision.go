@@ -21,45 +21,13 @@ type ClosedLevel struct {
 	Window int           // the index of the level's window that is full
 }
 
-// Decision is the answer to one request.
+// Decision is the answer to one request: what its levels answered, and what was decided about its event.
 type Decision struct {
-	Outcome    Outcome
-	Level      string           // the level that refused, the outermost where several did
-	Window     ratelimit.Window // the window of that level that refuses longest
-	Refused    []string         // all levels that refused, outermost first
-	Shadow     []string         // shadow levels that would have refused
-	RetryAfter time.Duration    // the earliest time it could fit if nothing else is admitted; negative for Never
-	// Remaining is how full each window of each level is: after the request if it was admitted, else at the refusal. It is
-	// empty where no level was read: for a duplicate, and for a refusal by the cache of closed levels.
-	Remaining []Remaining
+	ratelimit.Decision
+	Outcome   Outcome
 	DecidedBy DecidedBy
 	// Durable reports whether the decision survives the end of this process.
 	Durable bool
-}
-
-// Remaining is how full one window of a level is.
-type Remaining struct {
-	Level  string
-	Window ratelimit.Window
-	Used   int64 // units; above the limit where the limit was lowered
-	Free   int64 // how many more units would fit now; slots that fairness reserves count as free
-}
-
-// Remaining lists the windows of a request's levels. used returns the units used in each window of a level; a negative
-// number means that the window was not read.
-func (r *Request) Remaining(used func(level int) []int64) []Remaining {
-	all := make([]Remaining, 0, len(r.Levels))
-	for i := range r.Levels {
-		for w, n := range used(i) {
-			if n < 0 {
-				continue
-			}
-			window := r.Levels[i].Windows[w]
-			free := max(0, r.Levels[i].Capacity(window)-n)
-			all = append(all, Remaining{Level: r.Levels[i].Name, Window: window, Used: n, Free: free})
-		}
-	}
-	return all
 }
 
 // SetRefused fills in the levels of the request that refused, as a script returns them: by bits, of its shadow levels too,

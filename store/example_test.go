@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,7 +21,7 @@ func Example() {
 	}
 	var requests []store.Request
 	for i := range 3 {
-		requests = append(requests, store.Request{ID: fmt.Sprint("event-", i), Levels: levels, Category: "disk"})
+		requests = append(requests, store.Request{Request: ratelimit.Request{ID: fmt.Sprint("event-", i), Levels: levels, Category: "disk"}})
 	}
 	answer, err := limiter.Admit(context.Background(), scope, requests)
 	if err != nil {
@@ -49,8 +48,10 @@ func ExampleLevelOf() {
 		Name: "client", Windows: []ratelimit.Window{{Limit: 3, Per: 5 * time.Second}, {Limit: 10, Per: 5 * time.Minute}},
 	}
 	request := store.Request{
-		ID:     "call-1",
-		Levels: []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")},
+		Request: ratelimit.Request{
+			ID:     "call-1",
+			Levels: []ratelimit.Level{store.ChannelLevel(service, "api"), store.LevelOf(client, scope, "10.0.0.7")},
+		},
 	}
 	answer, err := limiter.Admit(context.Background(), scope, []store.Request{request})
 	if err != nil {
@@ -64,39 +65,4 @@ func ExampleLevelOf() {
 	// service 1m0s left: 4
 	// client 5s left: 2
 	// client 5m0s left: 9
-}
-
-// Do runs something only if it fits, and says by how much it came too early. The error is the limiter's own,
-// apart from any that the service answers.
-func ExampleDo() {
-	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
-	scope := store.Channel{Group: "api", Name: "api"}
-	levels := []ratelimit.Level{store.NewChannelLevel("api", ratelimit.Window{Limit: 1, Per: time.Hour})}
-	for _, id := range []string{"first", "second"} {
-		err := store.Do(context.Background(), limiter, scope, store.Request{ID: id, Levels: levels}, func(context.Context) error {
-			fmt.Println(id, "runs")
-			return nil
-		})
-		if limited, ok := errors.AsType[*store.LimitedError](err); ok {
-			fmt.Println(id, "is limited by the", limited.Level, "for", limited.RetryAfter.Round(time.Minute))
-		}
-	}
-	// Output:
-	// first runs
-	// second is limited by the channel for 1h0m0s
-}
-
-// Wait blocks until there is a slot.
-func ExampleWait() {
-	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
-	scope := store.Channel{Group: "api", Name: "api"}
-	levels := []ratelimit.Level{store.NewChannelLevel("api", ratelimit.Window{Limit: 1, Per: 50 * time.Millisecond})}
-	begin := time.Now()
-	for _, id := range []string{"first", "second"} {
-		if err := store.Wait(context.Background(), limiter, scope, store.Request{ID: id, Levels: levels}); err != nil {
-			fmt.Println(err)
-		}
-	}
-	fmt.Println("waited:", time.Since(begin) >= 50*time.Millisecond)
-	// Output: waited: true
 }

@@ -2,16 +2,15 @@ package store
 
 import (
 	"time"
-)
 
-// DefaultDedupe is how long an admitted id is remembered by default: less than the usual repeat interval of alerts.
-const DefaultDedupe = time.Hour
+	"slackrelay/ratelimit"
+)
 
 // Options are what both stores have in common. The zero value is valid for one sender:
 //
 //	options := store.Options{Owner: "relay-1", Lease: 10 * time.Second}
 type Options struct {
-	// Dedupe is how long an admitted id is remembered. Default [DefaultDedupe].
+	// Dedupe is how long an admitted id is remembered. Default [ratelimit.DefaultDedupe].
 	Dedupe time.Duration
 	// Owner names this sender in leases. It must be unique to one process, because the numbers of its claims begin with it.
 	Owner string
@@ -24,7 +23,7 @@ type Options struct {
 // WithDefaults returns the options with defaults in place of zero values.
 func (o Options) WithDefaults() Options {
 	if o.Dedupe == 0 {
-		o.Dedupe = DefaultDedupe
+		o.Dedupe = ratelimit.DefaultDedupe
 	}
 	if o.Lease == 0 {
 		o.Lease = 10 * time.Second

@@ -76,7 +76,7 @@ func (r *Request) path(number func(ratelimit.Level) int) Path {
 	for i, level := range r.Levels {
 		path.Levels[i] = number(level)
 	}
-	if i := r.categoryLevel(); i >= 0 {
+	if i := r.CategoryLevel(); i >= 0 {
 		path.CategoryLevel = path.Levels[i]
 	}
 	return path

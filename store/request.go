@@ -6,28 +6,20 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// MaxBatch is the maximum number of requests in one call. It bounds how long a script keeps other clients waiting: 8 to
-// 12 ms for a thousand requests.
-const MaxBatch = 128
-
-// Request asks for N units at each of its levels:
+// Request asks for units at the levels of an event, and says what becomes of the event:
 //
-//	request := store.Request{ID: "alert-17", Levels: levels, Category: "disk"}
+//	request := store.Request{
+//		Request: ratelimit.Request{ID: "alert-17", Levels: levels, Category: "disk"},
+//		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: payload},
+//	}
 //
-// Fairness and Policy are the same for all requests of a call.
+// Fairness and Policy are the same for all requests of a call. Category is the name under which the series count it.
 type Request struct {
-	ID       string            // 1 to 40 bytes; an id that was admitted within the dedupe time is a duplicate
-	N        int64             // units; 0 = 1
-	Levels   []ratelimit.Level // outermost first; 1 to 32
-	Category string            // counted under this name in the series
-	// Headroom is how many units of the first level's first window this request must leave free; see
-	// [ratelimit.Headroom]. 0 = none.
-	Headroom int64
-	Fairness *ratelimit.Fairness // nil = none
-	Policy   *MessagePolicy      // nil = none
-	Event    Event               // what the policy needs to know of the event
-	Delayed  int64               // the number of a delayed message, for [Store.Promote]; 0 = the request is new
-	Enqueue  *Enqueue            // what an admission appends to the queue; nil = nothing
+	ratelimit.Request
+	Policy  *MessagePolicy // nil = none
+	Event   Event          // what the policy needs to know of the event
+	Delayed int64          // the number of a delayed message, for [Store.Promote]; 0 = the request is new
+	Enqueue *Enqueue       // what an admission appends to the queue; nil = nothing
 	// Source makes ID, Enqueue and the fingerprints of Event when they are needed: never for a request that is known to be
 	// refused. nil = they are set.
 	Source AdmissionSource
@@ -66,9 +58,6 @@ func (r *Request) Complete() error {
 	return nil
 }
 
-// Units returns how many units the request asks for, at least 1.
-func (r *Request) Units() int64 { return max(r.N, 1) }
-
 // Payload returns the payload to be queued; nil = none.
 func (r *Request) Payload() []byte {
 	if r.Enqueue == nil {
@@ -85,11 +74,11 @@ func (r *Request) OutageResult() OutageResult {
 	return r.Result.OutageResult
 }
 
-// Complete completes requests. An error wraps [ErrRequest].
+// Complete completes requests. An error wraps [ratelimit.ErrRequest].
 func Complete(requests []Request) error {
 	for i := range requests {
 		if err := requests[i].Complete(); err != nil {
-			return fmt.Errorf("%w: request %d: %w", ErrRequest, i, err)
+			return fmt.Errorf("%w: request %d: %w", ratelimit.ErrRequest, i, err)
 		}
 	}
 	return nil

@@ -30,9 +30,9 @@
 //
 // # Errors
 //
-// [ErrRequest] means that a request is invalid and nothing was written. [ErrUnavailable] means that it is unknown whether
-// the call took effect, unless [ErrNotSent] says that it did not. [ErrLeaseLost] means that another sender has the lease,
-// and nothing was written. A refusal by a limit is a [Decision], not an error.
+// [ratelimit.ErrRequest] means that a request is invalid and nothing was written. [ratelimit.ErrUnavailable] means that it
+// is unknown whether the call took effect, unless [ErrNotSent] says that it did not. [ErrLeaseLost] means that another
+// sender has the lease, and nothing was written. A refusal by a limit is a [Decision], not an error.
 package store
 
 import (
@@ -54,11 +54,11 @@ type Store interface {
 	Availability
 }
 
-// Admissions decides requests. The methods that return an [Answer] take 1 to [MaxBatch] requests, and decide them in order
-// in one atomic step.
+// Admissions decides requests. The methods that return an [Answer] take 1 to [ratelimit.MaxBatch] requests, and decide them
+// in order in one atomic step.
 type Admissions interface {
 	// Admit decides requests, each in the light of those before it, and commits those that pass. When it returns
-	// [ErrUnavailable], repeat it with the same ids: nothing is spent twice. Script: admit.lua.
+	// [ratelimit.ErrUnavailable], repeat it with the same ids: nothing is spent twice. Script: admit.lua.
 	Admit(ctx context.Context, channel Channel, requests []Request) (Answer, error)
 	// Peek decides each request by itself, and spends and counts nothing. Script: peek.lua.
 	Peek(ctx context.Context, channel Channel, requests []Request) (Answer, error)
@@ -74,6 +74,9 @@ type Admissions interface {
 	// Reset empties levels: nothing that was admitted before counts any more. Script: reset.lua, once for each level.
 	Reset(ctx context.Context, levels ...ratelimit.Level) error
 }
+
+// DecideFunc is a method of [Admissions] that decides requests.
+type DecideFunc func(ctx context.Context, channel Channel, requests []Request) (Answer, error)
 
 // Counts reads and writes what a channel counts.
 type Counts interface {

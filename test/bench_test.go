@@ -25,6 +25,7 @@ import (
 	"slackrelay/lua/redistest"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 	"slackrelay/server"
 	"slackrelay/store"
 )
@@ -142,8 +143,8 @@ func (l plainLimiter) Admit(ctx context.Context, _ store.Channel, requests []sto
 	decisions := make([]store.Decision, len(requests))
 	for i := range decisions {
 		decisions[i] = store.Decision{
-			Durable: true, Outcome: store.Dropped, Level: "category", RetryAfter: time.Minute,
-			DecidedBy: store.ByRedis,
+			Decision: ratelimit.Decision{Level: "category", RetryAfter: time.Minute},
+			Durable:  true, Outcome: store.Dropped, DecidedBy: store.ByRedis,
 		}
 		if l.admits(ctx, 1) {
 			decisions[i] = store.Decision{Durable: true, Outcome: store.Admitted, DecidedBy: store.ByRedis}

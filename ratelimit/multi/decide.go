@@ -4,53 +4,50 @@ import (
 	"fmt"
 
 	"slackrelay/ratelimit"
-	"slackrelay/store"
 )
 
 // batch decides the calls of one Admit, in order.
 type batch struct {
 	opts       Options
-	outcomes   map[string]store.Outcome // of the ids so far
-	refused    map[string]int64         // units that this Admit takes back, by key
+	admitted   map[string]bool  // the ids so far: true where the request was admitted
+	refused    map[string]int64 // units that this Admit takes back, by key
 	conclusion conclusion
 }
 
 func newBatch(opts Options) *batch {
 	return &batch{
-		opts: opts, outcomes: map[string]store.Outcome{}, refused: map[string]int64{},
+		opts: opts, admitted: map[string]bool{}, refused: map[string]int64{},
 		conclusion: conclusion{undo: map[string]correction{}},
 	}
 }
 
-func (b *batch) decide(c call, r reading) (store.Decision, error) {
-	before, repeated := b.outcomes[c.id]
+func (b *batch) decide(c call, r reading) (ratelimit.Decision, error) {
+	admitted, repeated := b.admitted[c.id]
 	switch {
-	case repeated && before == store.Admitted:
+	case admitted:
 		r.id = idAdmitted
 	case repeated:
 		r.id = idNew // the claim is this batch's own
 	case r.id == idPending:
-		return store.Decision{}, fmt.Errorf("%w: id %s is being decided by another call", store.ErrUnavailable, c.id)
+		return ratelimit.Decision{}, fmt.Errorf("%w: id %s is being decided by another call", ratelimit.ErrUnavailable, c.id)
 	}
 	for i, w := range c.windows {
 		r.windows[i].used -= b.refused[w.key]
 	}
 	d := decide(c, r)
-	b.conclude(c, r, d.Outcome)
+	b.conclude(c, r, &d)
 	return d, nil
 }
 
-// conclude adds what follows from an outcome to the conclusion.
-func (b *batch) conclude(c call, r reading, outcome store.Outcome) {
-	if outcome != store.Duplicate {
-		b.outcomes[c.id] = outcome
-	}
-	if outcome == store.Admitted {
-		b.conclusion.admitted = append(b.conclusion.admitted, c.id)
-		return
-	}
-	if outcome != store.Duplicate {
-		b.conclusion.released = append(b.conclusion.released, c.id)
+// conclude adds what follows from a decision to the conclusion.
+func (b *batch) conclude(c call, r reading, d *ratelimit.Decision) {
+	if !d.Duplicate {
+		b.admitted[c.id] = len(d.Refused) == 0
+		if b.admitted[c.id] {
+			b.conclusion.admitted = append(b.conclusion.admitted, c.claim)
+			return
+		}
+		b.conclusion.released = append(b.conclusion.released, c.claim)
 	}
 	for i, w := range c.windows {
 		b.refused[w.key] += c.units
@@ -63,11 +60,11 @@ func (b *batch) conclude(c call, r reading, outcome store.Outcome) {
 }
 
 // decide decides one call by what its units made of the counters.
-func decide(c call, r reading) store.Decision {
+func decide(c call, r reading) ratelimit.Decision {
 	if r.id == idAdmitted {
-		return store.Decision{Outcome: store.Duplicate, DecidedBy: store.ByRedis}
+		return ratelimit.Decision{Duplicate: true}
 	}
-	d := store.Decision{Outcome: store.Admitted, DecidedBy: store.ByRedis}
+	var d ratelimit.Decision
 	never := false
 	for i, w := range c.windows {
 		never = never || c.units > w.Limit
@@ -76,14 +73,14 @@ func decide(c call, r reading) store.Decision {
 		}
 	}
 	if never {
-		d.Outcome, d.RetryAfter = store.Never, -1
+		d.RetryAfter = -1
 	}
 	for i, w := range c.windows {
 		used := r.windows[i].used
-		if d.Outcome != store.Admitted {
+		if len(d.Refused) > 0 {
 			used -= c.units // they are taken back
 		}
-		d.Remaining = append(d.Remaining, store.Remaining{
+		d.Remaining = append(d.Remaining, ratelimit.Remaining{
 			Level: w.level, Window: w.Window, Used: used, Free: max(0, w.Limit-used),
 		})
 	}
@@ -91,12 +88,12 @@ func decide(c call, r reading) store.Decision {
 }
 
 // refuse adds a full window to a decision.
-func refuse(d *store.Decision, w window, t total) {
+func refuse(d *ratelimit.Decision, w window, t total) {
+	if len(d.Refused) == 0 {
+		d.Level = w.level
+	}
 	if len(d.Refused) == 0 || d.Refused[len(d.Refused)-1] != w.level {
 		d.Refused = append(d.Refused, w.level)
-	}
-	if d.Outcome == store.Admitted {
-		d.Outcome, d.Level = store.Dropped, w.level
 	}
 	wait := t.ends
 	if w.second > 0 {

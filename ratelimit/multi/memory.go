@@ -4,9 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"slackrelay/lua"
-	"slackrelay/store"
 )
 
 // NewMemory makes a limiter whose counters end with the process, for tests and simulations. now is its clock; nil is
@@ -40,17 +37,15 @@ var _ counters = (*memory)(nil)
 
 func (m *memory) now(context.Context) (time.Time, error) { return m.clock(), nil }
 
-func (m *memory) durable() bool { return false }
-
-func (m *memory) add(_ context.Context, scope store.Channel, calls []call) ([]reading, error) {
+func (m *memory) add(_ context.Context, calls []call) ([]reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
 	m.sweep(now)
 	readings := make([]reading, len(calls))
 	for i, c := range calls {
-		readings[i].id = m.look(claimKey(scope, c.id), now).state
-		m.begin(claimKey(scope, c.id), now, pendingFor, idPending)
+		readings[i].id = m.look(c.claim, now).state
+		m.begin(c.claim, now, pendingFor, idPending)
 		for _, w := range c.windows {
 			v := m.begin(w.key, now, w.lives, idNew)
 			v.n += c.units
@@ -60,13 +55,13 @@ func (m *memory) add(_ context.Context, scope store.Channel, calls []call) ([]re
 	return readings, nil
 }
 
-func (m *memory) read(_ context.Context, scope store.Channel, calls []call) ([]reading, error) {
+func (m *memory) read(_ context.Context, calls []call) ([]reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
 	readings := make([]reading, len(calls))
 	for i, c := range calls {
-		readings[i].id = m.look(claimKey(scope, c.id), now).state
+		readings[i].id = m.look(c.claim, now).state
 		for _, w := range c.windows {
 			v := m.look(w.key, now)
 			readings[i].windows = append(readings[i].windows, total{v.n + c.units, v.ends.Sub(now)})
@@ -75,7 +70,7 @@ func (m *memory) read(_ context.Context, scope store.Channel, calls []call) ([]r
 	return readings, nil
 }
 
-func (m *memory) conclude(_ context.Context, scope store.Channel, c conclusion, dedupe time.Duration) error {
+func (m *memory) conclude(_ context.Context, c conclusion, dedupe time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -84,11 +79,11 @@ func (m *memory) conclude(_ context.Context, scope store.Channel, c conclusion, 
 			v.n -= undo.units
 		}
 	}
-	for _, id := range c.released {
-		delete(m.values, claimKey(scope, id))
+	for _, claim := range c.released {
+		delete(m.values, claim)
 	}
-	for _, id := range c.admitted {
-		m.values[claimKey(scope, id)] = &value{state: idAdmitted, ends: now.Add(dedupe)}
+	for _, claim := range c.admitted {
+		m.values[claim] = &value{state: idAdmitted, ends: now.Add(dedupe)}
 	}
 	return nil
 }
@@ -122,8 +117,4 @@ func (m *memory) sweep(now time.Time) {
 		}
 	}
 	m.sweepAt = max(minSweep, 2*len(m.values))
-}
-
-func claimKey(scope store.Channel, id string) string {
-	return lua.KeysOf(scope.Group, scope.Name).Seen() + ":" + id
 }

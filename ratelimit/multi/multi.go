@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"slackrelay/ratelimit"
-	"slackrelay/store"
 )
 
 // PerSecond counts each second of the server's clock in a key of its own, by INCRBY and EXPIRE in one pipeline.
@@ -34,8 +33,11 @@ const PerSecond ratelimit.StrategyKind = "per-second"
 
 // Options configure a [Limiter]. The zero value is ready to use:
 //
-//	limiter := multi.New(client, multi.Options{Dedupe: 10 * time.Minute})
+//	limiter := multi.New(client, multi.Options{IDs: "relay:{api}:ids", Dedupe: 10 * time.Minute})
 type Options struct {
+	// IDs is what the keys of the ids begin with. Limiters with the same one know each other's ids. In a Redis Cluster, it
+	// needs the hash tag of the levels. Default "relay:ids".
+	IDs string
 	// Dedupe is how long an admitted id is remembered. Default [ratelimit.DefaultDedupe], 1 h.
 	Dedupe time.Duration
 	// Overshot is called with refused units that stay counted, because their window ends before they can be taken
@@ -46,8 +48,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	if o.IDs == "" {
+		o.IDs = "relay:ids"
+	}
 	if o.Dedupe == 0 {
-		o.Dedupe = store.DefaultDedupe
+		o.Dedupe = ratelimit.DefaultDedupe
 	}
 	if o.UndoMargin == 0 {
 		o.UndoMargin = 100 * time.Millisecond
@@ -64,6 +69,8 @@ type Limiter struct {
 	opts     Options
 }
 
+var _ ratelimit.Limiter = (*Limiter)(nil)
+
 // pendingFor is how long an id is kept from others while its call is between its two steps.
 const pendingFor = 10 * time.Second
 
@@ -71,16 +78,16 @@ const pendingFor = 10 * time.Second
 type counters interface {
 	now(ctx context.Context) (time.Time, error)
 	// add adds the units of calls to their windows, and claims their ids.
-	add(ctx context.Context, scope store.Channel, calls []call) ([]reading, error)
+	add(ctx context.Context, calls []call) ([]reading, error)
 	// read returns what add would, and changes nothing.
-	read(ctx context.Context, scope store.Channel, calls []call) ([]reading, error)
-	conclude(ctx context.Context, scope store.Channel, c conclusion, dedupe time.Duration) error
-	durable() bool
+	read(ctx context.Context, calls []call) ([]reading, error)
+	conclude(ctx context.Context, c conclusion, dedupe time.Duration) error
 }
 
 // call is a request with the counters of its windows, in the order of its levels.
 type call struct {
 	id      string
+	claim   string // the key of the id
 	units   int64
 	windows []window
 }
@@ -116,8 +123,8 @@ const (
 // conclusion is what the second step of a call writes, in this order.
 type conclusion struct {
 	undo     map[string]correction // by key
-	released []string              // ids that may be asked for again
-	admitted []string              // ids to remember
+	released []string              // claims of ids that may be asked for again
+	admitted []string              // claims of ids to remember
 }
 
 // correction is how many units to take back from a counter.
@@ -129,40 +136,39 @@ type correction struct {
 // Admit decides up to [ratelimit.MaxBatch] requests, in order: each counts the ones before it. An error that is
 // [ratelimit.ErrUnavailable] means that it is unknown whether they were counted; one that is [ratelimit.ErrRequest],
 // that nothing was written.
-func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (l *Limiter) Admit(ctx context.Context, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
 	calls, err := l.prepare(ctx, requests)
 	if err != nil {
 		return nil, err
 	}
-	readings, err := l.counters.add(ctx, scope, calls)
+	readings, err := l.counters.add(ctx, calls)
 	if err != nil {
-		return nil, fmt.Errorf("count in channel %s: %w", scope.Name, err)
+		return nil, fmt.Errorf("count: %w", err)
 	}
 	b := newBatch(l.opts)
-	decisions := make([]store.Decision, len(calls))
+	decisions := make([]ratelimit.Decision, len(calls))
 	for i := range calls {
 		if decisions[i], err = b.decide(calls[i], readings[i]); err != nil {
 			return nil, err // nothing is concluded: what was counted ends with its windows
 		}
-		decisions[i].Durable = l.counters.durable()
 	}
-	if err := l.counters.conclude(ctx, scope, b.conclusion, l.opts.Dedupe); err != nil {
-		return nil, fmt.Errorf("conclude in channel %s: %w", scope.Name, err)
+	if err := l.counters.conclude(ctx, b.conclusion, l.opts.Dedupe); err != nil {
+		return nil, fmt.Errorf("conclude: %w", err)
 	}
 	return decisions, nil
 }
 
 // Peek decides each of up to [ratelimit.MaxBatch] requests by itself, and counts nothing.
-func (l *Limiter) Peek(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error) {
+func (l *Limiter) Peek(ctx context.Context, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
 	calls, err := l.prepare(ctx, requests)
 	if err != nil {
 		return nil, err
 	}
-	readings, err := l.counters.read(ctx, scope, calls)
+	readings, err := l.counters.read(ctx, calls)
 	if err != nil {
-		return nil, fmt.Errorf("look in channel %s: %w", scope.Name, err)
+		return nil, fmt.Errorf("look: %w", err)
 	}
-	decisions := make([]store.Decision, len(calls))
+	decisions := make([]ratelimit.Decision, len(calls))
 	for i := range calls {
 		decisions[i] = decide(calls[i], readings[i])
 	}

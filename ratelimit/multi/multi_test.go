@@ -13,20 +13,19 @@ import (
 	"slackrelay/lua/redistest"
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/multi"
-	"slackrelay/store"
 )
 
 func onRedis(t *testing.T) (*multi.Limiter, *redis.Client) {
 	t.Helper()
 	client := redistest.Start(t).Client()
-	return multi.New(client, multi.Options{}), client
+	return multi.New(client, multi.Options{IDs: "relay:{alerts}:ids"}), client
 }
 
 func TestARealServerNeedsNoScript(t *testing.T) {
 	t.Parallel()
 	l, client := onRedis(t)
 	hour := fixed(3, time.Hour)
-	one := func(id string) store.Request { return request(id, 1, hour) }
+	one := func(id string) ratelimit.Request { return request(id, 1, hour) }
 	require.Equal(t, "+=+-", outcomes(t, l, one("1"), one("1"), one("2"), request("3", 2, hour)))
 	require.Equal(t, "+-", outcomes(t, l, one("4"), one("5")), "what was refused was taken back")
 	require.Equal(t, "=", outcomes(t, l, one("2")))
@@ -92,8 +91,8 @@ func TestAKeyOfAnotherTypeIsAnError(t *testing.T) {
 	l, client := onRedis(t)
 	hour := fixed(1, time.Hour)
 	require.NoError(t, client.RPush(t.Context(), hour.Key+":3600000", "x").Err())
-	_, err := l.Admit(t.Context(), scope, []store.Request{request("1", 1, hour)})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	_, err := l.Admit(t.Context(), []ratelimit.Request{request("1", 1, hour)})
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.ErrorContains(t, err, "WRONGTYPE")
 }
 
@@ -130,12 +129,12 @@ func TestManySendersNeverExceedAWindow(t *testing.T) {
 	for g := range 100 {
 		all.Go(func() {
 			for i := range 5 {
-				decisions, err := l.Admit(context.WithoutCancel(t.Context()), scope, []store.Request{request(fmt.Sprintf("%d-%d", g, i), 1, hour)})
+				decisions, err := l.Admit(context.WithoutCancel(t.Context()), []ratelimit.Request{request(fmt.Sprintf("%d-%d", g, i), 1, hour)})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if decisions[0].Outcome == store.Admitted {
+				if outcomeOf(decisions[0]) == "+" {
 					mu.Lock()
 					admitted++
 					mu.Unlock()
@@ -153,9 +152,9 @@ func TestAnIDThatAnotherCallDecidesIsUnavailable(t *testing.T) {
 	t.Parallel()
 	l, client := onRedis(t)
 	hour := fixed(2, time.Hour)
-	require.NoError(t, client.Set(t.Context(), "relay:{alerts}:seen:alerts:1", "pending", time.Minute).Err())
-	_, err := l.Admit(t.Context(), scope, []store.Request{request("1", 1, hour)})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.NoError(t, client.Set(t.Context(), "relay:{alerts}:ids:1", "pending", time.Minute).Err())
+	_, err := l.Admit(t.Context(), []ratelimit.Request{request("1", 1, hour)})
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.ErrorContains(t, err, "id 1 is being decided by another call")
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/multi"
-	"slackrelay/store"
 )
 
 // oracle decides by brute force: it keeps every request, and recounts them for each question.
@@ -54,7 +53,7 @@ func (o *oracle) left(level ratelimit.Level, w ratelimit.Window, at time.Time) i
 	return w.Limit - n
 }
 
-func (o *oracle) fits(r store.Request, at time.Time) bool {
+func (o *oracle) fits(r ratelimit.Request, at time.Time) bool {
 	for _, level := range r.Levels {
 		for _, w := range level.Windows {
 			if o.left(level, w, at) < r.N {
@@ -65,43 +64,43 @@ func (o *oracle) fits(r store.Request, at time.Time) bool {
 	return true
 }
 
-func (o *oracle) decide(r store.Request) store.Outcome {
+func (o *oracle) decide(r ratelimit.Request) string {
 	t := try{at: o.now, id: r.ID}
 	for _, level := range r.Levels {
 		t.keys = append(t.keys, level.Key)
 	}
 	outcome := o.outcome(r)
-	if outcome == store.Admitted {
+	if outcome == "+" {
 		t.units = r.N
 	}
 	o.tried = append(o.tried, t)
 	return outcome
 }
 
-func (o *oracle) outcome(r store.Request) store.Outcome {
+func (o *oracle) outcome(r ratelimit.Request) string {
 	for _, t := range o.tried {
 		if t.id == r.ID && t.units > 0 && t.at.After(o.now.Add(-time.Hour)) {
-			return store.Duplicate
+			return "="
 		}
 	}
 	for _, level := range r.Levels {
 		for _, w := range level.Windows {
 			if r.N > w.Limit {
-				return store.Never
+				return "!"
 			}
 		}
 	}
 	if !o.fits(r, o.now) {
-		return store.Dropped
+		return "-"
 	}
-	return store.Admitted
+	return "+"
 }
 
 // history is one random course of requests, to a limiter and to the oracle.
 type history struct {
 	bundle
 	o        *oracle
-	scope    store.Channel
+	group    string
 	channel  ratelimit.LevelSpec
 	category ratelimit.LevelSpec
 	refused  int
@@ -123,17 +122,17 @@ func newHistory(rt *rapid.T, b bundle, kind ratelimit.StrategyKind, group string
 		return tier
 	}
 	return &history{
-		bundle: b, o: &oracle{now: b.now()}, scope: store.Channel{Group: group, Name: "ch"},
+		bundle: b, o: &oracle{now: b.now()}, group: group,
 		channel: tier("channel", 7), category: tier("category", 5),
 	}
 }
 
-func (h *history) request(rt *rapid.T) store.Request {
+func (h *history) request(rt *rapid.T) ratelimit.Request {
 	category := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "category")
-	return store.Request{
-		ID:     fmt.Sprint("id-", rapid.IntRange(0, 60).Draw(rt, "id")),
+	return ratelimit.Request{
+		ID:     fmt.Sprint(h.group, "-", rapid.IntRange(0, 60).Draw(rt, "id")),
 		N:      rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(rt, "units"),
-		Levels: []ratelimit.Level{store.ChannelLevel(h.channel, h.scope.Group), store.LevelOf(h.category, h.scope, category)},
+		Levels: []ratelimit.Level{levelOf(h.channel, h.group), levelOf(h.category, h.group+"-"+category)},
 	}
 }
 
@@ -143,22 +142,22 @@ func (h *history) step(rt *rapid.T) {
 	}).Draw(rt, "pause")
 	h.advance(pause)
 	h.o.now = h.o.now.Add(pause)
-	batch := make([]store.Request, rapid.IntRange(1, 3).Draw(rt, "batch"))
+	batch := make([]ratelimit.Request, rapid.IntRange(1, 3).Draw(rt, "batch"))
 	for i := range batch {
 		batch[i] = h.request(rt)
 	}
-	got, err := h.Admit(rt.Context(), h.scope, batch)
+	got, err := h.Admit(rt.Context(), batch)
 	require.NoError(rt, err)
 	for i, r := range batch {
-		require.Equal(rt, h.o.decide(r), got[i].Outcome, "request %d of %d", i, len(batch))
+		require.Equal(rt, h.o.decide(r), outcomeOf(got[i]), "request %d of %d", i, len(batch))
 		h.check(rt, r, got[i])
 	}
 }
 
 // check compares what is left of each window, and the retry time.
-func (h *history) check(rt *rapid.T, r store.Request, d store.Decision) {
+func (h *history) check(rt *rapid.T, r ratelimit.Request, d ratelimit.Decision) {
 	h.asked++
-	if d.Outcome == store.Duplicate {
+	if d.Duplicate {
 		return
 	}
 	i := 0
@@ -168,7 +167,7 @@ func (h *history) check(rt *rapid.T, r store.Request, d store.Decision) {
 			i++
 		}
 	}
-	if d.Outcome != store.Dropped {
+	if outcomeOf(d) != "-" {
 		return
 	}
 	h.refused++

@@ -9,21 +9,17 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/ratelimit"
-	"slackrelay/store"
 )
 
-// maxID is how many bytes an id may have.
-const maxID = 40
-
 // prepare checks requests and names their counters. The server's time is read only where a name contains it.
-func (l *Limiter) prepare(ctx context.Context, requests []store.Request) ([]call, error) {
-	if len(requests) == 0 || len(requests) > store.MaxBatch {
-		return nil, fmt.Errorf("%w: %d requests in one call, want 1 to %d", store.ErrRequest, len(requests), store.MaxBatch)
+func (l *Limiter) prepare(ctx context.Context, requests []ratelimit.Request) ([]call, error) {
+	if len(requests) == 0 || len(requests) > ratelimit.MaxBatch {
+		return nil, fmt.Errorf("%w: %d requests in one call, want 1 to %d", ratelimit.ErrRequest, len(requests), ratelimit.MaxBatch)
 	}
 	needsTime := false
 	for i := range requests {
 		if err := check(&requests[i]); err != nil {
-			return nil, fmt.Errorf("%w: request %d: %w", store.ErrRequest, i, err)
+			return nil, fmt.Errorf("%w: request %d: %w", ratelimit.ErrRequest, i, err)
 		}
 		for _, level := range requests[i].Levels {
 			needsTime = needsTime || level.Strategy.Kind == PerSecond
@@ -38,7 +34,7 @@ func (l *Limiter) prepare(ctx context.Context, requests []store.Request) ([]call
 	}
 	calls := make([]call, len(requests))
 	for i, r := range requests {
-		calls[i] = call{id: r.ID, units: max(r.N, 1)}
+		calls[i] = call{id: r.ID, claim: l.opts.IDs + ":" + r.ID, units: r.Units()}
 		for _, level := range r.Levels {
 			calls[i].windows = append(calls[i].windows, windowsOf(level, now)...)
 		}
@@ -63,18 +59,15 @@ func windowsOf(level ratelimit.Level, now time.Time) []window {
 	return windows
 }
 
-func check(r *store.Request) error {
-	switch {
-	case r.ID == "" || len(r.ID) > maxID:
-		return fmt.Errorf("id has %d bytes, want 1 to %d", len(r.ID), maxID)
-	case r.N < 0:
-		return fmt.Errorf("%d units asked for, want 1 or more", r.N)
-	case len(r.Levels) == 0:
+func check(r *ratelimit.Request) error {
+	if err := r.CheckID(); err != nil {
+		return err
+	}
+	if len(r.Levels) == 0 {
 		return errors.New("it has no levels, want 1 or more")
-	case r.Fairness != nil || r.Headroom != 0:
+	}
+	if r.Fairness != nil || r.Headroom != 0 {
 		return errors.New("fairness and headroom need scripts; multi decides by limits only")
-	case r.Delayed != 0 || r.Policy != nil || r.Enqueue != nil:
-		return errors.New("delayed requests, handling and the outbox need scripts; multi decides by limits only")
 	}
 	for i := range r.Levels {
 		if err := checkLevel(&r.Levels[i]); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"slackrelay/store"
+	"slackrelay/ratelimit"
 )
 
 // New makes a limiter that any number of processes share, on a client that must not retry by itself (MaxRetries -1).
@@ -27,12 +27,10 @@ const (
 	claimAdmitted = "admitted"
 )
 
-func (s *server) durable() bool { return true }
-
 func (s *server) now(ctx context.Context) (time.Time, error) {
 	now, err := s.client.Time(ctx).Result()
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the time: %w: %w", store.ErrUnavailable, err)
+		return time.Time{}, fmt.Errorf("read the time: %w: %w", ratelimit.ErrUnavailable, err)
 	}
 	return now, nil
 }
@@ -44,12 +42,12 @@ type replies struct {
 	ends  []*redis.DurationCmd
 }
 
-func (s *server) add(ctx context.Context, scope store.Channel, calls []call) ([]reading, error) {
+func (s *server) add(ctx context.Context, calls []call) ([]reading, error) {
 	all := make([]replies, len(calls))
 	pipe := s.client.TxPipeline()
 	for i, c := range calls {
-		all[i].claim = pipe.Get(ctx, claimKey(scope, c.id))
-		pipe.SetNX(ctx, claimKey(scope, c.id), claimPending, pendingFor)
+		all[i].claim = pipe.Get(ctx, c.claim)
+		pipe.SetNX(ctx, c.claim, claimPending, pendingFor)
 		for _, w := range c.windows {
 			pipe.SetNX(ctx, w.key, 0, w.lives) // so that a counter never lives without an end
 			all[i].used = append(all[i].used, pipe.IncrBy(ctx, w.key, c.units).Result)
@@ -62,11 +60,11 @@ func (s *server) add(ctx context.Context, scope store.Channel, calls []call) ([]
 	return readingsOf(calls, all)
 }
 
-func (s *server) read(ctx context.Context, scope store.Channel, calls []call) ([]reading, error) {
+func (s *server) read(ctx context.Context, calls []call) ([]reading, error) {
 	all := make([]replies, len(calls))
 	pipe := s.client.TxPipeline()
 	for i, c := range calls {
-		all[i].claim = pipe.Get(ctx, claimKey(scope, c.id))
+		all[i].claim = pipe.Get(ctx, c.claim)
 		for _, w := range c.windows {
 			all[i].used = append(all[i].used, pipe.Get(ctx, w.key).Int64)
 			all[i].ends = append(all[i].ends, pipe.PTTL(ctx, w.key))
@@ -92,7 +90,7 @@ func readingsOf(calls []call, all []replies) ([]reading, error) {
 		for w := range r.used {
 			used, err := r.used[w]()
 			if err != nil && !errors.Is(err, redis.Nil) {
-				return nil, fmt.Errorf("%w: counter %s: %w", store.ErrUnavailable, calls[i].windows[w].key, err)
+				return nil, fmt.Errorf("%w: counter %s: %w", ratelimit.ErrUnavailable, calls[i].windows[w].key, err)
 			}
 			readings[i].windows = append(readings[i].windows, total{used, max(0, r.ends[w].Val())})
 		}
@@ -113,17 +111,17 @@ func stateOf(claim string) idState {
 
 // conclude takes units back from a counter, which it first makes with these units where it has ended meanwhile: it
 // would otherwise be left below zero, without an end.
-func (s *server) conclude(ctx context.Context, scope store.Channel, c conclusion, dedupe time.Duration) error {
+func (s *server) conclude(ctx context.Context, c conclusion, dedupe time.Duration) error {
 	pipe := s.client.TxPipeline()
 	for key, undo := range c.undo {
 		pipe.SetNX(ctx, key, undo.units, undo.lives)
 		pipe.DecrBy(ctx, key, undo.units)
 	}
-	for _, id := range c.released {
-		pipe.Del(ctx, claimKey(scope, id))
+	for _, claim := range c.released {
+		pipe.Del(ctx, claim)
 	}
-	for _, id := range c.admitted {
-		pipe.Set(ctx, claimKey(scope, id), claimAdmitted, dedupe)
+	for _, claim := range c.admitted {
+		pipe.Set(ctx, claim, claimAdmitted, dedupe)
 	}
 	return run(ctx, pipe)
 }
@@ -134,11 +132,11 @@ func run(ctx context.Context, pipe redis.Pipeliner) error {
 	commands, err := pipe.Exec(ctx)
 	for _, command := range commands {
 		if failed := command.Err(); failed != nil && !errors.Is(failed, redis.Nil) {
-			return fmt.Errorf("%w: %w", store.ErrUnavailable, failed)
+			return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, failed)
 		}
 	}
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 	}
 	return nil
 }

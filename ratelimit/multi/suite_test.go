@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"slackrelay/lua"
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/multi"
-	"slackrelay/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,40 +70,54 @@ func onEvery(t *testing.T, behaviour func(t *testing.T, b bundle)) {
 	}
 }
 
-var scope = store.Channel{Group: "alerts", Name: "alerts"}
-
 func level(kind ratelimit.StrategyKind, windows ...ratelimit.Window) ratelimit.Level {
-	return store.ChannelLevel(ratelimit.LevelSpec{Name: "channel", Strategy: ratelimit.Strategy{Kind: kind}, Windows: windows}, scope.Group)
+	return levelOf(ratelimit.LevelSpec{Name: "channel", Strategy: ratelimit.Strategy{Kind: kind}, Windows: windows}, "alerts")
+}
+
+func levelOf(spec ratelimit.LevelSpec, group string) ratelimit.Level {
+	return spec.At(lua.KeysOf(group, "").ChannelLimit(spec.Strategy.Tag()))
 }
 
 func fixed(limit int64, per time.Duration) ratelimit.Level {
 	return level(ratelimit.FixedWindow, ratelimit.Window{Limit: limit, Per: per})
 }
 
-func request(id string, units int64, levels ...ratelimit.Level) store.Request {
-	return store.Request{ID: id, N: units, Levels: levels}
+func request(id string, units int64, levels ...ratelimit.Level) ratelimit.Request {
+	return ratelimit.Request{ID: id, N: units, Levels: levels}
 }
 
-// outcomes asks for requests and returns a letter for each: + admitted, - dropped, = duplicate, ! never.
-func outcomes(t *testing.T, l *multi.Limiter, requests ...store.Request) string {
+// outcomes asks for requests and returns the outcome of each.
+func outcomes(t *testing.T, l *multi.Limiter, requests ...ratelimit.Request) string {
 	t.Helper()
-	decisions, err := l.Admit(t.Context(), scope, requests)
+	decisions, err := l.Admit(t.Context(), requests)
 	require.NoError(t, err)
 	var b strings.Builder
 	for _, d := range decisions {
-		b.WriteString(map[store.Outcome]string{
-			store.Admitted: "+", store.Dropped: "-", store.Duplicate: "=", store.Never: "!",
-		}[d.Outcome])
+		b.WriteString(outcomeOf(d))
 	}
 	return b.String()
 }
 
+// outcomeOf returns a letter for a decision: + admitted, - dropped, = duplicate, ! never.
+func outcomeOf(d ratelimit.Decision) string {
+	switch {
+	case d.Duplicate:
+		return "="
+	case len(d.Refused) == 0:
+		return "+"
+	case d.RetryAfter < 0:
+		return "!"
+	default:
+		return "-"
+	}
+}
+
 func used(t *testing.T, l *multi.Limiter, level ratelimit.Level) int64 {
 	t.Helper()
-	decisions, err := l.Peek(t.Context(), scope, []store.Request{request("peek", 1, level)})
+	decisions, err := l.Peek(t.Context(), []ratelimit.Request{request("peek", 1, level)})
 	require.NoError(t, err)
 	d := decisions[0]
-	if d.Outcome == store.Admitted {
+	if outcomeOf(d) == "+" {
 		return d.Remaining[0].Used - 1
 	}
 	return d.Remaining[0].Used

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
 // Admit decides requests: here where a level is known to be closed, else in the store, in one call with those of other
 // callers, else by the channel's [Policy]. See [store.Admissions]. The answer contains the decisions only.
 func (l *Limiter) Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error) {
-	if len(requests) == 0 || len(requests) > store.MaxBatch {
+	if len(requests) == 0 || len(requests) > ratelimit.MaxBatch {
 		return store.Answer{}, store.Check(store.ModeAdmit, requests)
 	}
 	ch := l.channel(scope)
@@ -56,7 +57,7 @@ func (l *Limiter) Force(ctx context.Context, scope store.Channel, requests []sto
 }
 
 // decideInStore decides requests in a call of their own, or refuses them with a reason while the store is unavailable.
-func (ch *channel) decideInStore(ctx context.Context, ask storeCall, requests []store.Request, reason string) (store.Answer, error) {
+func (ch *channel) decideInStore(ctx context.Context, ask store.DecideFunc, requests []store.Request, reason string) (store.Answer, error) {
 	if err := store.Complete(requests); err != nil { // the ids are needed where the outcome stays unknown
 		return store.Answer{}, err
 	}
@@ -89,7 +90,7 @@ func (ch *channel) admit(ctx context.Context, requests []store.Request) ([]store
 	unknown := &ch.limiter.unknown
 	if ch.outage.down() && unknown.contain(requests, ch.opts.Now()) {
 		return nil, ch.outage.withCause(fmt.Errorf("%w: it is unknown whether the event was admitted before Redis became unavailable",
-			store.ErrUnavailable))
+			ratelimit.ErrUnavailable))
 	}
 	c, idle := ch.calls.add(requests)
 	if idle {
@@ -103,7 +104,7 @@ func (ch *channel) admit(ctx context.Context, requests []store.Request) ([]store
 		return o.decisions, o.err
 	case <-ctx.Done():
 		unknown.add(requests, ch.opts.Now().Add(ch.opts.Dedupe))
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
+		return nil, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, ctx.Err())
 	}
 }
 
@@ -136,11 +137,8 @@ func (ch *channel) decide(requests []store.Request) ([]store.Decision, error) {
 	}
 }
 
-// storeCall is a method of the store that decides requests.
-type storeCall func(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
-
 // askStore decides requests in the store, and learns from its answer. The call goes on when its caller leaves.
-func (ch *channel) askStore(ctx context.Context, ask storeCall, requests []store.Request) ([]store.Decision, error) {
+func (ch *channel) askStore(ctx context.Context, ask store.DecideFunc, requests []store.Request) ([]store.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ch.opts.CallTimeout)
 	defer cancel()
 	before := ch.opts.Now()
@@ -159,7 +157,7 @@ func (ch *channel) askStore(ctx context.Context, ask storeCall, requests []store
 		}
 	}
 	done(err)
-	if !errors.Is(err, store.ErrRequest) {
+	if !errors.Is(err, ratelimit.ErrRequest) {
 		ch.closed.clear() // the connection broke, or the server changed
 	}
 	return nil, err
@@ -176,7 +174,7 @@ func (ch *channel) learn(answer store.Answer, requests []store.Request, asked ti
 // failure returns what callers get of a failed call. Unless the call certainly was not carried out, the outcome of its
 // requests is unknown from now on.
 func (ch *channel) failure(requests []store.Request, err error) error {
-	if errors.Is(err, store.ErrRequest) {
+	if errors.Is(err, ratelimit.ErrRequest) {
 		return err
 	}
 	if !notCarriedOut(err) {
@@ -185,8 +183,8 @@ func (ch *channel) failure(requests []store.Request, err error) error {
 	if lua.FaultOf(err) == "" { // it is the breaker's own
 		err = ch.outage.withCause(err)
 	}
-	if !errors.Is(err, store.ErrUnavailable) {
-		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	if !errors.Is(err, ratelimit.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	"slackrelay/store/memory"
@@ -37,7 +38,7 @@ func TestInvalidRequestsFailAlone(t *testing.T) {
 			request := l.Request("1", "a")
 			change(&request)
 			_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{request})
-			require.ErrorIs(t, err, store.ErrRequest)
+			require.ErrorIs(t, err, ratelimit.ErrRequest)
 			require.Zero(t, calls.decisions, "the store is not asked")
 		})
 	}
@@ -72,7 +73,7 @@ func TestRequestsAreCompletedOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Admit(ctx, storetest.Scope, []store.Request{request("unknown")})
-	require.True(t, err == nil || errors.Is(err, store.ErrUnavailable), "%v", err)
+	require.True(t, err == nil || errors.Is(err, ratelimit.ErrUnavailable), "%v", err)
 	for i := range 3 {
 		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{request(fmt.Sprint(i)), request(fmt.Sprint("second", i))})
 		require.NoError(t, err)

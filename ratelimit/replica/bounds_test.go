@@ -116,13 +116,17 @@ func TestJournalOfAnOutageIsBoundedInBytes(t *testing.T) {
 		require.Less(t, admitted, 1000)
 		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Large(h, fmt.Sprint("e", admitted), fmt.Sprint("c", admitted))})
 		if err != nil {
-			require.ErrorIs(t, err, store.ErrUnavailable)
+			require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 			break
 		}
 	}
 	require.InDelta(t, 16<<20/storetest.LargeEvent, admitted, 16<<20/storetest.LargeEvent/20)
 	answer, err := s.Admit(t.Context(), other, []store.Request{{
-		ID: "other", Category: "c", Levels: []ratelimit.Level{store.NewChannelLevel("other", storetest.PerMinute(1))},
+		Request: ratelimit.Request{
+			ID:       "other",
+			Category: "c",
+			Levels:   []ratelimit.Level{store.NewChannelLevel("other", storetest.PerMinute(1))},
+		},
 	}})
 	require.NoError(t, err)
 	require.Equal(t, storetest.Admitted, answer.Decisions[0].Outcome)

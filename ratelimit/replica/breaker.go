@@ -6,6 +6,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -28,7 +29,7 @@ func newBreaker(ch *channel) *breaker {
 		},
 		// With too few of its replicas the store is available: its callers try again, and nobody else decides.
 		IsExcluded: func(err error) bool {
-			return errors.Is(err, store.ErrRequest) || errors.Is(err, lua.ErrNotReplicated)
+			return errors.Is(err, ratelimit.ErrRequest) || errors.Is(err, lua.ErrNotReplicated)
 		},
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if from == gobreaker.StateClosed && to == gobreaker.StateOpen {

@@ -56,7 +56,7 @@ func steadyLoad(t *testing.T, b storetest.Fixture, name string, spec ratelimit.L
 	return func() store.Outcome {
 		n++
 		answer, err := shared.Admit(t.Context(), storetest.Scope, []store.Request{{
-			ID: fmt.Sprint(name, n), Levels: []ratelimit.Level{level},
+			Request: ratelimit.Request{ID: fmt.Sprint(name, n), Levels: []ratelimit.Level{level}},
 		}})
 		require.NoError(t, err)
 		for replica.Refreshing(shared, storetest.Scope) {

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -42,7 +43,7 @@ func (c *closedCache) hits() (requests []store.Request, keys []closedKey) {
 	defer c.mu.Unlock()
 	asked := map[closedKey]bool{}
 	for key, e := range c.entries {
-		if e.request == nil || len(requests) == store.MaxBatch {
+		if e.request == nil || len(requests) == ratelimit.MaxBatch {
 			continue
 		}
 		if len(requests) > 0 && !e.request.Fairness.Equal(requests[0].Fairness) {

@@ -3,6 +3,7 @@ package replica
 import (
 	"sync"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -43,7 +44,7 @@ func (c *coalescer) next() (callers []*caller, requests []store.Request) {
 	n := 0
 	for ; n < len(c.waiting); n++ {
 		more := c.waiting[n].requests
-		if n > 0 && (len(requests)+len(more) > store.MaxBatch || !batchable(&more[0], &requests[0])) {
+		if n > 0 && (len(requests)+len(more) > ratelimit.MaxBatch || !batchable(&more[0], &requests[0])) {
 			break
 		}
 		requests = append(requests, more...)

@@ -23,7 +23,7 @@ func Example() {
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
 	levels := []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
 	for _, id := range []string{"1", "2", "3"} {
-		answer, err := limiter.Admit(context.Background(), scope, []store.Request{{ID: id, Levels: levels}})
+		answer, err := limiter.Admit(context.Background(), scope, []store.Request{{Request: ratelimit.Request{ID: id, Levels: levels}}})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -27,12 +27,12 @@ const MaxRecent = maxRecent
 
 // Learn remembers the id of what was decided.
 func (ids *RecentIDs) Learn(id string, outcome store.Outcome, now time.Time) {
-	ids.learn([]store.Request{{ID: id}}, []store.Decision{{Outcome: outcome}}, now, time.Hour)
+	ids.learn([]store.Request{{Request: ratelimit.Request{ID: id}}}, []store.Decision{{Outcome: outcome}}, now, time.Hour)
 }
 
 // Knows reports whether an id is a duplicate.
 func (ids *RecentIDs) Knows(id string, now time.Time) bool {
-	return len(ids.missing([]store.Request{{ID: id}}, now, time.Hour)) == 0
+	return len(ids.missing([]store.Request{{Request: ratelimit.Request{ID: id}}}, now, time.Hour)) == 0
 }
 
 // Size is how many ids there are.

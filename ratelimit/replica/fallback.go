@@ -32,7 +32,9 @@ func (ch *channel) decideLocally(requests []store.Request) ([]store.Decision, er
 			next++
 			continue
 		}
-		decisions[i] = store.Decision{Outcome: store.Duplicate, DecidedBy: store.ByFallback, Durable: true}
+		decisions[i] = store.Decision{
+			Decision: ratelimit.Decision{Duplicate: true}, Outcome: store.Duplicate, DecidedBy: store.ByFallback, Durable: true,
+		}
 		ch.count(&requests[i], &decisions[i])
 	}
 	return decisions, nil

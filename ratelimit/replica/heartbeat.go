@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -15,7 +16,7 @@ func (l *Limiter) Run(ctx context.Context) {
 	var fault lua.Fault
 	for {
 		fault = l.logFault(ctx, fault, l.sendHeartbeat(ctx))
-		if store.Sleep(ctx, l.opts.Heartbeat-rand.N(l.opts.Heartbeat/4)) != nil { //nolint:gosec // jitter is no secret
+		if ratelimit.Sleep(ctx, l.opts.Heartbeat-rand.N(l.opts.Heartbeat/4)) != nil { //nolint:gosec // jitter is no secret
 			return
 		}
 	}
@@ -79,7 +80,7 @@ func (l *Limiter) awaitFirstHeartbeat(ctx context.Context) error {
 	case l.peers.announcing <- struct{}{}:
 		defer func() { <-l.peers.announcing }()
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w: wait for the first heartbeat: %w", store.ErrUnavailable, store.ErrNotSent, ctx.Err())
+		return fmt.Errorf("%w: %w: wait for the first heartbeat: %w", ratelimit.ErrUnavailable, store.ErrNotSent, ctx.Err())
 	}
 	if !l.peers.unannounced.Load() {
 		return nil

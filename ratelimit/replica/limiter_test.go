@@ -14,6 +14,7 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	"slackrelay/store/memory"
@@ -143,7 +144,7 @@ func TestCountsWhoseMergeGotNoAnswerAreCountedOnce(t *testing.T) {
 	before := hearing.MustReport(t).Ledger
 	admit("y")
 	deaf.Store(true)
-	require.ErrorIs(t, s.Flush(t.Context()), store.ErrUnavailable)
+	require.ErrorIs(t, s.Flush(t.Context()), ratelimit.ErrUnavailable)
 	require.Eventually(t, func() bool { return hearing.MustReport(t).Ledger.Received == before.Received+1 }, 5*time.Second, time.Millisecond)
 	deaf.Store(false)
 	admit("z")
@@ -225,7 +226,7 @@ func TestRepeatOfARequestWhoseCallerLeftAsksTheStore(t *testing.T) {
 	}()
 	<-scripter.Held
 	cancel()
-	require.ErrorIs(t, <-left, store.ErrUnavailable)
+	require.ErrorIs(t, <-left, ratelimit.ErrUnavailable)
 	scripter.Mu.Lock()
 	close(scripter.Block)
 	scripter.Block = nil

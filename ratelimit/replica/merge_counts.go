@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -41,7 +42,7 @@ func (ch *channel) scheduleMerge() {
 	}
 	ch.counts.scheduled = true
 	ch.limiter.inBackground(func(ctx context.Context) {
-		sleepErr := store.Sleep(ctx, ch.limiter.stretch(ch.opts.MergeEvery))
+		sleepErr := ratelimit.Sleep(ctx, ch.limiter.stretch(ch.opts.MergeEvery))
 		ch.counts.mu.Lock()
 		ch.counts.scheduled = false
 		ch.counts.mu.Unlock()
@@ -132,7 +133,7 @@ func (c *counts) flush() store.LocalCounts {
 
 // restoreLength is how many of the admitted requests fit one batch: those of one configuration, up to the first of another.
 func restoreLength(admitted []store.Request) (n int) {
-	for bytes := 0; n < min(len(admitted), store.MaxBatch); n++ {
+	for bytes := 0; n < min(len(admitted), ratelimit.MaxBatch); n++ {
 		bytes += len(admitted[n].Payload())
 		if n > 0 && (bytes > maxRestoredBytes || !batchable(&admitted[n], &admitted[0])) {
 			break

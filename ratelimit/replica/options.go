@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -86,7 +87,7 @@ func (o *outage) learnUse(requests []store.Request, decisions []store.Decision, 
 }
 
 // mostUsed returns the units used in the fullest window of a level, and whether any of its windows was looked at.
-func mostUsed(remaining []store.Remaining, level string) (units int64, seen bool) {
+func mostUsed(remaining []ratelimit.Remaining, level string) (units int64, seen bool) {
 	for i := range remaining {
 		if remaining[i].Level == level {
 			units = max(units, remaining[i].Used)

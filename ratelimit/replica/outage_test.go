@@ -10,6 +10,7 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	"slackrelay/store/memory"
@@ -88,7 +89,7 @@ func TestClosedPolicyAdmitsNothingUntilRedisIsBack(t *testing.T) {
 	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyClosed)
 	lines[0].Away.Store(true)
 	_, err := replicas[0].Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	lines[0].Away.Store(false)
 	require.Eventually(t, func() bool {
 		answer, err := replicas[0].Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
@@ -124,7 +125,7 @@ func TestLocalPolicyNeedsTheNumberOfReplicas(t *testing.T) {
 	}
 	t.Run("unknown", func(t *testing.T) {
 		t.Parallel()
-		require.ErrorIs(t, admit(t, 0), store.ErrUnavailable)
+		require.ErrorIs(t, admit(t, 0), ratelimit.ErrUnavailable)
 	})
 	t.Run("configured", func(t *testing.T) {
 		t.Parallel()
@@ -167,7 +168,7 @@ func TestNothingIsForcedDuringAnOutage(t *testing.T) {
 	server.Kill()
 	require.Eventually(t, func() bool { return admit("2") == nil }, 10*time.Second, 20*time.Millisecond, "it is admitted without Redis")
 	_, err := limiter.Force(ctx, storetest.Scope, []store.Request{storetest.Small.Request("3", "c")})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 }
 
 // A duplicate says nothing of what is used: what was known before still counts when an outage begins.

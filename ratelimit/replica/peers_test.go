@@ -65,7 +65,9 @@ func (r *replicas) pass(d time.Duration, alive ...*replica.Limiter) {
 // ask asks a replica for one unit.
 func (r *replicas) ask(s storetest.Limiter, spec ratelimit.LevelSpec) store.Decision {
 	r.ids++
-	answer, err := s.Admit(r.t.Context(), storetest.Scope, []store.Request{{ID: fmt.Sprint(r.ids), Levels: channelLevel(spec)}})
+	answer, err := s.Admit(r.t.Context(), storetest.Scope, []store.Request{
+		{Request: ratelimit.Request{ID: fmt.Sprint(r.ids), Levels: channelLevel(spec)}},
+	})
 	require.NoError(r.t, err)
 	return answer.Decisions[0]
 }
@@ -122,7 +124,7 @@ func TestRefusalByAWindowOfAnotherReplicaNamesThatWindow(t *testing.T) {
 	usage, err := store.UsageOf(t.Context(), replaced, storetest.Scope, channelLevel(shorter))
 	require.NoError(t, err)
 	require.Len(t, usage, 2)
-	require.Equal(t, store.Usage{Level: "channel", Window: shorter.Windows[0]}, usage[0])
+	require.Equal(t, ratelimit.Usage{Level: "channel", Window: shorter.Windows[0]}, usage[0])
 	require.Equal(t, longer.Windows[0], usage[1].Window)
 	require.Equal(t, int64(40), usage[1].Used)
 
@@ -165,8 +167,10 @@ func TestNothingIsAdmittedBeforeTheFirstHeartbeat(t *testing.T) {
 	r := newReplicas(t)
 	require.NoError(t, r.Set(t.Context(), lua.Levels, "something else", 0).Err())
 	replaced := r.start("new", shorter)
-	_, err := replaced.Admit(t.Context(), storetest.Scope, []store.Request{{ID: "1", Levels: channelLevel(shorter)}})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	_, err := replaced.Admit(t.Context(), storetest.Scope, []store.Request{
+		{Request: ratelimit.Request{ID: "1", Levels: channelLevel(shorter)}},
+	})
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.ErrorContains(t, err, lua.Levels)
 	require.NoError(t, r.Del(t.Context(), lua.Levels).Err())
 	require.Equal(t, int64(20), r.fill(replaced, shorter))

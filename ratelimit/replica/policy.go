@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -16,7 +17,7 @@ const (
 	// outage that all of R replicas see, and at most 2L - L/R across its start or in a partition, provided that the store
 	// keeps its data.
 	PolicyLocal Policy = "local"
-	// PolicyClosed admits nothing: callers get [store.ErrUnavailable], and try again.
+	// PolicyClosed admits nothing: callers get [ratelimit.ErrUnavailable], and try again.
 	PolicyClosed Policy = "closed"
 	// PolicyOpen admits everything.
 	PolicyOpen Policy = "open"
@@ -47,5 +48,5 @@ func (ch *channel) localPolicy() (Policy, error) {
 
 // refusal is the error of requests that certainly were not carried out, with the cause of the outage.
 func (o *outage) refusal(reason string) error {
-	return o.withCause(fmt.Errorf("%w: %w: %s", store.ErrUnavailable, store.ErrNotSent, reason))
+	return o.withCause(fmt.Errorf("%w: %w: %s", ratelimit.ErrUnavailable, store.ErrNotSent, reason))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	redisstore "slackrelay/store/redis"
@@ -53,7 +54,7 @@ func TestClosedChannelRefusesDuplicatesToo(t *testing.T) {
 	require.Equal(t, storetest.Admitted, replicas[0].AdmitOne(t, storetest.Small.Request("1", "a")).Outcome)
 	lines[0].Away.Store(true)
 	_, err := replicas[0].Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 }
 
 // A Redis that lost its data has none of the ids that it had before.

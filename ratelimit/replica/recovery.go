@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"slackrelay/lua"
-	"slackrelay/store"
+	"slackrelay/ratelimit"
 )
 
 // freeShare is the share of the store's memory that must be free before a channel returns to a store that was full, as a
@@ -21,7 +21,7 @@ var errFull = errors.New("too little of maxmemory is free")
 // awaitRecovery tries the store until the outage has ended.
 func (ch *channel) awaitRecovery(ctx context.Context) {
 	every := ch.outage.probeEvery(ch.opts.ProbeEvery)
-	for store.Sleep(ctx, every-rand.N(every/2)) == nil { //nolint:gosec // jitter is no secret
+	for ratelimit.Sleep(ctx, every-rand.N(every/2)) == nil { //nolint:gosec // jitter is no secret
 		if ch.breaker.probe(func() error { return ch.recover(ctx) }) == nil {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	"slackrelay/store/memory"
@@ -58,7 +59,7 @@ func TestDelayedEventIsNotAdmittedWithoutRedis(t *testing.T) {
 			for i, line := range lines {
 				line.Away.Store(true)
 				_, err := replicas[i].Promote(t.Context(), storetest.Scope, []store.Request{again})
-				require.ErrorIs(t, err, store.ErrUnavailable, "replica %d", i)
+				require.ErrorIs(t, err, ratelimit.ErrUnavailable, "replica %d", i)
 			}
 			for i, line := range lines {
 				line.Away.Store(false)

@@ -16,6 +16,7 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	redisstore "slackrelay/store/redis"
@@ -152,7 +153,7 @@ func outagesInASecond(t *testing.T, text string) int {
 	fault := lua.FaultOf(refusal(text))
 	for until, n := time.Now().Add(time.Second), 0; time.Now().Before(until); n++ {
 		_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request(fmt.Sprint(n), "a")})
-		require.ErrorIs(t, err, store.ErrUnavailable)
+		require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 		require.Equal(t, fault, store.FaultOf(err), "also for a call that was not made")
 	}
 	outages := log.count("going on without Redis")

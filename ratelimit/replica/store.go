@@ -41,8 +41,7 @@ type Store interface {
 
 // Decider decides requests, and reads what it decided. It is what the shared store and the [Fallback] have in common.
 type Decider interface {
-	Admit(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
-	Peek(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error)
+	store.Decider
 	Report(ctx context.Context, channel store.Channel) (store.Report, error)
 	Categories(ctx context.Context, channel store.Channel) ([]store.CategoryCounts, error)
 	Minutes(ctx context.Context, channel store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error)

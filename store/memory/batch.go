@@ -15,7 +15,6 @@ type batch struct {
 	states    []ratelimit.State // of the plan's levels
 	fairness  *fairness         // nil = nothing is reserved
 	messages  *messageBatch     // nil = the requests have no policy
-	unlimited bool              // the requests are admitted whatever the limits are
 	answer    store.Answer
 }
 
@@ -30,7 +29,7 @@ func (s *Store) newBatch(tx channelTx, mode store.Mode, requests []store.Request
 	if b.plan.Fairness != nil {
 		b.fairness = newFairness(b)
 	}
-	if b.plan.Policy != nil {
+	if b.plan.Policy != nil && mode != modeOpen {
 		b.messages = newMessageBatch(b)
 	}
 	return b
@@ -72,7 +71,7 @@ func (b *batch) run(requests []store.Request) store.Answer {
 func (b *batch) admit(d *store.Decision, r *store.Request, path store.Path) (number int64) {
 	d.DecidedBy = b.decidedBy
 	if b.isDuplicate(r) {
-		d.Outcome = store.Duplicate
+		d.Outcome, d.Duplicate = store.Duplicate, true
 	} else {
 		decided := b.decide(r, path)
 		b.report(d, r, path, decided)

@@ -2,12 +2,14 @@ package memory
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
+
+// modeOpen is the mode of AdmitAll, which no script has.
+const modeOpen store.Mode = "open"
 
 // AdmitAll admits requests that are no duplicates, whatever the limits are, and spends their units. Their policy does not
 // apply.

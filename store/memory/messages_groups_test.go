@@ -22,8 +22,12 @@ func TestAResolveThatWaitsDoesNotContinueABundle(t *testing.T) {
 	}
 	request := func(id, bundle string, status store.Status, fingerprint string) store.Request {
 		return store.Request{
-			ID: id, Category: "errors", Policy: policy,
-			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})},
+			Request: ratelimit.Request{
+				ID:       id,
+				Category: "errors",
+				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})},
+			},
+			Policy:  policy,
 			Event:   store.Event{Status: status, Fingerprint: fingerprint, Bundle: bundle, Title: id},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}

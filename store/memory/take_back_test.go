@@ -22,10 +22,12 @@ func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
 	limiter := memory.New(data, memory.Options{})
 	for i := range 6 {
 		r := store.Request{
-			ID:       fmt.Sprint(i),
-			Category: "c",
-			Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
-			Enqueue:  &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
+			Request: ratelimit.Request{
+				ID:       fmt.Sprint(i),
+				Category: "c",
+				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
+			},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		}
 		_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{r})
 		require.NoError(t, err)

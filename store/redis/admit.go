@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -36,7 +37,7 @@ func (r *Store) decide(ctx context.Context, mode store.Mode, c decideCall) (stor
 	}
 	now, answer, err := decodeAnswer(c.plan, c.requests, reply)
 	if err != nil {
-		return store.Answer{}, fmt.Errorf("%s to channel %s: %w: %w", mode, c.channel.Name, store.ErrUnavailable, err)
+		return store.Answer{}, fmt.Errorf("%s to channel %s: %w: %w", mode, c.channel.Name, ratelimit.ErrUnavailable, err)
 	}
 	if now > 0 {
 		r.ahead.Store(now - r.opts.Now().UnixMicro())

@@ -41,7 +41,7 @@ func TestPeekReportsNoClockStep(t *testing.T) {
 			})}
 			tier := ratelimit.LevelSpec{Name: "channel", Strategy: s.Strategy, Windows: []ratelimit.Window{storetest.PerMinute(1)}}
 			request := func(id string) store.Request {
-				return store.Request{ID: id, Levels: []ratelimit.Level{store.ChannelLevel(tier, "steps")}}
+				return store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{store.ChannelLevel(tier, "steps")}}}
 			}
 			b.MustAdmit(t, request("1"))
 			clocked.Advance(-time.Hour)

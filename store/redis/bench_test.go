@@ -63,7 +63,10 @@ func BenchmarkScript(b *testing.B) {
 		tier := ratelimit.LevelSpec{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{{Limit: 10, Per: long}}}
 		micros(b, client, "one level refused/"+string(strategy.Kind)+"relay", 1, func(i int) error {
 			_, err := engine.Admit(b.Context(), store.Channel{Group: "one", Name: "one"},
-				[]store.Request{{ID: fmt.Sprint(strategy.Kind, i), Levels: []ratelimit.Level{store.ChannelLevel(tier, "one")}}})
+				[]store.Request{{Request: ratelimit.Request{
+					ID:     fmt.Sprint(strategy.Kind, i),
+					Levels: []ratelimit.Level{store.ChannelLevel(tier, "one")},
+				}}})
 			return err
 		}, perRate)
 	}

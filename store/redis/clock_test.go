@@ -46,7 +46,10 @@ func onlyTheClock(rt *rapid.T, b storetest.Fixture, clocked *redistest.Clocked, 
 		}).Draw(rt, "pause"))
 		tier := storetest.DrawLevelSpec(rt, "", s)
 		*steps = nil
-		r := store.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{store.ChannelLevel(tier, group)}}
+		r := store.Request{Request: ratelimit.Request{
+			ID:     fmt.Sprint(group, "/", i),
+			Levels: []ratelimit.Level{store.ChannelLevel(tier, group)},
+		}}
 		answer, err := b.Admit(rt.Context(), storetest.Scope, []store.Request{r})
 		require.NoError(rt, err)
 		ahead := last.Sub(b.Now())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -26,7 +27,7 @@ func (r *Store) Heartbeat(ctx context.Context, beat store.Heartbeat) (store.Hear
 	}
 	decoded, err := decodeHeartbeat(reply)
 	if err != nil {
-		return store.HeartbeatReply{}, fmt.Errorf("heartbeat: %w: %w", store.ErrUnavailable, err)
+		return store.HeartbeatReply{}, fmt.Errorf("heartbeat: %w: %w", ratelimit.ErrUnavailable, err)
 	}
 	return decoded, nil
 }

@@ -122,8 +122,8 @@ func TestAbsentRedisIsUnavailable(t *testing.T) {
 	server := redistest.Reserve(t)
 	l := redisstore.New(server.Client(), redisstore.Options{})
 	_, err := l.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
-	require.ErrorIs(t, err, store.ErrUnavailable)
-	require.ErrorIs(t, l.Ping(t.Context()), store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
+	require.ErrorIs(t, l.Ping(t.Context()), ratelimit.ErrUnavailable)
 
 	server.Up()
 	require.NoError(t, l.Ping(t.Context()))
@@ -147,7 +147,7 @@ func TestTimeoutAfterTheCommitChargesOnce(t *testing.T) {
 		storetest.Small.Request("4", "a"),
 	}
 	_, err := deaf.Admit(t.Context(), storetest.Scope, batch)
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.Eventually(t, func() bool { return hearing.MustReport(t).Ledger.Received == 5 }, 5*time.Second, time.Millisecond)
 
 	require.Equal(t, "===-", storetest.Outcomes(hearing.MustAdmit(t, batch...)))
@@ -177,7 +177,7 @@ func TestKeyOfAnotherTypeIsAnError(t *testing.T) {
 	_, err := redisstore.New(client, redisstore.Options{}).
 		Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
 	require.ErrorContains(t, err, "WRONGTYPE")
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 }
 
 // The line in the header of lua/admit.lua, as a person would type it.

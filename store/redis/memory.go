@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -16,7 +17,7 @@ func (r *Store) Memory(ctx context.Context, channel store.Channel) (used, most i
 	}
 	numbers, err := integers(reply)
 	if err != nil || len(numbers) != 2 {
-		return 0, 0, fmt.Errorf("memory of channel %s: %w: reply of %d values: %w", channel.Name, store.ErrUnavailable, len(reply), err)
+		return 0, 0, fmt.Errorf("memory of channel %s: %w: reply of %d values: %w", channel.Name, ratelimit.ErrUnavailable, len(reply), err)
 	}
 	return numbers[0], numbers[1], nil
 }

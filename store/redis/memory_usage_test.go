@@ -52,8 +52,10 @@ func TestChannelUsesNoMoreMemoryThanDocumented(t *testing.T) {
 		tier := ratelimit.LevelSpec{Name: "category", Strategy: s.Strategy, Windows: []ratelimit.Window{{Limit: 10, Per: half}}}
 		for i := range 10 {
 			b.AdmitOne(t, store.Request{
-				ID:     fmt.Sprintf("%s-%d", tier.Strategy.Kind, i),
-				Levels: []ratelimit.Level{store.LevelOf(tier, storetest.Scope, s.Name)},
+				Request: ratelimit.Request{
+					ID:     fmt.Sprintf("%s-%d", tier.Strategy.Kind, i),
+					Levels: []ratelimit.Level{store.LevelOf(tier, storetest.Scope, s.Name)},
+				},
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -20,7 +21,7 @@ func (r *Store) MergeCounts(ctx context.Context, channel store.Channel, id store
 	}
 	encoded, err := json.Marshal(countsJSONOf(counts))
 	if err != nil {
-		return fmt.Errorf("merge counts into channel %s: %w: %w", channel.Name, store.ErrRequest, err)
+		return fmt.Errorf("merge counts into channel %s: %w: %w", channel.Name, ratelimit.ErrRequest, err)
 	}
 	if err := lua.MergeCounts.Run(ctx, r.scripter, keys, id.Replica, id.Sequence, encoded).Err(); err != nil {
 		return fmt.Errorf("merge counts into channel %s: %w", channel.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))

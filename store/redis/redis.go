@@ -4,8 +4,8 @@
 // in one atomic step, and returns integers and strings: plan.go writes the arguments of the scripts that decide, and
 // reply.go reads their replies.
 //
-// A call that fails returns [store.ErrUnavailable], and [store.ErrNotSent] besides if it certainly had no effect. A
-// request that a script rejects returns [store.ErrRequest].
+// A call that fails returns [ratelimit.ErrUnavailable], and [store.ErrNotSent] besides if it certainly had no effect. A
+// request that a script rejects returns [ratelimit.ErrRequest].
 package redis
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -104,10 +105,10 @@ func (r *Store) runFenced(
 func scriptError(err error) error {
 	var replied redis.Error
 	if errors.As(err, &replied) && strings.HasPrefix(replied.Error(), "ARG ") {
-		return fmt.Errorf("%w: %w", store.ErrRequest, err)
+		return fmt.Errorf("%w: %w", ratelimit.ErrRequest, err)
 	}
 	if lua.NotSent(err) {
-		return fmt.Errorf("%w: %w: %w", store.ErrUnavailable, store.ErrNotSent, err)
+		return fmt.Errorf("%w: %w: %w", ratelimit.ErrUnavailable, store.ErrNotSent, err)
 	}
-	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 }

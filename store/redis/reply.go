@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -119,10 +120,10 @@ func decisionsOf(p *store.Plan, requests []store.Request, events []eventReply, l
 
 func decisionOf(r *store.Request, event eventReply) store.Decision {
 	d := store.Decision{
-		Outcome:    event.outcome,
-		RetryAfter: store.Microseconds(event.retryAfter),
-		DecidedBy:  store.ByRedis,
-		Durable:    true,
+		Decision: ratelimit.Decision{
+			Duplicate: event.outcome == store.Duplicate, RetryAfter: store.Microseconds(event.retryAfter),
+		},
+		Outcome: event.outcome, DecidedBy: store.ByRedis, Durable: true,
 	}
 	if d.Outcome == store.Superseding { // it took over the slot of its firing
 		d.Outcome = store.Admitted

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -18,7 +19,7 @@ func (r *Store) Report(ctx context.Context, channel store.Channel) (store.Report
 	}
 	report, err := decodeReport(reply)
 	if err != nil {
-		return store.Report{}, fmt.Errorf("report of channel %s: %w: %w", channel.Name, store.ErrUnavailable, err)
+		return store.Report{}, fmt.Errorf("report of channel %s: %w: %w", channel.Name, ratelimit.ErrUnavailable, err)
 	}
 	return report, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/lua/redistest"
+	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	redisstore "slackrelay/store/redis"
@@ -28,7 +29,7 @@ func TestCallToAServerThatHangsEndsInTimeAndIsChargedOnce(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	_, err := b.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.Less(t, time.Since(begin), 250*time.Millisecond, "the deadline is kept")
 	require.Eventually(t, func() bool { // the call was on its way, and is carried out in the end
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -51,7 +52,7 @@ func TestFullServerRefusesBeforeAnyWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	_, err = b.Admit(t.Context(), storetest.Scope, []store.Request{storetest.Small.Request("1", "a"), storetest.Small.Request("2", "b")})
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 	require.ErrorContains(t, err, "OOM")
 	after, err := redistest.Dump(t.Context(), client, "*")
 	require.NoError(t, err)

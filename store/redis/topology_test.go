@@ -261,7 +261,7 @@ func TestTooFewReplicasAreUnavailable(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err := b.Admit(ctx, storetest.Scope, []store.Request{storetest.Small.Request("1", "a")})
 		cancel()
-		require.ErrorIs(t, err, store.ErrUnavailable)
+		require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 		require.ErrorIs(t, err, lua.ErrNotReplicated)
 	}
 	require.Equal(t, store.Ledger{Received: 2, Admitted: 1, Duplicate: 1, Pending: 1}, b.MustReport(t).Ledger)

@@ -20,9 +20,10 @@ func TestWaitBlocksUntilThereIsASlot(t *testing.T) {
 	b := storetest.Fixture{Limiter: redisstore.New(redistest.Start(t).Client(), redisstore.Options{})}
 	short := ratelimit.Window{Limit: 1, Per: 100 * time.Millisecond}
 	l := storetest.Limits{Channel: short, Category: short}
+	limiter := store.LimiterOf(b, storetest.Scope)
 	begin := time.Now()
 	for i := range 3 {
-		require.NoError(t, store.Wait(t.Context(), b, storetest.Scope, l.Request(fmt.Sprint(i), "a")))
+		require.NoError(t, ratelimit.Wait(t.Context(), limiter, l.Request(fmt.Sprint(i), "a").Request))
 	}
 	require.GreaterOrEqual(t, time.Since(begin), 200*time.Millisecond)
 	require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Pending: 3}, b.MustReport(t).Ledger, "waiting counts no drops")
@@ -31,12 +32,12 @@ func TestWaitBlocksUntilThereIsASlot(t *testing.T) {
 	defer cancel()
 	long := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
 	b.MustAdmit(t, long.Request("first", "b"))
-	err := store.Wait(ctx, b, storetest.Scope, long.Request("second", "b"))
-	var limited *store.LimitedError
+	err := ratelimit.Wait(ctx, limiter, long.Request("second", "b").Request)
+	var limited *ratelimit.LimitedError
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorAs(t, err, &limited)
 	never := long.Request("third", "c")
 	never.N = 2
-	require.ErrorAs(t, store.Wait(t.Context(), b, storetest.Scope, never), &limited)
+	require.ErrorAs(t, ratelimit.Wait(t.Context(), limiter, never.Request), &limited)
 	require.Negative(t, limited.RetryAfter)
 }

@@ -22,7 +22,7 @@ func (r *Store) Warming(ctx context.Context, channel store.Channel, levels []rat
 	}
 	numbers, err := integers(reply)
 	if err != nil || len(numbers) != len(levels) {
-		return nil, fmt.Errorf("warming of channel %s: %w: reply of %d values: %w", channel.Name, store.ErrUnavailable, len(reply), err)
+		return nil, fmt.Errorf("warming of channel %s: %w: reply of %d values: %w", channel.Name, ratelimit.ErrUnavailable, len(reply), err)
 	}
 	warming := make([]time.Duration, len(levels))
 	for i, us := range numbers {

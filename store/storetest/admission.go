@@ -44,8 +44,10 @@ func testShadowLevelReportsAndNeverRefuses(t *testing.T, start Start) {
 	shadow := ratelimit.LevelSpec{Name: "sender", Shadow: true, Windows: []ratelimit.Window{PerMinute(1)}}
 	request := func(id string) store.Request {
 		return store.Request{
-			ID:     id,
-			Levels: []ratelimit.Level{store.NewChannelLevel(Scope.Group, PerMinute(2)), store.LevelOf(shadow, Scope, "ci")},
+			Request: ratelimit.Request{
+				ID:     id,
+				Levels: []ratelimit.Level{store.NewChannelLevel(Scope.Group, PerMinute(2)), store.LevelOf(shadow, Scope, "ci")},
+			},
 		}
 	}
 	d := b.MustAdmit(t, request("1"), request("2"), request("3"))
@@ -87,16 +89,16 @@ func testDoRunsOnlyWhatIsAdmitted(t *testing.T, start Start) {
 	b := start(t)
 	l, ran := Limits{Channel: PerMinute(5), Category: PerMinute(1)}, 0
 	run := func(r store.Request) error {
-		return store.Do(t.Context(), b, Scope, r, func(context.Context) error {
+		return ratelimit.Do(t.Context(), store.LimiterOf(b, Scope), r.Request, func(context.Context) error {
 			ran++
 			return errors.New("from f")
 		})
 	}
 	require.EqualError(t, run(l.Request("1", "a")), "from f")
 	require.NoError(t, run(l.Request("1", "a")), "a duplicate is not run again")
-	var limited *store.LimitedError
+	var limited *ratelimit.LimitedError
 	require.ErrorAs(t, run(l.Request("2", "a")), &limited)
-	require.Equal(t, &store.LimitedError{Level: "category", Window: PerMinute(1), RetryAfter: time.Minute}, limited)
+	require.Equal(t, &ratelimit.LimitedError{Level: "category", Window: PerMinute(1), RetryAfter: time.Minute}, limited)
 	require.EqualError(t, limited, "limited by category, 1 per 1m0s: retry after 1m0s")
 	big := l.Request("3", "a")
 	big.N = 2
@@ -183,7 +185,7 @@ func testBothWindowsOfALevelMustPass(t *testing.T, start Start) {
 	level := store.NewLevel(Scope, "sender", "ci",
 		ratelimit.Window{Limit: 2, Per: 5 * time.Second}, ratelimit.Window{Limit: 3, Per: 5 * time.Minute})
 	request := func(id string) store.Request {
-		return store.Request{ID: id, Levels: []ratelimit.Level{level}}
+		return store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}}
 	}
 	require.Equal(t, "++-", Outcomes(b.MustAdmit(t, request("1"), request("2"), request("3"))))
 	b.Advance(5 * time.Second)
@@ -205,7 +207,10 @@ func testChannelsOfAGroupShareTheChannelLevel(t *testing.T, start Start) {
 	for i := range 4 {
 		s := store.Channel{Group: "team", Name: fmt.Sprint("ch-", i%2)}
 		answer, err := b.Admit(t.Context(), s, []store.Request{{
-			ID: fmt.Sprint(i), Levels: []ratelimit.Level{outer, store.NewLevel(s, "category", "a", PerMinute(9))},
+			Request: ratelimit.Request{
+				ID:     fmt.Sprint(i),
+				Levels: []ratelimit.Level{outer, store.NewLevel(s, "category", "a", PerMinute(9))},
+			},
 		}})
 		require.NoError(t, err)
 		got.WriteString(Outcomes(answer.Decisions))

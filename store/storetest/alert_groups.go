@@ -59,8 +59,12 @@ func (g *groups) webhook(alerts []alert) {
 	for i, a := range alerts {
 		id := fmt.Sprintf("%d-%d", g.calls, i)
 		requests = append(requests, store.Request{
-			ID: id, Category: "c", Policy: &g.handling,
-			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 100_000, Per: time.Hour})},
+			Request: ratelimit.Request{
+				ID:       id,
+				Category: "c",
+				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 100_000, Per: time.Hour})},
+			},
+			Policy:  &g.handling,
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 			Event: store.Event{
 				Status: map[bool]store.Status{false: store.Firing, true: store.Resolved}[a.resolved], Fingerprint: a.name,
@@ -70,7 +74,7 @@ func (g *groups) webhook(alerts []alert) {
 		want = append(want, g.expect(a, &lead))
 	}
 	got := make([]store.Outcome, 0, len(alerts))
-	for part := range slices.Chunk(requests, store.MaxBatch) {
+	for part := range slices.Chunk(requests, ratelimit.MaxBatch) {
 		answer, err := g.Admit(g.t.Context(), Scope, part)
 		require.NoError(g.t, err)
 		for _, d := range answer.Decisions {

@@ -32,7 +32,7 @@ func testBucketThatJustLeftAWindowFreesNothing(t *testing.T, start Start) {
 	b.ToTheGrid()
 	level := ofBuckets(ratelimit.Window{Limit: 2, Per: 500 * time.Millisecond}, ratelimit.Window{Limit: 10, Per: 2 * time.Second})
 	ask := func(id string, units int64) store.Decision {
-		return b.AdmitOne(t, store.Request{ID: id, N: units, Levels: []ratelimit.Level{level}})
+		return b.AdmitOne(t, store.Request{Request: ratelimit.Request{ID: id, N: units, Levels: []ratelimit.Level{level}}})
 	}
 	require.Equal(t, store.Admitted, ask("1", 1).Outcome)
 	b.Advance(500 * time.Millisecond)
@@ -52,7 +52,8 @@ func testLongerWindowUnusedForADayIsForgotten(t *testing.T, start Start) {
 	n := 0
 	admit := func(level ratelimit.Level) {
 		n++
-		require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{ID: fmt.Sprint(n), Levels: []ratelimit.Level{level}}).Outcome)
+		r := ratelimit.Request{ID: fmt.Sprint(n), Levels: []ratelimit.Level{level}}
+		require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{Request: r}).Outcome)
 	}
 	admit(long)
 	for range 46 { // until 23 h later; an idle level would end after its longest window

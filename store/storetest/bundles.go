@@ -26,11 +26,16 @@ func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.
 			category = "c"
 		}
 		requests[i] = store.Request{
-			ID: fmt.Sprint(bundle, "LargeEvent", i, h.Overflow), Category: category, Policy: h, Event: store.Event{
+			Request: ratelimit.Request{
+				ID:       fmt.Sprint(bundle, "LargeEvent", i, h.Overflow),
+				Category: category,
+				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
+			},
+			Policy: h,
+			Event: store.Event{
 				Severity: "error",
 				Bundle:   bundle, Status: store.Firing, Fingerprint: fmt.Sprint("f", i),
 			},
-			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: bytes.Repeat([]byte{byte('a' + i%26)}, LargeEvent)},
 		}
 	}

@@ -83,11 +83,14 @@ func same[T any](h *comparison, what string, ask func(w Fixture) (T, error)) T {
 
 func (h *comparison) request(category string) store.Request {
 	return store.Request{
-		Category: category, Policy: h.handling,
-		Levels: []ratelimit.Level{
-			store.NewChannelLevel("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
-			store.NewLevel(Scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
+		Request: ratelimit.Request{
+			Category: category,
+			Levels: []ratelimit.Level{
+				store.NewChannelLevel("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
+				store.NewLevel(Scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
+			},
 		},
+		Policy: h.handling,
 	}
 }
 

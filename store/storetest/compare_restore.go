@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -175,7 +176,7 @@ func (h *restoreComparison) compare(t *rapid.T) {
 	for n := range int64(12) {
 		alike(t, h, func(e *outage) *store.PostedMessage { return e.posted(t, n+1) })
 	}
-	alike(t, h, func(e *outage) []store.Usage {
+	alike(t, h, func(e *outage) []ratelimit.Usage {
 		l := Limits{Channel: PerMinute(6), Category: PerMinute(3)}
 		usage, err := store.UsageOf(t.Context(), e.Limiter, Scope, l.Request("", "a").Levels)
 		require.NoError(t, err)

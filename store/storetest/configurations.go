@@ -103,8 +103,11 @@ func (h *two) run(rt *rapid.T, b Fixture) {
 		h.o.Now = b.Now().UnixMicro()
 		c := rapid.IntRange(0, 1).Draw(rt, "configuration")
 		r := store.Request{
-			ID: fmt.Sprint(h.group, "/", i), N: rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(rt, "units"),
-			Levels: []ratelimit.Level{store.ChannelLevel(h.tiers[c], h.group)},
+			Request: ratelimit.Request{
+				ID:     fmt.Sprint(h.group, "/", i),
+				N:      rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(rt, "units"),
+				Levels: []ratelimit.Level{store.ChannelLevel(h.tiers[c], h.group)},
+			},
 		}
 		answer, err := b.Admit(rt.Context(), Scope, []store.Request{r})
 		require.NoError(rt, err)

@@ -22,8 +22,13 @@ func (b Fixture) DropForDigest(t *testing.T, category string, n int) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
 	for i := range n {
 		_, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: category + string(rune('a'+i)), Category: category, Policy: h, Event: store.Event{Severity: "error", Title: category},
-			Levels:  []ratelimit.Level{store.NewLevel(Scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
+			Request: ratelimit.Request{
+				ID:       category + string(rune('a'+i)),
+				Category: category,
+				Levels:   []ratelimit.Level{store.NewLevel(Scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
+			},
+			Policy:  h,
+			Event:   store.Event{Severity: "error", Title: category},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		}})
 		require.NoError(t, err)

@@ -40,8 +40,13 @@ func testResolveIsNotExpiredWithItsFiring(t *testing.T, start Start) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 	admit := func(status store.Status) {
 		_, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: string(status), Policy: h, Event: store.Event{Status: status, Fingerprint: "f"}, Category: "c",
-			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
+			Request: ratelimit.Request{
+				ID:       string(status),
+				Category: "c",
+				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
+			},
+			Policy:  h,
+			Event:   store.Event{Status: status, Fingerprint: "f"},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(status)},
 		}})
 		require.NoError(t, err)

@@ -196,11 +196,11 @@ func (f *faulty) spend(level ratelimit.Level, r store.Request) {
 	}
 }
 
-func (f *faulty) remaining(r store.Request) []store.Remaining {
-	var all []store.Remaining
+func (f *faulty) remaining(r store.Request) []ratelimit.Remaining {
+	var all []ratelimit.Remaining
 	for _, level := range r.Levels {
 		for _, w := range level.Windows {
-			all = append(all, store.Remaining{Free: max(0, w.Limit-int64(len(f.since(level, w, f.now))))})
+			all = append(all, ratelimit.Remaining{Free: max(0, w.Limit-int64(len(f.since(level, w, f.now))))})
 		}
 	}
 	return all

@@ -66,7 +66,8 @@ func (b Fixture) ToTheGrid() { b.Advance(b.Now().Truncate(time.Minute).Add(time.
 // UsedOf is how many units of the first window of a level are used, whatever its strategy.
 func (b Fixture) UsedOf(t *testing.T, level ratelimit.Level) int64 {
 	t.Helper()
-	answer, err := b.Peek(t.Context(), Scope, []store.Request{{ID: "peek", Levels: []ratelimit.Level{level}, N: 1_000}})
+	request := ratelimit.Request{ID: "peek", Levels: []ratelimit.Level{level}, N: 1_000}
+	answer, err := b.Peek(t.Context(), Scope, []store.Request{{Request: request}})
 	require.NoError(t, err)
 	return answer.Decisions[0].Remaining[0].Used
 }
@@ -86,6 +87,9 @@ func (b Fixture) MustAdmit(t *testing.T, requests ...store.Request) []store.Deci
 	answer, err := b.Admit(t.Context(), Scope, requests)
 	require.NoError(t, err)
 	require.Len(t, answer.Decisions, len(requests))
+	for _, d := range answer.Decisions {
+		require.Equal(t, d.Outcome == store.Duplicate, d.Duplicate)
+	}
 	return answer.Decisions
 }
 
@@ -96,11 +100,10 @@ func (b Fixture) AdmitOne(t *testing.T, request store.Request) store.Decision {
 }
 
 // method returns the method of a mode: of admit, promote or force.
-func (b Fixture) method(mode store.Mode) func(context.Context, store.Channel, []store.Request) (store.Answer, error) {
-	methods := map[store.Mode]func(context.Context, store.Channel, []store.Request) (store.Answer, error){
+func (b Fixture) method(mode store.Mode) store.DecideFunc {
+	return map[store.Mode]store.DecideFunc{
 		store.ModeAdmit: b.Admit, store.ModePromote: b.Promote, store.ModeForce: b.Force,
-	}
-	return methods[mode]
+	}[mode]
 }
 
 // PromoteOne promotes one delayed message of [Scope], by its number.

@@ -46,8 +46,12 @@ func forceOverFullLimits(t *testing.T, b Fixture, own store.Channel, strategy ra
 	request := func(id string) store.Request {
 		tier := ratelimit.LevelSpec{Name: "channel", Strategy: strategy, Windows: []ratelimit.Window{PerMinute(2)}}
 		return store.Request{
-			ID: id, Category: "c", Levels: []ratelimit.Level{store.ChannelLevel(tier, own.Group)}, Policy: h,
-			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
+			Request: ratelimit.Request{
+				ID:       id,
+				Category: "c",
+				Levels:   []ratelimit.Level{store.ChannelLevel(tier, own.Group)},
+			},
+			Policy: h, Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 		}
 	}
 	force := func(id string) store.Outcome {

@@ -131,10 +131,12 @@ func (h *History) drawFairness(rt *rapid.T) {
 func (h *History) request(rt *rapid.T) store.Request {
 	category := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "category")
 	r := store.Request{
-		ID:       fmt.Sprint("id-", rapid.IntRange(0, 60).Draw(rt, "id")),
-		N:        rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(rt, "units"),
-		Levels:   []ratelimit.Level{store.ChannelLevel(h.outer, h.scope.Group), store.LevelOf(h.inner, h.scope, category)},
-		Category: category,
+		Request: ratelimit.Request{
+			ID:       fmt.Sprint("id-", rapid.IntRange(0, 60).Draw(rt, "id")),
+			N:        rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(rt, "units"),
+			Levels:   []ratelimit.Level{store.ChannelLevel(h.outer, h.scope.Group), store.LevelOf(h.inner, h.scope, category)},
+			Category: category,
+		},
 	}
 	if h.shadow {
 		r.Levels = append(r.Levels, store.LevelOf(h.shadowed, h.scope, "someone"))

@@ -117,7 +117,10 @@ func testEmptyOutboxGivesUpTheLease(t *testing.T, start Start) {
 	require.NoError(t, b.A.Ack(t.Context(), Scope, ClaimEntry(t, b.A), store.Receipt{}))
 	require.Equal(t, store.Empty, Claim(t, b.A, Unpaced).State)
 	_, err := b.Admit(t.Context(), Scope, []store.Request{{
-		ID: "next", Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
+		Request: ratelimit.Request{
+			ID:     "next",
+			Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
+		},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("next")},
 	}})
 	require.NoError(t, err)

@@ -34,7 +34,8 @@ func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.
 			return Claim(t, b.A, terms).Entry
 		}
 		_, err := b.Admit(t.Context(), Scope, []store.Request{{
-			ID: id, Category: "c", Levels: []ratelimit.Level{level}, Policy: &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
+			Request: ratelimit.Request{ID: id, Category: "c", Levels: []ratelimit.Level{level}},
+			Policy:  &store.MessagePolicy{Overflow: "merge", Resolves: "edit"},
 			Event:   store.Event{Status: store.Firing, Fingerprint: "f", Severity: "error", Title: id},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}})
@@ -150,8 +151,13 @@ func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
 	h := &store.MessagePolicy{Overflow: "delay", Resolves: "post", MaxDelayed: 3, MaxDelay: time.Hour}
 	request := func(id string) store.Request {
 		return store.Request{
-			ID: id, Category: "c", Policy: h, Event: store.Event{Severity: "error", Title: id},
-			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
+			Request: ratelimit.Request{
+				ID:       id,
+				Category: "c",
+				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
+			},
+			Policy:  h,
+			Event:   store.Event{Severity: "error", Title: id},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)},
 		}
 	}

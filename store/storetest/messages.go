@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -133,7 +134,7 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 				decide = b.Promote
 			}
 			_, err := decide(t.Context(), Scope, []store.Request{r})
-			require.ErrorIs(t, err, store.ErrRequest)
+			require.ErrorIs(t, err, ratelimit.ErrRequest)
 			require.ErrorContains(t, err, fault)
 		})
 	}

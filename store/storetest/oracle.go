@@ -266,7 +266,7 @@ func (o *Oracle) decide(r store.Request) store.Outcome {
 	}
 	a := Admission{At: o.Now, ID: r.ID, category: r.Category, Units: r.N}
 	for _, level := range r.Levels {
-		if !level.Shadow || o.fits(store.Request{N: r.N, Levels: []ratelimit.Level{visible(level)}}, o.Now) {
+		if !level.Shadow || o.fits(store.Request{Request: ratelimit.Request{N: r.N, Levels: []ratelimit.Level{visible(level)}}}, o.Now) {
 			a.Keys = append(a.Keys, level.Key)
 		}
 	}

@@ -85,7 +85,8 @@ func testBacklogShrinksAsEntriesAreSettled(t *testing.T, start Start) {
 			admit := func() bool {
 				next++
 				answer, err := b.Admit(t.Context(), Scope, []store.Request{{
-					ID: fmt.Sprint(next), Levels: []ratelimit.Level{level}, Enqueue: &store.Enqueue{Kind: store.KindMessage},
+					Request: ratelimit.Request{ID: fmt.Sprint(next), Levels: []ratelimit.Level{level}},
+					Enqueue: &store.Enqueue{Kind: store.KindMessage},
 				}})
 				require.NoError(t, err)
 				return answer.Decisions[0].Outcome == store.Admitted

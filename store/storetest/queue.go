@@ -24,8 +24,10 @@ func (b Fixture) Fill(t *testing.T, n int) {
 	var requests []store.Request
 	for i := range n {
 		requests = append(requests, store.Request{
-			ID:      fmt.Sprint(i),
-			Levels:  []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
+			Request: ratelimit.Request{
+				ID:     fmt.Sprint(i),
+				Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
+			},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: fmt.Appendf(nil, "%d of %d", i+1, n)},
 		})
 	}

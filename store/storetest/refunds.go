@@ -22,7 +22,7 @@ func testRefundGivesBackOnce(t *testing.T, start Start) {
 			tier := ratelimit.LevelSpec{Name: "channel", Strategy: s.Strategy, Windows: []ratelimit.Window{{Limit: 4, Per: time.Hour}}}
 			level := store.ChannelLevel(tier, "refund")
 			request := func(id string) store.Request {
-				return store.Request{ID: id, Levels: []ratelimit.Level{level}}
+				return store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}}
 			}
 			b.MustAdmit(t, request("1"))
 			b.Advance(time.Second)

@@ -25,10 +25,13 @@ var Small = Limits{Channel: PerMinute(10), Category: PerMinute(3)}
 // Request is a request of both levels, with a payload that contains its id.
 func (l Limits) Request(id, category string) store.Request {
 	return store.Request{
-		ID: id, Category: category,
-		Levels: []ratelimit.Level{
-			store.NewChannelLevel(Scope.Group, l.Channel),
-			store.NewLevel(Scope, "category", category, l.Category),
+		Request: ratelimit.Request{
+			ID:       id,
+			Category: category,
+			Levels: []ratelimit.Level{
+				store.NewChannelLevel(Scope.Group, l.Channel),
+				store.NewLevel(Scope, "category", category, l.Category),
+			},
 		},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 	}

@@ -77,7 +77,7 @@ func testInvalidRequestsAreRejectedBeforeAnyWrite(t *testing.T, start Start) {
 	}
 	cases := map[string][]store.Request{
 		"no requests":       nil,
-		"too many requests": make([]store.Request, store.MaxBatch+1),
+		"too many requests": make([]store.Request, ratelimit.MaxBatch+1),
 		"no id":             with(func(r *store.Request) { r.ID = "" }),
 		"long id":           with(func(r *store.Request) { r.ID = "12345678901234567890123456789012345678901" }),
 		"negative units":    with(func(r *store.Request) { r.N = -1 }),
@@ -94,7 +94,7 @@ func testInvalidRequestsAreRejectedBeforeAnyWrite(t *testing.T, start Start) {
 	for name, requests := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := b.Admit(t.Context(), Scope, requests)
-			require.ErrorIs(t, err, store.ErrRequest)
+			require.ErrorIs(t, err, ratelimit.ErrRequest)
 		})
 	}
 	require.Equal(t, store.Report{}, b.MustReport(t), "nothing may be written")
@@ -105,15 +105,20 @@ func testChannelWithoutAGroupHasItsOwnLimits(t *testing.T, start Start) {
 	b := start(t)
 	for _, channel := range []string{"x", "y"} {
 		s := store.Channel{Name: channel}
-		request := store.Request{ID: "same", Levels: []ratelimit.Level{
-			store.NewChannelLevel(channel, PerMinute(1)), store.NewLevel(s, "category", "a", PerMinute(1)),
-		}}
+		request := store.Request{
+			Request: ratelimit.Request{
+				ID: "same",
+				Levels: []ratelimit.Level{
+					store.NewChannelLevel(channel, PerMinute(1)), store.NewLevel(s, "category", "a", PerMinute(1)),
+				},
+			},
+		}
 		answer, err := b.Admit(t.Context(), s, []store.Request{request})
 		require.NoError(t, err)
 		require.Equal(t, store.Admitted, answer.Decisions[0].Outcome)
 		request.Levels[0] = store.NewChannelLevel("", PerMinute(1))
 		_, err = b.Admit(t.Context(), s, []store.Request{request})
-		require.ErrorIs(t, err, store.ErrRequest)
+		require.ErrorIs(t, err, ratelimit.ErrRequest)
 		require.ErrorContains(t, err, `level "channel" has no limit group`)
 	}
 }

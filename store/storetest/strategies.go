@@ -80,7 +80,11 @@ func play(t *testing.T, b Fixture, table *strings.Builder, name string, tier rat
 		b.Advance(event.after)
 		at += event.after
 		d := b.AdmitOne(t, store.Request{
-			ID: fmt.Sprint(name, i), N: event.units, Levels: []ratelimit.Level{store.ChannelLevel(tier, "golden "+name)},
+			Request: ratelimit.Request{
+				ID:     fmt.Sprint(name, i),
+				N:      event.units,
+				Levels: []ratelimit.Level{store.ChannelLevel(tier, "golden "+name)},
+			},
 		})
 		r := d.Remaining[0]
 		fmt.Fprintf(table, "%8s  %5d  %-9s  %4d  %4d  %s\n", at, event.units, d.Outcome, r.Used, r.Free, d.RetryAfter)
@@ -99,7 +103,8 @@ func testClockThatGoesBackNeverExceedsALimit(t *testing.T, start Start) {
 			n := 0
 			ask := func() store.Decision {
 				n++
-				return b.AdmitOne(t, store.Request{ID: fmt.Sprint(n), Levels: []ratelimit.Level{store.ChannelLevel(tier, "back")}})
+				r := ratelimit.Request{ID: fmt.Sprint(n), Levels: []ratelimit.Level{store.ChannelLevel(tier, "back")}}
+				return b.AdmitOne(t, store.Request{Request: r})
 			}
 			for ask().Outcome == store.Admitted {
 				continue
@@ -150,10 +155,10 @@ func stepsOrRefunds(rt *rapid.T, b Fixture, tier ratelimit.LevelSpec, group stri
 			b.Advance(rapid.SampledFrom([]time.Duration{0, 0, 0, 0, -4 * time.Second, -6 * time.Second, -time.Hour}).Draw(rt, "step"))
 		} else if refundable && len(o.Admitted) > 0 && rapid.IntRange(0, 3).Draw(rt, "refund") == 0 {
 			id := rapid.SampledFrom(o.Admitted).Draw(rt, "which").ID
-			require.NoError(rt, b.Refund(rt.Context(), Scope, store.Request{ID: id, Levels: []ratelimit.Level{level}}))
+			require.NoError(rt, b.Refund(rt.Context(), Scope, store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}}))
 			o.Refund(id)
 		}
-		r := store.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{level}}
+		r := store.Request{Request: ratelimit.Request{ID: fmt.Sprint(group, "/", i), Levels: []ratelimit.Level{level}}}
 		answer, err := b.Admit(rt.Context(), Scope, []store.Request{r})
 		require.NoError(rt, err)
 		if answer.Decisions[0].Outcome == store.Admitted {

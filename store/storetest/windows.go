@@ -20,7 +20,11 @@ var BurstAndLong = []ratelimit.Window{{Limit: 3, Per: time.Second}, {Limit: 5, P
 // BurstRequest is a request of a level with the windows [BurstAndLong].
 func BurstRequest(id string) store.Request {
 	return store.Request{
-		ID: id, Category: "a", Levels: []ratelimit.Level{store.NewChannelLevel(Scope.Group, BurstAndLong...)},
+		Request: ratelimit.Request{
+			ID:       id,
+			Category: "a",
+			Levels:   []ratelimit.Level{store.NewChannelLevel(Scope.Group, BurstAndLong...)},
+		},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		Policy:  &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, KeepDrops: 10},
 	}
