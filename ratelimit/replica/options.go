@@ -54,7 +54,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.Dedupe = cmp.Or(o.Dedupe, store.DefaultDedupe)
+	o.Dedupe = cmp.Or(o.Dedupe, ratelimit.DefaultDedupe)
 	o.CallTimeout = cmp.Or(o.CallTimeout, time.Second)
 	o.MaxStale = cmp.Or(o.MaxStale, time.Second)
 	o.MergeEvery = cmp.Or(o.MergeEvery, 250*time.Millisecond)

@@ -51,7 +51,7 @@ func (b *batch) ask(r *store.Request, path store.Path) refusal {
 			answer.retryAt = max(answer.retryAt, fit.at)
 		}
 	}
-	if b.plan.Mode == store.ModeRestore || b.unlimited { // whatever the limits say
+	if b.plan.Mode == store.ModeRestore || b.plan.Mode == modeOpen { // whatever the limits say
 		answer.levels = 0
 		answer.shadow = 0
 	}

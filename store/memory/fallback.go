@@ -13,20 +13,8 @@ const modeOpen store.Mode = "open"
 
 // AdmitAll admits requests that are no duplicates, whatever the limits are, and spends their units. Their policy does not
 // apply.
-func (s *Store) AdmitAll(_ context.Context, channel store.Channel, requests []store.Request) (answer store.Answer, err error) {
-	requests = slices.Clone(requests)
-	for i := range requests {
-		requests[i].Policy = nil
-	}
-	if err := store.Check(store.ModeAdmit, requests); err != nil {
-		return store.Answer{}, err
-	}
-	s.do(channel, func(tx channelTx) {
-		b := s.newBatch(tx, store.ModeAdmit, requests)
-		b.unlimited = true
-		answer = b.run(requests)
-	})
-	return answer, nil
+func (s *Store) AdmitAll(_ context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	return s.decide(modeOpen, channel, requests)
 }
 
 // Seed spends units of a level as of a time ago, whatever its limit is. A replica that starts to decide by itself carries
