@@ -40,7 +40,7 @@ func UsageOf(ctx context.Context, peeker Peeker, channel Channel, levels []ratel
 }
 
 // LimiterOf returns the limiter of one channel, for what needs its limits only: [ratelimit.Wait] and [ratelimit.Do], for
-// example. What it admits queues nothing.
+// example. The ledger counts what it admits, and nothing is queued: use a channel in which nothing else is sent.
 func LimiterOf(decider Decider, channel Channel) ratelimit.Limiter {
 	return channelLimiter{decider, channel}
 }
