@@ -6,8 +6,9 @@
 // the same calls against it and against Redis, and expect the same answers.
 //
 // Each script has its twin in the Go file of the same name, which decides in the same order. What several scripts share
-// is in files named after the parts of the scripts: "messages_groups.go" is the twin of the part "messages/groups". The
-// values of the keys are in the files "value_*.go".
+// is in files named after the parts of the scripts: "messages_groups.go" is the twin of the part "messages/groups", and
+// "messages_earlier.go" that of "attach", "earlier" and "edits". The values of the keys are in the files "value_*.go". A
+// method reads and writes the values of its channel through a channelTx.
 //
 // Nothing is durable: what is pending is lost when the process ends.
 package memory
