@@ -63,7 +63,7 @@ local format = string.format
 local function int(x) return format('%d', x) end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
-local grace_ms = 60000 -- how long an expired level outlives its longest window
+local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
 -- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
 -- before they are moved to now (5 s).
 local remember_us, max_step = 86400000000, 5000000
@@ -217,19 +217,19 @@ if needs_strategies then
   end
 
   local function store_numbers(kind, level)
-    local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+    local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
       if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
       for _, field in ipairs(fields) do
         if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
       end
-      longest = max(longest, window.per)
+      lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
     for name, window in pairs(level.names) do add(name, window) end
     for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
     call('DEL', level.key)
     call('HSET', level.key, unpack(args))
-    call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+    call('PEXPIRE', level.key, int(ceil(lasts / 1000) + grace_ms))
   end
 
   -- strategy_of_numbers makes a strategy of a kind of window.
@@ -325,7 +325,7 @@ if needs_strategies then
       local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
       if in_window or in_last then return max(0, refunded.value - refunded.units) end
     end,
-    keep = 2,
+    counted_windows = 2,
   })
   -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
   -- drain = per / limit; tat is when all has drained.
@@ -434,7 +434,8 @@ if needs_strategies then
       for from = 1, #args, max_args do
         call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
       end
-      call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+      local last = level.order[#level.order] or now -- it counts until its end has left the longest window
+      call('PEXPIRE', level.key, int(ceil((last - now + max(level.longest, level.keep)) / 1000) + grace_ms))
     end,
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)

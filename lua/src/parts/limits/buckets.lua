@@ -70,7 +70,8 @@ strategies['sliding-buckets'] = {
     for from = 1, #args, max_args do
       call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
     end
-    call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+    local last = level.order[#level.order] or now -- it counts until its end has left the longest window
+    call('PEXPIRE', level.key, int(ceil((last - now + max(level.longest, level.keep)) / 1000) + grace_ms))
   end,
   refund = function(level, units, admitted_at)
     local state = read_numbers(level.key)

@@ -29,5 +29,5 @@ strategies['sliding-counter'] = strategy_of_numbers({
     local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
     if in_window or in_last then return max(0, refunded.value - refunded.units) end
   end,
-  keep = 2,
+  counted_windows = 2,
 })

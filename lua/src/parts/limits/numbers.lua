@@ -55,19 +55,19 @@ local function load_numbers(kind, level)
 end
 
 local function store_numbers(kind, level)
-  local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+  local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
   local function add(name, window)
     if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
     for _, field in ipairs(fields) do
       if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
     end
-    longest = max(longest, window.per)
+    lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
   end
   for name, window in pairs(level.names) do add(name, window) end
   for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
   call('DEL', level.key)
   call('HSET', level.key, unpack(args))
-  call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+  call('PEXPIRE', level.key, int(ceil(lasts / 1000) + grace_ms))
 end
 
 -- strategy_of_numbers makes a strategy of a kind of window.
