@@ -21,8 +21,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   delivered
--- ARGV[6] options, JSON, each optional:
+-- ARGV[5] options, JSON, each optional:
 --   channel, ts      where the message is in Slack, kept for its resolves and repeats
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
@@ -32,21 +31,20 @@
 --   redis-cli --eval lua/ack.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 delivered '{"ts":"1700000000.000100"}'
+--     me 1 1700000000000000 1 '{"ts":"1700000000.000100"}'
 --
 -- Code generated from lua/src/ack.lua by go generate ./lua; DO NOT EDIT.
 
 -- part entry/arguments: what the scripts that take out an entry have in common.
 local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
-local decoded, more = pcall(cjson.decode, ARGV[6] or '')
+local decoded, more = pcall(cjson.decode, ARGV[5] or '')
 if not decoded or type(more) ~= 'table' or not claims then
-  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
 local posted, backlog = KEYS[6], KEYS[10]
-if result ~= 'delivered' then return redis.error_reply('ARG the result of lua/ack.lua is delivered') end
 
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
@@ -80,7 +78,7 @@ local is_message = call('ZSCORE', outbox, number)
 local is_extra = not is_message and call('ZSCORE', extras, number)
 if admitted_at ~= named_at or not (is_message or is_extra) then return GONE end
 -- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else
@@ -102,7 +100,7 @@ local function mark_shown()
   call('HSET', posted, number, updated)
 end
 
-remove_entry()
+remove_entry('delivered')
 mark_shown()
 leave_backlog()
 return DONE

@@ -22,8 +22,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   failed
--- ARGV[6] options, JSON, each optional but keep:
+-- ARGV[5] options, JSON, each optional but keep:
 --   reason, answer, keep   of a dead letter, and how many the channel keeps; the oldest go first
 --   copy             true: put a copy into the outbox of KEYS[10]
 --   forget           true: the message certainly never appeared: what is kept of it goes; else it counts as shown
@@ -35,25 +34,24 @@
 --   redis-cli --eval lua/bury.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 failed '{"reason":"channel_not_found","keep":1000}'
+--     me 1 1700000000000000 1 '{"reason":"channel_not_found","keep":1000}'
 --
 -- Code generated from lua/src/bury.lua by go generate ./lua; DO NOT EDIT.
 
 -- part entry/arguments: what the scripts that take out an entry have in common.
 local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
-local decoded, more = pcall(cjson.decode, ARGV[6] or '')
+local decoded, more = pcall(cjson.decode, ARGV[5] or '')
 if not decoded or type(more) ~= 'table' or not claims then
-  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
 local posted, aged, dead = KEYS[6], KEYS[7], KEYS[8]
 local copy_extras, copy_entries = nil, nil
 if more.copy then copy_extras, copy_entries = KEYS[10], KEYS[11] end
 local backlog = KEYS[more.copy and 12 or 10]
 local max = math.max
-if result ~= 'failed' then return redis.error_reply('ARG the result of lua/bury.lua is failed') end
 if not more.keep or more.keep < 1 then
   return redis.error_reply('ARG the number of dead letters to keep must be 1 or more')
 end
@@ -98,7 +96,7 @@ if admitted_at ~= named_at or not (is_message or is_extra) then return GONE end
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
 if (tonumber(attempts) or 0) > claims then return LOST end
 -- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else
@@ -189,7 +187,7 @@ local function send_copy()
   call('ZADD', copy_extras, int(now), copied)
 end
 
-remove_entry()
+remove_entry('failed')
 add_dead_letters({
   { number = number, entry = entry, reason = more.reason, answer = more.answer, attempts = attempts, keep = more.keep },
 }, 8)

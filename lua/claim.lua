@@ -69,7 +69,7 @@ for i = 2, 13 do
   end
 end
 local lease_us, pace_us, burst, ttl, lookup_delay = number[2], number[3], number[4], number[5], number[6]
-local digest_interval, digest_every, digest_minimum, look = number[7], number[8], number[9], number[10] == 1
+local interval, every, minimum, look = number[7], number[8], number[9], number[10] == 1
 local this_call, lost_from, lost_to = number[11], number[12], number[13]
 if lease_us == 0 or burst < 1 then return redis.error_reply('ARG lease above 0 and burst of 1 or more are needed') end
 
@@ -79,15 +79,13 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part claim/digest_due: whether digest.lua has something to do. An open digest is edited, and closed at its end.
-local function digest_due()
-  if digest_interval == 0 then return false end
-  local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
-  local since, events, open, moved = tonumber(state[1]), tonumber(state[2] or 0), tonumber(state[3]), tonumber(state[4])
-  if open then return now >= open + digest_interval or since and now >= moved + digest_every end
+-- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's hash.
+local function is_digest_due(state)
+  local since, open = tonumber(state.since), tonumber(state.open)
+  if open then return now >= open + interval or since and now >= tonumber(state.moved) + every end
   if not since then return false end
-  local is_early = digest_every > 0 and events >= digest_minimum and now >= since + digest_every / 3
-  return is_early or now >= since + digest_interval
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
+  return is_early or now >= since + interval
 end
 -- part claim/candidate: what an entry may do now, and how long that lasts.
 
@@ -183,7 +181,11 @@ local function mark_claimed(c, bucket_empty_at)
   call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
 end
 
-if digest_due() then return { DIGEST_DUE, 0 } end
+if interval > 0 then
+  local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
+  state.since, state.noted, state.open, state.moved = unpack(state)
+  if is_digest_due(state) then return { DIGEST_DUE, 0 } end
+end
 
 local leased = call('HMGET', lease, 'owner', 'until', 'call')
 local is_mine = leased[1] == owner

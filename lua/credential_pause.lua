@@ -12,6 +12,7 @@
 --
 -- Code generated from lua/src/credential_pause.lua by go generate ./lua; DO NOT EDIT.
 
+-- part pause: pause for a time, or end the pause.
 local pause, wait, reason = KEYS[1], tonumber(ARGV[1]), ARGV[2]
 local call = redis.call
 
@@ -30,6 +31,7 @@ local function int(x) return format('%d', x) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-call('HSET', pause, 'until', int(now + wait), 'reason', reason)
+local paused_until = int(now + wait)
+call('HSET', pause, 'until', paused_until, 'reason', reason)
 call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
 return 1

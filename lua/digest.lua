@@ -43,6 +43,14 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's hash.
+local function is_digest_due(state)
+  local since, open = tonumber(state.since), tonumber(state.open)
+  if open then return now >= open + interval or since and now >= tonumber(state.moved) + every end
+  if not since then return false end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
+  return is_early or now >= since + interval
+end
 -- part digest/counts: read what was counted for the digest, and decide whether it is due.
 
 -- read_digest returns what was counted since the last call, and the digest's other fields.
@@ -57,15 +65,6 @@ local function read_digest()
     end
   end
   return counts, state
-end
-
--- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
-local function is_due(state, ends)
-  local since = tonumber(state.since)
-  if state.open then return ends or since and now >= tonumber(state.moved) + every end
-  if not since then return false end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
-  return is_early or now >= since + interval
 end
 
 local function delete_counts(counts)
@@ -151,7 +150,7 @@ local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
-if not is_due(state, ends) then return 0 end
+if not is_digest_due(state) then return 0 end
 if not is_open and amount < minimum then -- too little to report, and nothing that it could be added to
   call('DEL', digest)
   return 0

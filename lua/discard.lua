@@ -21,8 +21,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   gone
--- ARGV[6] options, JSON; none is used here
+-- ARGV[5] options, JSON; none is used here
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
 --   lease, or claimed the entry since (nothing written)
@@ -31,21 +30,20 @@
 --   redis-cli --eval lua/discard.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 gone '{}'
+--     me 1 1700000000000000 1 '{}'
 --
 -- Code generated from lua/src/discard.lua by go generate ./lua; DO NOT EDIT.
 
 -- part entry/arguments: what the scripts that take out an entry have in common.
 local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
-local decoded, more = pcall(cjson.decode, ARGV[6] or '')
+local decoded, more = pcall(cjson.decode, ARGV[5] or '')
 if not decoded or type(more) ~= 'table' or not claims then
-  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
 local backlog = KEYS[10]
-if result ~= 'gone' then return redis.error_reply('ARG the result of lua/discard.lua is gone') end
 
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
@@ -84,7 +82,7 @@ if is_message then return redis.error_reply('ARG a message is delivered, buried 
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
 if (tonumber(attempts) or 0) > claims then return LOST end
 -- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else
@@ -96,6 +94,6 @@ local function remove_entry()
     number .. ':looked', number .. ':again', number .. ':thread', number .. ':name', number .. ':claim')
 end
 
-remove_entry()
+remove_entry('gone')
 leave_backlog()
 return DONE

@@ -21,9 +21,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   expired
--- ARGV[6] options, JSON, each optional:
---   forget           true: the message certainly never appeared: what is kept of it goes
+-- ARGV[5] options, JSON, each optional:
 --   noted            what the next digest will report of it: {"x:<category>:<severity>": n, "t:<title>": n}
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
@@ -33,22 +31,21 @@
 --   redis-cli --eval lua/expire.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 expired '{"forget":true}'
+--     me 1 1700000000000000 1 '{}'
 --
 -- Code generated from lua/src/expire.lua by go generate ./lua; DO NOT EDIT.
 
 -- part entry/arguments: what the scripts that take out an entry have in common.
 local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
-local decoded, more = pcall(cjson.decode, ARGV[6] or '')
+local decoded, more = pcall(cjson.decode, ARGV[5] or '')
 if not decoded or type(more) ~= 'table' or not claims then
-  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
 local posted, aged, digest = KEYS[6], KEYS[7], KEYS[9]
 local backlog = KEYS[10]
-if result ~= 'expired' then return redis.error_reply('ARG the result of lua/expire.lua is expired') end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
@@ -89,7 +86,7 @@ if admitted_at ~= named_at or not (is_message or is_extra) then return GONE end
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
 if (tonumber(attempts) or 0) > claims then return LOST end
 -- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else
@@ -152,8 +149,8 @@ local function count_for_digest(counts)
   expire(digest, digest_ms)
 end
 
-remove_entry()
-if more.forget then forget_message() end
+remove_entry('expired')
+forget_message()
 count_for_digest(more.noted or {})
 leave_backlog()
 return DONE

@@ -26,11 +26,11 @@
 --
 -- Code generated from lua/src/force.lua by go generate ./lua; DO NOT EDIT.
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'force', 0, 0
-local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local MODE = 'force'
 
--- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
+-- part batch/read: read the plan, the time and the levels.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is decided.
+local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -46,20 +46,24 @@ if fair and next(fair) == nil then fair = nil end
 local is_learning = fair and fair.floor
 
 local keys_to_levels = keys_before_levels + #level_specs
-local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + (MODE == 'restore' and 2 or 0)
 if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+local width = (options and 11 or 4) + (MODE == 'restore' and 1 or 0) -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its result')
 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them, and the totals that they count under. IN_PLACE:
+-- admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+local TOTALS = {
+  'admitted', 'dropped', 'duplicate', 'dropped', 'merged', 'delayed', 'dropped', 'dropped', 'admitted',
+}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
@@ -115,7 +119,11 @@ local function ago(per)
 end
 
 local now_text = int(now)
+local fairness, messages -- nil unless the plan asks for them
 -- part batch/written: what the batch writes at the end.
+local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local totals = { received = 0, admitted = 0, dropped = 0, duplicate = 0 } -- and others
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
 local admitted_ids, remembered -- ids by name; scores and ids
 local waiting, places -- fields and values of entries; scores and numbers of messages
@@ -127,20 +135,25 @@ local function begin()
   number_before = last_number
   admitted_ids, remembered, waiting, places = {}, {}, {}, {}
 end
-
-local superseded_total = 0
-local messages
 if options then
-  -- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
-  -- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
-  -- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+  -- part messages: what a batch means for messages that are posted, or wait. All of it is read while events are
+  -- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are made
+  -- only if an event needs them.
+  -- part messages/batch: the keys and the tables that all parts of messages use.
   local extras, posted, aged, drops, digest, last_admitted, delayed =
     unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
   local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
   local admitted = {} -- categories
   local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
   local archive
-  messages = {}
+  -- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more than
+  -- the rest of a decision.
+  messages = {
+    event = {
+      id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
+      delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+    },
+  }
 
   -- payload_of returns what follows the first space of an entry.
   local function payload_of(entry)
@@ -226,23 +239,6 @@ if options then
     -- part messages/remember: keep a message so that later events find it.
     archive = { find = find }
 
-    -- keep keeps a message, as the last of its category where later events are counted on that.
-    local function keep(number, event, message)
-      if options.overflow == 'merge' then point('c:' .. event.category, number) end
-      change(number, message)
-    end
-
-    -- remember_new keeps what an event posts, where a later event may concern it.
-    function archive.remember_new(number, event, at)
-      local status, fingerprint = event.status, event.fingerprint
-      if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
-      local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
-      message.at = at or now_text
-      if fingerprint ~= '' then follow(number, message, fingerprint) end
-      keep(number, event, message)
-    end
-    -- part messages/threads: a message that answers another one in its thread.
-
     -- link_thread notes the message that the event answers. A resolve ends the alert there.
     local function link_thread(number, event)
       local thread, is_resolve = event.thread, event.status == 'resolved'
@@ -250,10 +246,27 @@ if options then
       if is_resolve then archive.editor().end_alert(thread, load_message(thread), event.fingerprint) end
       if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
     end
-    -- part messages/remember_posted: keep the message of an event that is posted.
-    function archive.remember(event)
-      link_thread(event.number, event)
-      archive.remember_new(event.number, event)
+
+    -- keep keeps a message, as the last of its category where later events are counted on that.
+    local function keep(number, event, message)
+      if options.overflow == 'merge' then point('c:' .. event.category, number) end
+      change(number, message)
+    end
+
+    -- is_group returns whether a delayed event is several, which have a message already.
+    local function is_group(event) return string.find(event.entry, '\n', 1, true) ~= nil end
+
+    -- remember keeps what an event posts, if a later event may concern it. at is the text of when it was admitted.
+    function archive.remember(event, at)
+      local number, status, fingerprint = event.number, event.status, event.fingerprint
+      link_thread(number, event)
+      local group = MODE == 'promote' and is_group(event) and load_message(event.delayed)
+      if group then return archive.editor().adopt(event, group) end
+      if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
+      local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
+      message.at = at
+      if fingerprint ~= '' then follow(number, message, fingerprint) end
+      keep(number, event, message)
     end
     local editor
     local function make_editor()
@@ -502,14 +515,74 @@ if options then
         remember_id(event.id)
         return MERGED
       end
-      -- part messages/no_queue: no event begins to wait for a slot here.
-      local moved = {} -- what leaves the queue: number, category, has_left
+      -- part messages/queue: events that wait for a slot, in their order.
+      local max_delayed_bytes = 8388608
+      local moved = {} -- what joins the queue or leaves it: number, category, has_left
+      local queue_length, queue_bytes
 
-      -- without_firing returns the outcome of a resolve or an update of what was never posted; nil = it is posted by
-      -- force.
-      local function without_firing() return MODE ~= 'force' and SUPPRESSED or nil end
+      local function length_of_queue()
+        queue_length = queue_length or call('ZCARD', delayed)
+        return queue_length
+      end
 
-      local function wait_behind_others() return nil end
+      -- delay lets an event wait for a slot, where the queue is not full. It sets the event's number and returns its
+      -- outcome.
+      local function delay(event)
+        queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+        if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
+        local number = next_number()
+        queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
+        enter(number, now_text .. ' ' .. event.entry)
+        moved[#moved + 1] = { number = number, category = event.category }
+        remember_id(event.id)
+        event.number = number
+        return DELAYED
+      end
+
+      -- wait_behind_others delays an event where others wait, so that the order is kept, and returns its outcome.
+      local function wait_behind_others(event)
+        if MODE == 'admit' and options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+      end
+
+      -- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait. By an
+      -- operator's order it is posted.
+      local function without_firing(event)
+        return wait_behind_others(event) or MODE ~= 'force' and SUPPRESSED or nil
+      end
+
+      -- is_refused_by_category returns whether the category's level is among those that refuse.
+      local function is_refused_by_category(route, refused)
+        for i = FIRST, #route do
+          if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
+        end
+        return false
+      end
+
+      -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
+      function editor.overflow(event, route, refused)
+        if options.overflow == 'delay' then return delay(event) end
+        if not is_refused_by_category(route, refused) then return DROPPED end
+        return count_on_last(event) or DROPPED
+      end
+
+      -- leave takes an event out of the queue.
+      function editor.leave(event)
+        moved[#moved + 1] = { number = event.delayed, category = event.category, has_left = true }
+        if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
+      end
+
+      -- adopt has a message that waited for a slot as a group stand for what it reports.
+      function editor.adopt(event, message)
+        local number = event.number
+        forget(event.delayed)
+        message.at = now_text
+        for _, alert in ipairs(message.events) do
+          if alert.f then follow(number, message, alert.f) end
+        end
+        for fingerprint in pairs(message.members or {}) do follow(number, message, fingerprint) end
+        if message.bundle then point('b:' .. message.bundle, number) end
+        keep(number, event, message)
+      end
       -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
       -- update.
 
@@ -558,7 +631,7 @@ if options then
 
       -- supersede puts a resolve in the place of its firing, which still waits.
       local function supersede(number, message, event)
-        superseded_total = superseded_total + 1
+        totals.superseded = (totals.superseded or 0) + 1
         end_alert(number, message, event.fingerprint, true)
         rewrite(number, now_text .. ' ' .. event.entry)
         if find('c:' .. message.category) == number then point('c:' .. message.category) end
@@ -617,6 +690,30 @@ if options then
         if lead then return by_group(lead, event), false, lead end
         event.thread = thread
         return wait_behind_others(event), false
+      end
+      -- part messages/delivered: what was posted while this server was away.
+
+      -- end_alert_since: an alert was over at a time. What fires after it is another.
+      function editor.end_alert_since(fingerprint, at)
+        local number, message = find('f:' .. fingerprint)
+        if number and tonumber(message.at or 0) <= at then end_alert(number, message, fingerprint) end
+      end
+
+      -- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
+      -- same alert keeps standing for it, if that can be edited or answered.
+      function editor.remember_delivered(event, outage, at)
+        local number, category, fingerprint = event.number, event.category, event.fingerprint
+        local is_last_of_category = options.overflow == 'merge' and outage.ts
+        if fingerprint == '' and not is_last_of_category then return end
+        local _, last = find('f:' .. fingerprint)
+        if last and not is_unreachable(last) and (not outage.ts or tonumber(last.at or 0) > at) then return end
+        local alert = { f = fingerprint ~= '' and fingerprint or nil, p = outage.ts and payload_of(event.entry) or nil }
+        local message = {
+          category = category, at = int(at), events = { alert }, shown = true, ts = outage.ts, channel = outage.channel,
+        }
+        if fingerprint ~= '' then follow(number, message, fingerprint) end
+        change(number, message)
+        if is_last_of_category then point('c:' .. category, number) end
       end
       -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
@@ -746,6 +843,24 @@ if options then
     return archive
   end
 
+  local function open_editor() return open_archive().editor() end
+
+  function messages.finish()
+    if archive then archive.finish() end
+  end
+
+  -- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the text of
+  -- when that was, by default now.
+  function messages.remember(event, at)
+    local number = event.number
+    admitted[event.category] = true
+    entered[number], is_queued[number] = #waiting, true
+    local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+    if event.thread or is_firing or options.overflow == 'merge' or MODE == 'promote' then
+      open_archive().remember(event, at or now_text)
+    end
+  end
+
   local function store_last_admitted()
     local max_categories = 1000
     local keep_ms = 180000000 -- 50 h
@@ -768,6 +883,8 @@ if options then
     if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
     if options.digest and next(admitted) then store_last_admitted() end
   end
+  -- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
+  -- matters.
   -- part messages/dropped: describe drops for their record, and count them for the digest.
   local dropped, digest_counts = {}, {}
 
@@ -798,9 +915,6 @@ if options then
     digest_counts[kind] = (digest_counts[kind] or 0) + 1
     digest_counts[title] = (digest_counts[title] or 0) + 1
   end
-  -- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
-  -- matters.
-  local function open_editor() return open_archive().editor() end
 
   -- attach asks for earlier messages only where they can matter, and returns what the editor's does.
   function messages.attach(event)
@@ -814,6 +928,12 @@ if options then
     return open_editor().attach(event)
   end
 
+  -- overflow returns the outcome of an event that levels refuse: it may wait, or be counted on a message.
+  function messages.overflow(event, route, refused)
+    if options.overflow == 'drop' then return DROPPED end
+    return open_editor().overflow(event, route, refused)
+  end
+
   function messages.lead(event) open_editor().lead(event) end
 
   -- check_types fails where a key that is to be written has another type.
@@ -821,10 +941,6 @@ if options then
     check_kept()
     if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
     if next(digest_counts) then call('HLEN', digest) end
-  end
-
-  function messages.finish()
-    if archive then archive.finish() end
   end
 
   function messages.store()
@@ -901,29 +1017,12 @@ if options then
       count_for_digest(digest_counts)
     end
   end
-  -- part messages/remember_admitted: note that an event was admitted, and keep its message where a later event may
-  -- concern it.
-  function messages.remember(event, number)
-    event.number = number
-    admitted[event.category] = true
-    entered[number], is_queued[number] = #waiting, true
-    local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
-    if event.thread or is_firing or options.overflow == 'merge' then open_archive().remember(event) end
-  end
 end
 
-local received_total, duplicate_total, merged_total, delayed_total, forced_total = 0, 0, 0, 0, 0
+totals.forced = 0
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
 local decisions = {}
-local admitted_by_route, dropped_by_route = {}, {} -- how many events
--- part messages/event_fields: the event that messages are asked about. All events use one table in turn, which has all
--- its fields from the beginning: a table that grows costs more than the rest of a decision.
-local event = {}
-if messages then
-  event = {
-    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
-    delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
-  }
-end
+local event = messages and messages.event
 for at = 2, #ARGV, width do
   -- part batch/event: read an event. What is decided of it are local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
@@ -931,19 +1030,18 @@ for at = 2, #ARGV, width do
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part messages/event: name the fields of an event for messages.
   if messages then
     event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
     event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
       unpack(ARGV, at + 4, at + 10)
   end
-
-  received_total = received_total + 1
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
+  -- part batch/received: count the event, and find out whether it is a duplicate.
+  totals.received = totals.received + 1
   if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
-    duplicate_total = duplicate_total + 1
-  else
+  end
+  if not outcome then
     -- part messages/attached: a message or a group may decide the event before any level is asked.
     local is_attached, lead = false, nil
     if messages then
@@ -952,19 +1050,23 @@ for at = 2, #ARGV, width do
     end
     outcome = outcome or ADMITTED -- no level is asked
     if outcome == ADMITTED then
+      totals.forced = totals.forced + 1
       -- part batch/number: give an admitted event its number, and remember its id.
       begin()
       last_number = last_number + 1
       local number = int(last_number)
       admitted_ids[id] = true
       remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-      -- part batch/enqueue: append the event's payload to the outbox.
+      -- part batch/enqueue: append an admitted event to the outbox, and note its admission.
       if entry ~= '' then
         waiting[#waiting + 1], waiting[#waiting + 2] = number, now_text .. ' ' .. entry
         places[#places + 1], places[#places + 2] = number, number
       end
-      forced_total = forced_total + 1
-      if messages then messages.remember(event, number) end
+      if fairness then fairness.add_admission(route[CATEGORY]) end
+      if messages then
+        event.number = number
+        messages.remember(event)
+      end
     end
     -- part messages/closed: note the lead of a group, and what was dropped.
     if messages then
@@ -978,20 +1080,19 @@ for at = 2, #ARGV, width do
     end
   end
   -- part batch/count: count the outcome.
-  if outcome == ADMITTED or outcome == IN_PLACE then
+  local total = TOTALS[outcome]
+  totals[total] = (totals[total] or 0) + 1
+  if total == 'admitted' then
     admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-  elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
+  elseif total == 'dropped' then
     dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
-  elseif outcome == MERGED then
-    merged_total = merged_total + 1
-  elseif outcome == DELAYED then
-    delayed_total = delayed_total + 1
   end
   -- part batch/report: what the caller learns of the event.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
+-- part batch/write: write what was decided, and make the reply.
 -- part batch/states: for each level until when it is closed, because of which window, and the units used.
 local states, count = {}, 0
 for i = 1, #levels do
@@ -1014,8 +1115,65 @@ if last_number and #places > 0 then call('ZCARD', outbox) end
 if messages then messages.check_types() end
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
-call('HINCRBY', ledger, 'received', int(received_total))
+for total, n in pairs(totals) do
+  if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
+end
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
+-- part batch/store_levels: write what was spent of the levels.
+if last_number or stepped > 0 then
+  -- part limits/log_store: write what was spent of a log. What lies below 0 are the windows that used it within 24 h:
+  -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
+  -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
+  -- enough.
+  local max_old = 32 -- units that no longer count before they are removed
+  local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
+  local last_keep, last_largest, own_mark
+
+  local function store_log(level)
+    local key, members, keep, most, is_fresh = level.key, level.members, level.keep, 0, false
+    if keep ~= last_keep or level.largest ~= last_largest then
+      last_keep, last_largest, own_mark = keep, level.largest, 'keep:' .. int(keep) .. ':' .. int(level.largest)
+    end
+    local marks = call('ZRANGEBYSCORE', key, '-inf', '(0', 'WITHSCORES')
+    for i = 1, #marks, 2 do
+      local used_at = -tonumber(marks[i + 1])
+      if marks[i] == own_mark then
+        is_fresh = used_at > now - renew_us and used_at <= now
+      elseif used_at <= now - remember_us then
+        call('ZREM', key, marks[i])
+      else
+        local per, limit = string.match(marks[i], '^keep:(%d+):(%d+)$')
+        keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
+      end
+    end
+    if level.old > max_old then
+      call('ZREMRANGEBYSCORE', key, 0, ago(keep))
+      if keep > level.keep then
+        local from = call('ZCOUNT', key, '-inf', '(0')
+        local over = min(call('ZCOUNT', key, 0, ago(level.keep)), call('ZCARD', key) - from - most)
+        if over > 0 then call('ZREMRANGEBYRANK', key, from, from + over - 1) end
+      end
+    end
+    if not is_fresh then members[#members + 1], members[#members + 2] = int(-now), own_mark end
+    for from = 1, #members, max_args do
+      call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
+    end
+    expire(key, ceil(keep / 1000) + grace_ms)
+  end
+
+  for i = 1, #levels do
+    local level = levels[i]
+    if fair then
+      local channel = level_specs[1]
+      level.keep, level.largest = max(level.keep, channel[FIRST + 1]), max(level.largest, channel[FIRST])
+    end
+    if level.strategy and (level.pending > 0 or level.is_moved) then
+      level.strategy.store(level)
+    elseif level.members then
+      store_log(level)
+    end
+  end
+end
 -- part batch/store_entries: write the entries, their places in the outbox, and the ids.
 if last_number then
   local ids_page = 32 -- admissions between two removals of ids that are no longer remembered
@@ -1031,29 +1189,16 @@ if last_number then
   expire(seen, ceil(dedupe / 1000) + grace_ms)
 end
 if messages then messages.store() end
--- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
--- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
+if fairness then fairness.store() end
+-- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less than
+-- to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local minute_text = int(floor(now / 60000000)) -- since 1970
 
--- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
-local function count_in_hour(category, name, n)
-  local max_categories = 1000
-  local field, sibling = ':admitted', ':dropped'
-  if name == 'dropped' then field, sibling = sibling, field end
-  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
-  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
-  call('PEXPIRE', series, counts_ms)
-  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
-  call('HDEL', series, category .. field, category .. sibling)
-  call('HINCRBY', series, 'other' .. field, int(n))
-  call('HSETNX', series, 'other' .. sibling, 0)
-  return 'other'
-end
-
-local function count_in_minute(category, name, n)
+local function count_in_minute(category, total, n)
   local max_fields = 6000
-  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
+  local minute = minute_text .. (total == 'admitted' and ':a:' or ':d:')
   if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
@@ -1062,26 +1207,22 @@ local function count_in_minute(category, name, n)
     call('HINCRBY', minutes, minute .. 'other', int(n))
   end
 end
--- part batch/store_counts: write the counts.
-local admitted_total, dropped_total = 0, 0
-for i = 1, #routes do
-  local category, n_admitted, n_dropped = routes[i][CATEGORY], admitted_by_route[i], dropped_by_route[i]
-  if n_admitted then
-    admitted_total = admitted_total + n_admitted
-    count_in_minute(category, 'admitted', n_admitted)
-    count_in_hour(category, 'admitted', n_admitted)
-  end
-  if n_dropped then
-    dropped_total = dropped_total + n_dropped
-    count_in_minute(category, 'dropped', n_dropped)
-    count_in_hour(category, 'dropped', n_dropped)
-  end
+
+-- count_category counts n events under a total, admitted or dropped. A category that is new in the hour gets both
+-- fields.
+local function count_category(category, total, n)
+  local max_categories = 1000
+  count_in_minute(category, total, n)
+  local field, sibling = ':admitted', ':dropped'
+  if total == 'dropped' then field, sibling = sibling, field end
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
 end
-if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end
-if dropped_total > 0 then call('HINCRBY', ledger, 'dropped', int(dropped_total)) end
-if duplicate_total > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicate_total)) end
-if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
-if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
-if superseded_total > 0 then call('HINCRBY', ledger, 'superseded', int(superseded_total)) end
-if forced_total > 0 then call('HINCRBY', ledger, 'forced', int(forced_total)) end
+for place, n in pairs(admitted_by_route) do count_category(routes[place][CATEGORY], 'admitted', n) end
+for place, n in pairs(dropped_by_route) do count_category(routes[place][CATEGORY], 'dropped', n) end
 return reply

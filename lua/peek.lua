@@ -24,11 +24,11 @@
 --
 -- Code generated from lua/src/peek.lua by go generate ./lua; DO NOT EDIT.
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'peek', 0, 0
-local seen = KEYS[1]
+local MODE = 'peek'
 
--- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
+-- part batch/read: read the plan, the time and the levels.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is decided.
+local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -44,23 +44,33 @@ if fair and next(fair) == nil then fair = nil end
 local is_learning = fair and fair.floor
 
 local keys_to_levels = keys_before_levels + #level_specs
-local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + (MODE == 'restore' and 2 or 0)
 if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+local width = (options and 11 or 4) + (MODE == 'restore' and 1 or 0) -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its result')
 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them, and the totals that they count under. IN_PLACE:
+-- admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+local TOTALS = {
+  'admitted', 'dropped', 'duplicate', 'dropped', 'merged', 'delayed', 'dropped', 'dropped', 'admitted',
+}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+local slack_ms = 10000
+
+local function expire(key, ms)
+  if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
+end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
 local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
@@ -105,6 +115,10 @@ local function ago(per)
   if per ~= last_per then last_per, last_ago = per, int(now - per) end
   return last_ago
 end
+
+local now_text = int(now)
+local fairness, messages -- nil unless the plan asks for them
+-- part batch/limits: find out when units fit into a level.
 -- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
 -- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
@@ -127,26 +141,36 @@ local function log_score(level, rank)
   end
   return level.read_score
 end
--- part limits/log_fits_only: when units fit into a log. Nothing is written: units that lie ahead of now stay there.
+
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to now; peek
+-- only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
     level.read_rank, at = false, now
+    local args = {}
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
+      args[#args + 1], args[#args + 2] = now_text, member
+    end
+    for from = 1, #args, max_args do
+      call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+    end
   end
   return at + level.spec[w + 1]
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/hash: read the numbers that a hash holds.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
+
+  -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
     local flat, state = call('HGETALL', key), {}
     for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
     return state
   end
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
   -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
   -- future: level.back is by how much.
@@ -249,8 +273,8 @@ if needs_strategies then
         for field, value in pairs(state) do
           local name, which = string.match(field, '^([%d/]+):(%a+)$')
           if name then
-            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local window = window_of(name)
+            window.name, window.state = name, state
             local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
             if left then call('HSET', level.key, field, int(left)) end
           end
@@ -524,7 +548,6 @@ local function fit(level, units, reserved_in_first)
   return at, never, by
 end
 
-local fairness
 if fair then
   -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
   -- asks for it.
@@ -586,15 +609,47 @@ if fair then
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
+
+  function fairness.add_admission(category)
+    if not is_learning then return end
+    if not last_admission(category) then admitted_count = admitted_count + 1 end
+    admitted[category] = true
+  end
+
+  -- store writes the categories by their last attempt and last admission. Above the bound, those that were silent
+  -- longest are forgotten.
+  function fairness.store()
+    if not known_count then return end
+    local max_categories = 1000
+    for category in pairs(attempted) do call('ZADD', known, now_text, category) end
+    for category in pairs(admitted) do call('ZADD', admissions, now_text, category) end
+    call('ZREMRANGEBYSCORE', known, '-inf', ago(known_for))
+    call('ZREMRANGEBYSCORE', admissions, '-inf', ago(channel_per))
+    local over = call('ZCARD', known) - max_categories
+    if over > 0 then
+      local forgotten = call('ZRANGE', known, 0, over - 1)
+      call('ZREM', known, unpack(forgotten))
+      call('ZREM', admissions, unpack(forgotten))
+    end
+    expire(known, ceil(known_for / 1000) + grace_ms)
+    expire(admissions, ceil(channel_per / 1000) + grace_ms)
+  end
 end
 
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
 local decisions = {}
+local event = messages and messages.event
 for at = 2, #ARGV, width do
   -- part batch/event: read an event. What is decided of it are local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
   local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
+  end
+  if messages then
+    event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
+    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
+      unpack(ARGV, at + 4, at + 10)
   end
   local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
   if tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then

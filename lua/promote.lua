@@ -30,11 +30,11 @@
 --
 -- Code generated from lua/src/promote.lua by go generate ./lua; DO NOT EDIT.
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'promote', 0, 0
-local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local MODE = 'promote'
 
--- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
+-- part batch/read: read the plan, the time and the levels.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is decided.
+local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -50,21 +50,24 @@ if fair and next(fair) == nil then fair = nil end
 local is_learning = fair and fair.floor
 
 local keys_to_levels = keys_before_levels + #level_specs
-local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + (MODE == 'restore' and 2 or 0)
 if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+local width = (options and 11 or 4) + (MODE == 'restore' and 1 or 0) -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its result')
 end
-if not options then return redis.error_reply('ARG the plan needs options') end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them, and the totals that they count under. IN_PLACE:
+-- admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+local TOTALS = {
+  'admitted', 'dropped', 'duplicate', 'dropped', 'merged', 'delayed', 'dropped', 'dropped', 'admitted',
+}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
@@ -120,6 +123,9 @@ local function ago(per)
 end
 
 local now_text = int(now)
+local fairness, messages -- nil unless the plan asks for them
+if not options then return redis.error_reply('ARG the plan needs options') end
+-- part batch/limits: find out when units fit into a level.
 -- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
 -- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
@@ -142,17 +148,16 @@ local function log_score(level, rank)
   end
   return level.read_score
 end
--- part limits/log_fits: when units fit into a log.
 
--- log_fits_at is when units fit into a window of a log. Units that lie too far ahead of now are moved to now.
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to now; peek
+-- only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
     level.read_rank, at = false, now
-    -- part limits/log_step: move the units of the log that lie ahead of now.
     local args = {}
-    for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
       args[#args + 1], args[#args + 2] = now_text, member
     end
     for from = 1, #args, max_args do
@@ -163,15 +168,16 @@ local function log_fits_at(level, w, units, reserved)
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/hash: read the numbers that a hash holds.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
+
+  -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
     local flat, state = call('HGETALL', key), {}
     for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
     return state
   end
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
   -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
   -- future: level.back is by how much.
@@ -274,8 +280,8 @@ if needs_strategies then
         for field, value in pairs(state) do
           local name, which = string.match(field, '^([%d/]+):(%a+)$')
           if name then
-            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local window = window_of(name)
+            window.name, window.state = name, state
             local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
             if left then call('HSET', level.key, field, int(left)) end
           end
@@ -549,7 +555,6 @@ local function fit(level, units, reserved_in_first)
   return at, never, by
 end
 
-local fairness
 if fair then
   -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
   -- asks for it.
@@ -611,14 +616,15 @@ if fair then
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
-  -- part fairness_store: note what was admitted, and write the categories by their last attempt and last admission.
-  -- Above the bound, those that were silent longest are forgotten.
+
   function fairness.add_admission(category)
     if not is_learning then return end
     if not last_admission(category) then admitted_count = admitted_count + 1 end
     admitted[category] = true
   end
 
+  -- store writes the categories by their last attempt and last admission. Above the bound, those that were silent
+  -- longest are forgotten.
   function fairness.store()
     if not known_count then return end
     local max_categories = 1000
@@ -636,8 +642,10 @@ if fair then
     expire(admissions, ceil(channel_per / 1000) + grace_ms)
   end
 end
-
 -- part batch/written: what the batch writes at the end.
+local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local totals = { received = 0, admitted = 0, dropped = 0, duplicate = 0 } -- and others
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
 local admitted_ids, remembered -- ids by name; scores and ids
 local waiting, places -- fields and values of entries; scores and numbers of messages
@@ -649,19 +657,24 @@ local function begin()
   number_before = last_number
   admitted_ids, remembered, waiting, places = {}, {}, {}, {}
 end
-
-local superseded_total = 0
-local messages
--- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
--- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
--- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+-- part messages: what a batch means for messages that are posted, or wait. All of it is read while events are
+-- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are made
+-- only if an event needs them.
+-- part messages/batch: the keys and the tables that all parts of messages use.
 local extras, posted, aged, drops, digest, last_admitted, delayed =
   unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
 local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
 local admitted = {} -- categories
 local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
 local archive
-messages = {}
+-- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more than
+-- the rest of a decision.
+messages = {
+  event = {
+    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
+    delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+  },
+}
 
 -- payload_of returns what follows the first space of an entry.
 local function payload_of(entry)
@@ -747,23 +760,6 @@ local function make_archive()
   -- part messages/remember: keep a message so that later events find it.
   archive = { find = find }
 
-  -- keep keeps a message, as the last of its category where later events are counted on that.
-  local function keep(number, event, message)
-    if options.overflow == 'merge' then point('c:' .. event.category, number) end
-    change(number, message)
-  end
-
-  -- remember_new keeps what an event posts, where a later event may concern it.
-  function archive.remember_new(number, event, at)
-    local status, fingerprint = event.status, event.fingerprint
-    if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
-    local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
-    message.at = at or now_text
-    if fingerprint ~= '' then follow(number, message, fingerprint) end
-    keep(number, event, message)
-  end
-  -- part messages/threads: a message that answers another one in its thread.
-
   -- link_thread notes the message that the event answers. A resolve ends the alert there.
   local function link_thread(number, event)
     local thread, is_resolve = event.thread, event.status == 'resolved'
@@ -771,14 +767,27 @@ local function make_archive()
     if is_resolve then archive.editor().end_alert(thread, load_message(thread), event.fingerprint) end
     if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
   end
-  -- part messages/remember_waiting: keep the message of an event that waited. That of a group exists already.
+
+  -- keep keeps a message, as the last of its category where later events are counted on that.
+  local function keep(number, event, message)
+    if options.overflow == 'merge' then point('c:' .. event.category, number) end
+    change(number, message)
+  end
+
+  -- is_group returns whether a delayed event is several, which have a message already.
   local function is_group(event) return string.find(event.entry, '\n', 1, true) ~= nil end
 
-  function archive.remember(event)
-    local number = event.number
+  -- remember keeps what an event posts, if a later event may concern it. at is the text of when it was admitted.
+  function archive.remember(event, at)
+    local number, status, fingerprint = event.number, event.status, event.fingerprint
     link_thread(number, event)
-    local group = is_group(event) and load_message(event.delayed)
-    if group then archive.editor().adopt(event, group) else archive.remember_new(number, event) end
+    local group = MODE == 'promote' and is_group(event) and load_message(event.delayed)
+    if group then return archive.editor().adopt(event, group) end
+    if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
+    local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
+    message.at = at
+    if fingerprint ~= '' then follow(number, message, fingerprint) end
+    keep(number, event, message)
   end
   local editor
   local function make_editor()
@@ -1027,28 +1036,54 @@ local function make_archive()
       remember_id(event.id)
       return MERGED
     end
-    -- part messages/no_queue: no event begins to wait for a slot here.
-    local moved = {} -- what leaves the queue: number, category, has_left
+    -- part messages/queue: events that wait for a slot, in their order.
+    local max_delayed_bytes = 8388608
+    local moved = {} -- what joins the queue or leaves it: number, category, has_left
+    local queue_length, queue_bytes
 
-    -- without_firing returns the outcome of a resolve or an update of what was never posted; nil = it is posted by
-    -- force.
-    local function without_firing() return MODE ~= 'force' and SUPPRESSED or nil end
-
-    local function wait_behind_others() return nil end
-    -- part messages/waiting: an event that waited for a slot, and is asked for again.
-
-    -- is_still_waiting: the number may have been given again since it was listed, where this server came back older
-    -- than it was.
-    function editor.is_still_waiting(event)
-      local number = event.delayed
-      return call('ZSCORE', delayed, number .. ' ' .. event.category)
-        and payload_of(call('HGET', entries, number) or '') == event.entry
+    local function length_of_queue()
+      queue_length = queue_length or call('ZCARD', delayed)
+      return queue_length
     end
 
-    -- has_waited_too_long returns whether an event is older than what may wait.
-    function editor.has_waited_too_long(event)
-      local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
-      return now - at > options.age
+    -- delay lets an event wait for a slot, where the queue is not full. It sets the event's number and returns its
+    -- outcome.
+    local function delay(event)
+      queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+      if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
+      local number = next_number()
+      queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
+      enter(number, now_text .. ' ' .. event.entry)
+      moved[#moved + 1] = { number = number, category = event.category }
+      remember_id(event.id)
+      event.number = number
+      return DELAYED
+    end
+
+    -- wait_behind_others delays an event where others wait, so that the order is kept, and returns its outcome.
+    local function wait_behind_others(event)
+      if MODE == 'admit' and options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+    end
+
+    -- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait. By an
+    -- operator's order it is posted.
+    local function without_firing(event)
+      return wait_behind_others(event) or MODE ~= 'force' and SUPPRESSED or nil
+    end
+
+    -- is_refused_by_category returns whether the category's level is among those that refuse.
+    local function is_refused_by_category(route, refused)
+      for i = FIRST, #route do
+        if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
+      end
+      return false
+    end
+
+    -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
+    function editor.overflow(event, route, refused)
+      if options.overflow == 'delay' then return delay(event) end
+      if not is_refused_by_category(route, refused) then return DROPPED end
+      return count_on_last(event) or DROPPED
     end
 
     -- leave takes an event out of the queue.
@@ -1117,7 +1152,7 @@ local function make_archive()
 
     -- supersede puts a resolve in the place of its firing, which still waits.
     local function supersede(number, message, event)
-      superseded_total = superseded_total + 1
+      totals.superseded = (totals.superseded or 0) + 1
       end_alert(number, message, event.fingerprint, true)
       rewrite(number, now_text .. ' ' .. event.entry)
       if find('c:' .. message.category) == number then point('c:' .. message.category) end
@@ -1176,6 +1211,30 @@ local function make_archive()
       if lead then return by_group(lead, event), false, lead end
       event.thread = thread
       return wait_behind_others(event), false
+    end
+    -- part messages/delivered: what was posted while this server was away.
+
+    -- end_alert_since: an alert was over at a time. What fires after it is another.
+    function editor.end_alert_since(fingerprint, at)
+      local number, message = find('f:' .. fingerprint)
+      if number and tonumber(message.at or 0) <= at then end_alert(number, message, fingerprint) end
+    end
+
+    -- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
+    -- same alert keeps standing for it, if that can be edited or answered.
+    function editor.remember_delivered(event, outage, at)
+      local number, category, fingerprint = event.number, event.category, event.fingerprint
+      local is_last_of_category = options.overflow == 'merge' and outage.ts
+      if fingerprint == '' and not is_last_of_category then return end
+      local _, last = find('f:' .. fingerprint)
+      if last and not is_unreachable(last) and (not outage.ts or tonumber(last.at or 0) > at) then return end
+      local alert = { f = fingerprint ~= '' and fingerprint or nil, p = outage.ts and payload_of(event.entry) or nil }
+      local message = {
+        category = category, at = int(at), events = { alert }, shown = true, ts = outage.ts, channel = outage.channel,
+      }
+      if fingerprint ~= '' then follow(number, message, fingerprint) end
+      change(number, message)
+      if is_last_of_category then point('c:' .. category, number) end
     end
     -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
@@ -1305,6 +1364,24 @@ local function open_archive()
   return archive
 end
 
+local function open_editor() return open_archive().editor() end
+
+function messages.finish()
+  if archive then archive.finish() end
+end
+
+-- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the text of
+-- when that was, by default now.
+function messages.remember(event, at)
+  local number = event.number
+  admitted[event.category] = true
+  entered[number], is_queued[number] = #waiting, true
+  local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+  if event.thread or is_firing or options.overflow == 'merge' or MODE == 'promote' then
+    open_archive().remember(event, at or now_text)
+  end
+end
+
 local function store_last_admitted()
   local max_categories = 1000
   local keep_ms = 180000000 -- 50 h
@@ -1327,6 +1404,8 @@ local function store_kept()
   if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
   if options.digest and next(admitted) then store_last_admitted() end
 end
+-- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
+-- matters.
 -- part messages/dropped: describe drops for their record, and count them for the digest.
 local dropped, digest_counts = {}, {}
 
@@ -1357,9 +1436,6 @@ function messages.add_drop(event, route)
   digest_counts[kind] = (digest_counts[kind] or 0) + 1
   digest_counts[title] = (digest_counts[title] or 0) + 1
 end
--- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
--- matters.
-local function open_editor() return open_archive().editor() end
 
 -- attach asks for earlier messages only where they can matter, and returns what the editor's does.
 function messages.attach(event)
@@ -1373,6 +1449,12 @@ function messages.attach(event)
   return open_editor().attach(event)
 end
 
+-- overflow returns the outcome of an event that levels refuse: it may wait, or be counted on a message.
+function messages.overflow(event, route, refused)
+  if options.overflow == 'drop' then return DROPPED end
+  return open_editor().overflow(event, route, refused)
+end
+
 function messages.lead(event) open_editor().lead(event) end
 
 -- check_types fails where a key that is to be written has another type.
@@ -1380,10 +1462,6 @@ function messages.check_types()
   check_kept()
   if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
   if next(digest_counts) then call('HLEN', digest) end
-end
-
-function messages.finish()
-  if archive then archive.finish() end
 end
 
 function messages.store()
@@ -1460,33 +1538,27 @@ function messages.store()
     count_for_digest(digest_counts)
   end
 end
--- part messages/remember_promoted: note that an event that waited was admitted. A group that waited is a message
--- already.
-function messages.remember(event, number)
-  event.number = number
-  admitted[event.category] = true
-  entered[number], is_queued[number] = #waiting, true
-  open_archive().remember(event)
+-- part messages/promoted: an event that waits for a slot, and is asked for again.
+
+-- is_still_waiting: the number may have been given again since it was listed, where this server came back older
+-- than it was.
+function messages.is_still_waiting(event)
+  local number = event.delayed
+  return call('ZSCORE', delayed, number .. ' ' .. event.category)
+    and payload_of(call('HGET', entries, number) or '') == event.entry
 end
 
-function messages.is_still_waiting(event) return open_editor().is_still_waiting(event) end
-
-function messages.has_waited_too_long(event) return open_editor().has_waited_too_long(event) end
+-- has_waited_too_long returns whether an event is older than what may wait.
+function messages.has_waited_too_long(event)
+  local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
+  return now - at > options.age
+end
 
 function messages.leave(event) open_editor().leave(event) end
 
-local duplicate_total, merged_total, delayed_total = 0, 0, 0
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
 local decisions = {}
-local admitted_by_route, dropped_by_route = {}, {} -- how many events
--- part messages/event_fields: the event that messages are asked about. All events use one table in turn, which has all
--- its fields from the beginning: a table that grows costs more than the rest of a decision.
-local event = {}
-if messages then
-  event = {
-    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
-    delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
-  }
-end
+local event = messages and messages.event
 for at = 2, #ARGV, width do
   -- part batch/event: read an event. What is decided of it are local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
@@ -1494,13 +1566,12 @@ for at = 2, #ARGV, width do
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part messages/event: name the fields of an event for messages.
   if messages then
     event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
     event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
       unpack(ARGV, at + 4, at + 10)
   end
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
   if not messages.is_still_waiting(event) then
     outcome = DUPLICATE
   else
@@ -1563,13 +1634,16 @@ for at = 2, #ARGV, width do
           end
         end
       end
-      -- part batch/enqueue: append the event's payload to the outbox.
+      -- part batch/enqueue: append an admitted event to the outbox, and note its admission.
       if entry ~= '' then
         waiting[#waiting + 1], waiting[#waiting + 2] = number, now_text .. ' ' .. entry
         places[#places + 1], places[#places + 2] = number, number
       end
       if fairness then fairness.add_admission(route[CATEGORY]) end
-      messages.remember(event, number)
+      if messages then
+        event.number = number
+        messages.remember(event)
+      end
     end
     -- part messages/closed: note the lead of a group, and what was dropped.
     if messages then
@@ -1582,16 +1656,14 @@ for at = 2, #ARGV, width do
       end
     end
     if outcome ~= DELAYED then messages.leave(event) end
-    delayed_total = delayed_total - 1 -- and one more, where it still waits
+    totals.delayed = (totals.delayed or 0) - 1 -- and one more, where it still waits
     -- part batch/count: count the outcome.
-    if outcome == ADMITTED or outcome == IN_PLACE then
+    local total = TOTALS[outcome]
+    totals[total] = (totals[total] or 0) + 1
+    if total == 'admitted' then
       admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-    elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
+    elseif total == 'dropped' then
       dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
-    elseif outcome == MERGED then
-      merged_total = merged_total + 1
-    elseif outcome == DELAYED then
-      delayed_total = delayed_total + 1
     end
   end
   -- part batch/report: what the caller learns of the event.
@@ -1599,6 +1671,9 @@ for at = 2, #ARGV, width do
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
+for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end -- another type fails here, and not half-way
+call('ZCARD', seen)
+-- part batch/write: write what was decided, and make the reply.
 -- part batch/states: for each level until when it is closed, because of which window, and the units used.
 local states, count = {}, 0
 for i = 1, #levels do
@@ -1619,10 +1694,11 @@ call('HLEN', series)
 call('HLEN', minutes)
 if last_number and #places > 0 then call('ZCARD', outbox) end
 if messages then messages.check_types() end
-for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end
-call('ZCARD', seen)
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
+for total, n in pairs(totals) do
+  if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
+end
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
 -- part batch/store_levels: write what was spent of the levels.
 if last_number or stepped > 0 then
@@ -1693,31 +1769,17 @@ if last_number then
   end
   expire(seen, ceil(dedupe / 1000) + grace_ms)
 end
-messages.store()
+if messages then messages.store() end
 if fairness then fairness.store() end
--- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
--- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
+-- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less than
+-- to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local minute_text = int(floor(now / 60000000)) -- since 1970
 
--- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
-local function count_in_hour(category, name, n)
-  local max_categories = 1000
-  local field, sibling = ':admitted', ':dropped'
-  if name == 'dropped' then field, sibling = sibling, field end
-  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
-  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
-  call('PEXPIRE', series, counts_ms)
-  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
-  call('HDEL', series, category .. field, category .. sibling)
-  call('HINCRBY', series, 'other' .. field, int(n))
-  call('HSETNX', series, 'other' .. sibling, 0)
-  return 'other'
-end
-
-local function count_in_minute(category, name, n)
+local function count_in_minute(category, total, n)
   local max_fields = 6000
-  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
+  local minute = minute_text .. (total == 'admitted' and ':a:' or ':d:')
   if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
@@ -1726,25 +1788,22 @@ local function count_in_minute(category, name, n)
     call('HINCRBY', minutes, minute .. 'other', int(n))
   end
 end
--- part batch/store_counts: write the counts.
-local admitted_total, dropped_total = 0, 0
-for i = 1, #routes do
-  local category, n_admitted, n_dropped = routes[i][CATEGORY], admitted_by_route[i], dropped_by_route[i]
-  if n_admitted then
-    admitted_total = admitted_total + n_admitted
-    count_in_minute(category, 'admitted', n_admitted)
-    count_in_hour(category, 'admitted', n_admitted)
-  end
-  if n_dropped then
-    dropped_total = dropped_total + n_dropped
-    count_in_minute(category, 'dropped', n_dropped)
-    count_in_hour(category, 'dropped', n_dropped)
-  end
+
+-- count_category counts n events under a total, admitted or dropped. A category that is new in the hour gets both
+-- fields.
+local function count_category(category, total, n)
+  local max_categories = 1000
+  count_in_minute(category, total, n)
+  local field, sibling = ':admitted', ':dropped'
+  if total == 'dropped' then field, sibling = sibling, field end
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
 end
-if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end
-if dropped_total > 0 then call('HINCRBY', ledger, 'dropped', int(dropped_total)) end
-if duplicate_total > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicate_total)) end
-if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
-if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
-if superseded_total > 0 then call('HINCRBY', ledger, 'superseded', int(superseded_total)) end
+for place, n in pairs(admitted_by_route) do count_category(routes[place][CATEGORY], 'admitted', n) end
+for place, n in pairs(dropped_by_route) do count_category(routes[place][CATEGORY], 'dropped', n) end
 return reply

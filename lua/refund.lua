@@ -8,14 +8,14 @@
 -- ARGV[1] id
 -- ARGV[2] units
 -- ARGV[3] how long a refund is remembered, microseconds
--- then for each level: strategy, option, number of windows, and for each window: limit, length in
---   microseconds, as in lua/admit.lua. A backlog has nothing to give back: it shrinks when the entry leaves the outbox.
+-- then for each level: strategy and option, as in lua/admit.lua. A backlog has nothing to refund: it shrinks when the
+--   entry leaves the outbox.
 --
 -- Reply: 1 given back, 0 given back before, or nothing is known of the id
 --
 -- By hand:
 --   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' \
---     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0 1 10 60000000
+--     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
 --
 -- Code generated from lua/src/refund.lua by go generate ./lua; DO NOT EDIT.
 
@@ -27,19 +27,13 @@ local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max,
 if not event_units or event_units < 1 or not remember or remember <= 0 then
   return redis.error_reply('ARG units of 1 or more and a time above 0 are needed')
 end
-local levels, next_arg = {}, 4
+local levels = {}
 for i = 1, #KEYS - keys_before_levels do
-  local key, strategy, option = KEYS[keys_before_levels + i], ARGV[next_arg], tonumber(ARGV[next_arg + 1])
-  local windows = tonumber(ARGV[next_arg + 2])
-  if not option or not windows then
-    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option and its windows')
-  end
-  for w = 1, windows do
-    local limit, per = tonumber(ARGV[next_arg + 1 + 2 * w]), tonumber(ARGV[next_arg + 2 + 2 * w])
-    if not limit or not per then return redis.error_reply('ARG each window needs a limit and a length') end
-  end
-  next_arg = next_arg + 3 + 2 * windows
-  levels[i] = { key = key, name = strategy, option = option, is_log = strategy == 'sliding-log' }
+  local strategy, option = ARGV[2 * i + 2], tonumber(ARGV[2 * i + 3])
+  if not option then return redis.error_reply('ARG level ' .. i .. ' needs a strategy and an option') end
+  levels[i] = {
+    key = KEYS[keys_before_levels + i], name = strategy, option = option, is_log = strategy == 'sliding-log',
+  }
 end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
@@ -80,15 +74,16 @@ local function refund_log(level)
   return found
 end
 local strategies = {}
--- part limits/hash: read the numbers that a hash holds.
+-- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+-- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+-- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
+
+-- read_numbers returns the numbers that a hash holds.
 local function read_numbers(key)
   local flat, state = call('HGETALL', key), {}
   for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
   return state
 end
--- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
--- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
--- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
 -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
 -- future: level.back is by how much.
@@ -191,8 +186,8 @@ local function strategy_of_numbers(kind)
       for field, value in pairs(state) do
         local name, which = string.match(field, '^([%d/]+):(%a+)$')
         if name then
-          local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-          window.drain = tonumber(string.match(name, '/(%d+)$'))
+          local window = window_of(name)
+          window.name, window.state = name, state
           local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
           if left then call('HSET', level.key, field, int(left)) end
         end

@@ -30,11 +30,11 @@
 --
 -- Code generated from lua/src/restore.lua by go generate ./lua; DO NOT EDIT.
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'restore', 2, 1
-local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local MODE = 'restore'
 
--- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
+-- part batch/read: read the plan, the time and the levels.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is decided.
+local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -50,27 +50,24 @@ if fair and next(fair) == nil then fair = nil end
 local is_learning = fair and fair.floor
 
 local keys_to_levels = keys_before_levels + #level_specs
-local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + (MODE == 'restore' and 2 or 0)
 if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+local width = (options and 11 or 4) + (MODE == 'restore' and 1 or 0) -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its result')
 end
-local sequences, dead = KEYS[keys_to_mode - 1], KEYS[keys_to_mode]
-local replica, sequence = plan[6], plan[7]
-if not replica or not sequence then
-  return redis.error_reply('ARG what is restored needs a replica and a sequence')
-end
-if tonumber(call('HGET', sequences, replica) or 0) >= sequence then return { 0, 0, {}, {} } end
-
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them, and the totals that they count under. IN_PLACE:
+-- admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+local TOTALS = {
+  'admitted', 'dropped', 'duplicate', 'dropped', 'merged', 'delayed', 'dropped', 'dropped', 'admitted',
+}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
@@ -126,6 +123,15 @@ local function ago(per)
 end
 
 local now_text = int(now)
+local fairness, messages -- nil unless the plan asks for them
+local sequences, dead = KEYS[keys_to_mode - 1], KEYS[keys_to_mode]
+local replica, sequence = plan[6], plan[7]
+if not replica or not sequence then
+  return redis.error_reply('ARG what is restored needs a replica and a sequence')
+end
+if tonumber(call('HGET', sequences, replica) or 0) >= sequence then return { 0, 0, {}, {} } end
+
+-- part batch/limits: find out when units fit into a level.
 -- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
 -- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
@@ -148,17 +154,16 @@ local function log_score(level, rank)
   end
   return level.read_score
 end
--- part limits/log_fits: when units fit into a log.
 
--- log_fits_at is when units fit into a window of a log. Units that lie too far ahead of now are moved to now.
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to now; peek
+-- only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
     level.read_rank, at = false, now
-    -- part limits/log_step: move the units of the log that lie ahead of now.
     local args = {}
-    for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
       args[#args + 1], args[#args + 2] = now_text, member
     end
     for from = 1, #args, max_args do
@@ -169,15 +174,16 @@ local function log_fits_at(level, w, units, reserved)
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/hash: read the numbers that a hash holds.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
+  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
+  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
+
+  -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
     local flat, state = call('HGETALL', key), {}
     for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
     return state
   end
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
   -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
   -- future: level.back is by how much.
@@ -280,8 +286,8 @@ if needs_strategies then
         for field, value in pairs(state) do
           local name, which = string.match(field, '^([%d/]+):(%a+)$')
           if name then
-            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local window = window_of(name)
+            window.name, window.state = name, state
             local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
             if left then call('HSET', level.key, field, int(left)) end
           end
@@ -555,7 +561,6 @@ local function fit(level, units, reserved_in_first)
   return at, never, by
 end
 
-local fairness
 if fair then
   -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
   -- asks for it.
@@ -617,14 +622,15 @@ if fair then
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
-  -- part fairness_store: note what was admitted, and write the categories by their last attempt and last admission.
-  -- Above the bound, those that were silent longest are forgotten.
+
   function fairness.add_admission(category)
     if not is_learning then return end
     if not last_admission(category) then admitted_count = admitted_count + 1 end
     admitted[category] = true
   end
 
+  -- store writes the categories by their last attempt and last admission. Above the bound, those that were silent
+  -- longest are forgotten.
   function fairness.store()
     if not known_count then return end
     local max_categories = 1000
@@ -642,8 +648,10 @@ if fair then
     expire(admissions, ceil(channel_per / 1000) + grace_ms)
   end
 end
-
 -- part batch/written: what the batch writes at the end.
+local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local totals = { received = 0, admitted = 0, dropped = 0, duplicate = 0 } -- and others
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
 local admitted_ids, remembered -- ids by name; scores and ids
 local waiting, places -- fields and values of entries; scores and numbers of messages
@@ -655,19 +663,25 @@ local function begin()
   number_before = last_number
   admitted_ids, remembered, waiting, places = {}, {}, {}, {}
 end
-
-local messages
 if options then
-  -- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
-  -- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
-  -- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+  -- part messages: what a batch means for messages that are posted, or wait. All of it is read while events are
+  -- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are made
+  -- only if an event needs them.
+  -- part messages/batch: the keys and the tables that all parts of messages use.
   local extras, posted, aged, drops, digest, last_admitted, delayed =
     unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
   local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
   local admitted = {} -- categories
   local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
   local archive
-  messages = {}
+  -- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more than
+  -- the rest of a decision.
+  messages = {
+    event = {
+      id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
+      delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+    },
+  }
 
   -- payload_of returns what follows the first space of an entry.
   local function payload_of(entry)
@@ -753,18 +767,32 @@ if options then
     -- part messages/remember: keep a message so that later events find it.
     archive = { find = find }
 
+    -- link_thread notes the message that the event answers. A resolve ends the alert there.
+    local function link_thread(number, event)
+      local thread, is_resolve = event.thread, event.status == 'resolved'
+      if not thread then return end
+      if is_resolve then archive.editor().end_alert(thread, load_message(thread), event.fingerprint) end
+      if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
+    end
+
     -- keep keeps a message, as the last of its category where later events are counted on that.
     local function keep(number, event, message)
       if options.overflow == 'merge' then point('c:' .. event.category, number) end
       change(number, message)
     end
 
-    -- remember_new keeps what an event posts, where a later event may concern it.
-    function archive.remember_new(number, event, at)
-      local status, fingerprint = event.status, event.fingerprint
+    -- is_group returns whether a delayed event is several, which have a message already.
+    local function is_group(event) return string.find(event.entry, '\n', 1, true) ~= nil end
+
+    -- remember keeps what an event posts, if a later event may concern it. at is the text of when it was admitted.
+    function archive.remember(event, at)
+      local number, status, fingerprint = event.number, event.status, event.fingerprint
+      link_thread(number, event)
+      local group = MODE == 'promote' and is_group(event) and load_message(event.delayed)
+      if group then return archive.editor().adopt(event, group) end
       if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
       local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
-      message.at = at or now_text
+      message.at = at
       if fingerprint ~= '' then follow(number, message, fingerprint) end
       keep(number, event, message)
     end
@@ -831,6 +859,26 @@ if options then
       end
 
       editor.enter = enter
+      -- part messages/rewrites: change entries that still wait in the outbox, or for a slot.
+      local rewritten = {} -- by number: the new text
+      local growing = {} -- by number: true = a group that waits for a slot, whose entry may grow
+
+      -- entry_of is the text that waits under a number.
+      local function entry_of(number)
+        return entered[number] and waiting[entered[number]] or rewritten[number] or call('HGET', entries, number) or ''
+      end
+
+      local function rewrite(number, entry)
+        if entered[number] then waiting[entered[number]] = entry else rewritten[number] = entry end
+      end
+
+      -- next_edit is when a count on a message may be edited next.
+      local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
+
+      -- is_waiting returns whether a message is in the outbox and nobody began to send it.
+      local function is_waiting(number)
+        return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
+      end
       -- part messages/resolves: an alert is over, or fires again.
 
       -- mark notes in a message that an alert is over, or that it fires again.
@@ -862,6 +910,315 @@ if options then
       end
 
       editor.end_alert = end_alert
+      -- part messages/groups: events of one bundle become one message. lead is the first of them, which the others
+      -- join, or whose outcome they share: outcome, refused, retry_at, window, number, category; count (its events),
+      -- over (those of them that only a count reports and that are over), is_delayed, is_sent, and message.
+      local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
+      local max_group_bytes = 65536 -- of the events that a message lists
+      local groups = {} -- leads by name
+      local unlisted = {} -- by number: the lead of a group that has more events than its message lists
+
+      -- has_room returns whether a message can list one more event.
+      local function has_room(events, payload)
+        if #events >= max_listed then return false end
+        local bytes = #payload
+        for i = 1, #events do bytes = bytes + #(events[i].p or '') end
+        return bytes < max_group_bytes
+      end
+
+      -- add has a message report one more event, and returns whether it lists it.
+      local function add(message, event, payload, count)
+        local status, fingerprint = event.status, event.fingerprint
+        local is_followed = status ~= 'resolved' and fingerprint ~= ''
+        if has_room(message.events, payload) then
+          local events = message.events
+          events[#events + 1] = { p = payload, f = is_followed and fingerprint or nil }
+          return true
+        elseif is_followed and count <= max_listed + max_members then
+          message.members = message.members or {}
+          message.members[fingerprint] = 0
+        elseif status == 'resolved' then
+          message.over = (message.over or 0) + 1
+        else
+          message.more = (message.more or 0) + 1
+        end
+        return false
+      end
+
+      -- renew gives a lead another message: a resolve took the place of its own.
+      local function renew(lead)
+        local group = lead.message.bundle
+        local payload = payload_of(payload_of(entry_of(lead.number)))
+        lead.message, lead.is_renewed = new_message(lead.category, payload, 'resolved', ''), true
+        lead.message.bundle = group
+      end
+
+      -- add_to_lead counts an event on the lead's message.
+      local function add_to_lead(lead, event)
+        local payload = payload_of(event.entry)
+        lead.count = lead.count + 1
+        if not add(lead.message, event, payload, lead.count) then
+          unlisted[lead.number] = lead
+          lead.over = lead.over + (event.status == 'resolved' and 1 or 0)
+        elseif not lead.is_sent then
+          rewrite(lead.number, entry_of(lead.number) .. '\n' .. payload)
+        end
+      end
+
+      -- join attaches an event to the message of its group.
+      local function join(lead, event)
+        local number, fingerprint = lead.number, event.fingerprint
+        local is_resolve = event.status == 'resolved'
+        local is_followed = not is_resolve and fingerprint ~= ''
+        remember_id(event.id)
+        if deleted[number] and not lead.is_renewed then renew(lead) end
+        local message = lead.message
+        if is_followed and state_in(message, fingerprint) then
+          mark(message, fingerprint, false)
+        else
+          add_to_lead(lead, event)
+        end
+        if is_followed and not lead.is_delayed then follow(number, message, fingerprint) end
+        if is_resolve and fingerprint ~= '' then
+          local resolved, reported_in = find('f:' .. fingerprint)
+          if resolved then end_alert(resolved, reported_in, fingerprint) end
+        end
+        if is_followed or loaded[number] or message.events[1].f then
+          change(number, message)
+          if message.bundle then point('b:' .. message.bundle, number) end
+        end
+        if lead.is_sent then edit(number, message, now) end
+      end
+
+      -- resume finds the message of a group that continues an earlier call.
+      local function resume(bundle, category)
+        if string.sub(bundle, 1, 1) ~= '@' then return end
+        local group = bundle .. ' ' .. category
+        local number, message = find('b:' .. group)
+        if not number then return end
+        local lead = {
+          outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = category,
+          count = count_alerts(message), over = message.over or 0, message = message,
+          is_delayed = call('ZSCORE', delayed, number .. ' ' .. category) and true or false,
+        }
+        lead.is_sent, growing[number] = not lead.is_delayed and not is_waiting(number), lead.is_delayed or nil
+        if not lead.is_sent then rewrite(number, (string.gsub(entry_of(number), '\n%+[%d ]+$', ''))) end
+        if lead.count > #message.events then unlisted[number] = lead end
+        groups[group] = lead
+        return lead
+      end
+
+      -- lead notes the first event of a group.
+      function editor.lead(event)
+        local category, number = event.category, event.number
+        local group = event.bundle .. ' ' .. category
+        local lead = {
+          outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
+          number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
+        }
+        groups[group] = lead
+        if not number then return end
+        lead.message = loaded[number] or new_message(category, payload_of(event.entry), event.status, event.fingerprint)
+        if string.sub(event.bundle, 1, 1) ~= '@' then return end
+        lead.message.bundle = group
+        point('b:' .. group, number)
+        change(number, lead.message)
+      end
+
+      -- finish writes down how many events a group has beyond those that its message lists.
+      function editor.finish()
+        for number, lead in pairs(unlisted) do
+          if not lead.is_sent then
+            local over = lead.over > 0 and ' ' .. int(lead.over) or ''
+            rewrite(number, entry_of(number) .. '\n+' .. int(lead.count - #lead.message.events) .. over)
+          end
+        end
+      end
+      -- part messages/count_on_last: count an event that gets no slot on the last message of its category.
+      local function count_on_last(event)
+        local number, message = find('c:' .. event.category)
+        if not number or is_unreachable(message) then return nil end
+        message.held, message.held_at, message.held_title = (message.held or 0) + 1, now_text, event.title
+        edit(number, message, next_edit(message))
+        remember_id(event.id)
+        return MERGED
+      end
+      -- part messages/queue: events that wait for a slot, in their order.
+      local max_delayed_bytes = 8388608
+      local moved = {} -- what joins the queue or leaves it: number, category, has_left
+      local queue_length, queue_bytes
+
+      local function length_of_queue()
+        queue_length = queue_length or call('ZCARD', delayed)
+        return queue_length
+      end
+
+      -- delay lets an event wait for a slot, where the queue is not full. It sets the event's number and returns its
+      -- outcome.
+      local function delay(event)
+        queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+        if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
+        local number = next_number()
+        queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
+        enter(number, now_text .. ' ' .. event.entry)
+        moved[#moved + 1] = { number = number, category = event.category }
+        remember_id(event.id)
+        event.number = number
+        return DELAYED
+      end
+
+      -- wait_behind_others delays an event where others wait, so that the order is kept, and returns its outcome.
+      local function wait_behind_others(event)
+        if MODE == 'admit' and options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+      end
+
+      -- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait. By an
+      -- operator's order it is posted.
+      local function without_firing(event)
+        return wait_behind_others(event) or MODE ~= 'force' and SUPPRESSED or nil
+      end
+
+      -- is_refused_by_category returns whether the category's level is among those that refuse.
+      local function is_refused_by_category(route, refused)
+        for i = FIRST, #route do
+          if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
+        end
+        return false
+      end
+
+      -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
+      function editor.overflow(event, route, refused)
+        if options.overflow == 'delay' then return delay(event) end
+        if not is_refused_by_category(route, refused) then return DROPPED end
+        return count_on_last(event) or DROPPED
+      end
+
+      -- leave takes an event out of the queue.
+      function editor.leave(event)
+        moved[#moved + 1] = { number = event.delayed, category = event.category, has_left = true }
+        if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
+      end
+
+      -- adopt has a message that waited for a slot as a group stand for what it reports.
+      function editor.adopt(event, message)
+        local number = event.number
+        forget(event.delayed)
+        message.at = now_text
+        for _, alert in ipairs(message.events) do
+          if alert.f then follow(number, message, alert.f) end
+        end
+        for fingerprint in pairs(message.members or {}) do follow(number, message, fingerprint) end
+        if message.bundle then point('b:' .. message.bundle, number) end
+        keep(number, event, message)
+      end
+      -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
+      -- update.
+
+      -- is_any_firing returns whether any alert of a message is not over.
+      local function is_any_firing(message)
+        for _, alert in ipairs(message.events or {}) do
+          if alert.f and not alert.r then return true end
+        end
+        for _, over_at in pairs(message.members or {}) do
+          if over_at == 0 then return true end
+        end
+        return false
+      end
+
+      -- update replaces the text that a message has for an alert: where it waits, or by an edit.
+      local function update(number, message, event)
+        for _, alert in ipairs(message.events) do
+          if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
+        end
+        if is_waiting(number) then
+          rewrite(number, now_text .. ' ' .. event.entry)
+        else
+          edit(number, message, now)
+        end
+        change(number, message)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- repeat_firing counts a firing on the message that reports it. What was over and fires again is, too, while
+      -- anything else there fires; else it is news, and nil is returned.
+      local function repeat_firing(number, message, event)
+        if not number or not options.repeats or is_unreachable(message) then return nil end
+        if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
+        local at = next_edit(message)
+        if state_in(message, event.fingerprint) == 'over' then
+          if not is_any_firing(message) then return nil end
+          mark(message, event.fingerprint, false)
+          at = now
+        end
+        message.repeats, message.last = (message.repeats or 0) + 1, now_text
+        edit(number, message, at)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- supersede puts a resolve in the place of its firing, which still waits.
+      local function supersede(number, message, event)
+        totals.superseded = (totals.superseded or 0) + 1
+        end_alert(number, message, event.fingerprint, true)
+        rewrite(number, now_text .. ' ' .. event.entry)
+        if find('c:' .. message.category) == number then point('c:' .. message.category) end
+        point('f:' .. event.fingerprint)
+        if message.bundle then point('b:' .. message.bundle) end
+        forget(number)
+        remember_id(event.id)
+        return IN_PLACE
+      end
+
+      -- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
+      -- answers.
+      local function resolve(number, message, event)
+        if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
+        if not can_edit(message) then return nil, number end
+        end_alert(number, message, event.fingerprint)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- by_earlier returns an event's outcome, nil = ask the levels; and the message that it answers. SUPPRESSED is a
+      -- resolve or an update of what was never posted, unless its firing waits for a slot.
+      local function by_earlier(event)
+        local status, fingerprint = event.status, event.fingerprint
+        if event.answers ~= '' then return nil, (find('f:' .. event.answers)) end
+        if fingerprint == '' or status == '' then return nil end
+        local number, message = find('f:' .. fingerprint)
+        if status == 'firing' then return repeat_firing(number, message, event) end
+        if not number or status == 'resolved' and state_in(message, fingerprint) == 'over' then return SUPPRESSED end
+        if status ~= 'update' then return resolve(number, message, event) end
+        if is_unreachable(message) then return nil end
+        return update(number, message, event)
+      end
+      -- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
+      -- because others wait for a slot. attach returns the event's outcome (nil = ask the levels), whether that comes
+      -- from an earlier message, and the lead of its group. It sets the event's number and thread.
+
+      -- by_group returns the outcome of an event whose group has a lead.
+      local function by_group(lead, event)
+        if lead.number then
+          join(lead, event)
+          return MERGED
+        elseif lead.outcome == MERGED then
+          return count_on_last(event) or DROPPED
+        end
+        return lead.outcome
+      end
+
+      function editor.attach(event)
+        local category = event.category
+        local outcome, thread = by_earlier(event)
+        if outcome == SUPPRESSED then outcome = without_firing(event) end
+        if outcome == DELAYED or outcome == FULL then return outcome, true end
+        local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
+        if outcome then return outcome, true, lead end
+        if lead then return by_group(lead, event), false, lead end
+        event.thread = thread
+        return wait_behind_others(event), false
+      end
       -- part messages/delivered: what was posted while this server was away.
 
       -- end_alert_since: an alert was over at a time. What fires after it is another.
@@ -872,23 +1229,51 @@ if options then
 
       -- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
       -- same alert keeps standing for it, if that can be edited or answered.
-      function editor.remember_delivered(event, past, at)
+      function editor.remember_delivered(event, outage, at)
         local number, category, fingerprint = event.number, event.category, event.fingerprint
-        local is_last_of_category = options.overflow == 'merge' and past.ts
+        local is_last_of_category = options.overflow == 'merge' and outage.ts
         if fingerprint == '' and not is_last_of_category then return end
         local _, last = find('f:' .. fingerprint)
-        if last and not is_unreachable(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
-        local alert = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(event.entry) or nil }
+        if last and not is_unreachable(last) and (not outage.ts or tonumber(last.at or 0) > at) then return end
+        local alert = { f = fingerprint ~= '' and fingerprint or nil, p = outage.ts and payload_of(event.entry) or nil }
         local message = {
-          category = category, at = int(at), events = { alert }, shown = true, ts = past.ts, channel = past.channel,
+          category = category, at = int(at), events = { alert }, shown = true, ts = outage.ts, channel = outage.channel,
         }
         if fingerprint ~= '' then follow(number, message, fingerprint) end
         change(number, message)
         if is_last_of_category then point('c:' .. category, number) end
       end
+      -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
-      editor.store = store_edits
-      function editor.finish() end
+      -- store_moved writes what joined the queue or left it, and returns by how many bytes it grew.
+      local function store_moved()
+        local bytes = 0
+        for _, item in ipairs(moved) do
+          local number, member = item.number, item.number .. ' ' .. item.category
+          local length = #(call('HGET', entries, number) or '')
+          if item.has_left then
+            bytes = bytes - length
+            call('ZREM', delayed, member)
+            call('HDEL', entries, number)
+          else
+            bytes = bytes + length
+            call('ZADD', delayed, number, member)
+          end
+        end
+        return bytes
+      end
+
+      function editor.store()
+        local bytes = 0
+        for number, entry in pairs(rewritten) do
+          if growing[number] then bytes = bytes + #entry - #(call('HGET', entries, number) or '') end
+          call('HSET', entries, number, entry)
+        end
+        store_edits()
+        bytes = bytes + store_moved()
+        if bytes ~= 0 then call('HINCRBY', entries, 'delayed', bytes) end
+        if bytes < 0 and call('ZCARD', delayed) == 0 then call('HDEL', entries, 'delayed') end
+      end
       return editor
     end
     -- part messages/store: write what is kept of messages. It is bounded in bytes and in age: the oldest go first.
@@ -986,6 +1371,24 @@ if options then
     return archive
   end
 
+  local function open_editor() return open_archive().editor() end
+
+  function messages.finish()
+    if archive then archive.finish() end
+  end
+
+  -- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the text of
+  -- when that was, by default now.
+  function messages.remember(event, at)
+    local number = event.number
+    admitted[event.category] = true
+    entered[number], is_queued[number] = #waiting, true
+    local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+    if event.thread or is_firing or options.overflow == 'merge' or MODE == 'promote' then
+      open_archive().remember(event, at or now_text)
+    end
+  end
+
   local function store_last_admitted()
     local max_categories = 1000
     local keep_ms = 180000000 -- 50 h
@@ -1008,57 +1411,43 @@ if options then
     if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
     if options.digest and next(admitted) then store_last_admitted() end
   end
-  -- part messages/restored: keep the messages of what was admitted while this server was away.
-  local function open_editor() return open_archive().editor() end
-
-  -- remember_waiting keeps the message of an event that still waits.
-  function messages.remember_waiting(event, at)
-    local number = event.number
-    admitted[event.category] = true
-    entered[number], is_queued[number] = #waiting, true
-    if event.status ~= 'resolved' and event.fingerprint ~= '' or options.overflow == 'merge' then
-      open_archive()
-      archive.remember_new(number, event, int(at))
-    end
-  end
+  -- part messages/restored: what became of messages while this server was away.
 
   -- remember_delivered keeps the message of an event that was delivered.
-  function messages.remember_delivered(event, past, at)
+  function messages.remember_delivered(event, outage, at)
     admitted[event.category] = true
     if event.status == 'resolved' or event.status == 'update' then return end
-    open_editor().remember_delivered(event, past, at)
+    open_editor().remember_delivered(event, outage, at)
   end
 
   function messages.end_alert_since(fingerprint, at) open_editor().end_alert_since(fingerprint, at) end
 
   messages.check_types, messages.store = check_kept, store_kept
-  function messages.finish()
-    if archive then archive.finish() end
-  end
 end
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
+local decisions = {}
+local event = messages and messages.event
+-- part restore/outage: what happened to an event while this server was unavailable.
+local results = { delivered = true, failed = true, expired = true }
 
--- part restore/past: what became of an event while this server was away.
-local results = { delivered = 0, failed = 0, expired = 0 } -- how many of each
-
--- read_past returns nil where the text is not a past.
-local function read_past(text)
-  local is_json, past = pcall(cjson.decode, text == '' and '{}' or text)
-  if not is_json or type(past) ~= 'table' or past.result and not results[past.result] then return nil end
-  return past
+-- read_outage returns nil if the text does not describe that.
+local function read_outage(text)
+  local is_json, outage = pcall(cjson.decode, text == '' and '{}' or text)
+  if not is_json or type(outage) ~= 'table' or outage.result and not results[outage.result] then return nil end
+  return outage
 end
--- part restore/write_down: write down what became of an event: it waits, with all that is known of its attempts, or it
--- was posted, or it is a dead letter.
+-- part restore/write_down: store what happened to an event: it waits, with all that is known of its attempts, or it was
+-- posted, or it is a dead letter.
 local dead_letters = {}
 
 -- restore_waiting puts an event into the outbox, with the state of its attempts.
-local function restore_waiting(event, past, at)
-  local number = event.number
-  waiting[#waiting + 1], waiting[#waiting + 2] = number, int(at) .. ' ' .. event.entry
+local function restore_waiting(number, entry, outage, at)
+  waiting[#waiting + 1], waiting[#waiting + 2] = number, int(at) .. ' ' .. entry
   places[#places + 1], places[#places + 2] = number, number
-  if messages then messages.remember_waiting(event, at) end
+  if messages then messages.remember(event, int(at)) end
   local fields = {
-    attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name,
-    sent = past.sent and now - past.sent, tried = past.tried and now - past.tried, again = past.again and '1',
+    attempts = outage.attempts, faults = outage.faults, looked = outage.looked, name = outage.name,
+    sent = outage.sent and now - outage.sent, tried = outage.tried and now - outage.tried, again = outage.again and '1',
   }
   for field, value in pairs(fields) do
     if value then
@@ -1068,40 +1457,24 @@ local function restore_waiting(event, past, at)
   end
 end
 
-local function restore_failed(event, past, at)
-  dead_letters[#dead_letters + 1] = {
-    number = event.number, entry = int(at) .. ' ' .. event.entry, reason = past.reason, answer = past.answer,
-    attempts = int(past.attempts or 0), keep = past.keep or 1,
-  }
-end
-
-local function write_down(event)
-  local past, result = event.past, event.result
-  local at = now - (past.age or 0)
-  if messages and event.status == 'resolved' and event.fingerprint ~= '' then
-    messages.end_alert_since(event.fingerprint, at)
+local function write_down(number, entry, outage, result)
+  local at = now - (outage.age or 0)
+  if messages then
+    event.number = number
+    if event.status == 'resolved' and event.fingerprint ~= '' then messages.end_alert_since(event.fingerprint, at) end
   end
   if not result then
-    restore_waiting(event, past, at)
+    restore_waiting(number, entry, outage, at)
   elseif result == 'failed' then
-    restore_failed(event, past, at)
+    dead_letters[#dead_letters + 1] = {
+      number = number, entry = int(at) .. ' ' .. entry, reason = outage.reason, answer = outage.answer,
+      attempts = int(outage.attempts or 0), keep = outage.keep or 1,
+    }
   elseif messages and result == 'delivered' then
-    messages.remember_delivered(event, past, at)
+    messages.remember_delivered(event, outage, at)
   end
 end
 
-local received_total, duplicate_total, merged_total, delayed_total = 0, 0, 0, 0
-local decisions = {}
-local admitted_by_route, dropped_by_route = {}, {} -- how many events
--- part messages/event_fields: the event that messages are asked about. All events use one table in turn, which has all
--- its fields from the beginning: a table that grows costs more than the rest of a decision.
-local event = {}
-if messages then
-  event = {
-    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
-    delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
-  }
-end
 for at = 2, #ARGV, width do
   -- part batch/event: read an event. What is decided of it are local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
@@ -1109,24 +1482,23 @@ for at = 2, #ARGV, width do
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part messages/event: name the fields of an event for messages.
   if messages then
     event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
     event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
       unpack(ARGV, at + 4, at + 10)
   end
-  local past = read_past(ARGV[at + width - 1])
-  if not past then
-    return redis.error_reply('ARG a past is JSON, with the result delivered, failed or expired, or none')
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
+  local outage = read_outage(ARGV[at + width - 1])
+  if not outage then
+    return redis.error_reply('ARG the last field is JSON, with the result delivered, failed or expired, or none')
   end
-  local result = past.result or entry == '' and 'delivered' or nil
-
-  received_total = received_total + 1
+  local result = outage.result or entry == '' and 'delivered' or nil
+  -- part batch/received: count the event, and find out whether it is a duplicate.
+  totals.received = totals.received + 1
   if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
-    duplicate_total = duplicate_total + 1
-  else
+  end
+  if not outcome then
     -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
     -- when, and because of which window. Shadow levels report and never refuse.
     local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
@@ -1148,14 +1520,14 @@ for at = 2, #ARGV, width do
     end
     outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
     refused, shadow, outcome = 0, 0, ADMITTED -- whatever the limits are now
-    if result then results[result] = results[result] + 1 end
+    if result then totals[result] = (totals[result] or 0) + 1 end
     -- part batch/number: give an admitted event its number, and remember its id.
     begin()
     last_number = last_number + 1
     local number = int(last_number)
     admitted_ids[id] = true
     remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-    if not result or result == 'delivered' or past.shown then -- what certainly never appeared spends no units
+    if not result or result == 'delivered' or outage.shown then -- what certainly never appeared spends no units
       local is_sent = result ~= nil
       -- part batch/spend: add the event's units at the levels of its route, but for the shadow levels that refuse it.
       -- What was sent is in no backlog.
@@ -1181,24 +1553,23 @@ for at = 2, #ARGV, width do
       end
     end
     if fairness then fairness.add_admission(route[CATEGORY]) end
-    event.number, event.entry, event.past, event.result = number, entry, past, result
-    write_down(event)
+    write_down(number, entry, outage, result)
   end
   -- part batch/count: count the outcome.
-  if outcome == ADMITTED or outcome == IN_PLACE then
+  local total = TOTALS[outcome]
+  totals[total] = (totals[total] or 0) + 1
+  if total == 'admitted' then
     admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-  elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
+  elseif total == 'dropped' then
     dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
-  elseif outcome == MERGED then
-    merged_total = merged_total + 1
-  elseif outcome == DELAYED then
-    delayed_total = delayed_total + 1
   end
   -- part batch/report: what the caller learns of the event.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
+if #dead_letters > 0 then call('XLEN', dead) end
+-- part batch/write: write what was decided, and make the reply.
 -- part batch/states: for each level until when it is closed, because of which window, and the units used.
 local states, count = {}, 0
 for i = 1, #levels do
@@ -1219,10 +1590,11 @@ call('HLEN', series)
 call('HLEN', minutes)
 if last_number and #places > 0 then call('ZCARD', outbox) end
 if messages then messages.check_types() end
-if #dead_letters > 0 then call('XLEN', dead) end
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
-call('HINCRBY', ledger, 'received', int(received_total))
+for total, n in pairs(totals) do
+  if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
+end
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
 -- part batch/store_levels: write what was spent of the levels.
 if last_number or stepped > 0 then
@@ -1293,6 +1665,43 @@ if last_number then
   end
   expire(seen, ceil(dedupe / 1000) + grace_ms)
 end
+if messages then messages.store() end
+if fairness then fairness.store() end
+-- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less than
+-- to convert them.
+local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
+local minute_text = int(floor(now / 60000000)) -- since 1970
+
+local function count_in_minute(category, total, n)
+  local max_fields = 6000
+  local minute = minute_text .. (total == 'admitted' and ':a:' or ':d:')
+  if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
+  local fields = call('HLEN', minutes)
+  if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
+  if fields > max_fields and category ~= 'other' then
+    call('HDEL', minutes, minute .. category)
+    call('HINCRBY', minutes, minute .. 'other', int(n))
+  end
+end
+
+-- count_category counts n events under a total, admitted or dropped. A category that is new in the hour gets both
+-- fields.
+local function count_category(category, total, n)
+  local max_categories = 1000
+  count_in_minute(category, total, n)
+  local field, sibling = ':admitted', ':dropped'
+  if total == 'dropped' then field, sibling = sibling, field end
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
+end
+for place, n in pairs(admitted_by_route) do count_category(routes[place][CATEGORY], 'admitted', n) end
+for place, n in pairs(dropped_by_route) do count_category(routes[place][CATEGORY], 'dropped', n) end
 if #dead_letters > 0 then
   -- part stream_bytes: bound a stream in bytes. Each item has in "sum" how many bytes were added up to it, so that
   -- what the stream holds is the difference of two sums.
@@ -1334,62 +1743,6 @@ if #dead_letters > 0 then
     trim(dead, 'entry', max_dead_bytes, sum, trim_at_most)
   end
   add_dead_letters(dead_letters, 2 * #dead_letters + 1)
-end
-if messages then messages.store() end
-if fairness then fairness.store() end
--- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
--- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
-local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
-local minute_text = int(floor(now / 60000000)) -- since 1970
-
--- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
-local function count_in_hour(category, name, n)
-  local max_categories = 1000
-  local field, sibling = ':admitted', ':dropped'
-  if name == 'dropped' then field, sibling = sibling, field end
-  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
-  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
-  call('PEXPIRE', series, counts_ms)
-  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
-  call('HDEL', series, category .. field, category .. sibling)
-  call('HINCRBY', series, 'other' .. field, int(n))
-  call('HSETNX', series, 'other' .. sibling, 0)
-  return 'other'
-end
-
-local function count_in_minute(category, name, n)
-  local max_fields = 6000
-  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
-  if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
-  local fields = call('HLEN', minutes)
-  if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
-  if fields > max_fields and category ~= 'other' then
-    call('HDEL', minutes, minute .. category)
-    call('HINCRBY', minutes, minute .. 'other', int(n))
-  end
-end
--- part batch/store_counts: write the counts.
-local admitted_total, dropped_total = 0, 0
-for i = 1, #routes do
-  local category, n_admitted, n_dropped = routes[i][CATEGORY], admitted_by_route[i], dropped_by_route[i]
-  if n_admitted then
-    admitted_total = admitted_total + n_admitted
-    count_in_minute(category, 'admitted', n_admitted)
-    count_in_hour(category, 'admitted', n_admitted)
-  end
-  if n_dropped then
-    dropped_total = dropped_total + n_dropped
-    count_in_minute(category, 'dropped', n_dropped)
-    count_in_hour(category, 'dropped', n_dropped)
-  end
-end
-if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end
-if dropped_total > 0 then call('HINCRBY', ledger, 'dropped', int(dropped_total)) end
-if duplicate_total > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicate_total)) end
-if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
-if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
-for result, total in pairs(results) do
-  if total > 0 then call('HINCRBY', ledger, result, int(total)) end
 end
 call('HSET', sequences, replica, int(sequence))
 call('PEXPIRE', sequences, counts_ms)

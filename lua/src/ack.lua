@@ -21,8 +21,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   delivered
--- ARGV[6] options, JSON, each optional:
+-- ARGV[5] options, JSON, each optional:
 --   channel, ts      where the message is in Slack, kept for its resolves and repeats
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
@@ -32,11 +31,10 @@
 --   redis-cli --eval lua/ack.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 delivered '{"ts":"1700000000.000100"}'
+--     me 1 1700000000000000 1 '{"ts":"1700000000.000100"}'
 
 --- @include parts/entry/arguments
 local posted, backlog = KEYS[6], KEYS[10]
-if result ~= 'delivered' then return redis.error_reply('ARG the result of lua/ack.lua is delivered') end
 
 --- @include parts/clock
 
@@ -47,7 +45,7 @@ for _, hash in ipairs({ entries, ledger, posted }) do call('HLEN', hash) end
 --- @include parts/entry/remove
 --- @include parts/entry/shown
 
-remove_entry()
+remove_entry('delivered')
 mark_shown()
 leave_backlog()
 return DONE

@@ -22,8 +22,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   failed
--- ARGV[6] options, JSON, each optional but keep:
+-- ARGV[5] options, JSON, each optional but keep:
 --   reason, answer, keep   of a dead letter, and how many the channel keeps; the oldest go first
 --   copy             true: put a copy into the outbox of KEYS[10]
 --   forget           true: the message certainly never appeared: what is kept of it goes; else it counts as shown
@@ -35,7 +34,7 @@
 --   redis-cli --eval lua/bury.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 failed '{"reason":"channel_not_found","keep":1000}'
+--     me 1 1700000000000000 1 '{"reason":"channel_not_found","keep":1000}'
 
 --- @include parts/entry/arguments
 local posted, aged, dead = KEYS[6], KEYS[7], KEYS[8]
@@ -43,7 +42,6 @@ local copy_extras, copy_entries = nil, nil
 if more.copy then copy_extras, copy_entries = KEYS[10], KEYS[11] end
 local backlog = KEYS[more.copy and 12 or 10]
 local max = math.max
-if result ~= 'failed' then return redis.error_reply('ARG the result of lua/bury.lua is failed') end
 if not more.keep or more.keep < 1 then
   return redis.error_reply('ARG the number of dead letters to keep must be 1 or more')
 end
@@ -73,7 +71,7 @@ local function send_copy()
   call('ZADD', copy_extras, int(now), copied)
 end
 
-remove_entry()
+remove_entry('failed')
 add_dead_letters({
   { number = number, entry = entry, reason = more.reason, answer = more.answer, attempts = attempts, keep = more.keep },
 }, 8)

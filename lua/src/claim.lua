@@ -67,17 +67,21 @@ for i = 2, 13 do
   end
 end
 local lease_us, pace_us, burst, ttl, lookup_delay = number[2], number[3], number[4], number[5], number[6]
-local digest_interval, digest_every, digest_minimum, look = number[7], number[8], number[9], number[10] == 1
+local interval, every, minimum, look = number[7], number[8], number[9], number[10] == 1
 local this_call, lost_from, lost_to = number[11], number[12], number[13]
 if lease_us == 0 or burst < 1 then return redis.error_reply('ARG lease above 0 and burst of 1 or more are needed') end
 
 --- @include parts/int
 --- @include parts/clock
---- @include parts/claim/digest_due
+--- @include parts/digest_due
 --- @include parts/claim/candidate
 --- @include parts/claim/mark
 
-if digest_due() then return { DIGEST_DUE, 0 } end
+if interval > 0 then
+  local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
+  state.since, state.noted, state.open, state.moved = unpack(state)
+  if is_digest_due(state) then return { DIGEST_DUE, 0 } end
+end
 
 local leased = call('HMGET', lease, 'owner', 'until', 'call')
 local is_mine = leased[1] == owner

@@ -37,6 +37,7 @@ end
 
 --- @include parts/int
 --- @include parts/clock
+--- @include parts/digest_due
 --- @include parts/digest/counts
 --- @include parts/digest/post
 
@@ -46,7 +47,7 @@ local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
-if not is_due(state, ends) then return 0 end
+if not is_digest_due(state) then return 0 end
 if not is_open and amount < minimum then -- too little to report, and nothing that it could be added to
   call('DEL', digest)
   return 0

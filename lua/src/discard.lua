@@ -21,8 +21,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   gone
--- ARGV[6] options, JSON; none is used here
+-- ARGV[5] options, JSON; none is used here
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
 --   lease, or claimed the entry since (nothing written)
@@ -31,11 +30,10 @@
 --   redis-cli --eval lua/discard.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 gone '{}'
+--     me 1 1700000000000000 1 '{}'
 
 --- @include parts/entry/arguments
 local backlog = KEYS[10]
-if result ~= 'gone' then return redis.error_reply('ARG the result of lua/discard.lua is gone') end
 
 --- @include parts/clock
 
@@ -47,6 +45,6 @@ if is_message then return redis.error_reply('ARG a message is delivered, buried 
 --- @include parts/entry/latest_claim
 --- @include parts/entry/remove
 
-remove_entry()
+remove_entry('gone')
 leave_backlog()
 return DONE

@@ -21,9 +21,7 @@
 -- ARGV[2] number   the entry's number
 -- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
 -- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   expired
--- ARGV[6] options, JSON, each optional:
---   forget           true: the message certainly never appeared: what is kept of it goes
+-- ARGV[5] options, JSON, each optional:
 --   noted            what the next digest will report of it: {"x:<category>:<severity>": n, "t:<title>": n}
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
@@ -33,12 +31,11 @@
 --   redis-cli --eval lua/expire.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 expired '{"forget":true}'
+--     me 1 1700000000000000 1 '{}'
 
 --- @include parts/entry/arguments
 local posted, aged, digest = KEYS[6], KEYS[7], KEYS[9]
 local backlog = KEYS[10]
-if result ~= 'expired' then return redis.error_reply('ARG the result of lua/expire.lua is expired') end
 
 --- @include parts/int
 --- @include parts/clock
@@ -54,8 +51,8 @@ for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash)
 --- @include parts/expire
 --- @include parts/digest_counts
 
-remove_entry()
-if more.forget then forget_message() end
+remove_entry('expired')
+forget_message()
 count_for_digest(more.noted or {})
 leave_backlog()
 return DONE

@@ -24,91 +24,32 @@
 --     '["force",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'force', 0, 0
-local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local MODE = 'force'
 
---- @include parts/plan
---- @include parts/clock
---- @include parts/outcomes
---- @include parts/int
---- @include parts/expire
---- @include parts/limits/constants
---- @include parts/levels
---- @include parts/ago
-
-local now_text = int(now)
+--- @include parts/batch/read
 --- @include parts/batch/written
-
-local superseded_total = 0
-local messages
 if options then
-  --- @include parts/messages/batch
-  local function make_archive()
-    --- @include parts/messages/records
-    --- @include parts/messages/alerts
-    --- @include parts/messages/remember
-    --- @include parts/messages/threads
-    --- @include parts/messages/remember_posted
-    local editor
-    local function make_editor()
-      --- @include parts/messages/numbers
-      --- @include parts/messages/edits
-      --- @include parts/messages/rewrites
-      --- @include parts/messages/resolves
-      --- @include parts/messages/groups
-      --- @include parts/messages/count_on_last
-      --- @include parts/messages/no_queue
-      --- @include parts/messages/earlier
-      --- @include parts/messages/attach
-      --- @include parts/messages/store_rewrites
-      return editor
-    end
-    --- @include parts/messages/store
-    return archive
-  end
-  --- @include parts/messages/kept
-  --- @include parts/messages/dropped
+  --- @include parts/messages
   --- @include parts/messages/decide
-  --- @include parts/messages/remember_admitted
 end
 
-local received_total, duplicate_total, merged_total, delayed_total, forced_total = 0, 0, 0, 0, 0
-local decisions = {}
-local admitted_by_route, dropped_by_route = {}, {} -- how many events
---- @include parts/messages/event_fields
+totals.forced = 0
+--- @include parts/batch/decisions
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
-  --- @include parts/messages/event
-
-  received_total = received_total + 1
-  if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
-    outcome = DUPLICATE
-    duplicate_total = duplicate_total + 1
-  else
+  --- @include parts/batch/received
+  if not outcome then
     --- @include parts/messages/attached
     outcome = outcome or ADMITTED -- no level is asked
     if outcome == ADMITTED then
+      totals.forced = totals.forced + 1
       --- @include parts/batch/number
       --- @include parts/batch/enqueue
-      forced_total = forced_total + 1
-      if messages then messages.remember(event, number) end
     end
     --- @include parts/messages/closed
   end
   --- @include parts/batch/count
   --- @include parts/batch/report
 end
---- @include parts/batch/states
-
---- @include parts/batch/check_types
-
--- The first write needs memory: where there is none, it is refused, and nothing was written yet.
-call('HINCRBY', ledger, 'received', int(received_total))
-if last_number then call('HSET', entries, 'seq', int(last_number)) end
---- @include parts/batch/store_entries
-if messages then messages.store() end
---- @include parts/counts
---- @include parts/batch/store_counts
-if superseded_total > 0 then call('HINCRBY', ledger, 'superseded', int(superseded_total)) end
-if forced_total > 0 then call('HINCRBY', ledger, 'forced', int(forced_total)) end
+--- @include parts/batch/write
 return reply

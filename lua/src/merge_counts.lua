@@ -56,8 +56,7 @@ if known then call('ZCARD', known) end
 
 for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end
 for category, dropped in pairs(counted.categories or {}) do
-  local counted_as = count_in_hour(category, 'dropped', dropped)
-  count_in_minute(counted_as, 'dropped', dropped)
+  count_category(category, 'dropped', dropped)
   if known then call('ZADD', known, int(now), category) end
 end
 if counted.drops then record_drops(named_drops(counted.drops), counted.keep) end

@@ -10,20 +10,6 @@
 -- By hand:
 --   redis-cli --eval lua/pause.lua 'relay:{demo}:pause:demo' , 3600000000 maintenance
 
-local pause, wait, reason = KEYS[1], tonumber(ARGV[1]), ARGV[2]
-
-if not wait or wait < 0 or not reason then
-  return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
-end
-if wait == 0 then
-  redis.call('DEL', pause)
-  return 1
-end
-
---- @include parts/int
---- @include parts/clock
-
-local paused_until = int(now + wait)
-redis.call('HSET', pause, 'until', paused_until, 'reason', reason, 'edits', paused_until)
-redis.call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+--- @include parts/pause
+call('HSET', pause, 'edits', paused_until)
 return 1

@@ -14,15 +14,6 @@ local function read_digest()
   return counts, state
 end
 
--- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
-local function is_due(state, ends)
-  local since = tonumber(state.since)
-  if state.open then return ends or since and now >= tonumber(state.moved) + every end
-  if not since then return false end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
-  return is_early or now >= since + interval
-end
-
 local function delete_counts(counts)
   local page = 1000 -- unpack fails above some thousand
   local fields = { 'since', 'last', 'noted' }

@@ -20,3 +20,21 @@ local function log_score(level, rank)
   end
   return level.read_score
 end
+
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to now; peek
+-- only counts them so.
+local function log_fits_at(level, w, units, reserved)
+  local at = log_score(level, level.spec[w] - units - reserved)
+  if at > now + max_step then
+    stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
+    level.read_rank, at = false, now
+    local args = {}
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
+      args[#args + 1], args[#args + 2] = now_text, member
+    end
+    for from = 1, #args, max_args do
+      call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+    end
+  end
+  return at + level.spec[w + 1]
+end

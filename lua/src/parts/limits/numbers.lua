@@ -87,8 +87,8 @@ local function strategy_of_numbers(kind)
       for field, value in pairs(state) do
         local name, which = string.match(field, '^([%d/]+):(%a+)$')
         if name then
-          local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-          window.drain = tonumber(string.match(name, '/(%d+)$'))
+          local window = window_of(name)
+          window.name, window.state = name, state
           local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
           if left then call('HSET', level.key, field, int(left)) end
         end

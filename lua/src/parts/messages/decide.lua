@@ -1,6 +1,6 @@
 -- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
 -- matters.
-local function open_editor() return open_archive().editor() end
+--- @include parts/messages/dropped
 
 -- attach asks for earlier messages only where they can matter, and returns what the editor's does.
 function messages.attach(event)
@@ -14,6 +14,12 @@ function messages.attach(event)
   return open_editor().attach(event)
 end
 
+-- overflow returns the outcome of an event that levels refuse: it may wait, or be counted on a message.
+function messages.overflow(event, route, refused)
+  if options.overflow == 'drop' then return DROPPED end
+  return open_editor().overflow(event, route, refused)
+end
+
 function messages.lead(event) open_editor().lead(event) end
 
 -- check_types fails where a key that is to be written has another type.
@@ -21,10 +27,6 @@ function messages.check_types()
   check_kept()
   if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
   if next(digest_counts) then call('HLEN', digest) end
-end
-
-function messages.finish()
-  if archive then archive.finish() end
 end
 
 function messages.store()

@@ -8,20 +8,17 @@ end
 
 -- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
 -- same alert keeps standing for it, if that can be edited or answered.
-function editor.remember_delivered(event, past, at)
+function editor.remember_delivered(event, outage, at)
   local number, category, fingerprint = event.number, event.category, event.fingerprint
-  local is_last_of_category = options.overflow == 'merge' and past.ts
+  local is_last_of_category = options.overflow == 'merge' and outage.ts
   if fingerprint == '' and not is_last_of_category then return end
   local _, last = find('f:' .. fingerprint)
-  if last and not is_unreachable(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
-  local alert = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(event.entry) or nil }
+  if last and not is_unreachable(last) and (not outage.ts or tonumber(last.at or 0) > at) then return end
+  local alert = { f = fingerprint ~= '' and fingerprint or nil, p = outage.ts and payload_of(event.entry) or nil }
   local message = {
-    category = category, at = int(at), events = { alert }, shown = true, ts = past.ts, channel = past.channel,
+    category = category, at = int(at), events = { alert }, shown = true, ts = outage.ts, channel = outage.channel,
   }
   if fingerprint ~= '' then follow(number, message, fingerprint) end
   change(number, message)
   if is_last_of_category then point('c:' .. category, number) end
 end
-
-editor.store = store_edits
-function editor.finish() end

@@ -46,7 +46,7 @@ end
 
 -- supersede puts a resolve in the place of its firing, which still waits.
 local function supersede(number, message, event)
-  superseded_total = superseded_total + 1
+  totals.superseded = (totals.superseded or 0) + 1
   end_alert(number, message, event.fingerprint, true)
   rewrite(number, now_text .. ' ' .. event.entry)
   if find('c:' .. message.category) == number then point('c:' .. message.category) end

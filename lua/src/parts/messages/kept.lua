@@ -4,6 +4,24 @@ local function open_archive()
   return archive
 end
 
+local function open_editor() return open_archive().editor() end
+
+function messages.finish()
+  if archive then archive.finish() end
+end
+
+-- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the text of
+-- when that was, by default now.
+function messages.remember(event, at)
+  local number = event.number
+  admitted[event.category] = true
+  entered[number], is_queued[number] = #waiting, true
+  local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+  if event.thread or is_firing or options.overflow == 'merge' or MODE == 'promote' then
+    open_archive().remember(event, at or now_text)
+  end
+end
+
 local function store_last_admitted()
   local max_categories = 1000
   local keep_ms = 180000000 -- 50 h

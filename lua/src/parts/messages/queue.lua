@@ -22,15 +22,15 @@ local function delay(event)
   return DELAYED
 end
 
--- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait.
-local function without_firing(event)
-  if options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
-  return SUPPRESSED
-end
-
 -- wait_behind_others delays an event where others wait, so that the order is kept, and returns its outcome.
 local function wait_behind_others(event)
-  if options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+  if MODE == 'admit' and options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+end
+
+-- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait. By an
+-- operator's order it is posted.
+local function without_firing(event)
+  return wait_behind_others(event) or MODE ~= 'force' and SUPPRESSED or nil
 end
 
 -- is_refused_by_category returns whether the category's level is among those that refuse.
@@ -46,4 +46,23 @@ function editor.overflow(event, route, refused)
   if options.overflow == 'delay' then return delay(event) end
   if not is_refused_by_category(route, refused) then return DROPPED end
   return count_on_last(event) or DROPPED
+end
+
+-- leave takes an event out of the queue.
+function editor.leave(event)
+  moved[#moved + 1] = { number = event.delayed, category = event.category, has_left = true }
+  if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
+end
+
+-- adopt has a message that waited for a slot as a group stand for what it reports.
+function editor.adopt(event, message)
+  local number = event.number
+  forget(event.delayed)
+  message.at = now_text
+  for _, alert in ipairs(message.events) do
+    if alert.f then follow(number, message, alert.f) end
+  end
+  for fingerprint in pairs(message.members or {}) do follow(number, message, fingerprint) end
+  if message.bundle then point('b:' .. message.bundle, number) end
+  keep(number, event, message)
 end
