@@ -1,102 +1,103 @@
--- admit.lua: decide a batch of events of one channel, and commit all or none of each, atomically.
+-- admit.lua: decide a batch of events of one channel. Each event uses its units at every level, or at none.
 --
--- For every event, in order, each event seeing the ones before it:
---   1. an id that was admitted within the dedupe time is a duplicate: only its count is written;
---   2. with options, it may be attached to a message that exists: a resolve takes the place of its firing that
---      still waits, or marks it resolved; a repeat is counted on it; others of a bundle join the first of them;
---   3. every window of every level is checked, by the level's strategy;
---   4. when all fit, the units are taken at every level, the id is remembered, and the payload is appended
---      to the outbox; when one does not fit, no level is touched. Shadow levels report and never refuse;
---   5. with options, what does not fit may wait for a slot, or be counted on its category's last message; drops are
---      recorded, and counted for the digest.
--- All is decided first and written last, once for the whole batch: an error leaves nothing half done.
--- Time is this server's TIME, read once, in microseconds. Where it went back, what was admitted "later" still
--- counts, so that no window ever holds more than its limit; what lies more than 5 s ahead is moved to
--- now as soon as it makes a level refuse, so that a step throttles at most one window too long.
+-- The events are decided in order, and each one sees those before it:
+--   1. If the id was admitted within the dedupe time, the event is a duplicate. Only its count is written.
+--   2. With options, the event may be attached to an existing message: a resolve takes the place of a firing that still
+--      waits, or marks it as resolved; a repeat is counted on the message; an event of a bundle joins the first one.
+--   3. Every window of every level is checked by the level's strategy.
+--   4. If all of them have room, the event uses its units at every level, its id is remembered, and its payload is
+--      appended to the outbox. If one has no room, no level changes. Shadow levels report and never refuse.
+--   5. With options, an event without room may wait for a slot, or be counted on the last message of its category.
+--      Drops are recorded, and counted for the digest.
+-- The script decides everything first, and then writes once for the whole batch, so that an error writes nothing.
+-- The time is this server's TIME, read once, in microseconds. If the clock goes back, units that were admitted "later"
+-- still count, so that no window ever holds more than its limit. Units that lie more than 5 s ahead are moved to now as
+-- soon as they make a level refuse, so that a step of the clock throttles for at most one window too long.
 --
--- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (w)  hash of totals of the channel
--- KEYS[3] series   (rw) hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
+-- KEYS[3] series   (rw) hash of the counts of each category in the current hour, "<category>:admitted" and ":dropped"
 -- KEYS[4] outbox   (rw) sorted set of entry numbers in order
--- KEYS[5] entries  (rw) hash: "seq", "delayed" = bytes that wait for a slot,
+-- KEYS[5] entries  (rw) hash: "seq" = last number, "delayed" = bytes that wait for a slot,
 --                  "<number>" = "<admitted at> <kind> <payload>"
--- KEYS[6] minutes  (rw) hash of the same a minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
--- KEYS[7..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy:
---   (a hash also has "since": when its first unit was taken, so that a refund from before a reset is known)
---   (and "last": when its last one was, so that a step of the clock is known; "<...>:u": a window of a replica with
---   another configuration, and when that last used it)
---   sliding-log      sorted set, a member a unit, score = when; exact; and below 0 the windows that use it
+-- KEYS[6] minutes  (rw) hash of the same counts by minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
+-- KEYS[7..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy. A hash also has
+--   "since", the time of its first unit, to recognise a refund from before a reset; "last", the time of its last unit,
+--   to recognise a step of the clock; and "<...>:u", when a replica with another configuration last used a window.
+--   sliding-log      sorted set with a member for each unit, score = time; scores below 0 are the windows that use it
 --   sliding-buckets  hash: "<end of the bucket>" = units; a bucket counts until its end has left the window;
---                    "keep:<longest window>:<width>" = when it was last used so
+--                    "keep:<longest window>:<width>" = the last use by such windows
 --   fixed-window     hash: "<per>:at" = start of the window, "<per>:n" = units in it, "<per>:f" = those at its start
 --   sliding-counter  hash: the same, and "<per>:p" = units of the window before, counted in proportion
 --   gcra, gate       hash: "<per>/<drain>:tat" = when the bucket is empty again; a unit drains in drain = per / limit
---   backlog-stream   stream of what waits; admits while it holds fewer than the limit
+--   backlog-stream   stream of the waiting messages; admits while it holds fewer than the limit
 --   backlog-list     list of the same
--- then, only with first_notice auto: known (rw) and heard (rw), sorted sets of the channel's categories by their last
---   attempt, and by their last admission
+-- then, only with first_notice auto: known (rw) and heard (rw), sorted sets of the channel's categories, by the times
+--   of their last attempts and last admissions
 -- then, only with options:
---   extras   (rw) sorted set of the numbers of edits, score = when due; they are entries too
---   posted   (rw) hash: "<number>" = a message, JSON (lua/record.go); "f:<fingerprint>", "c:<category>",
---            "b:<bundle> <category>" = number; "bytes" = how long the messages are
---   aged     (rw) sorted set of their numbers, score = when touched
---   drops    (rw) stream of drops: event, category, level, used, limit, retry_us, sum = bytes recorded up to it
---   digest   (rw) hash of what the next digest will report (digest.lua)
---   told     (rw) sorted set of categories by their last admission
---   delayed  (rw) sorted set of "<number> <category>": what waits for a slot, in order; they are entries too
+--   extras   (rw) sorted set of the numbers of edits, score = due time; they are entries too
+--   posted   (rw) hash: "<number>" = a posted message, JSON (store.PostedMessage); "f:<fingerprint>", "c:<category>",
+--            "b:<bundle> <category>" = number; "bytes" = length of all messages
+--   aged     (rw) sorted set of their numbers, score = time of the last change
+--   drops    (rw) stream, the drop log: event, category, level, used, limit, retry_us, sum = bytes recorded so far
+--   digest   (rw) hash of the counts for the next digest (see digest.lua)
+--   told     (rw) sorted set of the channel's categories by their last admission, for the digest
+--   delayed  (rw) sorted set of "<number> <category>": the delayed events, in order; they are entries too
 --
 -- ARGV[1] the plan, JSON: [mode, dedupe, levels, routes, fairness, replica, sequence, options]
---   mode     "admit". The same keys and events go with another mode to: peek.lua, which writes nothing; force.lua,
---            which asks no level; promote.lua, for what waits for a slot; restore.lua, for what was admitted while
---            Redis was away
---   dedupe   how long an admitted id is remembered, microseconds
+--   mode     "admit". Four scripts take the same keys and events with another mode: peek.lua writes nothing,
+--            force.lua checks no level, promote.lua decides delayed events again, and restore.lua adds events that
+--            were admitted while Redis was unavailable
+--   dedupe   the dedupe time, microseconds
 --   levels   for each: [strategy, option, shadow, limit, per, limit, per, ...]; per in microseconds;
 --            option: bucket width (sliding-buckets), phase or -1 = from the first unit (fixed-window),
 --            burst (gcra), otherwise 0; shadow 0 or 1
---   routes   for each: [category, headroom, category level, level, ...]; headroom = units of level 1 that this route
---            must leave free; category level = its place, 0 = none; then the places of its levels, outermost first
---   fairness {} or, about the first window of level 1, the channel: {"slots", "per_category"} are kept for
---            first notices; {"floor"} learns the reserve (auto); {"reserves": [[category, slots, level], ...]}
+--   routes   for each: [category, headroom, category level, level, ...]; headroom = units of level 1 that events of
+--            this route must leave free; category level = its place, 0 = none; then the places of the levels that
+--            an event passes, outermost first
+--   fairness {}, or for the first window of level 1, the channel: {"slots", "per_category"} reserve slots for first
+--            notices; {"floor"} reserves them automatically; {"reserves": [[category, slots, level], ...]}
 --   replica, sequence  of restore.lua
---   options  absent, or {"overflow": "drop", "delay" or "merge", "most": how many may be delayed, "age": for how long,
---            "resolves": "post", "reply" or "edit", "repeats": true = counted on the message, "digest": true,
---            "drops": how many are recorded, "posted": how long a message is kept, "every": the time between two edits
---            of a count, "names": of the levels}; times in microseconds
--- then for each event: id (at most 40 bytes), units, route, entry ("" = nothing to enqueue, else "<kind> <payload>")
+--   options  absent, or {"overflow": "drop", "delay" or "merge", "most": how many events may be delayed, "age": for how
+--            long, "resolves": "post", "reply" or "edit", "repeats": true = repeats are counted on the message,
+--            "digest": true, "drops": the size of the drop log, "posted": how long a posted message is remembered,
+--            "every": the time between two edits of a count, "names": the names of the levels}; times in microseconds
+-- then for each event: id (at most 40 bytes), units, route, entry ("<kind> <payload>", or "" = no message)
 --   and with options: bundle (events with the same one become one message; "" = none; one that begins with "@"
---   continues in further calls), status (firing, resolved, update = it replaces what the message of its fingerprint
---   reports, or ""), fingerprint ("" = none), severity, title, delayed (of promote.lua), answers (the fingerprint of
---   the message that it replies to; "" = none)
+--   continues in later calls), status (firing, resolved, update = the event replaces the text for its fingerprint, or
+--   ""), fingerprint ("" = none), severity, title, delayed (see promote.lua), reply_to (the fingerprint of the message
+--   that the event replies to; "" = none)
 --
 -- Reply: [now, stepped_us, events, levels]
---   stepped_us how far time went back, where entries had to be moved; else 0
+--   stepped_us how far the clock went back, if units had to be moved; otherwise 0
 --   events   flat, for each: outcome, refused, shadow, retry_us, window
 --     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit), 5 merged, 6 delayed,
---              7 suppressed (dropped: it resolves what was never posted), 8 full (dropped: nothing more may wait),
---              9 admitted in the place and for the slot of its firing
---     refused  bit i-1 is set when the event's i-th level refused; shadow the same, for shadow levels
---     retry_us how long until it could fit, microseconds (0 unless dropped)
+--              7 suppressed (dropped: a resolve whose firing was never posted), 8 full (dropped: no more events may
+--              be delayed), 9 admitted in the place of its firing, with the slot of that
+--     refused  bit i-1 is set if the event's i-th level refused; shadow is the same for shadow levels
+--     retry_us the time until the event could fit, microseconds (0 unless dropped)
 --     window   the window that refuses longest, of the first level that refused; from 0
---   levels   flat, for each: closed_us, window, and for each window the units used after the batch (-1 = not looked at)
---     closed_us until then one unit can certainly not fit (0 = open, or not known), because of that window, from 0
--- Errors: "ARG ..." for arguments that make no sense; nothing is written then.
+--   levels   flat, for each: closed_us, window, and for each window the units used after the batch (-1 = not checked)
+--     closed_us for how long no unit can fit because of that window, counted from 0 (0 = open, or not known)
+-- Errors: "ARG ..." for invalid arguments; nothing is written then.
 --
--- By hand, a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
+-- Example: a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
 --   redis-cli --eval lua/admit.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' \
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
 --     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
--- replies 1) now 2) 0 3) 1 0 0 0 0 4) 0 0 1 0 0 1: admitted, one unit used at both levels. With ids event-2 to
--- event-10 three pass, seven are dropped.
+-- replies 1) now 2) 0 3) 1 0 0 0 0 4) 0 0 1 0 0 1: admitted, one unit used at both levels. Of event-1 to
+-- event-10, three are admitted and seven dropped.
 --
 -- Code generated from lua/src/admit.lua by go generate ./lua; DO NOT EDIT.
 
 local MODE = 'admit'
 
 -- part batch/read: read the plan, the time and the levels.
--- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is decided.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
+-- decided.
 local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
@@ -134,7 +135,7 @@ local TOTALS = {
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
--- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
 local slack_ms = 10000
 
 local function expire(key, ms)
@@ -143,14 +144,14 @@ end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
 local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
--- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
--- before they are moved to now (5 s).
+-- How long a level keeps what a longer window of another configuration needs, after its last use (24 h), and how
+-- far units may lie ahead of now before they are moved to now (5 s).
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
-local stepped = 0 -- how far back time went, where units were moved
+local stepped = 0 -- how far the clock went back, if units were moved
 -- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
--- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
--- the places of its levels are route[FIRST], route[FIRST + 1], ...
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the
+-- plan: the places of its levels are route[FIRST], route[FIRST + 1], ...
 local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
 local levels = {}
 local needs_strategies = false
@@ -188,10 +189,11 @@ end
 local now_text = int(now)
 local fairness, messages -- nil unless the plan asks for them
 -- part batch/limits: find out when units fit into a level.
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
--- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every
+-- other strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
--- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are
+-- older.
 local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
@@ -211,8 +213,8 @@ local function log_score(level, rank)
   return level.read_score
 end
 
--- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to now; peek
--- only counts them so.
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
+-- now; peek only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
@@ -230,9 +232,9 @@ local function log_fits_at(level, w, units, reserved)
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for
+  -- each window; fits_at returns when units fit that do not fit now, if nothing else is admitted; spend adds units
+  -- for the rest of the batch; store writes them; refund refunds units. Made only if a level uses one.
 
   -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
@@ -241,8 +243,8 @@ if needs_strategies then
     return state
   end
 
-  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
-  -- future: level.back is by how much.
+  -- read_hash returns the numbers of a level. If the clock went back since they were written, level.back is by how
+  -- much.
   local function read_hash(level)
     local state = read_numbers(level.key)
     level.since, level.last, level.back = state.since or now, state.last or 0, 0
@@ -253,10 +255,10 @@ if needs_strategies then
     return state
   end
 
-  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
-  -- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
-  -- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
-  -- after that replica's last use.
+  -- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+  -- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+  -- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+  -- 24 h after that replica last used them.
   local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
   local function window_of(name)
@@ -275,7 +277,7 @@ if needs_strategies then
     return window
   end
 
-  -- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+  -- windows_of_others returns the windows of other configurations by name, with the units of this batch.
   local function windows_of_others(kind, level)
     local found = {}
     for field, value in pairs(level.state) do
@@ -335,7 +337,7 @@ if needs_strategies then
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level) store_numbers(kind, level) end,
-      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
       refund = function(level, units, admitted_at)
         local state = read_numbers(level.key)
         if admitted_at < (state.since or now) then return 0 end
@@ -354,7 +356,7 @@ if needs_strategies then
   end
   -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
-    -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
+    -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
@@ -375,7 +377,7 @@ if needs_strategies then
       if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
-    -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
+    -- A window keeps at least one unit at its start. Otherwise the remaining units could lie in two windows.
     refund = function(level, window, which, refunded)
       local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
       if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -387,8 +389,8 @@ if needs_strategies then
       return left
     end,
   })
-  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
-  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
+  -- these, the share counts that is still inside the rolling window, rounded up.
   strategies['sliding-counter'] = strategy_of_numbers({
     load = function(level, window)
       local per = window.per
@@ -420,8 +422,8 @@ if needs_strategies then
     end,
     counted_windows = 2,
   })
-  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
-  -- drain = per / limit; tat is when all has drained.
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
+  -- in drain = per / limit; tat is when all has drained.
   local gcra = strategy_of_numbers({
     drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -446,7 +448,7 @@ if needs_strategies then
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
-    -- Units that were admitted longer ago than they take to drain are gone.
+    -- Units that had time to drain since their admission are not refunded.
     refund = function(_, window, which, refunded)
       local drained_in = window.drain and refunded.units * window.drain
       if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
@@ -455,13 +457,13 @@ if needs_strategies then
     end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
-  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
-  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
-  -- = when. Buckets that only that one still counts are kept in its width.
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
+  -- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
+  -- used within 24 h. Buckets that only another configuration still counts are stored with its width.
   local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
-  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
-  -- longest of them is, and its width (nil = none is longer than the level's own).
+  -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
+  -- longest of them, and its width (nil = none is longer than the level's own).
   local function read_other_windows(level, state)
     local keep, coarse = level.keep, nil
     level.others = {}
@@ -475,7 +477,7 @@ if needs_strategies then
     return keep, coarse
   end
 
-  -- place_of is the end of the bucket that counts what the hash has under an end.
+  -- place_of returns the end of the bucket in which the units under an end are counted.
   local function place_of(level, ends, coarse)
     if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
     if ends > now - level.keep or not coarse then return ends end
@@ -538,9 +540,9 @@ if needs_strategies then
       return 1
     end,
   }
-  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
-  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
-  -- soon.
+  -- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
+  -- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
+  -- checked again soon.
   local retry_us = 100000
 
   local function backlog(length, add)
@@ -580,8 +582,8 @@ if needs_strategies then
 end
 -- part limits/fit: when units fit into a level.
 
--- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
--- units of the first window are reserved for others. A level is read once.
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest.
+-- reserved_in_first units of the first window are reserved for others. A level is read once.
 local function fit(level, units, reserved_in_first)
   local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
   if not used then
@@ -618,8 +620,7 @@ local function fit(level, units, reserved_in_first)
 end
 
 if fair then
-  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
-  -- asks for it.
+  -- part fairness: how many units of the channel's window a route must leave free for others.
   local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
   local channel_per = levels[1].spec[FIRST + 1]
   local known_for = max(known_us, channel_per)
@@ -627,7 +628,7 @@ if fair then
   local attempted, admitted = {}, {} -- categories of this batch
   local known_count, admitted_count
 
-  -- in_channel_window is how many units a category has used within the channel's window.
+  -- in_channel_window returns how many units a category has used within the channel's window.
   local function in_channel_window(level)
     level.in_channel = level.in_channel or count_log(level.key, channel_per)
     return level.in_channel + level.pending
@@ -639,8 +640,8 @@ if fair then
     return at > now - channel_per and at or nil
   end
 
-  -- learn counts the categories that are known, and those of which something was admitted.
-  local function learn(category)
+  -- count_known counts the known categories, and those with an admission within the channel's window.
+  local function count_known(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
       admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
@@ -650,7 +651,7 @@ if fair then
     if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
   end
 
-  -- reserved_by_others is what configured reserves keep from a category.
+  -- reserved_by_others returns how many units are reserved for other categories.
   local function reserved_by_others(category)
     local units = 0
     for _, reserve in ipairs(fair.reserves or {}) do
@@ -662,13 +663,13 @@ if fair then
 
   fairness = {}
 
-  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
-  -- the next event of the category is one.
+  -- reserves returns how many units an ordinary event of the route must leave free, how many a first notice, and
+  -- from when on the next event of the category is one.
   function fairness.reserves(route)
     local category = route[CATEGORY]
     local least = max(route[HEADROOM], reserved_by_others(category))
     if is_learning then
-      learn(category)
+      count_known(category)
       local at = last_admission(category)
       if not at then return least, least, now end
       local silent = known_count - admitted_count + max(0, fair.floor - known_count)
@@ -721,21 +722,21 @@ local function begin()
 end
 if options then
   -- part messages: what a batch means for messages that are posted, or wait. All of it is read while events are
-  -- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are made
-  -- only if an event needs them.
+  -- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are
+  -- made only if an event needs them.
   -- part messages/batch: the keys and the tables that all parts of messages use.
   local extras, posted, aged, drops, digest, last_admitted, delayed =
     unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
   local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
   local admitted = {} -- categories
-  local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
+  local expired_numbers, posted_bytes -- messages that have expired; the length of all
   local archive
-  -- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more than
-  -- the rest of a decision.
+  -- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more
+  -- than the rest of a decision.
   messages = {
     event = {
       id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
-      delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+      delayed = '', reply_to = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
     },
   }
 
@@ -745,8 +746,8 @@ if options then
     return space and string.sub(entry, space + 1) or ''
   end
   local function make_archive()
-    -- part messages/records: what is kept of messages: read once, changed here, and written at the end. A name stands
-    -- for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
+    -- part messages/records: the posted messages: each is read once, changed here, and written at the end. A name
+    -- stands for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
     local loaded, newest = {}, {} -- messages by number, numbers by name; false = there is none
     local changed, renamed, deleted = {}, {}, {}
 
@@ -758,7 +759,7 @@ if options then
       return loaded[number]
     end
 
-    -- find returns the number and the message that a name stands for, nil = none, or it is no longer kept.
+    -- find returns the number and the message that a name stands for, or nil.
     local function find(name)
       local number = newest[name]
       if number == nil then
@@ -768,18 +769,18 @@ if options then
       if number and load_message(number) then return number, loaded[number] end
     end
 
-    -- point lets a name stand for a message; without a number, for none.
+    -- point makes a name stand for a message, or for none.
     local function point(name, number) newest[name], renamed[name] = number or false, number or false end
 
     local function change(number, message) loaded[number], changed[number], deleted[number] = message, true, nil end
 
     local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
-    -- part messages/alerts: the alerts that a message reports. It is followed until all of them are over: those that it
-    -- lists by "f" and "r" of its events, the others by its members: fingerprint = when it was over in seconds, 0 = it
-    -- is not.
-    local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are over
+    -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
+    -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
+    -- fingerprint = when resolved, in seconds, 0 = firing.
+    local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
-    -- state_in returns whether a message reports an alert: nil, "firing" or "over".
+    -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
     local function state_in(message, fingerprint)
       local events = message.events
       for i = 1, events and #events or 0 do
@@ -790,7 +791,7 @@ if options then
       if over_at then return over_at > 0 and 'over' or 'firing' end
     end
 
-    -- add_earlier adds to a message that an earlier one reports the same alert.
+    -- add_earlier notes in a message that an earlier one reports the same alert.
     local function add_earlier(message, earlier_number)
       local before = message.before or {}
       message.before = before
@@ -801,7 +802,8 @@ if options then
       if #before > max_earlier then table.remove(before, 1) end
     end
 
-    -- follow lets a message stand for an alert. An earlier message that reports it as firing is kept in mind.
+    -- follow makes a message the newest one of an alert, and notes in it an earlier message that reports the alert as
+    -- firing.
     local function follow(number, message, fingerprint)
       local last, earlier = find('f:' .. fingerprint)
       if last and last ~= number and state_in(earlier, fingerprint) == 'firing' then add_earlier(message, last) end
@@ -823,7 +825,7 @@ if options then
     -- part messages/remember: keep a message so that later events find it.
     archive = { find = find }
 
-    -- link_thread notes the message that the event answers. A resolve ends the alert there.
+    -- link_thread stores the message that an event replies to. A resolve marks the alert there as resolved.
     local function link_thread(number, event)
       local thread, is_resolve = event.thread, event.status == 'resolved'
       if not thread then return end
@@ -831,7 +833,7 @@ if options then
       if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
     end
 
-    -- keep keeps a message, as the last of its category where later events are counted on that.
+    -- keep stores a message, with overflow merge as the last one of its category.
     local function keep(number, event, message)
       if options.overflow == 'merge' then point('c:' .. event.category, number) end
       change(number, message)
@@ -854,7 +856,7 @@ if options then
     end
     local editor
     local function make_editor()
-      -- part messages/numbers: numbers for further entries, and ids that get none.
+      -- part messages/numbers: numbers for more entries, and ids of events without an entry.
       local function next_number()
         begin()
         last_number = last_number + 1
@@ -868,7 +870,7 @@ if options then
       end
       -- part messages/edits: edit messages that are in Slack.
       local edits = {} -- by number: when it is due
-      local unsent = {} -- edits that wait, and nobody began to send: as it was when this batch began
+      local unsent = {} -- whether an edit waits without an attempt, as of the beginning of the batch
       editor = {}
 
       local function enter(number, entry)
@@ -876,7 +878,7 @@ if options then
         entered[number] = #waiting
       end
 
-      -- is_unsent_edit returns whether an edit waits, and nobody began to send it.
+      -- is_unsent_edit returns whether an edit waits without an attempt.
       local function is_unsent_edit(number)
         if unsent[number] == nil then
           unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
@@ -884,7 +886,7 @@ if options then
         return unsent[number]
       end
 
-      -- edit enqueues an edit of a message for a time; an edit that nobody began to send will do.
+      -- edit enqueues an edit of a message for a time, unless an earlier edit without an attempt waits.
       local function edit(number, message, at)
         change(number, message)
         local last = message.edit
@@ -897,10 +899,12 @@ if options then
         message.edit, message.due, edits[last] = last, int(at), int(at)
       end
 
-      -- is_unreachable returns whether a message is in Slack at an unknown place: nobody can edit or answer it.
+      -- is_unreachable returns whether it is unknown where in Slack a message is. It cannot be edited then, or replied
+      -- to.
       local function is_unreachable(message) return message.shown and not message.ts end
 
-      -- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
+      -- can_edit returns false for messages whose text is unknown, because they were posted while this server was
+      -- unavailable.
       local function can_edit(message)
         return options.resolves == 'edit' and not is_unreachable(message) and message.events and message.events[1].p
       end
@@ -909,17 +913,17 @@ if options then
         for number, due in pairs(edits) do call('ZADD', extras, due, number) end
       end
 
-      -- check_types fails where a key that is to be written has another type.
+      -- check_types fails if a key that will be written has a wrong type.
       function editor.check_types()
         if next(edits) then call('ZCARD', extras) end
       end
 
       editor.enter = enter
-      -- part messages/rewrites: change entries that still wait in the outbox, or for a slot.
+      -- part messages/rewrites: change entries that wait in the outbox or are delayed.
       local rewritten = {} -- by number: the new text
-      local growing = {} -- by number: true = a group that waits for a slot, whose entry may grow
+      local growing = {} -- by number: true = a delayed group, whose entry may grow
 
-      -- entry_of is the text that waits under a number.
+      -- entry_of returns the text of the entry with a number.
       local function entry_of(number)
         return entered[number] and waiting[entered[number]] or rewritten[number] or call('HGET', entries, number) or ''
       end
@@ -928,16 +932,16 @@ if options then
         if entered[number] then waiting[entered[number]] = entry else rewritten[number] = entry end
       end
 
-      -- next_edit is when a count on a message may be edited next.
+      -- next_edit returns when the count on a message may be edited next.
       local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
 
-      -- is_waiting returns whether a message is in the outbox and nobody began to send it.
+      -- is_waiting returns whether a message is in the outbox without an attempt.
       local function is_waiting(number)
         return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
       end
-      -- part messages/resolves: an alert is over, or fires again.
+      -- part messages/resolves: an alert is resolved, or fires again.
 
-      -- mark notes in a message that an alert is over, or that it fires again.
+      -- mark marks an alert in a message as resolved, or as firing again.
       local function mark(message, fingerprint, is_over)
         for _, alert in ipairs(message.events or {}) do
           if alert.f == fingerprint then alert.r = is_over and now_text or nil end
@@ -947,8 +951,8 @@ if options then
         end
       end
 
-      -- end_alert has all messages that report an alert show that it is over, but for the last one where its place is
-      -- taken. Where they can be edited the name stays, so that what fires again is found.
+      -- end_alert marks an alert as resolved in all messages that report it, except in the last one if a resolve takes
+      -- its place. If the message can be edited, its name stays, so that an alert that fires again is found.
       local function end_alert(number, message, fingerprint, is_replaced)
         local numbers, seen_numbers, at = { number }, {}, 1
         if is_replaced then numbers = { unpack(message.before or {}) } end
@@ -966,9 +970,9 @@ if options then
       end
 
       editor.end_alert = end_alert
-      -- part messages/groups: events of one bundle become one message. lead is the first of them, which the others
-      -- join, or whose outcome they share: outcome, refused, retry_at, window, number, category; count (its events),
-      -- over (those of them that only a count reports and that are over), is_delayed, is_sent, and message.
+      -- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
+      -- it, or share its outcome. It has outcome, refused, retry_at, window, number, category, message, is_delayed,
+      -- is_sent, count (events of the group) and over (resolved events that the message does not list).
       local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
       local max_group_bytes = 65536 -- of the events that a message lists
       local groups = {} -- leads by name
@@ -982,7 +986,7 @@ if options then
         return bytes < max_group_bytes
       end
 
-      -- add has a message report one more event, and returns whether it lists it.
+      -- add makes a message report one more event, and returns whether it lists the event.
       local function add(message, event, payload, count)
         local status, fingerprint = event.status, event.fingerprint
         local is_followed = status ~= 'resolved' and fingerprint ~= ''
@@ -1001,7 +1005,7 @@ if options then
         return false
       end
 
-      -- renew gives a lead another message: a resolve took the place of its own.
+      -- renew gives a lead a new message, because a resolve took the place of the old one.
       local function renew(lead)
         local group = lead.message.bundle
         local payload = payload_of(payload_of(entry_of(lead.number)))
@@ -1081,7 +1085,7 @@ if options then
         change(number, lead.message)
       end
 
-      -- finish writes down how many events a group has beyond those that its message lists.
+      -- finish adds to the entry how many events of the group it does not list.
       function editor.finish()
         for number, lead in pairs(unlisted) do
           if not lead.is_sent then
@@ -1090,7 +1094,7 @@ if options then
           end
         end
       end
-      -- part messages/count_on_last: count an event that gets no slot on the last message of its category.
+      -- part messages/count_on_last: count an event without a slot on the last message of its category.
       local function count_on_last(event)
         local number, message = find('c:' .. event.category)
         if not number or is_unreachable(message) then return nil end
@@ -1099,9 +1103,9 @@ if options then
         remember_id(event.id)
         return MERGED
       end
-      -- part messages/queue: events that wait for a slot, in their order.
+      -- part messages/queue: the delayed events, in their order.
       local max_delayed_bytes = 8388608
-      local moved = {} -- what joins the queue or leaves it: number, category, has_left
+      local moved = {} -- events that join or leave the queue: number, category, has_left
       local queue_length, queue_bytes
 
       local function length_of_queue()
@@ -1109,8 +1113,7 @@ if options then
         return queue_length
       end
 
-      -- delay lets an event wait for a slot, where the queue is not full. It sets the event's number and returns its
-      -- outcome.
+      -- delay adds an event to the queue if that is not full. It sets the event's number and returns its outcome.
       local function delay(event)
         queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
         if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
@@ -1123,18 +1126,18 @@ if options then
         return DELAYED
       end
 
-      -- wait_behind_others delays an event where others wait, so that the order is kept, and returns its outcome.
+      -- wait_behind_others delays an event if others are delayed, to keep the order, and returns its outcome.
       local function wait_behind_others(event)
         if MODE == 'admit' and options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
       end
 
-      -- without_firing returns the outcome of a resolve or an update of what was never posted: its firing may wait. By an
-      -- operator's order it is posted.
+      -- without_firing returns the outcome of a resolve or an update whose firing was never posted, but may be delayed.
+      -- nil = it is posted, because it is forced.
       local function without_firing(event)
         return wait_behind_others(event) or MODE ~= 'force' and SUPPRESSED or nil
       end
 
-      -- is_refused_by_category returns whether the category's level is among those that refuse.
+      -- is_refused_by_category returns whether the category level refuses.
       local function is_refused_by_category(route, refused)
         for i = FIRST, #route do
           if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
@@ -1149,13 +1152,13 @@ if options then
         return count_on_last(event) or DROPPED
       end
 
-      -- leave takes an event out of the queue.
+      -- leave removes an event from the queue.
       function editor.leave(event)
         moved[#moved + 1] = { number = event.delayed, category = event.category, has_left = true }
         if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
       end
 
-      -- adopt has a message that waited for a slot as a group stand for what it reports.
+      -- adopt makes the message of a delayed group the newest one of its alerts.
       function editor.adopt(event, message)
         local number = event.number
         forget(event.delayed)
@@ -1167,10 +1170,9 @@ if options then
         if message.bundle then point('b:' .. message.bundle, number) end
         keep(number, event, message)
       end
-      -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
-      -- update.
+      -- part messages/earlier: decide a resolve, a repeat or an update by the earlier messages.
 
-      -- is_any_firing returns whether any alert of a message is not over.
+      -- is_any_firing returns whether any alert of a message is firing.
       local function is_any_firing(message)
         for _, alert in ipairs(message.events or {}) do
           if alert.f and not alert.r then return true end
@@ -1181,7 +1183,7 @@ if options then
         return false
       end
 
-      -- update replaces the text that a message has for an alert: where it waits, or by an edit.
+      -- update replaces the text of an alert in its message: in the outbox, or by an edit.
       local function update(number, message, event)
         for _, alert in ipairs(message.events) do
           if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
@@ -1196,8 +1198,8 @@ if options then
         return MERGED
       end
 
-      -- repeat_firing counts a firing on the message that reports it. What was over and fires again is, too, while
-      -- anything else there fires; else it is news, and nil is returned.
+      -- repeat_firing counts a firing on the message that reports it. An alert that was resolved and fires again is
+      -- counted only while another alert of the message is firing. Otherwise nil is returned.
       local function repeat_firing(number, message, event)
         if not number or not options.repeats or is_unreachable(message) then return nil end
         if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
@@ -1226,8 +1228,8 @@ if options then
         return IN_PLACE
       end
 
-      -- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
-      -- answers.
+      -- resolve returns the outcome of a resolve whose firing a message reports, or nil and the message that it replies
+      -- to.
       local function resolve(number, message, event)
         if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
         if not can_edit(message) then return nil, number end
@@ -1236,11 +1238,11 @@ if options then
         return MERGED
       end
 
-      -- by_earlier returns an event's outcome, nil = ask the levels; and the message that it answers. SUPPRESSED is a
-      -- resolve or an update of what was never posted, unless its firing waits for a slot.
+      -- by_earlier returns an event's outcome (nil = the levels decide), and the message that it replies to. SUPPRESSED
+      -- is a resolve or an update whose firing was never posted; it may be delayed.
       local function by_earlier(event)
         local status, fingerprint = event.status, event.fingerprint
-        if event.answers ~= '' then return nil, (find('f:' .. event.answers)) end
+        if event.reply_to ~= '' then return nil, (find('f:' .. event.reply_to)) end
         if fingerprint == '' or status == '' then return nil end
         local number, message = find('f:' .. fingerprint)
         if status == 'firing' then return repeat_firing(number, message, event) end
@@ -1249,9 +1251,9 @@ if options then
         if is_unreachable(message) then return nil end
         return update(number, message, event)
       end
-      -- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
-      -- because others wait for a slot. attach returns the event's outcome (nil = ask the levels), whether that comes
-      -- from an earlier message, and the lead of its group. It sets the event's number and thread.
+      -- part messages/attach: decide an event before any level is checked: by an earlier message, by its group, or
+      -- because others are delayed. attach returns the event's outcome (nil = the levels decide), whether an earlier
+      -- message decided it, and the lead of its group. It sets the event's number and thread.
 
       -- by_group returns the outcome of an event whose group has a lead.
       local function by_group(lead, event)
@@ -1275,16 +1277,16 @@ if options then
         event.thread = thread
         return wait_behind_others(event), false
       end
-      -- part messages/delivered: what was posted while this server was away.
+      -- part messages/delivered: messages that were posted while this server was unavailable.
 
-      -- end_alert_since: an alert was over at a time. What fires after it is another.
+      -- end_alert_since marks an alert as resolved at a time. A firing after that time is another alert.
       function editor.end_alert_since(fingerprint, at)
         local number, message = find('f:' .. fingerprint)
         if number and tonumber(message.at or 0) <= at then end_alert(number, message, fingerprint) end
       end
 
-      -- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
-      -- same alert keeps standing for it, if that can be edited or answered.
+      -- remember_delivered stores a posted message. If it is unknown where it is, an older message of the same alert
+      -- stays the newest one, provided that it can be edited or replied to.
       function editor.remember_delivered(event, outage, at)
         local number, category, fingerprint = event.number, event.category, event.fingerprint
         local is_last_of_category = options.overflow == 'merge' and outage.ts
@@ -1301,7 +1303,7 @@ if options then
       end
       -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
-      -- store_moved writes what joined the queue or left it, and returns by how many bytes it grew.
+      -- store_moved writes the events that joined or left the queue, and returns by how many bytes it grew.
       local function store_moved()
         local bytes = 0
         for _, item in ipairs(moved) do
@@ -1332,14 +1334,15 @@ if options then
       end
       return editor
     end
-    -- part messages/store: write what is kept of messages. It is bounded in bytes and in age: the oldest go first.
+    -- part messages/store: write the posted messages. They are bounded in bytes and in age: the oldest are deleted
+    -- first.
     local max_posted_bytes = 33554432
     local max_erased = 2000 -- alerts of messages that one call erases; the next call continues
     local grown = 0 -- by how many bytes
 
     local function size_of(number) return #(call('HGET', posted, number) or '') end
 
-    -- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+    -- part posted_names: delete the names that stand for a posted message. Names of newer messages stay.
     local function delete_names(message_number, message)
       local function delete(name)
         if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end
@@ -1390,7 +1393,7 @@ if options then
       end
     end
 
-    -- store writes all of it. too_old are the numbers of messages that are kept too long, bytes is how long all are.
+    -- store writes all changes. too_old are the numbers of expired messages, bytes is the length of all messages.
     function archive.store(too_old, bytes)
       if editor then editor.store() end
       store_changed()
@@ -1421,7 +1424,7 @@ if options then
     end
     return archive
   end
-  -- part messages/kept: what is kept of messages, and the categories by their last admission, for the digest.
+  -- part messages/kept: the posted messages, and for the digest the categories by their last admission.
   local function open_archive()
     archive = archive or make_archive()
     return archive
@@ -1433,8 +1436,8 @@ if options then
     if archive then archive.finish() end
   end
 
-  -- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the text of
-  -- when that was, by default now.
+  -- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the
+  -- text of when that was, by default now.
   function messages.remember(event, at)
     local number = event.number
     admitted[event.category] = true
@@ -1455,7 +1458,7 @@ if options then
     expire(last_admitted, keep_ms)
   end
 
-  -- check_kept fails where a key that is to be written has another type. It reads which messages are kept too long.
+  -- check_kept fails if a key that will be written has a wrong type. It reads which messages have expired.
   local function check_kept()
     if archive then archive.check_types() end
     if options.digest and next(admitted) then call('ZCARD', last_admitted) end
@@ -1467,9 +1470,9 @@ if options then
     if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
     if options.digest and next(admitted) then store_last_admitted() end
   end
-  -- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
-  -- matters.
-  -- part messages/dropped: describe drops for their record, and count them for the digest.
+  -- part messages/decide: decide about messages, and write them. The archive and the editor are used only if
+  -- necessary.
+  -- part messages/dropped: describe drops for the drop log, and count them for the digest.
   local dropped, digest_counts = {}, {}
 
   -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
@@ -1491,7 +1494,7 @@ if options then
     return drop
   end
 
-  -- add_drop: a resolve of what was never posted is no loss that a digest would report.
+  -- add_drop does not count suppressed resolves for the digest: nothing was lost.
   function messages.add_drop(event, route)
     dropped[#dropped + 1] = drop_of(event, route)
     if not options.digest or event.outcome == SUPPRESSED then return end
@@ -1500,19 +1503,19 @@ if options then
     digest_counts[title] = (digest_counts[title] or 0) + 1
   end
 
-  -- attach asks for earlier messages only where they can matter, and returns what the editor's does.
+  -- attach returns what the editor's attach returns. It looks for earlier messages only if they can matter.
   function messages.attach(event)
     local status, fingerprint = event.status, event.fingerprint
     local is_alone = fingerprint == '' or status == ''
     if not is_alone and status == 'firing' then
       is_alone = not options.repeats or not open_archive().find('f:' .. fingerprint)
     end
-    is_alone = is_alone and event.bundle == '' and event.answers == ''
+    is_alone = is_alone and event.bundle == '' and event.reply_to == ''
     if is_alone and options.overflow ~= 'delay' then return nil, false end
     return open_editor().attach(event)
   end
 
-  -- overflow returns the outcome of an event that levels refuse: it may wait, or be counted on a message.
+  -- overflow returns the outcome of an event that levels refuse: it may be delayed, or counted on a message.
   function messages.overflow(event, route, refused)
     if options.overflow == 'drop' then return DROPPED end
     return open_editor().overflow(event, route, refused)
@@ -1520,7 +1523,7 @@ if options then
 
   function messages.lead(event) open_editor().lead(event) end
 
-  -- check_types fails where a key that is to be written has another type.
+  -- check_types fails if a key that will be written has a wrong type.
   function messages.check_types()
     check_kept()
     if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
@@ -1556,8 +1559,8 @@ if options then
           call('XDEL', stream, oldest[1])
         end
       end
-      -- part drops: add to the record of drops, which is bounded in number and in bytes. A drop has event, category,
-      -- level, used, limit and retry_us (numbers as text); keep is how many the channel keeps.
+      -- part drops: add to the drop log, which is bounded in number and in bytes. A drop has event, category, level,
+      -- used, limit and retry_us (numbers as text). keep is the size of the drop log.
       local max_drop_bytes = 16777216
       local drops_ms = 604800000 -- 7 days after the last drop
 
@@ -1574,9 +1577,9 @@ if options then
       record_drops(dropped, options.drops)
     end
     if next(digest_counts) then
-      -- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
-      -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
-      -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+      -- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
+      -- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
+      -- is lower. Beyond it, events count under "other", and titles are not stored.
       local function count_for_digest(counts)
         local max_fields, max_fields_for_title = 1000, 300
         local digest_ms = 5356800000 -- 62 days: twice the longest interval
@@ -1607,7 +1610,7 @@ end
 local decisions = {}
 local event = messages and messages.event
 for at = 2, #ARGV, width do
-  -- part batch/event: read an event. What is decided of it are local variables, for speed.
+  -- part batch/event: read an event. Its decision is in local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
   local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
@@ -1615,31 +1618,31 @@ for at = 2, #ARGV, width do
   end
   if messages then
     event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
-    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
+    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.reply_to =
       unpack(ARGV, at + 4, at + 10)
   end
   local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part batch/received: count the event, and find out whether it is a duplicate.
+  -- part batch/received: count the event as received, and find out whether it is a duplicate.
   totals.received = totals.received + 1
   if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
   end
   if not outcome then
-    -- part messages/attached: a message or a group may decide the event before any level is asked.
+    -- part messages/attached: a message or a group may decide the event before any level is checked.
     local is_attached, lead = false, nil
     if messages then
       outcome, is_attached, lead = messages.attach(event)
       if lead and not is_attached then refused, retry_at, window = lead.refused, lead.retry_at, lead.window end
     end
     if not outcome then
-      -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+      -- part batch/ask: check the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
       -- when, and because of which window. Shadow levels report and never refuse.
       local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
       if fairness then ordinary, least, first_again = fairness.reserves(route) end
       for i = FIRST, #route do
         local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
         local fits_at, never, by = fit(level, units, reserved)
-        if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+        if reserved > least and fits_at > now then -- sooner, if the category has a first notice before
           fits_at = min(fits_at, max(fit(level, units, least), first_again))
         end
         if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end
@@ -1662,8 +1665,8 @@ for at = 2, #ARGV, width do
       local number = int(last_number)
       admitted_ids[id] = true
       remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-      -- part batch/spend: add the event's units at the levels of its route, but for the shadow levels that refuse it.
-      -- What was sent is in no backlog.
+      -- part batch/spend: use the event's units at the levels of its route, except at shadow levels that would refuse
+      -- it. A message that was sent already is in no backlog.
       local member = id .. ':' .. number .. ':' -- and the unit
       local first_member = member .. '1'
       for i = FIRST, #route do
@@ -1695,7 +1698,7 @@ for at = 2, #ARGV, width do
         messages.remember(event)
       end
     end
-    -- part messages/closed: note the lead of a group, and what was dropped.
+    -- part messages/closed: note the lead of a group, and a drop.
     if messages then
       local is_lead = event.bundle ~= '' and not lead and not is_attached
       local is_dropped = outcome == DROPPED or outcome == NEVER or outcome == SUPPRESSED or outcome == FULL
@@ -1714,13 +1717,14 @@ for at = 2, #ARGV, width do
   elseif total == 'dropped' then
     dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
   end
-  -- part batch/report: what the caller learns of the event.
+  -- part batch/report: add the decision to the reply.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
 -- part batch/write: write what was decided, and make the reply.
--- part batch/states: for each level until when it is closed, because of which window, and the units used.
+-- part batch/states: add to the reply for each level how long it is closed, because of which window, and its
+-- units.
 local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]
@@ -1734,8 +1738,7 @@ for i = 1, #levels do
 end
 local reply = { now, stepped, decisions, states }
 
--- part batch/check_types: a write fails on a key of another type, when others are done: what was not read yet is read
--- now, where it fails.
+-- part batch/check_types: read the keys that were not read yet, so that a wrong type fails before any write.
 call('HLEN', series)
 call('HLEN', minutes)
 if last_number and #places > 0 then call('ZCARD', outbox) end
@@ -1746,12 +1749,12 @@ for total, n in pairs(totals) do
   if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
 end
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
--- part batch/store_levels: write what was spent of the levels.
+-- part batch/store_levels: write the units that were used.
 if last_number or stepped > 0 then
-  -- part limits/log_store: write what was spent of a log. What lies below 0 are the windows that used it within 24 h:
-  -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
-  -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
-  -- enough.
+  -- part limits/log_store: write the new units of a log. Members with a score below 0 are the windows that used it
+  -- within 24 h: "keep:<longest window>:<largest limit>", score = time of the last use, negated. Units are kept as
+  -- long as any of these windows counts them. Of the units that only another window counts, the newest are kept:
+  -- twice its limit, so that enough remain after refunds.
   local max_old = 32 -- units that no longer count before they are removed
   local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
   local last_keep, last_largest, own_mark
@@ -1818,8 +1821,8 @@ end
 if messages then messages.store() end
 if fairness then fairness.store() end
 -- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
--- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less than
--- to convert them.
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less
+-- than to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local minute_text = int(floor(now / 60000000)) -- since 1970
 

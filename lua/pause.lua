@@ -1,13 +1,13 @@
--- pause.lua: stop a channel's sending for a time, or resume it, at an operator's request.
+-- pause.lua: pause a channel for an operator, or end its pause.
 --
 -- KEYS[1] pause    (w)  hash: until (microseconds), reason; edits (microseconds): until then nothing is edited
 --
--- ARGV[1] wait     for how long, microseconds; 0 = resume, whatever the channel waited for
+-- ARGV[1] wait     duration in microseconds; 0 = end the pause, whatever its reason
 -- ARGV[2] reason   why
 --
 -- Reply: 1
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/pause.lua 'relay:{demo}:pause:demo' , 3600000000 maintenance
 --
 -- Code generated from lua/src/pause.lua by go generate ./lua; DO NOT EDIT.

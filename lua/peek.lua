@@ -1,6 +1,6 @@
--- peek.lua: decide a batch of events of one channel as admit.lua would, each by itself, and write nothing.
+-- peek.lua: decide each event of a batch by itself, as admit.lua would, and write nothing.
 --
--- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (-)  not used here
 -- KEYS[3] series   (-)  not used here
 -- KEYS[4] outbox   (-)  not used here
@@ -15,7 +15,7 @@
 --
 -- Reply: as of lua/admit.lua; outcomes 1 to 4
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
@@ -27,7 +27,8 @@
 local MODE = 'peek'
 
 -- part batch/read: read the plan, the time and the levels.
--- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is decided.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
+-- decided.
 local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
@@ -65,7 +66,7 @@ local TOTALS = {
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
--- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
 local slack_ms = 10000
 
 local function expire(key, ms)
@@ -74,14 +75,14 @@ end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
 local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
--- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
--- before they are moved to now (5 s).
+-- How long a level keeps what a longer window of another configuration needs, after its last use (24 h), and how
+-- far units may lie ahead of now before they are moved to now (5 s).
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
-local stepped = 0 -- how far back time went, where units were moved
+local stepped = 0 -- how far the clock went back, if units were moved
 -- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
--- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
--- the places of its levels are route[FIRST], route[FIRST + 1], ...
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the
+-- plan: the places of its levels are route[FIRST], route[FIRST + 1], ...
 local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
 local levels = {}
 local needs_strategies = false
@@ -119,10 +120,11 @@ end
 local now_text = int(now)
 local fairness, messages -- nil unless the plan asks for them
 -- part batch/limits: find out when units fit into a level.
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
--- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every
+-- other strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
--- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are
+-- older.
 local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
@@ -142,8 +144,8 @@ local function log_score(level, rank)
   return level.read_score
 end
 
--- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to now; peek
--- only counts them so.
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
+-- now; peek only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
@@ -161,9 +163,9 @@ local function log_fits_at(level, w, units, reserved)
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for
+  -- each window; fits_at returns when units fit that do not fit now, if nothing else is admitted; spend adds units
+  -- for the rest of the batch; store writes them; refund refunds units. Made only if a level uses one.
 
   -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
@@ -172,8 +174,8 @@ if needs_strategies then
     return state
   end
 
-  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
-  -- future: level.back is by how much.
+  -- read_hash returns the numbers of a level. If the clock went back since they were written, level.back is by how
+  -- much.
   local function read_hash(level)
     local state = read_numbers(level.key)
     level.since, level.last, level.back = state.since or now, state.last or 0, 0
@@ -184,10 +186,10 @@ if needs_strategies then
     return state
   end
 
-  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
-  -- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
-  -- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
-  -- after that replica's last use.
+  -- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+  -- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+  -- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+  -- 24 h after that replica last used them.
   local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
   local function window_of(name)
@@ -206,7 +208,7 @@ if needs_strategies then
     return window
   end
 
-  -- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+  -- windows_of_others returns the windows of other configurations by name, with the units of this batch.
   local function windows_of_others(kind, level)
     local found = {}
     for field, value in pairs(level.state) do
@@ -266,7 +268,7 @@ if needs_strategies then
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level) store_numbers(kind, level) end,
-      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
       refund = function(level, units, admitted_at)
         local state = read_numbers(level.key)
         if admitted_at < (state.since or now) then return 0 end
@@ -285,7 +287,7 @@ if needs_strategies then
   end
   -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
-    -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
+    -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
@@ -306,7 +308,7 @@ if needs_strategies then
       if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
-    -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
+    -- A window keeps at least one unit at its start. Otherwise the remaining units could lie in two windows.
     refund = function(level, window, which, refunded)
       local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
       if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -318,8 +320,8 @@ if needs_strategies then
       return left
     end,
   })
-  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
-  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
+  -- these, the share counts that is still inside the rolling window, rounded up.
   strategies['sliding-counter'] = strategy_of_numbers({
     load = function(level, window)
       local per = window.per
@@ -351,8 +353,8 @@ if needs_strategies then
     end,
     counted_windows = 2,
   })
-  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
-  -- drain = per / limit; tat is when all has drained.
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
+  -- in drain = per / limit; tat is when all has drained.
   local gcra = strategy_of_numbers({
     drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -377,7 +379,7 @@ if needs_strategies then
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
-    -- Units that were admitted longer ago than they take to drain are gone.
+    -- Units that had time to drain since their admission are not refunded.
     refund = function(_, window, which, refunded)
       local drained_in = window.drain and refunded.units * window.drain
       if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
@@ -386,13 +388,13 @@ if needs_strategies then
     end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
-  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
-  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
-  -- = when. Buckets that only that one still counts are kept in its width.
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
+  -- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
+  -- used within 24 h. Buckets that only another configuration still counts are stored with its width.
   local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
-  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
-  -- longest of them is, and its width (nil = none is longer than the level's own).
+  -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
+  -- longest of them, and its width (nil = none is longer than the level's own).
   local function read_other_windows(level, state)
     local keep, coarse = level.keep, nil
     level.others = {}
@@ -406,7 +408,7 @@ if needs_strategies then
     return keep, coarse
   end
 
-  -- place_of is the end of the bucket that counts what the hash has under an end.
+  -- place_of returns the end of the bucket in which the units under an end are counted.
   local function place_of(level, ends, coarse)
     if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
     if ends > now - level.keep or not coarse then return ends end
@@ -469,9 +471,9 @@ if needs_strategies then
       return 1
     end,
   }
-  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
-  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
-  -- soon.
+  -- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
+  -- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
+  -- checked again soon.
   local retry_us = 100000
 
   local function backlog(length, add)
@@ -511,8 +513,8 @@ if needs_strategies then
 end
 -- part limits/fit: when units fit into a level.
 
--- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
--- units of the first window are reserved for others. A level is read once.
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest.
+-- reserved_in_first units of the first window are reserved for others. A level is read once.
 local function fit(level, units, reserved_in_first)
   local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
   if not used then
@@ -549,8 +551,7 @@ local function fit(level, units, reserved_in_first)
 end
 
 if fair then
-  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
-  -- asks for it.
+  -- part fairness: how many units of the channel's window a route must leave free for others.
   local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
   local channel_per = levels[1].spec[FIRST + 1]
   local known_for = max(known_us, channel_per)
@@ -558,7 +559,7 @@ if fair then
   local attempted, admitted = {}, {} -- categories of this batch
   local known_count, admitted_count
 
-  -- in_channel_window is how many units a category has used within the channel's window.
+  -- in_channel_window returns how many units a category has used within the channel's window.
   local function in_channel_window(level)
     level.in_channel = level.in_channel or count_log(level.key, channel_per)
     return level.in_channel + level.pending
@@ -570,8 +571,8 @@ if fair then
     return at > now - channel_per and at or nil
   end
 
-  -- learn counts the categories that are known, and those of which something was admitted.
-  local function learn(category)
+  -- count_known counts the known categories, and those with an admission within the channel's window.
+  local function count_known(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
       admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
@@ -581,7 +582,7 @@ if fair then
     if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
   end
 
-  -- reserved_by_others is what configured reserves keep from a category.
+  -- reserved_by_others returns how many units are reserved for other categories.
   local function reserved_by_others(category)
     local units = 0
     for _, reserve in ipairs(fair.reserves or {}) do
@@ -593,13 +594,13 @@ if fair then
 
   fairness = {}
 
-  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
-  -- the next event of the category is one.
+  -- reserves returns how many units an ordinary event of the route must leave free, how many a first notice, and
+  -- from when on the next event of the category is one.
   function fairness.reserves(route)
     local category = route[CATEGORY]
     local least = max(route[HEADROOM], reserved_by_others(category))
     if is_learning then
-      learn(category)
+      count_known(category)
       local at = last_admission(category)
       if not at then return least, least, now end
       local silent = known_count - admitted_count + max(0, fair.floor - known_count)
@@ -640,7 +641,7 @@ end
 local decisions = {}
 local event = messages and messages.event
 for at = 2, #ARGV, width do
-  -- part batch/event: read an event. What is decided of it are local variables, for speed.
+  -- part batch/event: read an event. Its decision is in local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
   local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
@@ -648,21 +649,21 @@ for at = 2, #ARGV, width do
   end
   if messages then
     event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
-    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
+    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.reply_to =
       unpack(ARGV, at + 4, at + 10)
   end
   local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
   if tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
   else
-    -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+    -- part batch/ask: check the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
     -- when, and because of which window. Shadow levels report and never refuse.
     local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
     if fairness then ordinary, least, first_again = fairness.reserves(route) end
     for i = FIRST, #route do
       local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
       local fits_at, never, by = fit(level, units, reserved)
-      if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+      if reserved > least and fits_at > now then -- sooner, if the category has a first notice before
         fits_at = min(fits_at, max(fit(level, units, least), first_again))
       end
       if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end
@@ -676,12 +677,13 @@ for at = 2, #ARGV, width do
     end
     outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
   end
-  -- part batch/report: what the caller learns of the event.
+  -- part batch/report: add the decision to the reply.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
--- part batch/states: for each level until when it is closed, because of which window, and the units used.
+-- part batch/states: add to the reply for each level how long it is closed, because of which window, and its
+-- units.
 local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]

@@ -1,12 +1,12 @@
--- force.lua: post a batch of events because somebody with the right to asked for it: no level is asked, and none
--- counts them. A duplicate stays one, and a resolve or a repeat is attached to its message, as in admit.lua.
+-- force.lua: admit a batch of events past the limits, for an operator. No level is checked, and none counts them.
+-- Duplicates are still recognised, and resolves and repeats are attached to their messages, as in admit.lua.
 --
--- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (w)  hash of totals of the channel
--- KEYS[3] series   (rw) hash of counts a category in the current hour
+-- KEYS[3] series   (rw) hash of the counts of each category in the current hour
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
--- KEYS[6] minutes  (rw) hash of counts a category and minute
+-- KEYS[6] minutes  (rw) hash of the counts of each category and minute
 -- KEYS[7..] limit  (-)  the levels; not used here
 -- then, only with first_notice auto: two keys that are not used here
 -- then, only with options, as of lua/admit.lua: extras (rw), posted (rw), aged (rw), drops (rw), digest (rw),
@@ -17,7 +17,7 @@
 --
 -- Reply: as of lua/admit.lua; outcomes 1, 3, 5 and 9
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/force.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
@@ -40,7 +40,7 @@ for at = 2, #ARGV, width do
   --- @include parts/batch/received
   if not outcome then
     --- @include parts/messages/attached
-    outcome = outcome or ADMITTED -- no level is asked
+    outcome = outcome or ADMITTED -- no level is checked
     if outcome == ADMITTED then
       totals.forced = totals.forced + 1
       --- @include parts/batch/number

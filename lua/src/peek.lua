@@ -1,6 +1,6 @@
--- peek.lua: decide a batch of events of one channel as admit.lua would, each by itself, and write nothing.
+-- peek.lua: decide each event of a batch by itself, as admit.lua would, and write nothing.
 --
--- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (-)  not used here
 -- KEYS[3] series   (-)  not used here
 -- KEYS[4] outbox   (-)  not used here
@@ -15,7 +15,7 @@
 --
 -- Reply: as of lua/admit.lua; outcomes 1 to 4
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \

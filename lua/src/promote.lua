@@ -1,23 +1,23 @@
--- promote.lua: ask again for events that wait for a slot (overflow: delay): each is admitted, still waits, or is
--- dropped because it waited too long. Reads and writes as admit.lua does.
+-- promote.lua: decide delayed events again. Each is admitted, stays delayed, or is dropped because it waited too long.
+-- The script reads and writes like admit.lua.
 --
--- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (w)  hash of totals of the channel
--- KEYS[3] series   (rw) hash of counts a category in the current hour
+-- KEYS[3] series   (rw) hash of the counts of each category in the current hour
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
--- KEYS[6] minutes  (rw) hash of counts a category and minute
+-- KEYS[6] minutes  (rw) hash of the counts of each category and minute
 -- KEYS[7..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
 -- then as of lua/admit.lua: extras (rw), posted (rw), aged (rw), drops (rw), digest (rw),
 --   told (rw), delayed (rw)
 --
 -- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "promote" and with options
--- then for each event: as of lua/admit.lua, with options; delayed = its number while it waits
+-- then for each event: as of lua/admit.lua, with options; delayed = its number in the queue
 --
--- Reply: as of lua/admit.lua; outcome 3: it does not wait any more, 6: it still waits
+-- Reply: as of lua/admit.lua; outcome 3: the event is no longer delayed; 6: it still is
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/promote.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:extras:demo' \
@@ -57,12 +57,12 @@ for at = 2, #ARGV, width do
     end
     --- @include parts/messages/closed
     if outcome ~= DELAYED then messages.leave(event) end
-    totals.delayed = (totals.delayed or 0) - 1 -- and one more, where it still waits
+    totals.delayed = (totals.delayed or 0) - 1 -- DELAYED adds one again
     --- @include parts/batch/count
   end
   --- @include parts/batch/report
 end
-for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end -- another type fails here, and not half-way
+for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end -- a wrong type fails before any write
 call('ZCARD', seen)
 --- @include parts/batch/write
 return reply

@@ -1,9 +1,9 @@
--- refund.lua: give back the units of an event, because it provably never reached its channel. The id stays
--- remembered: the event itself is not admitted again. A repeat changes nothing.
+-- refund.lua: refund the units of an event whose message certainly never appeared in Slack. The id stays remembered, so
+-- that the event is not admitted again. A repeated call changes nothing.
 --
--- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
--- KEYS[2] refunds  (rw) sorted set of refunded ids, score = when
--- KEYS[3..] limit  (rw) the levels that the event spent from
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
+-- KEYS[2] refunds  (rw) sorted set of refunded ids, score = time
+-- KEYS[3..] limit  (rw) the levels at which the event used its units
 --
 -- ARGV[1] id
 -- ARGV[2] units
@@ -11,9 +11,9 @@
 -- then for each level: strategy and option, as in lua/admit.lua. A backlog has nothing to refund: it shrinks when the
 --   entry leaves the outbox.
 --
--- Reply: 1 given back, 0 given back before, or nothing is known of the id
+-- Reply: 1 refunded, 0 refunded before, or the id is unknown
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' \
 --     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
 
@@ -45,7 +45,7 @@ if call('ZSCORE', refunds, id) then return 0 end
 local strategies = {}
 --- @include parts/limits/strategies
 
-for i, level in ipairs(levels) do -- another type fails here, and not half-way
+for i, level in ipairs(levels) do -- a wrong type fails before any write
   level.strategy = strategies[level.name]
   if level.is_log then
     call('ZCARD', level.key)

@@ -1,26 +1,28 @@
--- restore.lua: add what a replica admitted by itself while it could not reach this server, whatever the limits
--- are now, and what became of it. Its units are taken, unless it certainly never appeared. A repeat changes nothing.
+-- restore.lua: add the events that a replica admitted by itself while it could not reach this server, with their
+-- results. The limits do not refuse them, but they use their units, unless they certainly never appeared. A repeated
+-- call changes nothing.
 --
--- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (w)  hash of totals of the channel
--- KEYS[3] series   (rw) hash of counts a category in the current hour
+-- KEYS[3] series   (rw) hash of the counts of each category in the current hour
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
--- KEYS[6] minutes  (rw) hash of counts a category and minute
+-- KEYS[6] minutes  (rw) hash of the counts of each category and minute
 -- KEYS[7..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
--- then folds (rw), hash: replica = sequence of its last call; dead (rw), stream of dead letters
+-- then folds (rw), hash: replica = sequence of its last call of restore.lua or merge_counts.lua
+-- then dead (rw), stream of dead letters
 -- then, only with options, as of lua/admit.lua: extras (w), posted (rw), aged (rw), told (rw); drops, digest and
 --   delayed are not used here
 --
 -- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "restore"; its replica is unique to one process, and its
---   sequence rises by one: a call that was applied before changes nothing
--- then for each event: as of lua/admit.lua, and last of all its past, JSON (lua/past.go), with times in microseconds
---   before now; "" = it waits, or where it has no entry, was delivered
+--   sequence rises by one with each call
+-- then for each event: as of lua/admit.lua, and then what happened to it, JSON (store.OutageResult), with times in
+--   microseconds before now; "" = its message waits, or if it has no entry, was delivered
 --
--- Reply: as of lua/admit.lua; outcomes 1 and 3. [0, 0, [], []] = applied before
+-- Reply: as of lua/admit.lua; outcomes 1 and 3; [0, 0, [], []] = the call was applied before
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/restore.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:folds:demo' \
@@ -34,7 +36,7 @@ local MODE = 'restore'
 local sequences, dead = KEYS[keys_to_mode - 1], KEYS[keys_to_mode]
 local replica, sequence = plan[6], plan[7]
 if not replica or not sequence then
-  return redis.error_reply('ARG what is restored needs a replica and a sequence')
+  return redis.error_reply('ARG the plan needs a replica and a sequence')
 end
 if tonumber(call('HGET', sequences, replica) or 0) >= sequence then return { 0, 0, {}, {} } end
 
@@ -58,10 +60,10 @@ for at = 2, #ARGV, width do
   --- @include parts/batch/received
   if not outcome then
     --- @include parts/batch/ask
-    refused, shadow, outcome = 0, 0, ADMITTED -- whatever the limits are now
+    refused, shadow, outcome = 0, 0, ADMITTED -- the limits do not refuse it
     if result then totals[result] = (totals[result] or 0) + 1 end
     --- @include parts/batch/number
-    if not result or result == 'delivered' or outage.shown then -- what certainly never appeared spends no units
+    if not result or result == 'delivered' or outage.shown then -- an event that certainly never appeared uses none
       local is_sent = result ~= nil
       --- @include parts/batch/spend
     end

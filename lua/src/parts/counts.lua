@@ -1,6 +1,6 @@
 -- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
--- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less than
--- to convert them.
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less
+-- than to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local minute_text = int(floor(now / 60000000)) -- since 1970
 

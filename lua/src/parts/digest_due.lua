@@ -1,4 +1,5 @@
--- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's hash.
+-- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's
+-- hash.
 local function is_digest_due(state)
   local since, open = tonumber(state.since), tonumber(state.open)
   if open then return now >= open + interval or since and now >= tonumber(state.moved) + every end

@@ -1,6 +1,6 @@
 -- part messages: what a batch means for messages that are posted, or wait. All of it is read while events are
--- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are made
--- only if an event needs them.
+-- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are
+-- made only if an event needs them.
 --- @include parts/messages/batch
 local function make_archive()
   --- @include parts/messages/records

@@ -1,4 +1,5 @@
--- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is decided.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
+-- decided.
 local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min

@@ -1,7 +1,8 @@
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
--- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every
+-- other strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
--- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are
+-- older.
 local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
@@ -21,8 +22,8 @@ local function log_score(level, rank)
   return level.read_score
 end
 
--- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to now; peek
--- only counts them so.
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
+-- now; peek only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then

@@ -1,7 +1,7 @@
--- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
--- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
--- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
--- after that replica's last use.
+-- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+-- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+-- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+-- 24 h after that replica last used them.
 local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
 local function window_of(name)
@@ -20,7 +20,7 @@ local function own_window(kind, level, w, name)
   return window
 end
 
--- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+-- windows_of_others returns the windows of other configurations by name, with the units of this batch.
 local function windows_of_others(kind, level)
   local found = {}
   for field, value in pairs(level.state) do
@@ -80,7 +80,7 @@ local function strategy_of_numbers(kind)
       for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
     end,
     store = function(level) store_numbers(kind, level) end,
-    -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+    -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
       if admitted_at < (state.since or now) then return 0 end

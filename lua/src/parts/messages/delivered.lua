@@ -1,13 +1,13 @@
--- part messages/delivered: what was posted while this server was away.
+-- part messages/delivered: messages that were posted while this server was unavailable.
 
--- end_alert_since: an alert was over at a time. What fires after it is another.
+-- end_alert_since marks an alert as resolved at a time. A firing after that time is another alert.
 function editor.end_alert_since(fingerprint, at)
   local number, message = find('f:' .. fingerprint)
   if number and tonumber(message.at or 0) <= at then end_alert(number, message, fingerprint) end
 end
 
--- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
--- same alert keeps standing for it, if that can be edited or answered.
+-- remember_delivered stores a posted message. If it is unknown where it is, an older message of the same alert
+-- stays the newest one, provided that it can be edited or replied to.
 function editor.remember_delivered(event, outage, at)
   local number, category, fingerprint = event.number, event.category, event.fingerprint
   local is_last_of_category = options.overflow == 'merge' and outage.ts

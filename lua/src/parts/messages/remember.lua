@@ -1,7 +1,7 @@
 -- part messages/remember: keep a message so that later events find it.
 archive = { find = find }
 
--- link_thread notes the message that the event answers. A resolve ends the alert there.
+-- link_thread stores the message that an event replies to. A resolve marks the alert there as resolved.
 local function link_thread(number, event)
   local thread, is_resolve = event.thread, event.status == 'resolved'
   if not thread then return end
@@ -9,7 +9,7 @@ local function link_thread(number, event)
   if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
 end
 
--- keep keeps a message, as the last of its category where later events are counted on that.
+-- keep stores a message, with overflow merge as the last one of its category.
 local function keep(number, event, message)
   if options.overflow == 'merge' then point('c:' .. event.category, number) end
   change(number, message)

@@ -1,6 +1,6 @@
--- part messages/restored: what became of messages while this server was away.
+-- part messages/restored: messages that were sent while this server was unavailable.
 
--- remember_delivered keeps the message of an event that was delivered.
+-- remember_delivered stores the message of an event that was delivered.
 function messages.remember_delivered(event, outage, at)
   admitted[event.category] = true
   if event.status == 'resolved' or event.status == 'update' then return end

@@ -1,5 +1,4 @@
--- part restore/write_down: store what happened to an event: it waits, with all that is known of its attempts, or it was
--- posted, or it is a dead letter.
+-- part restore/write_down: write what happened to an event: its message waits, was posted, or is a dead letter.
 local dead_letters = {}
 
 -- restore_waiting puts an event into the outbox, with the state of its attempts.
