@@ -58,13 +58,9 @@ end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: the outcomes of events, as the reply has them, and the totals that they count under. IN_PLACE:
--- admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them. IN_PLACE: admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
-local TOTALS = {
-  'admitted', 'dropped', 'duplicate', 'dropped', 'merged', 'delayed', 'dropped', 'dropped', 'admitted',
-}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
@@ -123,7 +119,7 @@ local now_text = int(now)
 local fairness, messages -- nil unless the plan asks for them
 -- part batch/written: what the batch writes at the end.
 local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local totals = { received = 0, admitted = 0, dropped = 0, duplicate = 0 } -- and others
+local totals = {} -- of the ledger, by name: by how much each rises
 local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
 local admitted_ids, remembered -- ids by name; scores and ids
@@ -1022,7 +1018,6 @@ if options then
   end
 end
 
-totals.forced = 0
 -- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
 local decisions = {}
 local event = messages and messages.event
@@ -1039,8 +1034,7 @@ for at = 2, #ARGV, width do
       unpack(ARGV, at + 4, at + 10)
   end
   local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part batch/received: count the event as received, and find out whether it is a duplicate.
-  totals.received = totals.received + 1
+  -- part batch/duplicate: find out whether an event is a duplicate.
   if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
   end
@@ -1053,7 +1047,7 @@ for at = 2, #ARGV, width do
     end
     outcome = outcome or ADMITTED -- no level is checked
     if outcome == ADMITTED then
-      totals.forced = totals.forced + 1
+      totals.forced = (totals.forced or 0) + 1
       -- part batch/number: give an admitted event its number, and remember its id.
       begin()
       last_number = last_number + 1
@@ -1083,11 +1077,12 @@ for at = 2, #ARGV, width do
     end
   end
   -- part batch/count: count the outcome.
-  local total = TOTALS[outcome]
-  totals[total] = (totals[total] or 0) + 1
-  if total == 'admitted' then
+  if outcome == ADMITTED or outcome == IN_PLACE then
     admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-  elseif total == 'dropped' then
+  elseif outcome == DUPLICATE or outcome == MERGED or outcome == DELAYED then
+    local total = outcome == DUPLICATE and 'duplicate' or outcome == MERGED and 'merged' or 'delayed'
+    totals[total] = (totals[total] or 0) + 1
+  else
     dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
   end
   -- part batch/report: add the decision to the reply.
@@ -1118,9 +1113,7 @@ if last_number and #places > 0 then call('ZCARD', outbox) end
 if messages then messages.check_types() end
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
-for total, n in pairs(totals) do
-  if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
-end
+if MODE ~= 'promote' then call('HINCRBY', ledger, 'received', int((#ARGV - 1) / width)) end
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
 -- part batch/store_levels: write the units that were used.
 if last_number or stepped > 0 then
@@ -1226,6 +1219,15 @@ local function count_category(category, total, n)
   call('HINCRBY', series, 'other' .. field, int(n))
   call('HSETNX', series, 'other' .. sibling, 0)
 end
-for place, n in pairs(admitted_by_route) do count_category(routes[place][CATEGORY], 'admitted', n) end
-for place, n in pairs(dropped_by_route) do count_category(routes[place][CATEGORY], 'dropped', n) end
+for place, n in pairs(admitted_by_route) do
+  totals.admitted = (totals.admitted or 0) + n
+  count_category(routes[place][CATEGORY], 'admitted', n)
+end
+for place, n in pairs(dropped_by_route) do
+  totals.dropped = (totals.dropped or 0) + n
+  count_category(routes[place][CATEGORY], 'dropped', n)
+end
+for total, n in pairs(totals) do
+  if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
+end
 return reply

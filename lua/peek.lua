@@ -56,13 +56,9 @@ end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: the outcomes of events, as the reply has them, and the totals that they count under. IN_PLACE:
--- admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them. IN_PLACE: admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
-local TOTALS = {
-  'admitted', 'dropped', 'duplicate', 'dropped', 'merged', 'delayed', 'dropped', 'dropped', 'admitted',
-}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end

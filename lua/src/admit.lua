@@ -104,7 +104,7 @@ end
 --- @include parts/batch/decisions
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
-  --- @include parts/batch/received
+  --- @include parts/batch/duplicate
   if not outcome then
     --- @include parts/messages/attached
     if not outcome then

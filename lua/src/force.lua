@@ -33,16 +33,15 @@ if options then
   --- @include parts/messages/decide
 end
 
-totals.forced = 0
 --- @include parts/batch/decisions
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
-  --- @include parts/batch/received
+  --- @include parts/batch/duplicate
   if not outcome then
     --- @include parts/messages/attached
     outcome = outcome or ADMITTED -- no level is checked
     if outcome == ADMITTED then
-      totals.forced = totals.forced + 1
+      totals.forced = (totals.forced or 0) + 1
       --- @include parts/batch/number
       --- @include parts/batch/enqueue
     end

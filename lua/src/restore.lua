@@ -57,7 +57,7 @@ for at = 2, #ARGV, width do
     return redis.error_reply('ARG the last field is JSON, with the result delivered, failed or expired, or none')
   end
   local result = outage.result or entry == '' and 'delivered' or nil
-  --- @include parts/batch/received
+  --- @include parts/batch/duplicate
   if not outcome then
     --- @include parts/batch/ask
     refused, shadow, outcome = 0, 0, ADMITTED -- the limits do not refuse it
