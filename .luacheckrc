@@ -7,6 +7,6 @@ files["lua/src"] = { only = { "011", "4..", "6.." } }
 -- What a part defines, and not every script with the part needs.
 ignore = {
   "211/[A-Z_]+", "211/entry", "211/forget", "211/remember_id", "211/remember_us", "211/max_step", "211/stepped",
-  "211/drops", "211/digest", "211/last_admitted", "211/delayed", "211/extras",
+  "211/drops", "221/fairness", "221/messages", "211/digest", "211/last_admitted", "211/delayed", "211/extras",
   "231/needs_strategies", "241/entered", "241/is_queued", "241/admitted_ids", "311/outcome",
 }

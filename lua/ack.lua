@@ -1,60 +1,59 @@
--- ack.lua: an entry was delivered: take it out, and count it.
+-- ack.lua: remove an entry that was delivered, and count it.
 --
--- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
--- numbers again. Where the name does not fit, the entry is gone, and nothing is written: a repeat is harmless.
+-- An entry is identified by its number and its admission time, because a Redis that restarts from an older snapshot
+-- assigns numbers again. If they do not match an entry, the entry is gone and nothing is written, so a repeated call is
+-- harmless.
 --
--- Refused where another sender has the lease. A lease that ended, or was lost with the data, is no obstacle: what is in
--- Slack must be counted however late that is known.
+-- The call is refused if another sender has the lease. It is not refused if the lease has ended or was lost with the
+-- data: a message that is in Slack must be counted, however late the relay learns of it.
 --
 -- KEYS[1] lease    (r) hash: owner, until (microseconds)
 -- KEYS[2] outbox   (rw) sorted set of the numbers of messages
 -- KEYS[3] extras   (rw) sorted set of the numbers of extras
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] ledger   (rw) hash of totals: a message counts under its result, an extra under "<kind>:<result>"
--- KEYS[6] posted   (rw) hash of the messages that a resolve or a repeat may find (admit.lua)
+-- KEYS[6] posted   (rw) hash of posted messages (see admit.lua)
 -- KEYS[7] aged     (-)  not used here
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (-)  not used here
--- then, optional: backlog (rw) a level of strategy backlog, stream or list, which the entry leaves
+-- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
--- ARGV[1] owner    who claimed it
+-- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
--- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
--- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   delivered
--- ARGV[6] options, JSON, each optional:
---   channel, ts      where the message is in Slack, kept for its resolves and repeats
+-- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
+-- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
+-- ARGV[5] options, JSON, each optional:
+--   channel, ts      where the message is in Slack; its resolves and repeats need it
 --
--- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
---   lease (nothing written)
+-- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
+--   lease (nothing is written)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/ack.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 delivered '{"ts":"1700000000.000100"}'
+--     me 1 1700000000000000 1 '{"ts":"1700000000.000100"}'
 --
 -- Code generated from lua/src/ack.lua by go generate ./lua; DO NOT EDIT.
 
--- part entry/arguments: what the scripts that take out an entry have in common.
+-- part entry/arguments: the arguments of the scripts that remove an entry.
 local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
-local decoded, more = pcall(cjson.decode, ARGV[6] or '')
-if not decoded or type(more) ~= 'table' or not claims then
-  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+local decoded, options = pcall(cjson.decode, ARGV[5] or '')
+if not decoded or type(options) ~= 'table' or not claims then
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
 local posted, backlog = KEYS[6], KEYS[10]
-if result ~= 'delivered' then return redis.error_reply('ARG the result of lua/ack.lua is delivered') end
 
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger, posted }) do call('HLEN', hash) end
--- part entry/backlog: a level of strategy backlog, which the entry leaves. It is a stream or a list.
+-- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
 if backlog and not backlog_is_list then call('XLEN', backlog) end
 
@@ -65,9 +64,8 @@ local function leave_backlog()
     call('XDEL', backlog, number .. '-1')
   end
 end
--- part entry/claimed: find the entry that the caller claimed. The script ends here where another sender has the lease,
--- or where the number and the time of admission do not name an entry: a Redis that came back older than it was gives
--- numbers again.
+-- part entry/claimed: find the entry that the caller claimed. The script ends here if another sender has the
+-- lease, or if the number and the admission time do not match an entry.
 local DONE, GONE, LOST = 1, 0, -1
 
 local lease_owner = call('HGET', lease, 'owner')
@@ -79,8 +77,8 @@ if #admitted_at > 18 then admitted_at = '0' end
 local is_message = call('ZSCORE', outbox, number)
 local is_extra = not is_message and call('ZSCORE', extras, number)
 if admitted_at ~= named_at or not (is_message or is_extra) then return GONE end
--- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+-- part entry/remove: remove the entry, and count its result. An extra counts under "<kind>:<result>".
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else
@@ -91,18 +89,18 @@ local function remove_entry()
   call('HDEL', entries, number, number .. ':attempts', number .. ':faults', number .. ':sent', number .. ':tried',
     number .. ':looked', number .. ':again', number .. ':thread', number .. ':name', number .. ':claim')
 end
--- part entry/shown: note that the message is in Slack, and where, so that a resolve or a repeat finds it there.
+-- part entry/shown: store that the message is in Slack, and where, for its resolves and repeats.
 local function mark_shown()
   local text = call('HGET', posted, number)
   if not text then return end
   local message = cjson.decode(text)
-  message.ts, message.channel, message.shown = more.ts, more.channel, true
+  message.ts, message.channel, message.shown = options.ts, options.channel, true
   local updated = cjson.encode(message)
   call('HINCRBY', posted, 'bytes', #updated - #text)
   call('HSET', posted, number, updated)
 end
 
-remove_entry()
+remove_entry('delivered')
 mark_shown()
 leave_backlog()
 return DONE

@@ -1,14 +1,14 @@
 -- budget_reserve.lua: reserve one call of a Slack method in the budget of the workspace, unless the credential is
--- paused. So many calls a minute, and half of them at once (generic cell rate algorithm).
+-- paused. Half of a minute's calls may be made at once (generic cell rate algorithm).
 --
 -- KEYS[1] budget   (rw) string: when the bucket is empty again (microseconds)
 -- KEYS[2] pause    (r)  hash: until (microseconds), reason
 --
--- ARGV[1] calls a minute, 1 or more
+-- ARGV[1] calls per minute, 1 or more
 --
--- Reply: [wait_us, reason]: 0 = reserved; else how long no call is allowed, and why ("" = the budget is spent)
+-- Reply: [wait_us, reason]: 0 = reserved; otherwise how long no call is allowed, and why ("" = the budget is used up)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/budget_reserve.lua 'relay:{ws:demo}:budget:chat.postMessage' 'relay:{ws:demo}:pause' , 240
 --
 -- Code generated from lua/src/budget_reserve.lua by go generate ./lua; DO NOT EDIT.
@@ -25,7 +25,7 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part credential: how long a Slack credential stays paused, and why.
+-- part credential: read how long a Slack credential stays paused, and why.
 local function credential_pause()
   local paused_until = tonumber(call('HGET', pause, 'until') or 0)
   if paused_until <= now then return 0, '' end

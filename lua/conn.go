@@ -29,7 +29,7 @@ func NewConn(client redis.UniversalClient, replicas int64) *Conn {
 	return &Conn{
 		UniversalClient: client,
 		replicas:        replicas,
-		replicated:      map[string]bool{Admit.Hash(): true, admitSource: true},
+		replicated:      map[string]bool{Admit.Hash(): true, sourceOf("admit"): true},
 	}
 }
 

@@ -1,17 +1,18 @@
--- credential_pause.lua: stop using a Slack credential for a time, on all channels that share it, or use it again.
+-- credential_pause.lua: pause all channels that share a Slack credential, or end that pause.
 --
 -- KEYS[1] pause    (w)  hash: until (microseconds), reason
 --
--- ARGV[1] wait     for how long, microseconds; 0 = end the pause
+-- ARGV[1] wait     duration in microseconds; 0 = end the pause
 -- ARGV[2] reason   why
 --
 -- Reply: 1
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/credential_pause.lua 'relay:{ws:demo}:pause' , 3600000000 invalid_auth
 --
 -- Code generated from lua/src/credential_pause.lua by go generate ./lua; DO NOT EDIT.
 
+-- part pause: pause for a time, or end the pause.
 local pause, wait, reason = KEYS[1], tonumber(ARGV[1]), ARGV[2]
 local call = redis.call
 
@@ -30,6 +31,7 @@ local function int(x) return format('%d', x) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-call('HSET', pause, 'until', int(now + wait), 'reason', reason)
+local paused_until = int(now + wait)
+call('HSET', pause, 'until', paused_until, 'reason', reason)
 call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
 return 1

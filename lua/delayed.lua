@@ -1,4 +1,4 @@
--- delayed.lua: what waits for a slot and may be asked for next: the oldest of each category. Writes nothing.
+-- delayed.lua: return the oldest delayed event of each category, which promote.lua may decide next. Writes nothing.
 --
 -- KEYS[1] delayed  (r)  sorted set of "<number> <category>", in order
 -- KEYS[2] entries  (r)  hash of entries
@@ -7,7 +7,7 @@
 --
 -- Reply: [number, entry, ...]
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/delayed.lua 'relay:{demo}:delayed:demo' 'relay:{demo}:entries:demo' , 10
 --
 -- Code generated from lua/src/delayed.lua by go generate ./lua; DO NOT EDIT.

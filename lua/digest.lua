@@ -1,29 +1,29 @@
--- digest.lua: have a digest posted, where one is due: move what was counted for it into an entry of the outbox.
+-- digest.lua: if a digest is due, move the counts for it into an entry of the outbox.
 --
--- At the interval's end, one post reports it all. Or, where a post can be edited (every > 0), it comes a third of
--- every after the first count, so that its notification on a phone shows more than "1 event"; later calls, every so
--- often, move what is new into the totals, and enqueue an edit with the absolute totals, in place of one that is
--- not sent yet; the call at the interval's end closes the digest. What is counted later goes to the next one. Calls
--- that come too early change nothing, so that any replica may call.
+-- If posts cannot be edited (every is 0), one post reports all counts at the end of the interval. Otherwise the post is
+-- enqueued a third of `every` after the first count, so that its notification on a phone shows more than "1 event".
+-- Later calls add new counts to the totals after each `every`, and enqueue an edit with the totals, or change one that
+-- is not sent yet. The call at the end of the interval closes the digest. Later counts belong to the next digest. A
+-- call that comes too early changes nothing, so that any replica may call.
 --
 -- KEYS[1] digest   (rw) hash. Counted: since, last (microseconds), noted (how many events), and counts
---                  "d:<category>:<severity>" of drops, "x:..." of what expired, "t:<title>".
---                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when),
---                  from (when its report begins), totals (JSON)
+--                  "d:<category>:<severity>" of drops, "x:..." of expired messages, "t:<title>".
+--                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when
+--                  counts were last moved), from (when its report begins), totals (JSON)
 -- KEYS[2] told     (r)  sorted set of the channel's categories by their last admission
 -- KEYS[3] extras   (w)  sorted set of the numbers of extras
 -- KEYS[4] entries  (rw) hash of entries
--- KEYS[5] posted   (w)  hash of messages, so that an edit finds the post
--- KEYS[6] aged     (w)  sorted set of their numbers, by when each was last touched
+-- KEYS[5] posted   (w)  hash of posted messages, so that an edit finds the post
+-- KEYS[6] aged     (w)  sorted set of their numbers, score = time of the last change
 --
 -- ARGV[1] channel  the beginning of the digest's id
 -- ARGV[2] interval, microseconds
 -- ARGV[3] every, microseconds; 0 = one post at the end
--- ARGV[4] minimum, how many events there must be to report
+-- ARGV[4] minimum, how many events it must report
 --
 -- Reply: how many events were moved; 0 = nothing was due
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/digest.lua 'relay:{demo}:digest:demo' 'relay:{demo}:told:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' , demo 1800000000 30000000 1
 --
@@ -43,9 +43,18 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part digest/counts: read what was counted for the digest, and decide whether it is due.
+-- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's
+-- hash.
+local function is_digest_due(state)
+  local since, open = tonumber(state.since), tonumber(state.open)
+  if open then return now >= open + interval or since and now >= tonumber(state.moved) + every end
+  if not since then return false end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
+  return is_early or now >= since + interval
+end
+-- part digest/counts: the counts and totals of the digest.
 
--- read_digest returns what was counted since the last call, and the digest's other fields.
+-- read_digest returns the counts since the last call, and the other fields of the digest.
 local function read_digest()
   local flat, counts, state = call('HGETALL', digest), {}, {}
   for i = 1, #flat, 2 do
@@ -59,15 +68,6 @@ local function read_digest()
   return counts, state
 end
 
--- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
-local function is_due(state, ends)
-  local since = tonumber(state.since)
-  if state.open then return ends or since and now >= tonumber(state.moved) + every end
-  if not since then return false end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
-  return is_early or now >= since + interval
-end
-
 local function delete_counts(counts)
   local page = 1000 -- unpack fails above some thousand
   local fields = { 'since', 'last', 'noted' }
@@ -75,7 +75,7 @@ local function delete_counts(counts)
   for from = 1, #fields, page do call('HDEL', digest, unpack(fields, from, math.min(from + page - 1, #fields))) end
 end
 
--- add_totals returns all counts of the digest: those of earlier calls, and what was counted since.
+-- add_totals returns all counts of the digest: those of earlier calls and the new ones.
 local function add_totals(state, counts)
   if not state.open or not state.totals then return counts end
   local totals = cjson.decode(state.totals)
@@ -83,7 +83,7 @@ local function add_totals(state, counts)
   return totals
 end
 
--- silent_categories are those of the counts of which nothing was admitted since a time.
+-- silent_categories returns the categories in the counts that have had no admission since a time.
 local function silent_categories(counts, since)
   local silent, seen = {}, {}
   for field in pairs(counts) do
@@ -110,7 +110,7 @@ local function enqueue(kind, post, body)
   return number
 end
 
--- is_unsent returns whether an entry waits, and nobody began to send it.
+-- is_unsent returns whether an entry waits without an attempt.
 local function is_unsent(number)
   return number and call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
 end
@@ -127,7 +127,7 @@ local function edit_post(state, body)
   end
 end
 
--- add_post enqueues the post. Where it can be edited later, it is remembered like any other message.
+-- add_post enqueues the post. If it can be edited later, it is stored like any other posted message.
 local function add_post(state, body)
   state.post = enqueue('digest', state.post, body)
   if every == 0 then return end
@@ -145,14 +145,14 @@ local function keep_open(state, body)
   call('PEXPIRE', digest, digest_ms)
 end
 
-for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- another type fails here
+for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
 local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
-if not is_due(state, ends) then return 0 end
-if not is_open and amount < minimum then -- too little to report, and nothing that it could be added to
+if not is_digest_due(state) then return 0 end
+if not is_open and amount < minimum then -- too little to report
   call('DEL', digest)
   return 0
 end

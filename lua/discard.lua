@@ -1,10 +1,11 @@
--- discard.lua: an extra has nothing to report any more: take it out, and count it.
+-- discard.lua: remove an extra that is no longer needed, and count it.
 --
--- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
--- numbers again. Where the name does not fit, the entry is gone, and nothing is written: a repeat is harmless.
+-- An entry is identified by its number and its admission time, because a Redis that restarts from an older snapshot
+-- assigns numbers again. If they do not match an entry, the entry is gone and nothing is written, so a repeated call is
+-- harmless.
 --
--- Refused where another sender has the lease, or where another claim followed the caller's: its attempt may have been
--- posted.
+-- The call is refused if another sender has the lease, or if the entry was claimed again after the caller's claim,
+-- because that attempt may have been posted.
 --
 -- KEYS[1] lease    (r) hash: owner, until (microseconds)
 -- KEYS[2] outbox   (rw) sorted set of the numbers of messages
@@ -15,45 +16,43 @@
 -- KEYS[7] aged     (-)  not used here
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (-)  not used here
--- then, optional: backlog (rw) a level of strategy backlog, stream or list, which the entry leaves
+-- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
--- ARGV[1] owner    who claimed it
+-- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
--- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
--- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   gone
--- ARGV[6] options, JSON; none is used here
+-- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
+-- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
+-- ARGV[5] options, JSON; none is used here
 --
--- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
---   lease, or claimed the entry since (nothing written)
+-- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
+--   lease, or the entry was claimed again (nothing is written)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/discard.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 gone '{}'
+--     me 1 1700000000000000 1 '{}'
 --
 -- Code generated from lua/src/discard.lua by go generate ./lua; DO NOT EDIT.
 
--- part entry/arguments: what the scripts that take out an entry have in common.
+-- part entry/arguments: the arguments of the scripts that remove an entry.
 local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
-local decoded, more = pcall(cjson.decode, ARGV[6] or '')
-if not decoded or type(more) ~= 'table' or not claims then
-  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+local decoded, options = pcall(cjson.decode, ARGV[5] or '')
+if not decoded or type(options) ~= 'table' or not claims then
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
 local backlog = KEYS[10]
-if result ~= 'gone' then return redis.error_reply('ARG the result of lua/discard.lua is gone') end
 
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end
--- part entry/backlog: a level of strategy backlog, which the entry leaves. It is a stream or a list.
+-- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
 if backlog and not backlog_is_list then call('XLEN', backlog) end
 
@@ -64,9 +63,8 @@ local function leave_backlog()
     call('XDEL', backlog, number .. '-1')
   end
 end
--- part entry/claimed: find the entry that the caller claimed. The script ends here where another sender has the lease,
--- or where the number and the time of admission do not name an entry: a Redis that came back older than it was gives
--- numbers again.
+-- part entry/claimed: find the entry that the caller claimed. The script ends here if another sender has the
+-- lease, or if the number and the admission time do not match an entry.
 local DONE, GONE, LOST = 1, 0, -1
 
 local lease_owner = call('HGET', lease, 'owner')
@@ -79,12 +77,12 @@ local is_message = call('ZSCORE', outbox, number)
 local is_extra = not is_message and call('ZSCORE', extras, number)
 if admitted_at ~= named_at or not (is_message or is_extra) then return GONE end
 if is_message then return redis.error_reply('ARG a message is delivered, buried or expired, and never discarded') end
--- part entry/latest_claim: the script ends here where another claim followed the caller's: its attempt may have been
--- posted.
+-- part entry/latest_claim: end the script if the entry was claimed again after the caller's claim, because that
+-- attempt may have been posted.
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
 if (tonumber(attempts) or 0) > claims then return LOST end
--- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+-- part entry/remove: remove the entry, and count its result. An extra counts under "<kind>:<result>".
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else
@@ -96,6 +94,6 @@ local function remove_entry()
     number .. ':looked', number .. ':again', number .. ':thread', number .. ':name', number .. ':claim')
 end
 
-remove_entry()
+remove_entry('gone')
 leave_backlog()
 return DONE

@@ -1,54 +1,52 @@
--- expire.lua: a message waited longer than it may: take it out, and count it.
+-- expire.lua: remove a message that waited longer than its time to live and was certainly never posted, and count it.
 --
--- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
--- numbers again. Where the name does not fit, the entry is gone, and nothing is written: a repeat is harmless.
+-- An entry is identified by its number and its admission time, because a Redis that restarts from an older snapshot
+-- assigns numbers again. If they do not match an entry, the entry is gone and nothing is written, so a repeated call is
+-- harmless.
 --
--- Refused where another sender has the lease, or where another claim followed the caller's: its attempt may have been
--- posted.
+-- The call is refused if another sender has the lease, or if the entry was claimed again after the caller's claim,
+-- because that attempt may have been posted.
 --
 -- KEYS[1] lease    (r) hash: owner, until (microseconds)
 -- KEYS[2] outbox   (rw) sorted set of the numbers of messages
 -- KEYS[3] extras   (rw) sorted set of the numbers of extras
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] ledger   (rw) hash of totals: a message counts under its result, an extra under "<kind>:<result>"
--- KEYS[6] posted   (rw) hash of the messages that a resolve or a repeat may find (admit.lua)
--- KEYS[7] aged     (rw) sorted set of their numbers, by when each was last touched
+-- KEYS[6] posted   (rw) hash of posted messages (see admit.lua)
+-- KEYS[7] aged     (rw) sorted set of their numbers, score = time of the last change
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (rw) hash of what the next digest will report
--- then, optional: backlog (rw) a level of strategy backlog, stream or list, which the entry leaves
+-- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
--- ARGV[1] owner    who claimed it
+-- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
--- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
--- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   expired
--- ARGV[6] options, JSON, each optional:
---   forget           true: the message certainly never appeared: what is kept of it goes
---   noted            what the next digest will report of it: {"x:<category>:<severity>": n, "t:<title>": n}
+-- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
+-- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
+-- ARGV[5] options, JSON, each optional:
+--   noted            counts for the next digest: {"x:<category>:<severity>": n, "t:<title>": n}
 --
--- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
---   lease, or claimed the entry since (nothing written)
+-- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
+--   lease, or the entry was claimed again (nothing is written)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/expire.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 expired '{"forget":true}'
+--     me 1 1700000000000000 1 '{}'
 --
 -- Code generated from lua/src/expire.lua by go generate ./lua; DO NOT EDIT.
 
--- part entry/arguments: what the scripts that take out an entry have in common.
+-- part entry/arguments: the arguments of the scripts that remove an entry.
 local lease, outbox, extras, entries, ledger = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, number, named_at, claims, result = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
-local decoded, more = pcall(cjson.decode, ARGV[6] or '')
-if not decoded or type(more) ~= 'table' or not claims then
-  return redis.error_reply('ARG an owner, a number, a time, a number of claims, a result and JSON are needed')
+local decoded, options = pcall(cjson.decode, ARGV[5] or '')
+if not decoded or type(options) ~= 'table' or not claims then
+  return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
 local posted, aged, digest = KEYS[6], KEYS[7], KEYS[9]
 local backlog = KEYS[10]
-if result ~= 'expired' then return redis.error_reply('ARG the result of lua/expire.lua is expired') end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
@@ -57,9 +55,9 @@ local function int(x) return format('%d', x) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-for _, set in ipairs({ outbox, extras, aged }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, set in ipairs({ outbox, extras, aged }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash) end
--- part entry/backlog: a level of strategy backlog, which the entry leaves. It is a stream or a list.
+-- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
 if backlog and not backlog_is_list then call('XLEN', backlog) end
 
@@ -70,9 +68,8 @@ local function leave_backlog()
     call('XDEL', backlog, number .. '-1')
   end
 end
--- part entry/claimed: find the entry that the caller claimed. The script ends here where another sender has the lease,
--- or where the number and the time of admission do not name an entry: a Redis that came back older than it was gives
--- numbers again.
+-- part entry/claimed: find the entry that the caller claimed. The script ends here if another sender has the
+-- lease, or if the number and the admission time do not match an entry.
 local DONE, GONE, LOST = 1, 0, -1
 
 local lease_owner = call('HGET', lease, 'owner')
@@ -84,12 +81,12 @@ if #admitted_at > 18 then admitted_at = '0' end
 local is_message = call('ZSCORE', outbox, number)
 local is_extra = not is_message and call('ZSCORE', extras, number)
 if admitted_at ~= named_at or not (is_message or is_extra) then return GONE end
--- part entry/latest_claim: the script ends here where another claim followed the caller's: its attempt may have been
--- posted.
+-- part entry/latest_claim: end the script if the entry was claimed again after the caller's claim, because that
+-- attempt may have been posted.
 local attempts = call('HGET', entries, number .. ':attempts') or '0'
 if (tonumber(attempts) or 0) > claims then return LOST end
--- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+-- part entry/remove: remove the entry, and count its result. An extra counts under "<kind>:<result>".
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else
@@ -100,7 +97,7 @@ local function remove_entry()
   call('HDEL', entries, number, number .. ':attempts', number .. ':faults', number .. ':sent', number .. ':tried',
     number .. ':looked', number .. ':again', number .. ':thread', number .. ':name', number .. ':claim')
 end
--- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+-- part posted_names: delete the names that stand for a posted message. Names of newer messages stay.
 local function delete_names(message_number, message)
   local function delete(name)
     if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end
@@ -112,7 +109,7 @@ local function delete_names(message_number, message)
   delete('c:' .. (message.category or ''))
   delete('b:' .. (message.bundle or ''))
 end
--- part entry/forgotten: nothing is kept of a message that certainly never appeared.
+-- part entry/forgotten: delete the posted message of a message that certainly never appeared.
 local function forget_message()
   local text = call('HGET', posted, number)
   if not text then return end
@@ -121,15 +118,15 @@ local function forget_message()
   call('HDEL', posted, number)
   call('ZREM', aged, number)
 end
--- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
 local slack_ms = 10000
 
 local function expire(key, ms)
   if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
 end
--- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
--- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
--- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+-- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
+-- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
+-- is lower. Beyond it, events count under "other", and titles are not stored.
 local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval
@@ -152,8 +149,8 @@ local function count_for_digest(counts)
   expire(digest, digest_ms)
 end
 
-remove_entry()
-if more.forget then forget_message() end
-count_for_digest(more.noted or {})
+remove_entry('expired')
+forget_message()
+count_for_digest(options.noted or {})
 leave_backlog()
 return DONE

@@ -79,38 +79,40 @@ func (f Fault) Misconfigured() bool {
 	}
 }
 
-// answers map the prefix of a server's error to its fault.
+// answers map the prefix of a server's error to its fault. notRun marks the errors with which a server refuses a command
+// before it runs any part of it.
 var answers = []struct {
 	prefix string
 	fault  Fault
+	notRun bool
 }{
-	{"OOM ", FaultMemory},
-	{"MISCONF ", FaultDisk},
-	{"READONLY ", FaultReadOnly},
-	{"WRONGTYPE ", FaultWrongType},
-	{"NOPERM ", FaultPermission},
-	{"ERR The user executing the script", FaultPermission}, // for a command in a script
-	{"The user executing the script", FaultPermission},
-	{"WRONGPASS ", FaultAuth},
-	{"ERR Protocol error: unauthenticated ", FaultAuth}, // for a long command before the password
-	{"NOAUTH ", FaultAuth},
-	{"ERR AUTH ", FaultAuth},
-	{"ERR invalid password", FaultAuth},
-	{"ERR Client sent AUTH", FaultAuth},
-	{"DENIED ", FaultProtected},
-	{"ERR DB index is out of range", FaultDatabase},
-	{"ERR invalid DB index", FaultDatabase},
-	{"ERR SELECT is not allowed in cluster mode", FaultDatabase},
-	{"ERR This instance has cluster support disabled", FaultNoCluster},
-	{"MOVED ", FaultMoved},
-	{"ASK ", FaultMoved},
-	{"CLUSTERDOWN ", FaultClusterDown},
-	{"TRYAGAIN ", FaultClusterDown},
-	{"LOADING ", FaultLoading},
-	{"MASTERDOWN ", FaultMasterDown},
-	{"NOREPLICAS ", FaultReplicas},
-	{"BUSY ", FaultBusy},
-	{"ERR max number of clients reached", FaultClients},
+	{"OOM ", FaultMemory, true},
+	{"MISCONF ", FaultDisk, true},
+	{"READONLY ", FaultReadOnly, true},
+	{"WRONGTYPE ", FaultWrongType, false},
+	{"NOPERM ", FaultPermission, true},
+	{"ERR The user executing the script", FaultPermission, false}, // for a command in a script
+	{"The user executing the script", FaultPermission, false},
+	{"WRONGPASS ", FaultAuth, true},
+	{"ERR Protocol error: unauthenticated ", FaultAuth, true}, // for a long command before the password
+	{"NOAUTH ", FaultAuth, true},
+	{"ERR AUTH ", FaultAuth, false},
+	{"ERR invalid password", FaultAuth, false},
+	{"ERR Client sent AUTH", FaultAuth, false},
+	{"DENIED ", FaultProtected, true},
+	{"ERR DB index is out of range", FaultDatabase, true},
+	{"ERR invalid DB index", FaultDatabase, false},
+	{"ERR SELECT is not allowed in cluster mode", FaultDatabase, true},
+	{"ERR This instance has cluster support disabled", FaultNoCluster, false},
+	{"MOVED ", FaultMoved, true},
+	{"ASK ", FaultMoved, true},
+	{"CLUSTERDOWN ", FaultClusterDown, true},
+	{"TRYAGAIN ", FaultClusterDown, true},
+	{"LOADING ", FaultLoading, true},
+	{"MASTERDOWN ", FaultMasterDown, true},
+	{"NOREPLICAS ", FaultReplicas, true},
+	{"BUSY ", FaultBusy, true},
+	{"ERR max number of clients reached", FaultClients, true},
 }
 
 // inScript matches the error of a command that a script called, as Redis before 7 reports it.

@@ -59,7 +59,7 @@ func TestScriptsDocumentTheirContractAndNeedOnlyRedis62(t *testing.T) {
 		require.NoError(t, err)
 		text := string(source)
 		require.True(t, strings.HasPrefix(text, "-- "+file.Name()+": "), file.Name())
-		for _, part := range []string{"-- KEYS", "-- ARGV", "-- Reply", "-- By hand", "redis-cli --eval lua/" + file.Name()} {
+		for _, part := range []string{"-- KEYS", "-- ARGV", "-- Reply", "-- Example:", "redis-cli --eval lua/" + file.Name()} {
 			require.Contains(t, text, part, file.Name())
 		}
 		require.NoError(t, client.ScriptLoad(t.Context(), text).Err(), file.Name())

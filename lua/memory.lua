@@ -1,14 +1,14 @@
--- memory.lua: how full the memory is of the server that has a channel's keys. Writes nothing.
+-- memory.lua: return how much memory the server with a channel's keys uses. Writes nothing.
 --
--- KEYS[1] any      (-)  any key of the channel: it names the server of a Cluster, and is not touched
+-- KEYS[1] any      (-)  any key of the channel: it selects the server of a Cluster, and is not read
 --
 -- ARGV    none
 --
 -- Reply: [used, most]
---   used  bytes that count when a write is refused for lack of memory
---   most  maxmemory; 0 = no write is
+--   used  bytes that count towards maxmemory
+--   most  maxmemory; 0 = there is no maximum
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/memory.lua 'relay:{demo}:ledger:demo'
 --
 -- Code generated from lua/src/memory.lua by go generate ./lua; DO NOT EDIT.

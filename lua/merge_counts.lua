@@ -1,28 +1,28 @@
--- merge_counts.lua: add what a replica counted by itself, the drops that its closed-until cache decided, to the counts
--- that all replicas share. A repeat changes nothing.
+-- merge_counts.lua: add the drops that a replica's closed cache decided to the shared counts. A repeated call changes
+-- nothing.
 --
 -- KEYS[1] ledger   (w)  hash of totals of the channel
--- KEYS[2] series   (w)  hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
--- KEYS[3] folds    (rw) hash: replica = sequence of its last call
--- KEYS[4] drops    (rw) stream that records drops
--- KEYS[5] digest   (rw) hash of what the next digest will report (digest.lua)
--- KEYS[6] minutes  (w)  hash of the same a minute: "<minute since 1970>:d:<category>"
--- KEYS[7] known    (w)  sorted set of the channel's categories by their last attempt; written only where it is
---                  named (first_notice auto)
+-- KEYS[2] series   (w)  hash of the counts of each category in the current hour, "<category>:admitted" and ":dropped"
+-- KEYS[3] folds    (rw) hash: replica = sequence of its last call of merge_counts.lua or restore.lua
+-- KEYS[4] drops    (rw) stream, the drop log
+-- KEYS[5] digest   (rw) hash of the counts for the next digest (see digest.lua)
+-- KEYS[6] minutes  (w)  hash of the same counts by minute: "<minute since 1970>:d:<category>"
+-- KEYS[7] known    (w)  sorted set of the channel's categories by their last attempt; only with
+--                  first_notice auto
 --
--- ARGV[1] replica  who counted; unique to one process
--- ARGV[2] sequence of this call, rising by one
--- ARGV[3] what was counted, JSON, each optional:
+-- ARGV[1] replica  unique to one process
+-- ARGV[2] sequence of this call; it rises by one with each call
+-- ARGV[3] the counts, JSON, each optional:
 --   totals      by how much each total rises
 --   categories  how many of each were dropped
---   noted       what the next digest will report: {"d:<category>:<severity>": n, "t:<title>": n}
---   drops       for the record, which is bounded by bytes too:
+--   noted       counts for the next digest: {"d:<category>:<severity>": n, "t:<title>": n}
+--   drops       for the drop log:
 --               [[event, category, level, used, limit, retry_us], ...], oldest first
---   keep        how many records the channel keeps
+--   keep        the size of the drop log
 --
--- Reply: 1 added, 0 added before
+-- Reply: 1 added, 0 they were added before
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/merge_counts.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' \
 --     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' , \
 --     replica-1 1 '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
@@ -34,14 +34,14 @@ local minutes, known = KEYS[6], KEYS[7]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local call, max, floor = redis.call, math.max, math.floor
 
--- A repeat is known before it is decoded: what is sent again may be large.
+-- A repeated call is recognised before its counts are decoded, because they may be large.
 if sequence and tonumber(call('HGET', sequences, replica) or 0) >= sequence then return 0 end
 local decoded, counted = pcall(cjson.decode, ARGV[3] or '')
 if not sequence or not decoded or type(counted) ~= 'table' then
   return redis.error_reply('ARG a replica, a sequence and JSON are needed')
 end
 
--- part counted: check what a replica counted, and name the fields of its drops.
+-- part counted: check the counts of a replica, and name the fields of its drops.
 local function fault_of(counts)
   for _, part in ipairs({ 'totals', 'categories', 'noted' }) do
     for name, n in pairs(counts[part] or {}) do
@@ -70,35 +70,21 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
--- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
 local slack_ms = 10000
 
 local function expire(key, ms)
   if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
 end
--- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
--- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
+-- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less
+-- than to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local minute_text = int(floor(now / 60000000)) -- since 1970
 
--- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
-local function count_in_hour(category, name, n)
-  local max_categories = 1000
-  local field, sibling = ':admitted', ':dropped'
-  if name == 'dropped' then field, sibling = sibling, field end
-  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
-  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
-  call('PEXPIRE', series, counts_ms)
-  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
-  call('HDEL', series, category .. field, category .. sibling)
-  call('HINCRBY', series, 'other' .. field, int(n))
-  call('HSETNX', series, 'other' .. sibling, 0)
-  return 'other'
-end
-
-local function count_in_minute(category, name, n)
+local function count_in_minute(category, total, n)
   local max_fields = 6000
-  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
+  local minute = minute_text .. (total == 'admitted' and ':a:' or ':d:')
   if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
@@ -106,6 +92,22 @@ local function count_in_minute(category, name, n)
     call('HDEL', minutes, minute .. category)
     call('HINCRBY', minutes, minute .. 'other', int(n))
   end
+end
+
+-- count_category counts n events under a total, admitted or dropped. A category that is new in the hour gets both
+-- fields.
+local function count_category(category, total, n)
+  local max_categories = 1000
+  count_in_minute(category, total, n)
+  local field, sibling = ':admitted', ':dropped'
+  if total == 'dropped' then field, sibling = sibling, field end
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
 end
 -- part stream_bytes: bound a stream in bytes. Each item has in "sum" how many bytes were added up to it, so that
 -- what the stream holds is the difference of two sums.
@@ -133,8 +135,8 @@ local function trim(stream, field, most, sum, items_at_most)
     call('XDEL', stream, oldest[1])
   end
 end
--- part drops: add to the record of drops, which is bounded in number and in bytes. A drop has event, category,
--- level, used, limit and retry_us (numbers as text); keep is how many the channel keeps.
+-- part drops: add to the drop log, which is bounded in number and in bytes. A drop has event, category, level,
+-- used, limit and retry_us (numbers as text). keep is the size of the drop log.
 local max_drop_bytes = 16777216
 local drops_ms = 604800000 -- 7 days after the last drop
 
@@ -148,9 +150,9 @@ local function record_drops(list, keep)
   trim(drops, 'event', max_drop_bytes, sum, 2 * #list + 1)
   expire(drops, drops_ms)
 end
--- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
--- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
--- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+-- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
+-- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
+-- is lower. Beyond it, events count under "other", and titles are not stored.
 local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval
@@ -175,14 +177,14 @@ end
 
 local fault = fault_of(counted)
 if fault then return redis.error_reply(fault) end
-for _, hash in ipairs({ ledger, series, minutes, digest }) do call('HLEN', hash) end -- another type fails here
+-- A wrong type fails before any write.
+for _, hash in ipairs({ ledger, series, minutes, digest }) do call('HLEN', hash) end
 call('XLEN', drops)
 if known then call('ZCARD', known) end
 
 for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end
 for category, dropped in pairs(counted.categories or {}) do
-  local counted_as = count_in_hour(category, 'dropped', dropped)
-  count_in_minute(counted_as, 'dropped', dropped)
+  count_category(category, 'dropped', dropped)
   if known then call('ZADD', known, int(now), category) end
 end
 if counted.drops then record_drops(named_drops(counted.drops), counted.keep) end

@@ -1,6 +1,6 @@
--- peek.lua: decide a batch of events of one channel as admit.lua would, each by itself, and write nothing.
+-- peek.lua: decide each event of a batch by itself, as admit.lua would, and write nothing.
 --
--- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (-)  not used here
 -- KEYS[3] series   (-)  not used here
 -- KEYS[4] outbox   (-)  not used here
@@ -15,7 +15,7 @@
 --
 -- Reply: as of lua/admit.lua; outcomes 1 to 4
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
@@ -24,11 +24,12 @@
 --
 -- Code generated from lua/src/peek.lua by go generate ./lua; DO NOT EDIT.
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'peek', 0, 0
-local seen = KEYS[1]
+local MODE = 'peek'
 
--- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
+-- part batch/read: read the plan, the time and the levels.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
+-- decided.
+local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -44,34 +45,40 @@ if fair and next(fair) == nil then fair = nil end
 local is_learning = fair and fair.floor
 
 local keys_to_levels = keys_before_levels + #level_specs
-local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + (MODE == 'restore' and 2 or 0)
 if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+local width = (options and 11 or 4) + (MODE == 'restore' and 1 or 0) -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its result')
 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them. IN_PLACE: admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
+local slack_ms = 10000
+
+local function expire(key, ms)
+  if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
+end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
-local grace_ms = 60000 -- how long an expired level outlives its longest window
--- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
--- before they are moved to now (5 s).
+local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
+-- How long a level keeps what a longer window of another configuration needs, after its last use (24 h), and how
+-- far units may lie ahead of now before they are moved to now (5 s).
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
-local stepped = 0 -- how far back time went, where units were moved
+local stepped = 0 -- how far the clock went back, if units were moved
 -- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
--- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
--- the places of its levels are route[FIRST], route[FIRST + 1], ...
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the
+-- plan: the places of its levels are route[FIRST], route[FIRST + 1], ...
 local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
 local levels = {}
 local needs_strategies = false
@@ -105,10 +112,15 @@ local function ago(per)
   if per ~= last_per then last_per, last_ago = per, int(now - per) end
   return last_ago
 end
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
--- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
--- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+local now_text = int(now)
+local fairness, messages -- nil unless the plan asks for them
+-- part batch/limits: find out when units fit into a level.
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every
+-- other strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are
+-- older.
 local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
@@ -127,29 +139,39 @@ local function log_score(level, rank)
   end
   return level.read_score
 end
--- part limits/log_fits_only: when units fit into a log. Nothing is written: units that lie ahead of now stay there.
+
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
+-- now; peek only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
     level.read_rank, at = false, now
+    local args = {}
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
+      args[#args + 1], args[#args + 2] = now_text, member
+    end
+    for from = 1, #args, max_args do
+      call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+    end
   end
   return at + level.spec[w + 1]
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/hash: read the numbers that a hash holds.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for
+  -- each window; fits_at returns when units fit that do not fit now, if nothing else is admitted; spend adds units
+  -- for the rest of the batch; store writes them; refund refunds units. Made only if a level uses one.
+
+  -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
     local flat, state = call('HGETALL', key), {}
     for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
     return state
   end
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
-  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
-  -- future: level.back is by how much.
+  -- read_hash returns the numbers of a level. If the clock went back since they were written, level.back is by how
+  -- much.
   local function read_hash(level)
     local state = read_numbers(level.key)
     level.since, level.last, level.back = state.since or now, state.last or 0, 0
@@ -160,10 +182,10 @@ if needs_strategies then
     return state
   end
 
-  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
-  -- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
-  -- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
-  -- after that replica's last use.
+  -- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+  -- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+  -- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+  -- 24 h after that replica last used them.
   local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
   local function window_of(name)
@@ -182,7 +204,7 @@ if needs_strategies then
     return window
   end
 
-  -- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+  -- windows_of_others returns the windows of other configurations by name, with the units of this batch.
   local function windows_of_others(kind, level)
     local found = {}
     for field, value in pairs(level.state) do
@@ -217,19 +239,19 @@ if needs_strategies then
   end
 
   local function store_numbers(kind, level)
-    local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+    local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
       if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
       for _, field in ipairs(fields) do
         if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
       end
-      longest = max(longest, window.per)
+      lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
     for name, window in pairs(level.names) do add(name, window) end
     for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
     call('DEL', level.key)
     call('HSET', level.key, unpack(args))
-    call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+    call('PEXPIRE', level.key, int(ceil(lasts / 1000) + grace_ms))
   end
 
   -- strategy_of_numbers makes a strategy of a kind of window.
@@ -242,15 +264,15 @@ if needs_strategies then
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level) store_numbers(kind, level) end,
-      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
       refund = function(level, units, admitted_at)
         local state = read_numbers(level.key)
         if admitted_at < (state.since or now) then return 0 end
         for field, value in pairs(state) do
           local name, which = string.match(field, '^([%d/]+):(%a+)$')
           if name then
-            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local window = window_of(name)
+            window.name, window.state = name, state
             local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
             if left then call('HSET', level.key, field, int(left)) end
           end
@@ -261,7 +283,7 @@ if needs_strategies then
   end
   -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
-    -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
+    -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
@@ -282,7 +304,7 @@ if needs_strategies then
       if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
-    -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
+    -- A window keeps at least one unit at its start. Otherwise the remaining units could lie in two windows.
     refund = function(level, window, which, refunded)
       local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
       if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -294,8 +316,8 @@ if needs_strategies then
       return left
     end,
   })
-  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
-  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
+  -- these, the share counts that is still inside the rolling window, rounded up.
   strategies['sliding-counter'] = strategy_of_numbers({
     load = function(level, window)
       local per = window.per
@@ -325,10 +347,10 @@ if needs_strategies then
       local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
       if in_window or in_last then return max(0, refunded.value - refunded.units) end
     end,
-    keep = 2,
+    counted_windows = 2,
   })
-  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
-  -- drain = per / limit; tat is when all has drained.
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
+  -- in drain = per / limit; tat is when all has drained.
   local gcra = strategy_of_numbers({
     drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -353,7 +375,7 @@ if needs_strategies then
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
-    -- Units that were admitted longer ago than they take to drain are gone.
+    -- Units that had time to drain since their admission are not refunded.
     refund = function(_, window, which, refunded)
       local drained_in = window.drain and refunded.units * window.drain
       if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
@@ -362,13 +384,13 @@ if needs_strategies then
     end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
-  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
-  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
-  -- = when. Buckets that only that one still counts are kept in its width.
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
+  -- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
+  -- used within 24 h. Buckets that only another configuration still counts are stored with its width.
   local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
-  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
-  -- longest of them is, and its width (nil = none is longer than the level's own).
+  -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
+  -- longest of them, and its width (nil = none is longer than the level's own).
   local function read_other_windows(level, state)
     local keep, coarse = level.keep, nil
     level.others = {}
@@ -382,7 +404,7 @@ if needs_strategies then
     return keep, coarse
   end
 
-  -- place_of is the end of the bucket that counts what the hash has under an end.
+  -- place_of returns the end of the bucket in which the units under an end are counted.
   local function place_of(level, ends, coarse)
     if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
     if ends > now - level.keep or not coarse then return ends end
@@ -434,7 +456,8 @@ if needs_strategies then
       for from = 1, #args, max_args do
         call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
       end
-      call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+      local last = level.order[#level.order] or now -- it counts until its end has left the longest window
+      call('PEXPIRE', level.key, int(ceil((last - now + max(level.longest, level.keep)) / 1000) + grace_ms))
     end,
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
@@ -444,9 +467,9 @@ if needs_strategies then
       return 1
     end,
   }
-  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
-  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
-  -- soon.
+  -- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
+  -- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
+  -- checked again soon.
   local retry_us = 100000
 
   local function backlog(length, add)
@@ -486,8 +509,8 @@ if needs_strategies then
 end
 -- part limits/fit: when units fit into a level.
 
--- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
--- units of the first window are reserved for others. A level is read once.
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest.
+-- reserved_in_first units of the first window are reserved for others. A level is read once.
 local function fit(level, units, reserved_in_first)
   local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
   if not used then
@@ -523,10 +546,8 @@ local function fit(level, units, reserved_in_first)
   return at, never, by
 end
 
-local fairness
 if fair then
-  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
-  -- asks for it.
+  -- part fairness: how many units of the channel's window a route must leave free for others.
   local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
   local channel_per = levels[1].spec[FIRST + 1]
   local known_for = max(known_us, channel_per)
@@ -534,7 +555,7 @@ if fair then
   local attempted, admitted = {}, {} -- categories of this batch
   local known_count, admitted_count
 
-  -- in_channel_window is how many units a category has used within the channel's window.
+  -- in_channel_window returns how many units a category has used within the channel's window.
   local function in_channel_window(level)
     level.in_channel = level.in_channel or count_log(level.key, channel_per)
     return level.in_channel + level.pending
@@ -546,8 +567,8 @@ if fair then
     return at > now - channel_per and at or nil
   end
 
-  -- learn counts the categories that are known, and those of which something was admitted.
-  local function learn(category)
+  -- count_known counts the known categories, and those with an admission within the channel's window.
+  local function count_known(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
       admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
@@ -557,7 +578,7 @@ if fair then
     if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
   end
 
-  -- reserved_by_others is what configured reserves keep from a category.
+  -- reserved_by_others returns how many units are reserved for other categories.
   local function reserved_by_others(category)
     local units = 0
     for _, reserve in ipairs(fair.reserves or {}) do
@@ -569,13 +590,13 @@ if fair then
 
   fairness = {}
 
-  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
-  -- the next event of the category is one.
+  -- reserves returns how many units an ordinary event of the route must leave free, how many a first notice, and
+  -- from when on the next event of the category is one.
   function fairness.reserves(route)
     local category = route[CATEGORY]
     local least = max(route[HEADROOM], reserved_by_others(category))
     if is_learning then
-      learn(category)
+      count_known(category)
       local at = last_admission(category)
       if not at then return least, least, now end
       local silent = known_count - admitted_count + max(0, fair.floor - known_count)
@@ -585,28 +606,60 @@ if fair then
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
+
+  function fairness.add_admission(category)
+    if not is_learning then return end
+    if not last_admission(category) then admitted_count = admitted_count + 1 end
+    admitted[category] = true
+  end
+
+  -- store writes the categories by their last attempt and last admission. Above the bound, those that were silent
+  -- longest are forgotten.
+  function fairness.store()
+    if not known_count then return end
+    local max_categories = 1000
+    for category in pairs(attempted) do call('ZADD', known, now_text, category) end
+    for category in pairs(admitted) do call('ZADD', admissions, now_text, category) end
+    call('ZREMRANGEBYSCORE', known, '-inf', ago(known_for))
+    call('ZREMRANGEBYSCORE', admissions, '-inf', ago(channel_per))
+    local over = call('ZCARD', known) - max_categories
+    if over > 0 then
+      local forgotten = call('ZRANGE', known, 0, over - 1)
+      call('ZREM', known, unpack(forgotten))
+      call('ZREM', admissions, unpack(forgotten))
+    end
+    expire(known, ceil(known_for / 1000) + grace_ms)
+    expire(admissions, ceil(channel_per / 1000) + grace_ms)
+  end
 end
 
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
 local decisions = {}
+local event = messages and messages.event
 for at = 2, #ARGV, width do
-  -- part batch/event: read an event. What is decided of it are local variables, for speed.
+  -- part batch/event: read an event. Its decision is in local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
   local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
+  if messages then
+    event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
+    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.reply_to =
+      unpack(ARGV, at + 4, at + 10)
+  end
   local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
   if tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
   else
-    -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+    -- part batch/ask: check the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
     -- when, and because of which window. Shadow levels report and never refuse.
     local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
     if fairness then ordinary, least, first_again = fairness.reserves(route) end
     for i = FIRST, #route do
       local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
       local fits_at, never, by = fit(level, units, reserved)
-      if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+      if reserved > least and fits_at > now then -- sooner, if the category has a first notice before
         fits_at = min(fits_at, max(fit(level, units, least), first_again))
       end
       if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end
@@ -620,12 +673,13 @@ for at = 2, #ARGV, width do
     end
     outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
   end
-  -- part batch/report: what the caller learns of the event.
+  -- part batch/report: add the decision to the reply.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
--- part batch/states: for each level until when it is closed, because of which window, and the units used.
+-- part batch/states: add to the reply for each level how long it is closed, because of which window, and its
+-- units.
 local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]

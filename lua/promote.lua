@@ -1,23 +1,23 @@
--- promote.lua: ask again for events that wait for a slot (overflow: delay): each is admitted, still waits, or is
--- dropped because it waited too long. Reads and writes as admit.lua does.
+-- promote.lua: decide delayed events again. Each is admitted, stays delayed, or is dropped because it waited too long.
+-- The script reads and writes like admit.lua.
 --
--- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (w)  hash of totals of the channel
--- KEYS[3] series   (rw) hash of counts a category in the current hour
+-- KEYS[3] series   (rw) hash of the counts of each category in the current hour
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
--- KEYS[6] minutes  (rw) hash of counts a category and minute
+-- KEYS[6] minutes  (rw) hash of the counts of each category and minute
 -- KEYS[7..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
 -- then as of lua/admit.lua: extras (rw), posted (rw), aged (rw), drops (rw), digest (rw),
 --   told (rw), delayed (rw)
 --
 -- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "promote" and with options
--- then for each event: as of lua/admit.lua, with options; delayed = its number while it waits
+-- then for each event: as of lua/admit.lua, with options; delayed = its number in the queue
 --
--- Reply: as of lua/admit.lua; outcome 3: it does not wait any more, 6: it still waits
+-- Reply: as of lua/admit.lua; outcome 3: the event is no longer delayed; 6: it still is
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/promote.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:extras:demo' \
@@ -30,11 +30,12 @@
 --
 -- Code generated from lua/src/promote.lua by go generate ./lua; DO NOT EDIT.
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'promote', 0, 0
-local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local MODE = 'promote'
 
--- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
+-- part batch/read: read the plan, the time and the levels.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
+-- decided.
+local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -50,25 +51,24 @@ if fair and next(fair) == nil then fair = nil end
 local is_learning = fair and fair.floor
 
 local keys_to_levels = keys_before_levels + #level_specs
-local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + (MODE == 'restore' and 2 or 0)
 if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+local width = (options and 11 or 4) + (MODE == 'restore' and 1 or 0) -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its result')
 end
-if not options then return redis.error_reply('ARG the plan needs options') end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them. IN_PLACE: admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
--- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
 local slack_ms = 10000
 
 local function expire(key, ms)
@@ -76,15 +76,15 @@ local function expire(key, ms)
 end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
-local grace_ms = 60000 -- how long an expired level outlives its longest window
--- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
--- before they are moved to now (5 s).
+local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
+-- How long a level keeps what a longer window of another configuration needs, after its last use (24 h), and how
+-- far units may lie ahead of now before they are moved to now (5 s).
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
-local stepped = 0 -- how far back time went, where units were moved
+local stepped = 0 -- how far the clock went back, if units were moved
 -- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
--- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
--- the places of its levels are route[FIRST], route[FIRST + 1], ...
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the
+-- plan: the places of its levels are route[FIRST], route[FIRST + 1], ...
 local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
 local levels = {}
 local needs_strategies = false
@@ -120,10 +120,14 @@ local function ago(per)
 end
 
 local now_text = int(now)
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
--- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+local fairness, messages -- nil unless the plan asks for them
+if not options then return redis.error_reply('ARG the plan needs options') end
+-- part batch/limits: find out when units fit into a level.
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every
+-- other strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
--- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are
+-- older.
 local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
@@ -142,17 +146,16 @@ local function log_score(level, rank)
   end
   return level.read_score
 end
--- part limits/log_fits: when units fit into a log.
 
--- log_fits_at is when units fit into a window of a log. Units that lie too far ahead of now are moved to now.
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
+-- now; peek only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
     level.read_rank, at = false, now
-    -- part limits/log_step: move the units of the log that lie ahead of now.
     local args = {}
-    for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
       args[#args + 1], args[#args + 2] = now_text, member
     end
     for from = 1, #args, max_args do
@@ -163,18 +166,19 @@ local function log_fits_at(level, w, units, reserved)
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/hash: read the numbers that a hash holds.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for
+  -- each window; fits_at returns when units fit that do not fit now, if nothing else is admitted; spend adds units
+  -- for the rest of the batch; store writes them; refund refunds units. Made only if a level uses one.
+
+  -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
     local flat, state = call('HGETALL', key), {}
     for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
     return state
   end
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
-  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
-  -- future: level.back is by how much.
+  -- read_hash returns the numbers of a level. If the clock went back since they were written, level.back is by how
+  -- much.
   local function read_hash(level)
     local state = read_numbers(level.key)
     level.since, level.last, level.back = state.since or now, state.last or 0, 0
@@ -185,10 +189,10 @@ if needs_strategies then
     return state
   end
 
-  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
-  -- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
-  -- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
-  -- after that replica's last use.
+  -- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+  -- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+  -- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+  -- 24 h after that replica last used them.
   local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
   local function window_of(name)
@@ -207,7 +211,7 @@ if needs_strategies then
     return window
   end
 
-  -- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+  -- windows_of_others returns the windows of other configurations by name, with the units of this batch.
   local function windows_of_others(kind, level)
     local found = {}
     for field, value in pairs(level.state) do
@@ -242,19 +246,19 @@ if needs_strategies then
   end
 
   local function store_numbers(kind, level)
-    local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+    local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
       if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
       for _, field in ipairs(fields) do
         if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
       end
-      longest = max(longest, window.per)
+      lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
     for name, window in pairs(level.names) do add(name, window) end
     for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
     call('DEL', level.key)
     call('HSET', level.key, unpack(args))
-    call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+    call('PEXPIRE', level.key, int(ceil(lasts / 1000) + grace_ms))
   end
 
   -- strategy_of_numbers makes a strategy of a kind of window.
@@ -267,15 +271,15 @@ if needs_strategies then
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level) store_numbers(kind, level) end,
-      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
       refund = function(level, units, admitted_at)
         local state = read_numbers(level.key)
         if admitted_at < (state.since or now) then return 0 end
         for field, value in pairs(state) do
           local name, which = string.match(field, '^([%d/]+):(%a+)$')
           if name then
-            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local window = window_of(name)
+            window.name, window.state = name, state
             local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
             if left then call('HSET', level.key, field, int(left)) end
           end
@@ -286,7 +290,7 @@ if needs_strategies then
   end
   -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
-    -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
+    -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
@@ -307,7 +311,7 @@ if needs_strategies then
       if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
-    -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
+    -- A window keeps at least one unit at its start. Otherwise the remaining units could lie in two windows.
     refund = function(level, window, which, refunded)
       local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
       if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -319,8 +323,8 @@ if needs_strategies then
       return left
     end,
   })
-  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
-  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
+  -- these, the share counts that is still inside the rolling window, rounded up.
   strategies['sliding-counter'] = strategy_of_numbers({
     load = function(level, window)
       local per = window.per
@@ -350,10 +354,10 @@ if needs_strategies then
       local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
       if in_window or in_last then return max(0, refunded.value - refunded.units) end
     end,
-    keep = 2,
+    counted_windows = 2,
   })
-  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
-  -- drain = per / limit; tat is when all has drained.
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
+  -- in drain = per / limit; tat is when all has drained.
   local gcra = strategy_of_numbers({
     drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -378,7 +382,7 @@ if needs_strategies then
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
-    -- Units that were admitted longer ago than they take to drain are gone.
+    -- Units that had time to drain since their admission are not refunded.
     refund = function(_, window, which, refunded)
       local drained_in = window.drain and refunded.units * window.drain
       if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
@@ -387,13 +391,13 @@ if needs_strategies then
     end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
-  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
-  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
-  -- = when. Buckets that only that one still counts are kept in its width.
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
+  -- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
+  -- used within 24 h. Buckets that only another configuration still counts are stored with its width.
   local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
-  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
-  -- longest of them is, and its width (nil = none is longer than the level's own).
+  -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
+  -- longest of them, and its width (nil = none is longer than the level's own).
   local function read_other_windows(level, state)
     local keep, coarse = level.keep, nil
     level.others = {}
@@ -407,7 +411,7 @@ if needs_strategies then
     return keep, coarse
   end
 
-  -- place_of is the end of the bucket that counts what the hash has under an end.
+  -- place_of returns the end of the bucket in which the units under an end are counted.
   local function place_of(level, ends, coarse)
     if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
     if ends > now - level.keep or not coarse then return ends end
@@ -459,7 +463,8 @@ if needs_strategies then
       for from = 1, #args, max_args do
         call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
       end
-      call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+      local last = level.order[#level.order] or now -- it counts until its end has left the longest window
+      call('PEXPIRE', level.key, int(ceil((last - now + max(level.longest, level.keep)) / 1000) + grace_ms))
     end,
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
@@ -469,9 +474,9 @@ if needs_strategies then
       return 1
     end,
   }
-  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
-  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
-  -- soon.
+  -- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
+  -- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
+  -- checked again soon.
   local retry_us = 100000
 
   local function backlog(length, add)
@@ -511,8 +516,8 @@ if needs_strategies then
 end
 -- part limits/fit: when units fit into a level.
 
--- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
--- units of the first window are reserved for others. A level is read once.
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest.
+-- reserved_in_first units of the first window are reserved for others. A level is read once.
 local function fit(level, units, reserved_in_first)
   local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
   if not used then
@@ -548,10 +553,8 @@ local function fit(level, units, reserved_in_first)
   return at, never, by
 end
 
-local fairness
 if fair then
-  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
-  -- asks for it.
+  -- part fairness: how many units of the channel's window a route must leave free for others.
   local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
   local channel_per = levels[1].spec[FIRST + 1]
   local known_for = max(known_us, channel_per)
@@ -559,7 +562,7 @@ if fair then
   local attempted, admitted = {}, {} -- categories of this batch
   local known_count, admitted_count
 
-  -- in_channel_window is how many units a category has used within the channel's window.
+  -- in_channel_window returns how many units a category has used within the channel's window.
   local function in_channel_window(level)
     level.in_channel = level.in_channel or count_log(level.key, channel_per)
     return level.in_channel + level.pending
@@ -571,8 +574,8 @@ if fair then
     return at > now - channel_per and at or nil
   end
 
-  -- learn counts the categories that are known, and those of which something was admitted.
-  local function learn(category)
+  -- count_known counts the known categories, and those with an admission within the channel's window.
+  local function count_known(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
       admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
@@ -582,7 +585,7 @@ if fair then
     if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
   end
 
-  -- reserved_by_others is what configured reserves keep from a category.
+  -- reserved_by_others returns how many units are reserved for other categories.
   local function reserved_by_others(category)
     local units = 0
     for _, reserve in ipairs(fair.reserves or {}) do
@@ -594,13 +597,13 @@ if fair then
 
   fairness = {}
 
-  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
-  -- the next event of the category is one.
+  -- reserves returns how many units an ordinary event of the route must leave free, how many a first notice, and
+  -- from when on the next event of the category is one.
   function fairness.reserves(route)
     local category = route[CATEGORY]
     local least = max(route[HEADROOM], reserved_by_others(category))
     if is_learning then
-      learn(category)
+      count_known(category)
       local at = last_admission(category)
       if not at then return least, least, now end
       local silent = known_count - admitted_count + max(0, fair.floor - known_count)
@@ -610,14 +613,15 @@ if fair then
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
-  -- part fairness_store: note what was admitted, and write the categories by their last attempt and last admission.
-  -- Above the bound, those that were silent longest are forgotten.
+
   function fairness.add_admission(category)
     if not is_learning then return end
     if not last_admission(category) then admitted_count = admitted_count + 1 end
     admitted[category] = true
   end
 
+  -- store writes the categories by their last attempt and last admission. Above the bound, those that were silent
+  -- longest are forgotten.
   function fairness.store()
     if not known_count then return end
     local max_categories = 1000
@@ -635,8 +639,10 @@ if fair then
     expire(admissions, ceil(channel_per / 1000) + grace_ms)
   end
 end
-
 -- part batch/written: what the batch writes at the end.
+local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local totals = {} -- of the ledger, by name: by how much each rises
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
 local admitted_ids, remembered -- ids by name; scores and ids
 local waiting, places -- fields and values of entries; scores and numbers of messages
@@ -648,19 +654,24 @@ local function begin()
   number_before = last_number
   admitted_ids, remembered, waiting, places = {}, {}, {}, {}
 end
-
-local superseded_total = 0
-local messages
--- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
--- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
--- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+-- part messages: what a batch means for messages that are posted, or wait. All of it is read while events are
+-- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are
+-- made only if an event needs them.
+-- part messages/batch: the keys and the tables that all parts of messages use.
 local extras, posted, aged, drops, digest, last_admitted, delayed =
   unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
 local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
 local admitted = {} -- categories
-local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
+local expired_numbers, posted_bytes -- messages that have expired; the length of all
 local archive
-messages = {}
+-- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more
+-- than the rest of a decision.
+messages = {
+  event = {
+    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
+    delayed = '', reply_to = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+  },
+}
 
 -- payload_of returns what follows the first space of an entry.
 local function payload_of(entry)
@@ -668,8 +679,8 @@ local function payload_of(entry)
   return space and string.sub(entry, space + 1) or ''
 end
 local function make_archive()
-  -- part messages/records: what is kept of messages: read once, changed here, and written at the end. A name stands
-  -- for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
+  -- part messages/records: the posted messages: each is read once, changed here, and written at the end. A name
+  -- stands for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
   local loaded, newest = {}, {} -- messages by number, numbers by name; false = there is none
   local changed, renamed, deleted = {}, {}, {}
 
@@ -681,7 +692,7 @@ local function make_archive()
     return loaded[number]
   end
 
-  -- find returns the number and the message that a name stands for, nil = none, or it is no longer kept.
+  -- find returns the number and the message that a name stands for, or nil.
   local function find(name)
     local number = newest[name]
     if number == nil then
@@ -691,18 +702,18 @@ local function make_archive()
     if number and load_message(number) then return number, loaded[number] end
   end
 
-  -- point lets a name stand for a message; without a number, for none.
+  -- point makes a name stand for a message, or for none.
   local function point(name, number) newest[name], renamed[name] = number or false, number or false end
 
   local function change(number, message) loaded[number], changed[number], deleted[number] = message, true, nil end
 
   local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
-  -- part messages/alerts: the alerts that a message reports. It is followed until all of them are over: those that it
-  -- lists by "f" and "r" of its events, the others by its members: fingerprint = when it was over in seconds, 0 = it
-  -- is not.
-  local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are over
+  -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
+  -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
+  -- fingerprint = when resolved, in seconds, 0 = firing.
+  local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
-  -- state_in returns whether a message reports an alert: nil, "firing" or "over".
+  -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
   local function state_in(message, fingerprint)
     local events = message.events
     for i = 1, events and #events or 0 do
@@ -713,7 +724,7 @@ local function make_archive()
     if over_at then return over_at > 0 and 'over' or 'firing' end
   end
 
-  -- add_earlier adds to a message that an earlier one reports the same alert.
+  -- add_earlier notes in a message that an earlier one reports the same alert.
   local function add_earlier(message, earlier_number)
     local before = message.before or {}
     message.before = before
@@ -724,7 +735,8 @@ local function make_archive()
     if #before > max_earlier then table.remove(before, 1) end
   end
 
-  -- follow lets a message stand for an alert. An earlier message that reports it as firing is kept in mind.
+  -- follow makes a message the newest one of an alert, and notes in it an earlier message that reports the alert as
+  -- firing.
   local function follow(number, message, fingerprint)
     local last, earlier = find('f:' .. fingerprint)
     if last and last ~= number and state_in(earlier, fingerprint) == 'firing' then add_earlier(message, last) end
@@ -746,42 +758,38 @@ local function make_archive()
   -- part messages/remember: keep a message so that later events find it.
   archive = { find = find }
 
-  -- keep keeps a message, as the last of its category where later events are counted on that.
-  local function keep(number, event, message)
-    if options.overflow == 'merge' then point('c:' .. event.category, number) end
-    change(number, message)
-  end
-
-  -- remember_new keeps what an event posts, where a later event may concern it.
-  function archive.remember_new(number, event, at)
-    local status, fingerprint = event.status, event.fingerprint
-    if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
-    local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
-    message.at = at or now_text
-    if fingerprint ~= '' then follow(number, message, fingerprint) end
-    keep(number, event, message)
-  end
-  -- part messages/threads: a message that answers another one in its thread.
-
-  -- link_thread notes the message that the event answers. A resolve ends the alert there.
+  -- link_thread stores the message that an event replies to. A resolve marks the alert there as resolved.
   local function link_thread(number, event)
     local thread, is_resolve = event.thread, event.status == 'resolved'
     if not thread then return end
     if is_resolve then archive.editor().end_alert(thread, load_message(thread), event.fingerprint) end
     if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
   end
-  -- part messages/remember_waiting: keep the message of an event that waited. That of a group exists already.
+
+  -- keep stores a message, with overflow merge as the last one of its category.
+  local function keep(number, event, message)
+    if options.overflow == 'merge' then point('c:' .. event.category, number) end
+    change(number, message)
+  end
+
+  -- is_group returns whether a delayed event is several, which have a message already.
   local function is_group(event) return string.find(event.entry, '\n', 1, true) ~= nil end
 
-  function archive.remember(event)
-    local number = event.number
+  -- remember keeps what an event posts, if a later event may concern it. at is the text of when it was admitted.
+  function archive.remember(event, at)
+    local number, status, fingerprint = event.number, event.status, event.fingerprint
     link_thread(number, event)
-    local group = is_group(event) and load_message(event.delayed)
-    if group then archive.editor().adopt(event, group) else archive.remember_new(number, event) end
+    local group = MODE == 'promote' and is_group(event) and load_message(event.delayed)
+    if group then return archive.editor().adopt(event, group) end
+    if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
+    local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
+    message.at = at
+    if fingerprint ~= '' then follow(number, message, fingerprint) end
+    keep(number, event, message)
   end
   local editor
   local function make_editor()
-    -- part messages/numbers: numbers for further entries, and ids that get none.
+    -- part messages/numbers: numbers for more entries, and ids of events without an entry.
     local function next_number()
       begin()
       last_number = last_number + 1
@@ -795,7 +803,7 @@ local function make_archive()
     end
     -- part messages/edits: edit messages that are in Slack.
     local edits = {} -- by number: when it is due
-    local unsent = {} -- edits that wait, and nobody began to send: as it was when this batch began
+    local unsent = {} -- whether an edit waits without an attempt, as of the beginning of the batch
     editor = {}
 
     local function enter(number, entry)
@@ -803,7 +811,7 @@ local function make_archive()
       entered[number] = #waiting
     end
 
-    -- is_unsent_edit returns whether an edit waits, and nobody began to send it.
+    -- is_unsent_edit returns whether an edit waits without an attempt.
     local function is_unsent_edit(number)
       if unsent[number] == nil then
         unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
@@ -811,7 +819,7 @@ local function make_archive()
       return unsent[number]
     end
 
-    -- edit enqueues an edit of a message for a time; an edit that nobody began to send will do.
+    -- edit enqueues an edit of a message for a time, unless an earlier edit without an attempt waits.
     local function edit(number, message, at)
       change(number, message)
       local last = message.edit
@@ -824,10 +832,12 @@ local function make_archive()
       message.edit, message.due, edits[last] = last, int(at), int(at)
     end
 
-    -- is_unreachable returns whether a message is in Slack at an unknown place: nobody can edit or answer it.
+    -- is_unreachable returns whether it is unknown where in Slack a message is. It cannot be edited then, or replied
+    -- to.
     local function is_unreachable(message) return message.shown and not message.ts end
 
-    -- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
+    -- can_edit returns false for messages whose text is unknown, because they were posted while this server was
+    -- unavailable.
     local function can_edit(message)
       return options.resolves == 'edit' and not is_unreachable(message) and message.events and message.events[1].p
     end
@@ -836,17 +846,17 @@ local function make_archive()
       for number, due in pairs(edits) do call('ZADD', extras, due, number) end
     end
 
-    -- check_types fails where a key that is to be written has another type.
+    -- check_types fails if a key that will be written has a wrong type.
     function editor.check_types()
       if next(edits) then call('ZCARD', extras) end
     end
 
     editor.enter = enter
-    -- part messages/rewrites: change entries that still wait in the outbox, or for a slot.
+    -- part messages/rewrites: change entries that wait in the outbox or are delayed.
     local rewritten = {} -- by number: the new text
-    local growing = {} -- by number: true = a group that waits for a slot, whose entry may grow
+    local growing = {} -- by number: true = a delayed group, whose entry may grow
 
-    -- entry_of is the text that waits under a number.
+    -- entry_of returns the text of the entry with a number.
     local function entry_of(number)
       return entered[number] and waiting[entered[number]] or rewritten[number] or call('HGET', entries, number) or ''
     end
@@ -855,16 +865,16 @@ local function make_archive()
       if entered[number] then waiting[entered[number]] = entry else rewritten[number] = entry end
     end
 
-    -- next_edit is when a count on a message may be edited next.
+    -- next_edit returns when the count on a message may be edited next.
     local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
 
-    -- is_waiting returns whether a message is in the outbox and nobody began to send it.
+    -- is_waiting returns whether a message is in the outbox without an attempt.
     local function is_waiting(number)
       return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
     end
-    -- part messages/resolves: an alert is over, or fires again.
+    -- part messages/resolves: an alert is resolved, or fires again.
 
-    -- mark notes in a message that an alert is over, or that it fires again.
+    -- mark marks an alert in a message as resolved, or as firing again.
     local function mark(message, fingerprint, is_over)
       for _, alert in ipairs(message.events or {}) do
         if alert.f == fingerprint then alert.r = is_over and now_text or nil end
@@ -874,8 +884,8 @@ local function make_archive()
       end
     end
 
-    -- end_alert has all messages that report an alert show that it is over, but for the last one where its place is
-    -- taken. Where they can be edited the name stays, so that what fires again is found.
+    -- end_alert marks an alert as resolved in all messages that report it, except in the last one if a resolve takes
+    -- its place. If the message can be edited, its name stays, so that an alert that fires again is found.
     local function end_alert(number, message, fingerprint, is_replaced)
       local numbers, seen_numbers, at = { number }, {}, 1
       if is_replaced then numbers = { unpack(message.before or {}) } end
@@ -893,9 +903,9 @@ local function make_archive()
     end
 
     editor.end_alert = end_alert
-    -- part messages/groups: events of one bundle become one message. lead is the first of them, which the others
-    -- join, or whose outcome they share: outcome, refused, retry_at, window, number, category; count (its events),
-    -- over (those of them that only a count reports and that are over), is_delayed, is_sent, and message.
+    -- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
+    -- it, or share its outcome. It has outcome, refused, retry_at, window, number, category, message, is_delayed,
+    -- is_sent, count (events of the group) and over (resolved events that the message does not list).
     local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
     local max_group_bytes = 65536 -- of the events that a message lists
     local groups = {} -- leads by name
@@ -909,7 +919,7 @@ local function make_archive()
       return bytes < max_group_bytes
     end
 
-    -- add has a message report one more event, and returns whether it lists it.
+    -- add makes a message report one more event, and returns whether it lists the event.
     local function add(message, event, payload, count)
       local status, fingerprint = event.status, event.fingerprint
       local is_followed = status ~= 'resolved' and fingerprint ~= ''
@@ -928,7 +938,7 @@ local function make_archive()
       return false
     end
 
-    -- renew gives a lead another message: a resolve took the place of its own.
+    -- renew gives a lead a new message, because a resolve took the place of the old one.
     local function renew(lead)
       local group = lead.message.bundle
       local payload = payload_of(payload_of(entry_of(lead.number)))
@@ -1008,7 +1018,7 @@ local function make_archive()
       change(number, lead.message)
     end
 
-    -- finish writes down how many events a group has beyond those that its message lists.
+    -- finish adds to the entry how many events of the group it does not list.
     function editor.finish()
       for number, lead in pairs(unlisted) do
         if not lead.is_sent then
@@ -1017,7 +1027,7 @@ local function make_archive()
         end
       end
     end
-    -- part messages/count_on_last: count an event that gets no slot on the last message of its category.
+    -- part messages/count_on_last: count an event without a slot on the last message of its category.
     local function count_on_last(event)
       local number, message = find('c:' .. event.category)
       if not number or is_unreachable(message) then return nil end
@@ -1026,37 +1036,62 @@ local function make_archive()
       remember_id(event.id)
       return MERGED
     end
-    -- part messages/no_queue: no event begins to wait for a slot here.
-    local moved = {} -- what leaves the queue: number, category, has_left
+    -- part messages/queue: the delayed events, in their order.
+    local max_delayed_bytes = 8388608
+    local moved = {} -- events that join or leave the queue: number, category, has_left
+    local queue_length, queue_bytes
 
-    -- without_firing returns the outcome of a resolve or an update of what was never posted; nil = it is posted by
-    -- force.
-    local function without_firing() return MODE ~= 'force' and SUPPRESSED or nil end
-
-    local function wait_behind_others() return nil end
-    -- part messages/waiting: an event that waited for a slot, and is asked for again.
-
-    -- is_still_waiting: the number may have been given again since it was listed, where this server came back older
-    -- than it was.
-    function editor.is_still_waiting(event)
-      local number = event.delayed
-      return call('ZSCORE', delayed, number .. ' ' .. event.category)
-        and payload_of(call('HGET', entries, number) or '') == event.entry
+    local function length_of_queue()
+      queue_length = queue_length or call('ZCARD', delayed)
+      return queue_length
     end
 
-    -- has_waited_too_long returns whether an event is older than what may wait.
-    function editor.has_waited_too_long(event)
-      local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
-      return now - at > options.age
+    -- delay adds an event to the queue if that is not full. It sets the event's number and returns its outcome.
+    local function delay(event)
+      queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+      if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
+      local number = next_number()
+      queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
+      enter(number, now_text .. ' ' .. event.entry)
+      moved[#moved + 1] = { number = number, category = event.category }
+      remember_id(event.id)
+      event.number = number
+      return DELAYED
     end
 
-    -- leave takes an event out of the queue.
+    -- wait_behind_others delays an event if others are delayed, to keep the order, and returns its outcome.
+    local function wait_behind_others(event)
+      if MODE == 'admit' and options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+    end
+
+    -- without_firing returns the outcome of a resolve or an update whose firing was never posted, but may be delayed.
+    -- nil = it is posted, because it is forced.
+    local function without_firing(event)
+      return wait_behind_others(event) or MODE ~= 'force' and SUPPRESSED or nil
+    end
+
+    -- is_refused_by_category returns whether the category level refuses.
+    local function is_refused_by_category(route, refused)
+      for i = FIRST, #route do
+        if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
+      end
+      return false
+    end
+
+    -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
+    function editor.overflow(event, route, refused)
+      if options.overflow == 'delay' then return delay(event) end
+      if not is_refused_by_category(route, refused) then return DROPPED end
+      return count_on_last(event) or DROPPED
+    end
+
+    -- leave removes an event from the queue.
     function editor.leave(event)
       moved[#moved + 1] = { number = event.delayed, category = event.category, has_left = true }
       if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
     end
 
-    -- adopt has a message that waited for a slot as a group stand for what it reports.
+    -- adopt makes the message of a delayed group the newest one of its alerts.
     function editor.adopt(event, message)
       local number = event.number
       forget(event.delayed)
@@ -1068,10 +1103,9 @@ local function make_archive()
       if message.bundle then point('b:' .. message.bundle, number) end
       keep(number, event, message)
     end
-    -- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
-    -- update.
+    -- part messages/earlier: decide a resolve, a repeat or an update by the earlier messages.
 
-    -- is_any_firing returns whether any alert of a message is not over.
+    -- is_any_firing returns whether any alert of a message is firing.
     local function is_any_firing(message)
       for _, alert in ipairs(message.events or {}) do
         if alert.f and not alert.r then return true end
@@ -1082,7 +1116,7 @@ local function make_archive()
       return false
     end
 
-    -- update replaces the text that a message has for an alert: where it waits, or by an edit.
+    -- update replaces the text of an alert in its message: in the outbox, or by an edit.
     local function update(number, message, event)
       for _, alert in ipairs(message.events) do
         if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
@@ -1097,8 +1131,8 @@ local function make_archive()
       return MERGED
     end
 
-    -- repeat_firing counts a firing on the message that reports it. What was over and fires again is, too, while
-    -- anything else there fires; else it is news, and nil is returned.
+    -- repeat_firing counts a firing on the message that reports it. An alert that was resolved and fires again is
+    -- counted only while another alert of the message is firing. Otherwise nil is returned.
     local function repeat_firing(number, message, event)
       if not number or not options.repeats or is_unreachable(message) then return nil end
       if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
@@ -1116,7 +1150,7 @@ local function make_archive()
 
     -- supersede puts a resolve in the place of its firing, which still waits.
     local function supersede(number, message, event)
-      superseded_total = superseded_total + 1
+      totals.superseded = (totals.superseded or 0) + 1
       end_alert(number, message, event.fingerprint, true)
       rewrite(number, now_text .. ' ' .. event.entry)
       if find('c:' .. message.category) == number then point('c:' .. message.category) end
@@ -1127,8 +1161,8 @@ local function make_archive()
       return IN_PLACE
     end
 
-    -- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
-    -- answers.
+    -- resolve returns the outcome of a resolve whose firing a message reports, or nil and the message that it replies
+    -- to.
     local function resolve(number, message, event)
       if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
       if not can_edit(message) then return nil, number end
@@ -1137,11 +1171,11 @@ local function make_archive()
       return MERGED
     end
 
-    -- by_earlier returns an event's outcome, nil = ask the levels; and the message that it answers. SUPPRESSED is a
-    -- resolve or an update of what was never posted, unless its firing waits for a slot.
+    -- by_earlier returns an event's outcome (nil = the levels decide), and the message that it replies to. SUPPRESSED
+    -- is a resolve or an update whose firing was never posted; it may be delayed.
     local function by_earlier(event)
       local status, fingerprint = event.status, event.fingerprint
-      if event.answers ~= '' then return nil, (find('f:' .. event.answers)) end
+      if event.reply_to ~= '' then return nil, (find('f:' .. event.reply_to)) end
       if fingerprint == '' or status == '' then return nil end
       local number, message = find('f:' .. fingerprint)
       if status == 'firing' then return repeat_firing(number, message, event) end
@@ -1150,9 +1184,9 @@ local function make_archive()
       if is_unreachable(message) then return nil end
       return update(number, message, event)
     end
-    -- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
-    -- because others wait for a slot. attach returns the event's outcome (nil = ask the levels), whether that comes
-    -- from an earlier message, and the lead of its group. It sets the event's number and thread.
+    -- part messages/attach: decide an event before any level is checked: by an earlier message, by its group, or
+    -- because others are delayed. attach returns the event's outcome (nil = the levels decide), whether an earlier
+    -- message decided it, and the lead of its group. It sets the event's number and thread.
 
     -- by_group returns the outcome of an event whose group has a lead.
     local function by_group(lead, event)
@@ -1176,9 +1210,33 @@ local function make_archive()
       event.thread = thread
       return wait_behind_others(event), false
     end
+    -- part messages/delivered: messages that were posted while this server was unavailable.
+
+    -- end_alert_since marks an alert as resolved at a time. A firing after that time is another alert.
+    function editor.end_alert_since(fingerprint, at)
+      local number, message = find('f:' .. fingerprint)
+      if number and tonumber(message.at or 0) <= at then end_alert(number, message, fingerprint) end
+    end
+
+    -- remember_delivered stores a posted message. If it is unknown where it is, an older message of the same alert
+    -- stays the newest one, provided that it can be edited or replied to.
+    function editor.remember_delivered(event, outage, at)
+      local number, category, fingerprint = event.number, event.category, event.fingerprint
+      local is_last_of_category = options.overflow == 'merge' and outage.ts
+      if fingerprint == '' and not is_last_of_category then return end
+      local _, last = find('f:' .. fingerprint)
+      if last and not is_unreachable(last) and (not outage.ts or tonumber(last.at or 0) > at) then return end
+      local alert = { f = fingerprint ~= '' and fingerprint or nil, p = outage.ts and payload_of(event.entry) or nil }
+      local message = {
+        category = category, at = int(at), events = { alert }, shown = true, ts = outage.ts, channel = outage.channel,
+      }
+      if fingerprint ~= '' then follow(number, message, fingerprint) end
+      change(number, message)
+      if is_last_of_category then point('c:' .. category, number) end
+    end
     -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
-    -- store_moved writes what joined the queue or left it, and returns by how many bytes it grew.
+    -- store_moved writes the events that joined or left the queue, and returns by how many bytes it grew.
     local function store_moved()
       local bytes = 0
       for _, item in ipairs(moved) do
@@ -1209,14 +1267,15 @@ local function make_archive()
     end
     return editor
   end
-  -- part messages/store: write what is kept of messages. It is bounded in bytes and in age: the oldest go first.
+  -- part messages/store: write the posted messages. They are bounded in bytes and in age: the oldest are deleted
+  -- first.
   local max_posted_bytes = 33554432
   local max_erased = 2000 -- alerts of messages that one call erases; the next call continues
   local grown = 0 -- by how many bytes
 
   local function size_of(number) return #(call('HGET', posted, number) or '') end
 
-  -- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+  -- part posted_names: delete the names that stand for a posted message. Names of newer messages stay.
   local function delete_names(message_number, message)
     local function delete(name)
       if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end
@@ -1267,7 +1326,7 @@ local function make_archive()
     end
   end
 
-  -- store writes all of it. too_old are the numbers of messages that are kept too long, bytes is how long all are.
+  -- store writes all changes. too_old are the numbers of expired messages, bytes is the length of all messages.
   function archive.store(too_old, bytes)
     if editor then editor.store() end
     store_changed()
@@ -1298,10 +1357,28 @@ local function make_archive()
   end
   return archive
 end
--- part messages/kept: what is kept of messages, and the categories by their last admission, for the digest.
+-- part messages/kept: the posted messages, and for the digest the categories by their last admission.
 local function open_archive()
   archive = archive or make_archive()
   return archive
+end
+
+local function open_editor() return open_archive().editor() end
+
+function messages.finish()
+  if archive then archive.finish() end
+end
+
+-- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the
+-- text of when that was, by default now.
+function messages.remember(event, at)
+  local number = event.number
+  admitted[event.category] = true
+  entered[number], is_queued[number] = #waiting, true
+  local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+  if event.thread or is_firing or options.overflow == 'merge' or MODE == 'promote' then
+    open_archive().remember(event, at or now_text)
+  end
 end
 
 local function store_last_admitted()
@@ -1314,7 +1391,7 @@ local function store_last_admitted()
   expire(last_admitted, keep_ms)
 end
 
--- check_kept fails where a key that is to be written has another type. It reads which messages are kept too long.
+-- check_kept fails if a key that will be written has a wrong type. It reads which messages have expired.
 local function check_kept()
   if archive then archive.check_types() end
   if options.digest and next(admitted) then call('ZCARD', last_admitted) end
@@ -1326,7 +1403,9 @@ local function store_kept()
   if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
   if options.digest and next(admitted) then store_last_admitted() end
 end
--- part messages/dropped: describe drops for their record, and count them for the digest.
+-- part messages/decide: decide about messages, and write them. The archive and the editor are used only if
+-- necessary.
+-- part messages/dropped: describe drops for the drop log, and count them for the digest.
 local dropped, digest_counts = {}, {}
 
 -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
@@ -1348,7 +1427,7 @@ local function drop_of(event, route)
   return drop
 end
 
--- add_drop: a resolve of what was never posted is no loss that a digest would report.
+-- add_drop does not count suppressed resolves for the digest: nothing was lost.
 function messages.add_drop(event, route)
   dropped[#dropped + 1] = drop_of(event, route)
   if not options.digest or event.outcome == SUPPRESSED then return end
@@ -1356,33 +1435,32 @@ function messages.add_drop(event, route)
   digest_counts[kind] = (digest_counts[kind] or 0) + 1
   digest_counts[title] = (digest_counts[title] or 0) + 1
 end
--- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
--- matters.
-local function open_editor() return open_archive().editor() end
 
--- attach asks for earlier messages only where they can matter, and returns what the editor's does.
+-- attach returns what the editor's attach returns. It looks for earlier messages only if they can matter.
 function messages.attach(event)
   local status, fingerprint = event.status, event.fingerprint
   local is_alone = fingerprint == '' or status == ''
   if not is_alone and status == 'firing' then
     is_alone = not options.repeats or not open_archive().find('f:' .. fingerprint)
   end
-  is_alone = is_alone and event.bundle == '' and event.answers == ''
+  is_alone = is_alone and event.bundle == '' and event.reply_to == ''
   if is_alone and options.overflow ~= 'delay' then return nil, false end
   return open_editor().attach(event)
 end
 
+-- overflow returns the outcome of an event that levels refuse: it may be delayed, or counted on a message.
+function messages.overflow(event, route, refused)
+  if options.overflow == 'drop' then return DROPPED end
+  return open_editor().overflow(event, route, refused)
+end
+
 function messages.lead(event) open_editor().lead(event) end
 
--- check_types fails where a key that is to be written has another type.
+-- check_types fails if a key that will be written has a wrong type.
 function messages.check_types()
   check_kept()
   if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
   if next(digest_counts) then call('HLEN', digest) end
-end
-
-function messages.finish()
-  if archive then archive.finish() end
 end
 
 function messages.store()
@@ -1414,8 +1492,8 @@ function messages.store()
         call('XDEL', stream, oldest[1])
       end
     end
-    -- part drops: add to the record of drops, which is bounded in number and in bytes. A drop has event, category,
-    -- level, used, limit and retry_us (numbers as text); keep is how many the channel keeps.
+    -- part drops: add to the drop log, which is bounded in number and in bytes. A drop has event, category, level,
+    -- used, limit and retry_us (numbers as text). keep is the size of the drop log.
     local max_drop_bytes = 16777216
     local drops_ms = 604800000 -- 7 days after the last drop
 
@@ -1432,9 +1510,9 @@ function messages.store()
     record_drops(dropped, options.drops)
   end
   if next(digest_counts) then
-    -- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
-    -- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
-    -- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+    -- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
+    -- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
+    -- is lower. Beyond it, events count under "other", and titles are not stored.
     local function count_for_digest(counts)
       local max_fields, max_fields_for_title = 1000, 300
       local digest_ms = 5356800000 -- 62 days: twice the longest interval
@@ -1459,65 +1537,58 @@ function messages.store()
     count_for_digest(digest_counts)
   end
 end
--- part messages/remember_promoted: note that an event that waited was admitted. A group that waited is a message
--- already.
-function messages.remember(event, number)
-  event.number = number
-  admitted[event.category] = true
-  entered[number], is_queued[number] = #waiting, true
-  open_archive().remember(event)
+-- part messages/promoted: a delayed event that is decided again.
+
+-- is_still_waiting returns whether an event is still delayed. A server that restarted from an older snapshot may
+-- have given its number to another event.
+function messages.is_still_waiting(event)
+  local number = event.delayed
+  return call('ZSCORE', delayed, number .. ' ' .. event.category)
+    and payload_of(call('HGET', entries, number) or '') == event.entry
 end
 
-function messages.is_still_waiting(event) return open_editor().is_still_waiting(event) end
-
-function messages.has_waited_too_long(event) return open_editor().has_waited_too_long(event) end
+-- has_waited_too_long returns whether an event was delayed for longer than allowed.
+function messages.has_waited_too_long(event)
+  local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
+  return now - at > options.age
+end
 
 function messages.leave(event) open_editor().leave(event) end
 
-local duplicate_total, merged_total, delayed_total = 0, 0, 0
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
 local decisions = {}
-local admitted_by_route, dropped_by_route = {}, {} -- how many events
--- part messages/event_fields: the event that messages are asked about. All events use one table in turn, which has all
--- its fields from the beginning: a table that grows costs more than the rest of a decision.
-local event = {}
-if messages then
-  event = {
-    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
-    delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
-  }
-end
+local event = messages and messages.event
 for at = 2, #ARGV, width do
-  -- part batch/event: read an event. What is decided of it are local variables, for speed.
+  -- part batch/event: read an event. Its decision is in local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
   local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part messages/event: name the fields of an event for messages.
   if messages then
     event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
-    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
+    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.reply_to =
       unpack(ARGV, at + 4, at + 10)
   end
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
   if not messages.is_still_waiting(event) then
     outcome = DUPLICATE
   else
-    -- part messages/attached: a message or a group may decide the event before any level is asked.
+    -- part messages/attached: a message or a group may decide the event before any level is checked.
     local is_attached, lead = false, nil
     if messages then
       outcome, is_attached, lead = messages.attach(event)
       if lead and not is_attached then refused, retry_at, window = lead.refused, lead.retry_at, lead.window end
     end
     if not outcome then
-      -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+      -- part batch/ask: check the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
       -- when, and because of which window. Shadow levels report and never refuse.
       local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
       if fairness then ordinary, least, first_again = fairness.reserves(route) end
       for i = FIRST, #route do
         local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
         local fits_at, never, by = fit(level, units, reserved)
-        if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+        if reserved > least and fits_at > now then -- sooner, if the category has a first notice before
           fits_at = min(fits_at, max(fit(level, units, least), first_again))
         end
         if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end
@@ -1540,8 +1611,8 @@ for at = 2, #ARGV, width do
       local number = int(last_number)
       admitted_ids[id] = true
       remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-      -- part batch/spend: add the event's units at the levels of its route, but for the shadow levels that refuse it.
-      -- What was sent is in no backlog.
+      -- part batch/spend: use the event's units at the levels of its route, except at shadow levels that would refuse
+      -- it. A message that was sent already is in no backlog.
       local member = id .. ':' .. number .. ':' -- and the unit
       local first_member = member .. '1'
       for i = FIRST, #route do
@@ -1562,15 +1633,18 @@ for at = 2, #ARGV, width do
           end
         end
       end
-      -- part batch/enqueue: append the event's payload to the outbox.
+      -- part batch/enqueue: append an admitted event to the outbox, and note its admission.
       if entry ~= '' then
         waiting[#waiting + 1], waiting[#waiting + 2] = number, now_text .. ' ' .. entry
         places[#places + 1], places[#places + 2] = number, number
       end
       if fairness then fairness.add_admission(route[CATEGORY]) end
-      messages.remember(event, number)
+      if messages then
+        event.number = number
+        messages.remember(event)
+      end
     end
-    -- part messages/closed: note the lead of a group, and what was dropped.
+    -- part messages/closed: note the lead of a group, and a drop.
     if messages then
       local is_lead = event.bundle ~= '' and not lead and not is_attached
       local is_dropped = outcome == DROPPED or outcome == NEVER or outcome == SUPPRESSED or outcome == FULL
@@ -1581,24 +1655,27 @@ for at = 2, #ARGV, width do
       end
     end
     if outcome ~= DELAYED then messages.leave(event) end
-    delayed_total = delayed_total - 1 -- and one more, where it still waits
+    totals.delayed = (totals.delayed or 0) - 1 -- DELAYED adds one again
     -- part batch/count: count the outcome.
     if outcome == ADMITTED or outcome == IN_PLACE then
       admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-    elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
+    elseif outcome == DUPLICATE or outcome == MERGED or outcome == DELAYED then
+      local total = outcome == DUPLICATE and 'duplicate' or outcome == MERGED and 'merged' or 'delayed'
+      totals[total] = (totals[total] or 0) + 1
+    else
       dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
-    elseif outcome == MERGED then
-      merged_total = merged_total + 1
-    elseif outcome == DELAYED then
-      delayed_total = delayed_total + 1
     end
   end
-  -- part batch/report: what the caller learns of the event.
+  -- part batch/report: add the decision to the reply.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
--- part batch/states: for each level until when it is closed, because of which window, and the units used.
+for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end -- a wrong type fails before any write
+call('ZCARD', seen)
+-- part batch/write: write what was decided, and make the reply.
+-- part batch/states: add to the reply for each level how long it is closed, because of which window, and its
+-- units.
 local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]
@@ -1612,23 +1689,21 @@ for i = 1, #levels do
 end
 local reply = { now, stepped, decisions, states }
 
--- part batch/check_types: a write fails on a key of another type, when others are done: what was not read yet is read
--- now, where it fails.
+-- part batch/check_types: read the keys that were not read yet, so that a wrong type fails before any write.
 call('HLEN', series)
 call('HLEN', minutes)
 if last_number and #places > 0 then call('ZCARD', outbox) end
 if messages then messages.check_types() end
-for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end
-call('ZCARD', seen)
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
+if MODE ~= 'promote' then call('HINCRBY', ledger, 'received', int((#ARGV - 1) / width)) end
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
--- part batch/store_levels: write what was spent of the levels.
+-- part batch/store_levels: write the units that were used.
 if last_number or stepped > 0 then
-  -- part limits/log_store: write what was spent of a log. What lies below 0 are the windows that used it within 24 h:
-  -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
-  -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
-  -- enough.
+  -- part limits/log_store: write the new units of a log. Members with a score below 0 are the windows that used it
+  -- within 24 h: "keep:<longest window>:<largest limit>", score = time of the last use, negated. Units are kept as
+  -- long as any of these windows counts them. Of the units that only another window counts, the newest are kept:
+  -- twice its limit, so that enough remain after refunds.
   local max_old = 32 -- units that no longer count before they are removed
   local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
   local last_keep, last_largest, own_mark
@@ -1692,31 +1767,17 @@ if last_number then
   end
   expire(seen, ceil(dedupe / 1000) + grace_ms)
 end
-messages.store()
+if messages then messages.store() end
 if fairness then fairness.store() end
--- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
--- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
+-- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less
+-- than to convert them.
 local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
 local minute_text = int(floor(now / 60000000)) -- since 1970
 
--- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
-local function count_in_hour(category, name, n)
-  local max_categories = 1000
-  local field, sibling = ':admitted', ':dropped'
-  if name == 'dropped' then field, sibling = sibling, field end
-  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
-  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
-  call('PEXPIRE', series, counts_ms)
-  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
-  call('HDEL', series, category .. field, category .. sibling)
-  call('HINCRBY', series, 'other' .. field, int(n))
-  call('HSETNX', series, 'other' .. sibling, 0)
-  return 'other'
-end
-
-local function count_in_minute(category, name, n)
+local function count_in_minute(category, total, n)
   local max_fields = 6000
-  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
+  local minute = minute_text .. (total == 'admitted' and ':a:' or ':d:')
   if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
   local fields = call('HLEN', minutes)
   if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
@@ -1725,25 +1786,31 @@ local function count_in_minute(category, name, n)
     call('HINCRBY', minutes, minute .. 'other', int(n))
   end
 end
--- part batch/store_counts: write the counts.
-local admitted_total, dropped_total = 0, 0
-for i = 1, #routes do
-  local category, n_admitted, n_dropped = routes[i][CATEGORY], admitted_by_route[i], dropped_by_route[i]
-  if n_admitted then
-    admitted_total = admitted_total + n_admitted
-    count_in_minute(category, 'admitted', n_admitted)
-    count_in_hour(category, 'admitted', n_admitted)
-  end
-  if n_dropped then
-    dropped_total = dropped_total + n_dropped
-    count_in_minute(category, 'dropped', n_dropped)
-    count_in_hour(category, 'dropped', n_dropped)
-  end
+
+-- count_category counts n events under a total, admitted or dropped. A category that is new in the hour gets both
+-- fields.
+local function count_category(category, total, n)
+  local max_categories = 1000
+  count_in_minute(category, total, n)
+  local field, sibling = ':admitted', ':dropped'
+  if total == 'dropped' then field, sibling = sibling, field end
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
 end
-if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end
-if dropped_total > 0 then call('HINCRBY', ledger, 'dropped', int(dropped_total)) end
-if duplicate_total > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicate_total)) end
-if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
-if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
-if superseded_total > 0 then call('HINCRBY', ledger, 'superseded', int(superseded_total)) end
+for place, n in pairs(admitted_by_route) do
+  totals.admitted = (totals.admitted or 0) + n
+  count_category(routes[place][CATEGORY], 'admitted', n)
+end
+for place, n in pairs(dropped_by_route) do
+  totals.dropped = (totals.dropped or 0) + n
+  count_category(routes[place][CATEGORY], 'dropped', n)
+end
+for total, n in pairs(totals) do
+  if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
+end
 return reply

@@ -1,21 +1,21 @@
--- refund.lua: give back the units of an event, because it provably never reached its channel. The id stays
--- remembered: the event itself is not admitted again. A repeat changes nothing.
+-- refund.lua: refund the units of an event whose message certainly never appeared in Slack. The id stays remembered, so
+-- that the event is not admitted again. A repeated call changes nothing.
 --
--- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
--- KEYS[2] refunds  (rw) sorted set of refunded ids, score = when
--- KEYS[3..] limit  (rw) the levels that the event spent from
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
+-- KEYS[2] refunds  (rw) sorted set of refunded ids, score = time
+-- KEYS[3..] limit  (rw) the levels at which the event used its units
 --
 -- ARGV[1] id
 -- ARGV[2] units
 -- ARGV[3] how long a refund is remembered, microseconds
--- then for each level: strategy, option, number of windows, and for each window: limit, length in
---   microseconds, as in lua/admit.lua. A backlog has nothing to give back: it shrinks when the entry leaves the outbox.
+-- then for each level: strategy and option, as in lua/admit.lua. A backlog has nothing to refund: it shrinks when the
+--   entry leaves the outbox.
 --
--- Reply: 1 given back, 0 given back before, or nothing is known of the id
+-- Reply: 1 refunded, 0 refunded before, or the id is unknown
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' \
---     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0 1 10 60000000
+--     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
 --
 -- Code generated from lua/src/refund.lua by go generate ./lua; DO NOT EDIT.
 
@@ -27,19 +27,13 @@ local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max,
 if not event_units or event_units < 1 or not remember or remember <= 0 then
   return redis.error_reply('ARG units of 1 or more and a time above 0 are needed')
 end
-local levels, next_arg = {}, 4
+local levels = {}
 for i = 1, #KEYS - keys_before_levels do
-  local key, strategy, option = KEYS[keys_before_levels + i], ARGV[next_arg], tonumber(ARGV[next_arg + 1])
-  local windows = tonumber(ARGV[next_arg + 2])
-  if not option or not windows then
-    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option and its windows')
-  end
-  for w = 1, windows do
-    local limit, per = tonumber(ARGV[next_arg + 1 + 2 * w]), tonumber(ARGV[next_arg + 2 + 2 * w])
-    if not limit or not per then return redis.error_reply('ARG each window needs a limit and a length') end
-  end
-  next_arg = next_arg + 3 + 2 * windows
-  levels[i] = { key = key, name = strategy, option = option, is_log = strategy == 'sliding-log' }
+  local strategy, option = ARGV[2 * i + 2], tonumber(ARGV[2 * i + 3])
+  if not option then return redis.error_reply('ARG level ' .. i .. ' needs a strategy and an option') end
+  levels[i] = {
+    key = KEYS[keys_before_levels + i], name = strategy, option = option, is_log = strategy == 'sliding-log',
+  }
 end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
@@ -54,14 +48,14 @@ if call('ZSCORE', refunds, id) then return 0 end
 
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
-local grace_ms = 60000 -- how long an expired level outlives its longest window
--- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
--- before they are moved to now (5 s).
+local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
+-- How long a level keeps what a longer window of another configuration needs, after its last use (24 h), and how
+-- far units may lie ahead of now before they are moved to now (5 s).
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
-local stepped = 0 -- how far back time went, where units were moved
--- part limits/log_refund: remove an event's units from a log, which knows them by the event's id. They are where the id
--- was admitted, unless the clock was stepped since.
+local stepped = 0 -- how far the clock went back, if units were moved
+-- part limits/log_refund: remove an event's units from a log. Their members begin with the event's id, and their
+-- score is the time of its admission, unless the clock has gone back since.
 local function refund_log(level)
   local page = 1000
   local prefix, found, from = id .. ':', 0, 0
@@ -80,18 +74,19 @@ local function refund_log(level)
   return found
 end
 local strategies = {}
--- part limits/hash: read the numbers that a hash holds.
+-- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for
+-- each window; fits_at returns when units fit that do not fit now, if nothing else is admitted; spend adds units
+-- for the rest of the batch; store writes them; refund refunds units. Made only if a level uses one.
+
+-- read_numbers returns the numbers that a hash holds.
 local function read_numbers(key)
   local flat, state = call('HGETALL', key), {}
   for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
   return state
 end
--- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
--- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
--- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
--- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
--- future: level.back is by how much.
+-- read_hash returns the numbers of a level. If the clock went back since they were written, level.back is by how
+-- much.
 local function read_hash(level)
   local state = read_numbers(level.key)
   level.since, level.last, level.back = state.since or now, state.last or 0, 0
@@ -102,10 +97,10 @@ local function read_hash(level)
   return state
 end
 
--- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
--- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
--- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
--- after that replica's last use.
+-- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+-- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+-- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+-- 24 h after that replica last used them.
 local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
 local function window_of(name)
@@ -124,7 +119,7 @@ local function own_window(kind, level, w, name)
   return window
 end
 
--- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+-- windows_of_others returns the windows of other configurations by name, with the units of this batch.
 local function windows_of_others(kind, level)
   local found = {}
   for field, value in pairs(level.state) do
@@ -159,19 +154,19 @@ local function load_numbers(kind, level)
 end
 
 local function store_numbers(kind, level)
-  local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+  local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
   local function add(name, window)
     if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
     for _, field in ipairs(fields) do
       if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
     end
-    longest = max(longest, window.per)
+    lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
   end
   for name, window in pairs(level.names) do add(name, window) end
   for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
   call('DEL', level.key)
   call('HSET', level.key, unpack(args))
-  call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+  call('PEXPIRE', level.key, int(ceil(lasts / 1000) + grace_ms))
 end
 
 -- strategy_of_numbers makes a strategy of a kind of window.
@@ -184,15 +179,15 @@ local function strategy_of_numbers(kind)
       for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
     end,
     store = function(level) store_numbers(kind, level) end,
-    -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+    -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
       if admitted_at < (state.since or now) then return 0 end
       for field, value in pairs(state) do
         local name, which = string.match(field, '^([%d/]+):(%a+)$')
         if name then
-          local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-          window.drain = tonumber(string.match(name, '/(%d+)$'))
+          local window = window_of(name)
+          window.name, window.state = name, state
           local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
           if left then call('HSET', level.key, field, int(left)) end
         end
@@ -203,7 +198,7 @@ local function strategy_of_numbers(kind)
 end
 -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
 strategies['fixed-window'] = strategy_of_numbers({
-  -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
+  -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
   load = function(level, window)
     local per, phase = window.per, window.is_own and level.option or -1
     if level.back > 0 and window.at > now then window.at = now end
@@ -224,7 +219,7 @@ strategies['fixed-window'] = strategy_of_numbers({
     if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
   end,
   fits_at = function(_, _, window) return window.at + window.per end,
-  -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
+  -- A window keeps at least one unit at its start. Otherwise the remaining units could lie in two windows.
   refund = function(level, window, which, refunded)
     local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
     if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -236,8 +231,8 @@ strategies['fixed-window'] = strategy_of_numbers({
     return left
   end,
 })
--- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
--- which a share counts: the part that is still inside the rolling window, rounded up.
+-- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
+-- these, the share counts that is still inside the rolling window, rounded up.
 strategies['sliding-counter'] = strategy_of_numbers({
   load = function(level, window)
     local per = window.per
@@ -267,10 +262,10 @@ strategies['sliding-counter'] = strategy_of_numbers({
     local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
     if in_window or in_last then return max(0, refunded.value - refunded.units) end
   end,
-  keep = 2,
+  counted_windows = 2,
 })
--- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
--- drain = per / limit; tat is when all has drained.
+-- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
+-- in drain = per / limit; tat is when all has drained.
 local gcra = strategy_of_numbers({
   drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
   -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -295,7 +290,7 @@ local gcra = strategy_of_numbers({
     if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
   end,
   fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
-  -- Units that were admitted longer ago than they take to drain are gone.
+  -- Units that had time to drain since their admission are not refunded.
   refund = function(_, window, which, refunded)
     local drained_in = window.drain and refunded.units * window.drain
     if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
@@ -304,13 +299,13 @@ local gcra = strategy_of_numbers({
   end,
 })
 strategies['gcra'], strategies['gate'] = gcra, gcra
--- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
--- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
--- = when. Buckets that only that one still counts are kept in its width.
+-- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
+-- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
+-- used within 24 h. Buckets that only another configuration still counts are stored with its width.
 local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
--- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
--- longest of them is, and its width (nil = none is longer than the level's own).
+-- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
+-- longest of them, and its width (nil = none is longer than the level's own).
 local function read_other_windows(level, state)
   local keep, coarse = level.keep, nil
   level.others = {}
@@ -324,7 +319,7 @@ local function read_other_windows(level, state)
   return keep, coarse
 end
 
--- place_of is the end of the bucket that counts what the hash has under an end.
+-- place_of returns the end of the bucket in which the units under an end are counted.
 local function place_of(level, ends, coarse)
   if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
   if ends > now - level.keep or not coarse then return ends end
@@ -376,7 +371,8 @@ strategies['sliding-buckets'] = {
     for from = 1, #args, max_args do
       call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
     end
-    call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+    local last = level.order[#level.order] or now -- it counts until its end has left the longest window
+    call('PEXPIRE', level.key, int(ceil((last - now + max(level.longest, level.keep)) / 1000) + grace_ms))
   end,
   refund = function(level, units, admitted_at)
     local state = read_numbers(level.key)
@@ -386,9 +382,9 @@ strategies['sliding-buckets'] = {
     return 1
   end,
 }
--- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
--- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
--- soon.
+-- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
+-- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
+-- checked again soon.
 local retry_us = 100000
 
 local function backlog(length, add)
@@ -412,7 +408,7 @@ strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
 end)
 strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
 
-for i, level in ipairs(levels) do -- another type fails here, and not half-way
+for i, level in ipairs(levels) do -- a wrong type fails before any write
   level.strategy = strategies[level.name]
   if level.is_log then
     call('ZCARD', level.key)

@@ -1,12 +1,12 @@
--- release.lua: give up the lease of a channel, so that another sender need not wait for its end.
+-- release.lua: release the lease of a channel, so that another sender does not wait for its end.
 --
 -- KEYS[1] lease    (rw) hash: owner, until (microseconds)
 --
--- ARGV[1] owner    who gives it up
+-- ARGV[1] owner    the sender that releases it
 --
--- Reply: 1 released, 0 it was not the caller's
+-- Reply: 1 released, 0 the caller did not have it
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/release.lua 'relay:{demo}:lease:demo' , me
 --
 -- Code generated from lua/src/release.lua by go generate ./lua; DO NOT EDIT.

@@ -4,9 +4,9 @@
 --
 -- ARGV    the ids
 --
--- Reply: how many were there
+-- Reply: how many were deleted
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/remove.lua 'relay:{demo}:dead:demo' , 1700000000000-0
 --
 -- Code generated from lua/src/remove.lua by go generate ./lua; DO NOT EDIT.

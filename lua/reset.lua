@@ -1,12 +1,12 @@
--- reset.lua: empty a level.
+-- reset.lua: delete the units of a level.
 --
 -- KEYS[1] limit    (w)  the level
 --
 -- ARGV    none
 --
--- Reply: 1 emptied, 0 it was empty
+-- Reply: 1 deleted, 0 there were none
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/reset.lua 'relay:{demo}:limit:sliding-log:channel'
 --
 -- Code generated from lua/src/reset.lua by go generate ./lua; DO NOT EDIT.

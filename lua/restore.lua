@@ -1,26 +1,28 @@
--- restore.lua: add what a replica admitted by itself while it could not reach this server, whatever the limits
--- are now, and what became of it. Its units are taken, unless it certainly never appeared. A repeat changes nothing.
+-- restore.lua: add the events that a replica admitted by itself while it could not reach this server, with their
+-- results. The limits do not refuse them, but they use their units, unless they certainly never appeared. A repeated
+-- call changes nothing.
 --
--- KEYS[1] seen     (rw) sorted set of admitted ids, score = when
+-- KEYS[1] seen     (rw) sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (w)  hash of totals of the channel
--- KEYS[3] series   (rw) hash of counts a category in the current hour
+-- KEYS[3] series   (rw) hash of the counts of each category in the current hour
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
--- KEYS[6] minutes  (rw) hash of counts a category and minute
+-- KEYS[6] minutes  (rw) hash of the counts of each category and minute
 -- KEYS[7..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
--- then folds (rw), hash: replica = sequence of its last call; dead (rw), stream of dead letters
+-- then folds (rw), hash: replica = sequence of its last call of restore.lua or merge_counts.lua
+-- then dead (rw), stream of dead letters
 -- then, only with options, as of lua/admit.lua: extras (w), posted (rw), aged (rw), told (rw); drops, digest and
 --   delayed are not used here
 --
 -- ARGV[1] the plan, JSON, as of lua/admit.lua, with the mode "restore"; its replica is unique to one process, and its
---   sequence rises by one: a call that was applied before changes nothing
--- then for each event: as of lua/admit.lua, and last of all its past, JSON (lua/past.go), with times in microseconds
---   before now; "" = it waits, or where it has no entry, was delivered
+--   sequence rises by one with each call
+-- then for each event: as of lua/admit.lua, and then what happened to it, JSON (store.OutageResult), with times in
+--   microseconds before now; "" = its message waits, or if it has no entry, was delivered
 --
--- Reply: as of lua/admit.lua; outcomes 1 and 3. [0, 0, [], []] = applied before
+-- Reply: as of lua/admit.lua; outcomes 1 and 3; [0, 0, [], []] = the call was applied before
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/restore.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:folds:demo' \
@@ -30,11 +32,12 @@
 --
 -- Code generated from lua/src/restore.lua by go generate ./lua; DO NOT EDIT.
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'restore', 2, 1
-local seen, ledger, series, outbox, entries, minutes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local MODE = 'restore'
 
--- part plan: decode and check the plan. Nothing is written before every event is read and decided. MODE is that of the
--- script; MODE_KEYS and MODE_FIELDS are how many further keys, and fields of an event, it has.
+-- part batch/read: read the plan, the time and the levels.
+-- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
+-- decided.
+local seen = KEYS[1]
 local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
@@ -50,31 +53,24 @@ if fair and next(fair) == nil then fair = nil end
 local is_learning = fair and fair.floor
 
 local keys_to_levels = keys_before_levels + #level_specs
-local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + MODE_KEYS
+local keys_to_mode = keys_to_levels + (is_learning and 2 or 0) + (MODE == 'restore' and 2 or 0)
 if #KEYS ~= keys_to_mode + (options and 7 or 0) then
   return redis.error_reply('ARG the number of keys does not fit the levels')
 end
-local width = (options and 11 or 4) + MODE_FIELDS -- values of an event
+local width = (options and 11 or 4) + (MODE == 'restore' and 1 or 0) -- values of an event
 if #ARGV <= width or #ARGV % width ~= 1 then
-  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its past')
+  return redis.error_reply('ARG an event needs id, units, route, entry, with options seven more, to restore its result')
 end
-local sequences, dead = KEYS[keys_to_mode - 1], KEYS[keys_to_mode]
-local replica, sequence = plan[6], plan[7]
-if not replica or not sequence then
-  return redis.error_reply('ARG what is restored needs a replica and a sequence')
-end
-if tonumber(call('HGET', sequences, replica) or 0) >= sequence then return { 0, 0, {}, {} } end
-
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: what is decided for an event, as the reply has it. IN_PLACE: admitted in the place of its firing.
+-- part outcomes: the outcomes of events, as the reply has them. IN_PLACE: admitted in the place of its firing.
 local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
 local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
--- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
 local slack_ms = 10000
 
 local function expire(key, ms)
@@ -82,15 +78,15 @@ local function expire(key, ms)
 end
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
-local grace_ms = 60000 -- how long an expired level outlives its longest window
--- How long a level keeps what a longer window needs, after its last use (24 h); and how far units may lie ahead of now
--- before they are moved to now (5 s).
+local grace_ms = 60000 -- how long a level is kept after nothing in it counts any more
+-- How long a level keeps what a longer window of another configuration needs, after its last use (24 h), and how
+-- far units may lie ahead of now before they are moved to now (5 s).
 local remember_us, max_step = 86400000000, 5000000
 local max_args = 1000 -- unpack fails above some thousand
-local stepped = 0 -- how far back time went, where units were moved
+local stepped = 0 -- how far the clock went back, if units were moved
 -- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
--- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
--- the places of its levels are route[FIRST], route[FIRST + 1], ...
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the
+-- plan: the places of its levels are route[FIRST], route[FIRST + 1], ...
 local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
 local levels = {}
 local needs_strategies = false
@@ -126,10 +122,20 @@ local function ago(per)
 end
 
 local now_text = int(now)
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
--- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+local fairness, messages -- nil unless the plan asks for them
+local sequences, dead = KEYS[keys_to_mode - 1], KEYS[keys_to_mode]
+local replica, sequence = plan[6], plan[7]
+if not replica or not sequence then
+  return redis.error_reply('ARG the plan needs a replica and a sequence')
+end
+if tonumber(call('HGET', sequences, replica) or 0) >= sequence then return { 0, 0, {}, {} } end
 
--- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+-- part batch/limits: find out when units fit into a level.
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every
+-- other strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are
+-- older.
 local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
@@ -148,17 +154,16 @@ local function log_score(level, rank)
   end
   return level.read_score
 end
--- part limits/log_fits: when units fit into a log.
 
--- log_fits_at is when units fit into a window of a log. Units that lie too far ahead of now are moved to now.
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
+-- now; peek only counts them so.
 local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
     level.read_rank, at = false, now
-    -- part limits/log_step: move the units of the log that lie ahead of now.
     local args = {}
-    for _, member in ipairs(call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf')) do
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
       args[#args + 1], args[#args + 2] = now_text, member
     end
     for from = 1, #args, max_args do
@@ -169,18 +174,19 @@ local function log_fits_at(level, w, units, reserved)
 end
 if needs_strategies then
   local strategies = {}
-  -- part limits/hash: read the numbers that a hash holds.
+  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for
+  -- each window; fits_at returns when units fit that do not fit now, if nothing else is admitted; spend adds units
+  -- for the rest of the batch; store writes them; refund refunds units. Made only if a level uses one.
+
+  -- read_numbers returns the numbers that a hash holds.
   local function read_numbers(key)
     local flat, state = call('HGETALL', key), {}
     for i = 1, #flat, 2 do state[flat[i]] = tonumber(flat[i + 1]) end
     return state
   end
-  -- part limits/strategies: the strategies other than the sliding log. load reads a level and sets level.used for each
-  -- window; fits_at is when units that are too many fit if nobody else commits; spend adds units in this batch's view
-  -- of the level; store writes what was spent; refund gives units back. Made only where a level uses one.
 
-  -- read_hash returns what a hash holds. Where the clock went back since it was last written, its times are in the
-  -- future: level.back is by how much.
+  -- read_hash returns the numbers of a level. If the clock went back since they were written, level.back is by how
+  -- much.
   local function read_hash(level)
     local state = read_numbers(level.key)
     level.since, level.last, level.back = state.since or now, state.last or 0, 0
@@ -191,10 +197,10 @@ if needs_strategies then
     return state
   end
 
-  -- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
-  -- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
-  -- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
-  -- after that replica's last use.
+  -- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+  -- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+  -- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+  -- 24 h after that replica last used them.
   local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
   local function window_of(name)
@@ -213,7 +219,7 @@ if needs_strategies then
     return window
   end
 
-  -- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+  -- windows_of_others returns the windows of other configurations by name, with the units of this batch.
   local function windows_of_others(kind, level)
     local found = {}
     for field, value in pairs(level.state) do
@@ -248,19 +254,19 @@ if needs_strategies then
   end
 
   local function store_numbers(kind, level)
-    local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+    local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
       if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
       for _, field in ipairs(fields) do
         if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
       end
-      longest = max(longest, window.per)
+      lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
     for name, window in pairs(level.names) do add(name, window) end
     for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
     call('DEL', level.key)
     call('HSET', level.key, unpack(args))
-    call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+    call('PEXPIRE', level.key, int(ceil(lasts / 1000) + grace_ms))
   end
 
   -- strategy_of_numbers makes a strategy of a kind of window.
@@ -273,15 +279,15 @@ if needs_strategies then
         for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
       end,
       store = function(level) store_numbers(kind, level) end,
-      -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+      -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
       refund = function(level, units, admitted_at)
         local state = read_numbers(level.key)
         if admitted_at < (state.since or now) then return 0 end
         for field, value in pairs(state) do
           local name, which = string.match(field, '^([%d/]+):(%a+)$')
           if name then
-            local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-            window.drain = tonumber(string.match(name, '/(%d+)$'))
+            local window = window_of(name)
+            window.name, window.state = name, state
             local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
             if left then call('HSET', level.key, field, int(left)) end
           end
@@ -292,7 +298,7 @@ if needs_strategies then
   end
   -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
-    -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
+    -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
       if level.back > 0 and window.at > now then window.at = now end
@@ -313,7 +319,7 @@ if needs_strategies then
       if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
     end,
     fits_at = function(_, _, window) return window.at + window.per end,
-    -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
+    -- A window keeps at least one unit at its start. Otherwise the remaining units could lie in two windows.
     refund = function(level, window, which, refunded)
       local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
       if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end
@@ -325,8 +331,8 @@ if needs_strategies then
       return left
     end,
   })
-  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
-  -- which a share counts: the part that is still inside the rolling window, rounded up.
+  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
+  -- these, the share counts that is still inside the rolling window, rounded up.
   strategies['sliding-counter'] = strategy_of_numbers({
     load = function(level, window)
       local per = window.per
@@ -356,10 +362,10 @@ if needs_strategies then
       local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
       if in_window or in_last then return max(0, refunded.value - refunded.units) end
     end,
-    keep = 2,
+    counted_windows = 2,
   })
-  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
-  -- drain = per / limit; tat is when all has drained.
+  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
+  -- in drain = per / limit; tat is when all has drained.
   local gcra = strategy_of_numbers({
     drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -384,7 +390,7 @@ if needs_strategies then
       if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
     end,
     fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
-    -- Units that were admitted longer ago than they take to drain are gone.
+    -- Units that had time to drain since their admission are not refunded.
     refund = function(_, window, which, refunded)
       local drained_in = window.drain and refunded.units * window.drain
       if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then
@@ -393,13 +399,13 @@ if needs_strategies then
     end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
-  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
-  -- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
-  -- = when. Buckets that only that one still counts are kept in its width.
+  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
+  -- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
+  -- used within 24 h. Buckets that only another configuration still counts are stored with its width.
   local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
-  -- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
-  -- longest of them is, and its width (nil = none is longer than the level's own).
+  -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
+  -- longest of them, and its width (nil = none is longer than the level's own).
   local function read_other_windows(level, state)
     local keep, coarse = level.keep, nil
     level.others = {}
@@ -413,7 +419,7 @@ if needs_strategies then
     return keep, coarse
   end
 
-  -- place_of is the end of the bucket that counts what the hash has under an end.
+  -- place_of returns the end of the bucket in which the units under an end are counted.
   local function place_of(level, ends, coarse)
     if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
     if ends > now - level.keep or not coarse then return ends end
@@ -465,7 +471,8 @@ if needs_strategies then
       for from = 1, #args, max_args do
         call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
       end
-      call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+      local last = level.order[#level.order] or now -- it counts until its end has left the longest window
+      call('PEXPIRE', level.key, int(ceil((last - now + max(level.longest, level.keep)) / 1000) + grace_ms))
     end,
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
@@ -475,9 +482,9 @@ if needs_strategies then
       return 1
     end,
   }
-  -- part limits/backlog: a stream or a list of what waits to be sent. It admits while it holds fewer than the limit,
-  -- and gives nothing back: it shrinks when the entry leaves the outbox. Nobody knows when that is: it is asked again
-  -- soon.
+  -- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
+  -- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
+  -- checked again soon.
   local retry_us = 100000
 
   local function backlog(length, add)
@@ -517,8 +524,8 @@ if needs_strategies then
 end
 -- part limits/fit: when units fit into a level.
 
--- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
--- units of the first window are reserved for others. A level is read once.
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest.
+-- reserved_in_first units of the first window are reserved for others. A level is read once.
 local function fit(level, units, reserved_in_first)
   local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
   if not used then
@@ -554,10 +561,8 @@ local function fit(level, units, reserved_in_first)
   return at, never, by
 end
 
-local fairness
 if fair then
-  -- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
-  -- asks for it.
+  -- part fairness: how many units of the channel's window a route must leave free for others.
   local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
   local channel_per = levels[1].spec[FIRST + 1]
   local known_for = max(known_us, channel_per)
@@ -565,7 +570,7 @@ if fair then
   local attempted, admitted = {}, {} -- categories of this batch
   local known_count, admitted_count
 
-  -- in_channel_window is how many units a category has used within the channel's window.
+  -- in_channel_window returns how many units a category has used within the channel's window.
   local function in_channel_window(level)
     level.in_channel = level.in_channel or count_log(level.key, channel_per)
     return level.in_channel + level.pending
@@ -577,8 +582,8 @@ if fair then
     return at > now - channel_per and at or nil
   end
 
-  -- learn counts the categories that are known, and those of which something was admitted.
-  local function learn(category)
+  -- count_known counts the known categories, and those with an admission within the channel's window.
+  local function count_known(category)
     if not known_count then
       known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
       admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
@@ -588,7 +593,7 @@ if fair then
     if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
   end
 
-  -- reserved_by_others is what configured reserves keep from a category.
+  -- reserved_by_others returns how many units are reserved for other categories.
   local function reserved_by_others(category)
     local units = 0
     for _, reserve in ipairs(fair.reserves or {}) do
@@ -600,13 +605,13 @@ if fair then
 
   fairness = {}
 
-  -- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
-  -- the next event of the category is one.
+  -- reserves returns how many units an ordinary event of the route must leave free, how many a first notice, and
+  -- from when on the next event of the category is one.
   function fairness.reserves(route)
     local category = route[CATEGORY]
     local least = max(route[HEADROOM], reserved_by_others(category))
     if is_learning then
-      learn(category)
+      count_known(category)
       local at = last_admission(category)
       if not at then return least, least, now end
       local silent = known_count - admitted_count + max(0, fair.floor - known_count)
@@ -616,14 +621,15 @@ if fair then
     if not own or in_channel_window(own) < fair.per_category then return least, least, now end
     return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
   end
-  -- part fairness_store: note what was admitted, and write the categories by their last attempt and last admission.
-  -- Above the bound, those that were silent longest are forgotten.
+
   function fairness.add_admission(category)
     if not is_learning then return end
     if not last_admission(category) then admitted_count = admitted_count + 1 end
     admitted[category] = true
   end
 
+  -- store writes the categories by their last attempt and last admission. Above the bound, those that were silent
+  -- longest are forgotten.
   function fairness.store()
     if not known_count then return end
     local max_categories = 1000
@@ -641,8 +647,10 @@ if fair then
     expire(admissions, ceil(channel_per / 1000) + grace_ms)
   end
 end
-
 -- part batch/written: what the batch writes at the end.
+local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local totals = {} -- of the ledger, by name: by how much each rises
+local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
 local admitted_ids, remembered -- ids by name; scores and ids
 local waiting, places -- fields and values of entries; scores and numbers of messages
@@ -654,19 +662,25 @@ local function begin()
   number_before = last_number
   admitted_ids, remembered, waiting, places = {}, {}, {}, {}
 end
-
-local messages
 if options then
-  -- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
-  -- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
-  -- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+  -- part messages: what a batch means for messages that are posted, or wait. All of it is read while events are
+  -- decided, and written at the end. The archive (what is kept of messages) and the editor (which changes them) are
+  -- made only if an event needs them.
+  -- part messages/batch: the keys and the tables that all parts of messages use.
   local extras, posted, aged, drops, digest, last_admitted, delayed =
     unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
   local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
   local admitted = {} -- categories
-  local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
+  local expired_numbers, posted_bytes -- messages that have expired; the length of all
   local archive
-  messages = {}
+  -- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more
+  -- than the rest of a decision.
+  messages = {
+    event = {
+      id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
+      delayed = '', reply_to = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+    },
+  }
 
   -- payload_of returns what follows the first space of an entry.
   local function payload_of(entry)
@@ -674,8 +688,8 @@ if options then
     return space and string.sub(entry, space + 1) or ''
   end
   local function make_archive()
-    -- part messages/records: what is kept of messages: read once, changed here, and written at the end. A name stands
-    -- for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
+    -- part messages/records: the posted messages: each is read once, changed here, and written at the end. A name
+    -- stands for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
     local loaded, newest = {}, {} -- messages by number, numbers by name; false = there is none
     local changed, renamed, deleted = {}, {}, {}
 
@@ -687,7 +701,7 @@ if options then
       return loaded[number]
     end
 
-    -- find returns the number and the message that a name stands for, nil = none, or it is no longer kept.
+    -- find returns the number and the message that a name stands for, or nil.
     local function find(name)
       local number = newest[name]
       if number == nil then
@@ -697,18 +711,18 @@ if options then
       if number and load_message(number) then return number, loaded[number] end
     end
 
-    -- point lets a name stand for a message; without a number, for none.
+    -- point makes a name stand for a message, or for none.
     local function point(name, number) newest[name], renamed[name] = number or false, number or false end
 
     local function change(number, message) loaded[number], changed[number], deleted[number] = message, true, nil end
 
     local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
-    -- part messages/alerts: the alerts that a message reports. It is followed until all of them are over: those that it
-    -- lists by "f" and "r" of its events, the others by its members: fingerprint = when it was over in seconds, 0 = it
-    -- is not.
-    local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are over
+    -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
+    -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
+    -- fingerprint = when resolved, in seconds, 0 = firing.
+    local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
-    -- state_in returns whether a message reports an alert: nil, "firing" or "over".
+    -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
     local function state_in(message, fingerprint)
       local events = message.events
       for i = 1, events and #events or 0 do
@@ -719,7 +733,7 @@ if options then
       if over_at then return over_at > 0 and 'over' or 'firing' end
     end
 
-    -- add_earlier adds to a message that an earlier one reports the same alert.
+    -- add_earlier notes in a message that an earlier one reports the same alert.
     local function add_earlier(message, earlier_number)
       local before = message.before or {}
       message.before = before
@@ -730,7 +744,8 @@ if options then
       if #before > max_earlier then table.remove(before, 1) end
     end
 
-    -- follow lets a message stand for an alert. An earlier message that reports it as firing is kept in mind.
+    -- follow makes a message the newest one of an alert, and notes in it an earlier message that reports the alert as
+    -- firing.
     local function follow(number, message, fingerprint)
       local last, earlier = find('f:' .. fingerprint)
       if last and last ~= number and state_in(earlier, fingerprint) == 'firing' then add_earlier(message, last) end
@@ -752,24 +767,38 @@ if options then
     -- part messages/remember: keep a message so that later events find it.
     archive = { find = find }
 
-    -- keep keeps a message, as the last of its category where later events are counted on that.
+    -- link_thread stores the message that an event replies to. A resolve marks the alert there as resolved.
+    local function link_thread(number, event)
+      local thread, is_resolve = event.thread, event.status == 'resolved'
+      if not thread then return end
+      if is_resolve then archive.editor().end_alert(thread, load_message(thread), event.fingerprint) end
+      if not is_resolve or options.resolves == 'reply' then archive.editor().enter(number .. ':thread', thread) end
+    end
+
+    -- keep stores a message, with overflow merge as the last one of its category.
     local function keep(number, event, message)
       if options.overflow == 'merge' then point('c:' .. event.category, number) end
       change(number, message)
     end
 
-    -- remember_new keeps what an event posts, where a later event may concern it.
-    function archive.remember_new(number, event, at)
-      local status, fingerprint = event.status, event.fingerprint
+    -- is_group returns whether a delayed event is several, which have a message already.
+    local function is_group(event) return string.find(event.entry, '\n', 1, true) ~= nil end
+
+    -- remember keeps what an event posts, if a later event may concern it. at is the text of when it was admitted.
+    function archive.remember(event, at)
+      local number, status, fingerprint = event.number, event.status, event.fingerprint
+      link_thread(number, event)
+      local group = MODE == 'promote' and is_group(event) and load_message(event.delayed)
+      if group then return archive.editor().adopt(event, group) end
       if status == 'resolved' or fingerprint == '' and options.overflow ~= 'merge' then return end
       local message = new_message(event.category, payload_of(event.entry), status, fingerprint)
-      message.at = at or now_text
+      message.at = at
       if fingerprint ~= '' then follow(number, message, fingerprint) end
       keep(number, event, message)
     end
     local editor
     local function make_editor()
-      -- part messages/numbers: numbers for further entries, and ids that get none.
+      -- part messages/numbers: numbers for more entries, and ids of events without an entry.
       local function next_number()
         begin()
         last_number = last_number + 1
@@ -783,7 +812,7 @@ if options then
       end
       -- part messages/edits: edit messages that are in Slack.
       local edits = {} -- by number: when it is due
-      local unsent = {} -- edits that wait, and nobody began to send: as it was when this batch began
+      local unsent = {} -- whether an edit waits without an attempt, as of the beginning of the batch
       editor = {}
 
       local function enter(number, entry)
@@ -791,7 +820,7 @@ if options then
         entered[number] = #waiting
       end
 
-      -- is_unsent_edit returns whether an edit waits, and nobody began to send it.
+      -- is_unsent_edit returns whether an edit waits without an attempt.
       local function is_unsent_edit(number)
         if unsent[number] == nil then
           unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
@@ -799,7 +828,7 @@ if options then
         return unsent[number]
       end
 
-      -- edit enqueues an edit of a message for a time; an edit that nobody began to send will do.
+      -- edit enqueues an edit of a message for a time, unless an earlier edit without an attempt waits.
       local function edit(number, message, at)
         change(number, message)
         local last = message.edit
@@ -812,10 +841,12 @@ if options then
         message.edit, message.due, edits[last] = last, int(at), int(at)
       end
 
-      -- is_unreachable returns whether a message is in Slack at an unknown place: nobody can edit or answer it.
+      -- is_unreachable returns whether it is unknown where in Slack a message is. It cannot be edited then, or replied
+      -- to.
       local function is_unreachable(message) return message.shown and not message.ts end
 
-      -- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
+      -- can_edit returns false for messages whose text is unknown, because they were posted while this server was
+      -- unavailable.
       local function can_edit(message)
         return options.resolves == 'edit' and not is_unreachable(message) and message.events and message.events[1].p
       end
@@ -824,15 +855,35 @@ if options then
         for number, due in pairs(edits) do call('ZADD', extras, due, number) end
       end
 
-      -- check_types fails where a key that is to be written has another type.
+      -- check_types fails if a key that will be written has a wrong type.
       function editor.check_types()
         if next(edits) then call('ZCARD', extras) end
       end
 
       editor.enter = enter
-      -- part messages/resolves: an alert is over, or fires again.
+      -- part messages/rewrites: change entries that wait in the outbox or are delayed.
+      local rewritten = {} -- by number: the new text
+      local growing = {} -- by number: true = a delayed group, whose entry may grow
 
-      -- mark notes in a message that an alert is over, or that it fires again.
+      -- entry_of returns the text of the entry with a number.
+      local function entry_of(number)
+        return entered[number] and waiting[entered[number]] or rewritten[number] or call('HGET', entries, number) or ''
+      end
+
+      local function rewrite(number, entry)
+        if entered[number] then waiting[entered[number]] = entry else rewritten[number] = entry end
+      end
+
+      -- next_edit returns when the count on a message may be edited next.
+      local function next_edit(message) return max(now, tonumber(message.due or 0) + options.every) end
+
+      -- is_waiting returns whether a message is in the outbox without an attempt.
+      local function is_waiting(number)
+        return is_queued[number] or call('ZSCORE', outbox, number) and call('HEXISTS', entries, number .. ':sent') == 0
+      end
+      -- part messages/resolves: an alert is resolved, or fires again.
+
+      -- mark marks an alert in a message as resolved, or as firing again.
       local function mark(message, fingerprint, is_over)
         for _, alert in ipairs(message.events or {}) do
           if alert.f == fingerprint then alert.r = is_over and now_text or nil end
@@ -842,8 +893,8 @@ if options then
         end
       end
 
-      -- end_alert has all messages that report an alert show that it is over, but for the last one where its place is
-      -- taken. Where they can be edited the name stays, so that what fires again is found.
+      -- end_alert marks an alert as resolved in all messages that report it, except in the last one if a resolve takes
+      -- its place. If the message can be edited, its name stays, so that an alert that fires again is found.
       local function end_alert(number, message, fingerprint, is_replaced)
         local numbers, seen_numbers, at = { number }, {}, 1
         if is_replaced then numbers = { unpack(message.before or {}) } end
@@ -861,43 +912,379 @@ if options then
       end
 
       editor.end_alert = end_alert
-      -- part messages/delivered: what was posted while this server was away.
+      -- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
+      -- it, or share its outcome. It has outcome, refused, retry_at, window, number, category, message, is_delayed,
+      -- is_sent, count (events of the group) and over (resolved events that the message does not list).
+      local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
+      local max_group_bytes = 65536 -- of the events that a message lists
+      local groups = {} -- leads by name
+      local unlisted = {} -- by number: the lead of a group that has more events than its message lists
 
-      -- end_alert_since: an alert was over at a time. What fires after it is another.
+      -- has_room returns whether a message can list one more event.
+      local function has_room(events, payload)
+        if #events >= max_listed then return false end
+        local bytes = #payload
+        for i = 1, #events do bytes = bytes + #(events[i].p or '') end
+        return bytes < max_group_bytes
+      end
+
+      -- add makes a message report one more event, and returns whether it lists the event.
+      local function add(message, event, payload, count)
+        local status, fingerprint = event.status, event.fingerprint
+        local is_followed = status ~= 'resolved' and fingerprint ~= ''
+        if has_room(message.events, payload) then
+          local events = message.events
+          events[#events + 1] = { p = payload, f = is_followed and fingerprint or nil }
+          return true
+        elseif is_followed and count <= max_listed + max_members then
+          message.members = message.members or {}
+          message.members[fingerprint] = 0
+        elseif status == 'resolved' then
+          message.over = (message.over or 0) + 1
+        else
+          message.more = (message.more or 0) + 1
+        end
+        return false
+      end
+
+      -- renew gives a lead a new message, because a resolve took the place of the old one.
+      local function renew(lead)
+        local group = lead.message.bundle
+        local payload = payload_of(payload_of(entry_of(lead.number)))
+        lead.message, lead.is_renewed = new_message(lead.category, payload, 'resolved', ''), true
+        lead.message.bundle = group
+      end
+
+      -- add_to_lead counts an event on the lead's message.
+      local function add_to_lead(lead, event)
+        local payload = payload_of(event.entry)
+        lead.count = lead.count + 1
+        if not add(lead.message, event, payload, lead.count) then
+          unlisted[lead.number] = lead
+          lead.over = lead.over + (event.status == 'resolved' and 1 or 0)
+        elseif not lead.is_sent then
+          rewrite(lead.number, entry_of(lead.number) .. '\n' .. payload)
+        end
+      end
+
+      -- join attaches an event to the message of its group.
+      local function join(lead, event)
+        local number, fingerprint = lead.number, event.fingerprint
+        local is_resolve = event.status == 'resolved'
+        local is_followed = not is_resolve and fingerprint ~= ''
+        remember_id(event.id)
+        if deleted[number] and not lead.is_renewed then renew(lead) end
+        local message = lead.message
+        if is_followed and state_in(message, fingerprint) then
+          mark(message, fingerprint, false)
+        else
+          add_to_lead(lead, event)
+        end
+        if is_followed and not lead.is_delayed then follow(number, message, fingerprint) end
+        if is_resolve and fingerprint ~= '' then
+          local resolved, reported_in = find('f:' .. fingerprint)
+          if resolved then end_alert(resolved, reported_in, fingerprint) end
+        end
+        if is_followed or loaded[number] or message.events[1].f then
+          change(number, message)
+          if message.bundle then point('b:' .. message.bundle, number) end
+        end
+        if lead.is_sent then edit(number, message, now) end
+      end
+
+      -- resume finds the message of a group that continues an earlier call.
+      local function resume(bundle, category)
+        if string.sub(bundle, 1, 1) ~= '@' then return end
+        local group = bundle .. ' ' .. category
+        local number, message = find('b:' .. group)
+        if not number then return end
+        local lead = {
+          outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = category,
+          count = count_alerts(message), over = message.over or 0, message = message,
+          is_delayed = call('ZSCORE', delayed, number .. ' ' .. category) and true or false,
+        }
+        lead.is_sent, growing[number] = not lead.is_delayed and not is_waiting(number), lead.is_delayed or nil
+        if not lead.is_sent then rewrite(number, (string.gsub(entry_of(number), '\n%+[%d ]+$', ''))) end
+        if lead.count > #message.events then unlisted[number] = lead end
+        groups[group] = lead
+        return lead
+      end
+
+      -- lead notes the first event of a group.
+      function editor.lead(event)
+        local category, number = event.category, event.number
+        local group = event.bundle .. ' ' .. category
+        local lead = {
+          outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
+          number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
+        }
+        groups[group] = lead
+        if not number then return end
+        lead.message = loaded[number] or new_message(category, payload_of(event.entry), event.status, event.fingerprint)
+        if string.sub(event.bundle, 1, 1) ~= '@' then return end
+        lead.message.bundle = group
+        point('b:' .. group, number)
+        change(number, lead.message)
+      end
+
+      -- finish adds to the entry how many events of the group it does not list.
+      function editor.finish()
+        for number, lead in pairs(unlisted) do
+          if not lead.is_sent then
+            local over = lead.over > 0 and ' ' .. int(lead.over) or ''
+            rewrite(number, entry_of(number) .. '\n+' .. int(lead.count - #lead.message.events) .. over)
+          end
+        end
+      end
+      -- part messages/count_on_last: count an event without a slot on the last message of its category.
+      local function count_on_last(event)
+        local number, message = find('c:' .. event.category)
+        if not number or is_unreachable(message) then return nil end
+        message.held, message.held_at, message.held_title = (message.held or 0) + 1, now_text, event.title
+        edit(number, message, next_edit(message))
+        remember_id(event.id)
+        return MERGED
+      end
+      -- part messages/queue: the delayed events, in their order.
+      local max_delayed_bytes = 8388608
+      local moved = {} -- events that join or leave the queue: number, category, has_left
+      local queue_length, queue_bytes
+
+      local function length_of_queue()
+        queue_length = queue_length or call('ZCARD', delayed)
+        return queue_length
+      end
+
+      -- delay adds an event to the queue if that is not full. It sets the event's number and returns its outcome.
+      local function delay(event)
+        queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
+        if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
+        local number = next_number()
+        queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
+        enter(number, now_text .. ' ' .. event.entry)
+        moved[#moved + 1] = { number = number, category = event.category }
+        remember_id(event.id)
+        event.number = number
+        return DELAYED
+      end
+
+      -- wait_behind_others delays an event if others are delayed, to keep the order, and returns its outcome.
+      local function wait_behind_others(event)
+        if MODE == 'admit' and options.overflow == 'delay' and length_of_queue() > 0 then return delay(event) end
+      end
+
+      -- without_firing returns the outcome of a resolve or an update whose firing was never posted, but may be delayed.
+      -- nil = it is posted, because it is forced.
+      local function without_firing(event)
+        return wait_behind_others(event) or MODE ~= 'force' and SUPPRESSED or nil
+      end
+
+      -- is_refused_by_category returns whether the category level refuses.
+      local function is_refused_by_category(route, refused)
+        for i = FIRST, #route do
+          if route[i] == route[CATEGORY_LEVEL] and floor(refused / 2 ^ (i - FIRST)) % 2 == 1 then return true end
+        end
+        return false
+      end
+
+      -- overflow returns the outcome of an event that levels refuse: delayed, merged or dropped.
+      function editor.overflow(event, route, refused)
+        if options.overflow == 'delay' then return delay(event) end
+        if not is_refused_by_category(route, refused) then return DROPPED end
+        return count_on_last(event) or DROPPED
+      end
+
+      -- leave removes an event from the queue.
+      function editor.leave(event)
+        moved[#moved + 1] = { number = event.delayed, category = event.category, has_left = true }
+        if is_group(event) and load_message(event.delayed) then forget(event.delayed) end
+      end
+
+      -- adopt makes the message of a delayed group the newest one of its alerts.
+      function editor.adopt(event, message)
+        local number = event.number
+        forget(event.delayed)
+        message.at = now_text
+        for _, alert in ipairs(message.events) do
+          if alert.f then follow(number, message, alert.f) end
+        end
+        for fingerprint in pairs(message.members or {}) do follow(number, message, fingerprint) end
+        if message.bundle then point('b:' .. message.bundle, number) end
+        keep(number, event, message)
+      end
+      -- part messages/earlier: decide a resolve, a repeat or an update by the earlier messages.
+
+      -- is_any_firing returns whether any alert of a message is firing.
+      local function is_any_firing(message)
+        for _, alert in ipairs(message.events or {}) do
+          if alert.f and not alert.r then return true end
+        end
+        for _, over_at in pairs(message.members or {}) do
+          if over_at == 0 then return true end
+        end
+        return false
+      end
+
+      -- update replaces the text of an alert in its message: in the outbox, or by an edit.
+      local function update(number, message, event)
+        for _, alert in ipairs(message.events) do
+          if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
+        end
+        if is_waiting(number) then
+          rewrite(number, now_text .. ' ' .. event.entry)
+        else
+          edit(number, message, now)
+        end
+        change(number, message)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- repeat_firing counts a firing on the message that reports it. An alert that was resolved and fires again is
+      -- counted only while another alert of the message is firing. Otherwise nil is returned.
+      local function repeat_firing(number, message, event)
+        if not number or not options.repeats or is_unreachable(message) then return nil end
+        if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
+        local at = next_edit(message)
+        if state_in(message, event.fingerprint) == 'over' then
+          if not is_any_firing(message) then return nil end
+          mark(message, event.fingerprint, false)
+          at = now
+        end
+        message.repeats, message.last = (message.repeats or 0) + 1, now_text
+        edit(number, message, at)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- supersede puts a resolve in the place of its firing, which still waits.
+      local function supersede(number, message, event)
+        totals.superseded = (totals.superseded or 0) + 1
+        end_alert(number, message, event.fingerprint, true)
+        rewrite(number, now_text .. ' ' .. event.entry)
+        if find('c:' .. message.category) == number then point('c:' .. message.category) end
+        point('f:' .. event.fingerprint)
+        if message.bundle then point('b:' .. message.bundle) end
+        forget(number)
+        remember_id(event.id)
+        return IN_PLACE
+      end
+
+      -- resolve returns the outcome of a resolve whose firing a message reports, or nil and the message that it replies
+      -- to.
+      local function resolve(number, message, event)
+        if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
+        if not can_edit(message) then return nil, number end
+        end_alert(number, message, event.fingerprint)
+        remember_id(event.id)
+        return MERGED
+      end
+
+      -- by_earlier returns an event's outcome (nil = the levels decide), and the message that it replies to. SUPPRESSED
+      -- is a resolve or an update whose firing was never posted; it may be delayed.
+      local function by_earlier(event)
+        local status, fingerprint = event.status, event.fingerprint
+        if event.reply_to ~= '' then return nil, (find('f:' .. event.reply_to)) end
+        if fingerprint == '' or status == '' then return nil end
+        local number, message = find('f:' .. fingerprint)
+        if status == 'firing' then return repeat_firing(number, message, event) end
+        if not number or status == 'resolved' and state_in(message, fingerprint) == 'over' then return SUPPRESSED end
+        if status ~= 'update' then return resolve(number, message, event) end
+        if is_unreachable(message) then return nil end
+        return update(number, message, event)
+      end
+      -- part messages/attach: decide an event before any level is checked: by an earlier message, by its group, or
+      -- because others are delayed. attach returns the event's outcome (nil = the levels decide), whether an earlier
+      -- message decided it, and the lead of its group. It sets the event's number and thread.
+
+      -- by_group returns the outcome of an event whose group has a lead.
+      local function by_group(lead, event)
+        if lead.number then
+          join(lead, event)
+          return MERGED
+        elseif lead.outcome == MERGED then
+          return count_on_last(event) or DROPPED
+        end
+        return lead.outcome
+      end
+
+      function editor.attach(event)
+        local category = event.category
+        local outcome, thread = by_earlier(event)
+        if outcome == SUPPRESSED then outcome = without_firing(event) end
+        if outcome == DELAYED or outcome == FULL then return outcome, true end
+        local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
+        if outcome then return outcome, true, lead end
+        if lead then return by_group(lead, event), false, lead end
+        event.thread = thread
+        return wait_behind_others(event), false
+      end
+      -- part messages/delivered: messages that were posted while this server was unavailable.
+
+      -- end_alert_since marks an alert as resolved at a time. A firing after that time is another alert.
       function editor.end_alert_since(fingerprint, at)
         local number, message = find('f:' .. fingerprint)
         if number and tonumber(message.at or 0) <= at then end_alert(number, message, fingerprint) end
       end
 
-      -- remember_delivered keeps a message that was posted. Where nobody knows where it is, an older message of the
-      -- same alert keeps standing for it, if that can be edited or answered.
-      function editor.remember_delivered(event, past, at)
+      -- remember_delivered stores a posted message. If it is unknown where it is, an older message of the same alert
+      -- stays the newest one, provided that it can be edited or replied to.
+      function editor.remember_delivered(event, outage, at)
         local number, category, fingerprint = event.number, event.category, event.fingerprint
-        local is_last_of_category = options.overflow == 'merge' and past.ts
+        local is_last_of_category = options.overflow == 'merge' and outage.ts
         if fingerprint == '' and not is_last_of_category then return end
         local _, last = find('f:' .. fingerprint)
-        if last and not is_unreachable(last) and (not past.ts or tonumber(last.at or 0) > at) then return end
-        local alert = { f = fingerprint ~= '' and fingerprint or nil, p = past.ts and payload_of(event.entry) or nil }
+        if last and not is_unreachable(last) and (not outage.ts or tonumber(last.at or 0) > at) then return end
+        local alert = { f = fingerprint ~= '' and fingerprint or nil, p = outage.ts and payload_of(event.entry) or nil }
         local message = {
-          category = category, at = int(at), events = { alert }, shown = true, ts = past.ts, channel = past.channel,
+          category = category, at = int(at), events = { alert }, shown = true, ts = outage.ts, channel = outage.channel,
         }
         if fingerprint ~= '' then follow(number, message, fingerprint) end
         change(number, message)
         if is_last_of_category then point('c:' .. category, number) end
       end
+      -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
-      editor.store = store_edits
-      function editor.finish() end
+      -- store_moved writes the events that joined or left the queue, and returns by how many bytes it grew.
+      local function store_moved()
+        local bytes = 0
+        for _, item in ipairs(moved) do
+          local number, member = item.number, item.number .. ' ' .. item.category
+          local length = #(call('HGET', entries, number) or '')
+          if item.has_left then
+            bytes = bytes - length
+            call('ZREM', delayed, member)
+            call('HDEL', entries, number)
+          else
+            bytes = bytes + length
+            call('ZADD', delayed, number, member)
+          end
+        end
+        return bytes
+      end
+
+      function editor.store()
+        local bytes = 0
+        for number, entry in pairs(rewritten) do
+          if growing[number] then bytes = bytes + #entry - #(call('HGET', entries, number) or '') end
+          call('HSET', entries, number, entry)
+        end
+        store_edits()
+        bytes = bytes + store_moved()
+        if bytes ~= 0 then call('HINCRBY', entries, 'delayed', bytes) end
+        if bytes < 0 and call('ZCARD', delayed) == 0 then call('HDEL', entries, 'delayed') end
+      end
       return editor
     end
-    -- part messages/store: write what is kept of messages. It is bounded in bytes and in age: the oldest go first.
+    -- part messages/store: write the posted messages. They are bounded in bytes and in age: the oldest are deleted
+    -- first.
     local max_posted_bytes = 33554432
     local max_erased = 2000 -- alerts of messages that one call erases; the next call continues
     local grown = 0 -- by how many bytes
 
     local function size_of(number) return #(call('HGET', posted, number) or '') end
 
-    -- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+    -- part posted_names: delete the names that stand for a posted message. Names of newer messages stay.
     local function delete_names(message_number, message)
       local function delete(name)
         if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end
@@ -948,7 +1335,7 @@ if options then
       end
     end
 
-    -- store writes all of it. too_old are the numbers of messages that are kept too long, bytes is how long all are.
+    -- store writes all changes. too_old are the numbers of expired messages, bytes is the length of all messages.
     function archive.store(too_old, bytes)
       if editor then editor.store() end
       store_changed()
@@ -979,10 +1366,28 @@ if options then
     end
     return archive
   end
-  -- part messages/kept: what is kept of messages, and the categories by their last admission, for the digest.
+  -- part messages/kept: the posted messages, and for the digest the categories by their last admission.
   local function open_archive()
     archive = archive or make_archive()
     return archive
+  end
+
+  local function open_editor() return open_archive().editor() end
+
+  function messages.finish()
+    if archive then archive.finish() end
+  end
+
+  -- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the
+  -- text of when that was, by default now.
+  function messages.remember(event, at)
+    local number = event.number
+    admitted[event.category] = true
+    entered[number], is_queued[number] = #waiting, true
+    local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+    if event.thread or is_firing or options.overflow == 'merge' or MODE == 'promote' then
+      open_archive().remember(event, at or now_text)
+    end
   end
 
   local function store_last_admitted()
@@ -995,7 +1400,7 @@ if options then
     expire(last_admitted, keep_ms)
   end
 
-  -- check_kept fails where a key that is to be written has another type. It reads which messages are kept too long.
+  -- check_kept fails if a key that will be written has a wrong type. It reads which messages have expired.
   local function check_kept()
     if archive then archive.check_types() end
     if options.digest and next(admitted) then call('ZCARD', last_admitted) end
@@ -1007,57 +1412,42 @@ if options then
     if archive or expired_numbers[1] then open_archive().store(expired_numbers, posted_bytes) end
     if options.digest and next(admitted) then store_last_admitted() end
   end
-  -- part messages/restored: keep the messages of what was admitted while this server was away.
-  local function open_editor() return open_archive().editor() end
+  -- part messages/restored: messages that were sent while this server was unavailable.
 
-  -- remember_waiting keeps the message of an event that still waits.
-  function messages.remember_waiting(event, at)
-    local number = event.number
-    admitted[event.category] = true
-    entered[number], is_queued[number] = #waiting, true
-    if event.status ~= 'resolved' and event.fingerprint ~= '' or options.overflow == 'merge' then
-      open_archive()
-      archive.remember_new(number, event, int(at))
-    end
-  end
-
-  -- remember_delivered keeps the message of an event that was delivered.
-  function messages.remember_delivered(event, past, at)
+  -- remember_delivered stores the message of an event that was delivered.
+  function messages.remember_delivered(event, outage, at)
     admitted[event.category] = true
     if event.status == 'resolved' or event.status == 'update' then return end
-    open_editor().remember_delivered(event, past, at)
+    open_editor().remember_delivered(event, outage, at)
   end
 
   function messages.end_alert_since(fingerprint, at) open_editor().end_alert_since(fingerprint, at) end
 
   messages.check_types, messages.store = check_kept, store_kept
-  function messages.finish()
-    if archive then archive.finish() end
-  end
 end
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
+local decisions = {}
+local event = messages and messages.event
+-- part restore/outage: what happened to an event while this server was unavailable.
+local results = { delivered = true, failed = true, expired = true }
 
--- part restore/past: what became of an event while this server was away.
-local results = { delivered = 0, failed = 0, expired = 0 } -- how many of each
-
--- read_past returns nil where the text is not a past.
-local function read_past(text)
-  local is_json, past = pcall(cjson.decode, text == '' and '{}' or text)
-  if not is_json or type(past) ~= 'table' or past.result and not results[past.result] then return nil end
-  return past
+-- read_outage returns nil if the text is not valid.
+local function read_outage(text)
+  local is_json, outage = pcall(cjson.decode, text == '' and '{}' or text)
+  if not is_json or type(outage) ~= 'table' or outage.result and not results[outage.result] then return nil end
+  return outage
 end
--- part restore/write_down: write down what became of an event: it waits, with all that is known of its attempts, or it
--- was posted, or it is a dead letter.
+-- part restore/write_down: write what happened to an event: its message waits, was posted, or is a dead letter.
 local dead_letters = {}
 
 -- restore_waiting puts an event into the outbox, with the state of its attempts.
-local function restore_waiting(event, past, at)
-  local number = event.number
-  waiting[#waiting + 1], waiting[#waiting + 2] = number, int(at) .. ' ' .. event.entry
+local function restore_waiting(number, entry, outage, at)
+  waiting[#waiting + 1], waiting[#waiting + 2] = number, int(at) .. ' ' .. entry
   places[#places + 1], places[#places + 2] = number, number
-  if messages then messages.remember_waiting(event, at) end
+  if messages then messages.remember(event, int(at)) end
   local fields = {
-    attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name,
-    sent = past.sent and now - past.sent, tried = past.tried and now - past.tried, again = past.again and '1',
+    attempts = outage.attempts, faults = outage.faults, looked = outage.looked, name = outage.name,
+    sent = outage.sent and now - outage.sent, tried = outage.tried and now - outage.tried, again = outage.again and '1',
   }
   for field, value in pairs(fields) do
     if value then
@@ -1067,73 +1457,55 @@ local function restore_waiting(event, past, at)
   end
 end
 
-local function restore_failed(event, past, at)
-  dead_letters[#dead_letters + 1] = {
-    number = event.number, entry = int(at) .. ' ' .. event.entry, reason = past.reason, answer = past.answer,
-    attempts = int(past.attempts or 0), keep = past.keep or 1,
-  }
-end
-
-local function write_down(event)
-  local past, result = event.past, event.result
-  local at = now - (past.age or 0)
-  if messages and event.status == 'resolved' and event.fingerprint ~= '' then
-    messages.end_alert_since(event.fingerprint, at)
+local function write_down(number, entry, outage, result)
+  local at = now - (outage.age or 0)
+  if messages then
+    event.number = number
+    if event.status == 'resolved' and event.fingerprint ~= '' then messages.end_alert_since(event.fingerprint, at) end
   end
   if not result then
-    restore_waiting(event, past, at)
+    restore_waiting(number, entry, outage, at)
   elseif result == 'failed' then
-    restore_failed(event, past, at)
+    dead_letters[#dead_letters + 1] = {
+      number = number, entry = int(at) .. ' ' .. entry, reason = outage.reason, answer = outage.answer,
+      attempts = int(outage.attempts or 0), keep = outage.keep or 1,
+    }
   elseif messages and result == 'delivered' then
-    messages.remember_delivered(event, past, at)
+    messages.remember_delivered(event, outage, at)
   end
 end
 
-local received_total, duplicate_total, merged_total, delayed_total = 0, 0, 0, 0
-local decisions = {}
-local admitted_by_route, dropped_by_route = {}, {} -- how many events
--- part messages/event_fields: the event that messages are asked about. All events use one table in turn, which has all
--- its fields from the beginning: a table that grows costs more than the rest of a decision.
-local event = {}
-if messages then
-  event = {
-    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
-    delayed = '', answers = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
-  }
-end
 for at = 2, #ARGV, width do
-  -- part batch/event: read an event. What is decided of it are local variables, for speed.
+  -- part batch/event: read an event. Its decision is in local variables, for speed.
   local id, units, place, entry = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
   local route = routes[place]
   if not units or units < 1 or not route or id == '' or #id > 40 then
     return redis.error_reply('ARG an event needs an id of 1 to 40 bytes, 1 or more units and a route of the plan')
   end
-  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
-  -- part messages/event: name the fields of an event for messages.
   if messages then
     event.id, event.category, event.entry, event.number, event.thread = id, route[CATEGORY], entry, false, false
-    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.answers =
+    event.bundle, event.status, event.fingerprint, event.severity, event.title, event.delayed, event.reply_to =
       unpack(ARGV, at + 4, at + 10)
   end
-  local past = read_past(ARGV[at + width - 1])
-  if not past then
-    return redis.error_reply('ARG a past is JSON, with the result delivered, failed or expired, or none')
+  local outcome, refused, shadow, retry_at, window = nil, 0, 0, now, FIRST
+  local outage = read_outage(ARGV[at + width - 1])
+  if not outage then
+    return redis.error_reply('ARG the last field is JSON, with the result delivered, failed or expired, or none')
   end
-  local result = past.result or entry == '' and 'delivered' or nil
-
-  received_total = received_total + 1
+  local result = outage.result or entry == '' and 'delivered' or nil
+  -- part batch/duplicate: find out whether an event is a duplicate.
   if admitted_ids and admitted_ids[id] or tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then
     outcome = DUPLICATE
-    duplicate_total = duplicate_total + 1
-  else
-    -- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+  end
+  if not outcome then
+    -- part batch/ask: check the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
     -- when, and because of which window. Shadow levels report and never refuse.
     local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
     if fairness then ordinary, least, first_again = fairness.reserves(route) end
     for i = FIRST, #route do
       local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
       local fits_at, never, by = fit(level, units, reserved)
-      if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+      if reserved > least and fits_at > now then -- sooner, if the category has a first notice before
         fits_at = min(fits_at, max(fit(level, units, least), first_again))
       end
       if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end
@@ -1146,18 +1518,18 @@ for at = 2, #ARGV, width do
       end
     end
     outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
-    refused, shadow, outcome = 0, 0, ADMITTED -- whatever the limits are now
-    if result then results[result] = results[result] + 1 end
+    refused, shadow, outcome = 0, 0, ADMITTED -- the limits do not refuse it
+    if result then totals[result] = (totals[result] or 0) + 1 end
     -- part batch/number: give an admitted event its number, and remember its id.
     begin()
     last_number = last_number + 1
     local number = int(last_number)
     admitted_ids[id] = true
     remembered[#remembered + 1], remembered[#remembered + 2] = now_text, id
-    if not result or result == 'delivered' or past.shown then -- what certainly never appeared spends no units
+    if not result or result == 'delivered' or outage.shown then -- an event that certainly never appeared uses none
       local is_sent = result ~= nil
-      -- part batch/spend: add the event's units at the levels of its route, but for the shadow levels that refuse it.
-      -- What was sent is in no backlog.
+      -- part batch/spend: use the event's units at the levels of its route, except at shadow levels that would refuse
+      -- it. A message that was sent already is in no backlog.
       local member = id .. ':' .. number .. ':' -- and the unit
       local first_member = member .. '1'
       for i = FIRST, #route do
@@ -1180,25 +1552,26 @@ for at = 2, #ARGV, width do
       end
     end
     if fairness then fairness.add_admission(route[CATEGORY]) end
-    event.number, event.entry, event.past, event.result = number, entry, past, result
-    write_down(event)
+    write_down(number, entry, outage, result)
   end
   -- part batch/count: count the outcome.
   if outcome == ADMITTED or outcome == IN_PLACE then
     admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-  elseif outcome == DROPPED or outcome == NEVER or outcome >= SUPPRESSED then -- or FULL
+  elseif outcome == DUPLICATE or outcome == MERGED or outcome == DELAYED then
+    local total = outcome == DUPLICATE and 'duplicate' or outcome == MERGED and 'merged' or 'delayed'
+    totals[total] = (totals[total] or 0) + 1
+  else
     dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
-  elseif outcome == MERGED then
-    merged_total = merged_total + 1
-  elseif outcome == DELAYED then
-    delayed_total = delayed_total + 1
   end
-  -- part batch/report: what the caller learns of the event.
+  -- part batch/report: add the decision to the reply.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
   decisions[n + 4], decisions[n + 5] = outcome == DROPPED and retry_at - now or 0, (window - FIRST) / 2
 end
--- part batch/states: for each level until when it is closed, because of which window, and the units used.
+if #dead_letters > 0 then call('XLEN', dead) end
+-- part batch/write: write what was decided, and make the reply.
+-- part batch/states: add to the reply for each level how long it is closed, because of which window, and its
+-- units.
 local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]
@@ -1212,23 +1585,21 @@ for i = 1, #levels do
 end
 local reply = { now, stepped, decisions, states }
 
--- part batch/check_types: a write fails on a key of another type, when others are done: what was not read yet is read
--- now, where it fails.
+-- part batch/check_types: read the keys that were not read yet, so that a wrong type fails before any write.
 call('HLEN', series)
 call('HLEN', minutes)
 if last_number and #places > 0 then call('ZCARD', outbox) end
 if messages then messages.check_types() end
-if #dead_letters > 0 then call('XLEN', dead) end
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
-call('HINCRBY', ledger, 'received', int(received_total))
+if MODE ~= 'promote' then call('HINCRBY', ledger, 'received', int((#ARGV - 1) / width)) end
 if last_number then call('HSET', entries, 'seq', int(last_number)) end
--- part batch/store_levels: write what was spent of the levels.
+-- part batch/store_levels: write the units that were used.
 if last_number or stepped > 0 then
-  -- part limits/log_store: write what was spent of a log. What lies below 0 are the windows that used it within 24 h:
-  -- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
-  -- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
-  -- enough.
+  -- part limits/log_store: write the new units of a log. Members with a score below 0 are the windows that used it
+  -- within 24 h: "keep:<longest window>:<largest limit>", score = time of the last use, negated. Units are kept as
+  -- long as any of these windows counts them. Of the units that only another window counts, the newest are kept:
+  -- twice its limit, so that enough remain after refunds.
   local max_old = 32 -- units that no longer count before they are removed
   local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
   local last_keep, last_largest, own_mark
@@ -1292,6 +1663,52 @@ if last_number then
   end
   expire(seen, ceil(dedupe / 1000) + grace_ms)
 end
+if messages then messages.store() end
+if fairness then fairness.store() end
+-- part counts: count a category's events in the current minute, and in the current hour (series). Both hashes are
+-- bounded: what is new when one is full counts under "other". Numbers are passed as text, which costs Redis less
+-- than to convert them.
+local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
+local minute_text = int(floor(now / 60000000)) -- since 1970
+
+local function count_in_minute(category, total, n)
+  local max_fields = 6000
+  local minute = minute_text .. (total == 'admitted' and ':a:' or ':d:')
+  if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
+  local fields = call('HLEN', minutes)
+  if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
+  if fields > max_fields and category ~= 'other' then
+    call('HDEL', minutes, minute .. category)
+    call('HINCRBY', minutes, minute .. 'other', int(n))
+  end
+end
+
+-- count_category counts n events under a total, admitted or dropped. A category that is new in the hour gets both
+-- fields.
+local function count_category(category, total, n)
+  local max_categories = 1000
+  count_in_minute(category, total, n)
+  local field, sibling = ':admitted', ':dropped'
+  if total == 'dropped' then field, sibling = sibling, field end
+  if call('HINCRBY', series, category .. field, int(n)) ~= n then return end
+  if call('HSETNX', series, category .. sibling, 0) == 0 then return end
+  call('PEXPIRE', series, counts_ms)
+  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return end
+  call('HDEL', series, category .. field, category .. sibling)
+  call('HINCRBY', series, 'other' .. field, int(n))
+  call('HSETNX', series, 'other' .. sibling, 0)
+end
+for place, n in pairs(admitted_by_route) do
+  totals.admitted = (totals.admitted or 0) + n
+  count_category(routes[place][CATEGORY], 'admitted', n)
+end
+for place, n in pairs(dropped_by_route) do
+  totals.dropped = (totals.dropped or 0) + n
+  count_category(routes[place][CATEGORY], 'dropped', n)
+end
+for total, n in pairs(totals) do
+  if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
+end
 if #dead_letters > 0 then
   -- part stream_bytes: bound a stream in bytes. Each item has in "sum" how many bytes were added up to it, so that
   -- what the stream holds is the difference of two sums.
@@ -1333,62 +1750,6 @@ if #dead_letters > 0 then
     trim(dead, 'entry', max_dead_bytes, sum, trim_at_most)
   end
   add_dead_letters(dead_letters, 2 * #dead_letters + 1)
-end
-if messages then messages.store() end
-if fairness then fairness.store() end
--- part counts: count a category's events, by the hour (series) and by the minute. Both hashes are bounded: what is new
--- when one is full is counted under "other". Numbers are passed as text, which costs Redis less than to convert them.
-local counts_ms = 90000000 -- 25 h: the current hour and the 24 before it
-local minute_text = int(floor(now / 60000000)) -- since 1970
-
--- count_in_hour returns the category under which it counted. A category that is new gets both of its fields.
-local function count_in_hour(category, name, n)
-  local max_categories = 1000
-  local field, sibling = ':admitted', ':dropped'
-  if name == 'dropped' then field, sibling = sibling, field end
-  if call('HINCRBY', series, category .. field, int(n)) ~= n then return category end
-  if call('HSETNX', series, category .. sibling, 0) == 0 then return category end
-  call('PEXPIRE', series, counts_ms)
-  if category == 'other' or call('HLEN', series) <= 2 * max_categories then return category end
-  call('HDEL', series, category .. field, category .. sibling)
-  call('HINCRBY', series, 'other' .. field, int(n))
-  call('HSETNX', series, 'other' .. sibling, 0)
-  return 'other'
-end
-
-local function count_in_minute(category, name, n)
-  local max_fields = 6000
-  local minute = minute_text .. (name == 'admitted' and ':a:' or ':d:')
-  if call('HINCRBY', minutes, minute .. category, int(n)) ~= n then return end
-  local fields = call('HLEN', minutes)
-  if fields == 1 then call('PEXPIRE', minutes, counts_ms) end
-  if fields > max_fields and category ~= 'other' then
-    call('HDEL', minutes, minute .. category)
-    call('HINCRBY', minutes, minute .. 'other', int(n))
-  end
-end
--- part batch/store_counts: write the counts.
-local admitted_total, dropped_total = 0, 0
-for i = 1, #routes do
-  local category, n_admitted, n_dropped = routes[i][CATEGORY], admitted_by_route[i], dropped_by_route[i]
-  if n_admitted then
-    admitted_total = admitted_total + n_admitted
-    count_in_minute(category, 'admitted', n_admitted)
-    count_in_hour(category, 'admitted', n_admitted)
-  end
-  if n_dropped then
-    dropped_total = dropped_total + n_dropped
-    count_in_minute(category, 'dropped', n_dropped)
-    count_in_hour(category, 'dropped', n_dropped)
-  end
-end
-if admitted_total > 0 then call('HINCRBY', ledger, 'admitted', int(admitted_total)) end
-if dropped_total > 0 then call('HINCRBY', ledger, 'dropped', int(dropped_total)) end
-if duplicate_total > 0 then call('HINCRBY', ledger, 'duplicate', int(duplicate_total)) end
-if merged_total > 0 then call('HINCRBY', ledger, 'merged', int(merged_total)) end
-if delayed_total ~= 0 then call('HINCRBY', ledger, 'delayed', int(delayed_total)) end
-for result, total in pairs(results) do
-  if total > 0 then call('HINCRBY', ledger, result, int(total)) end
 end
 call('HSET', sequences, replica, int(sequence))
 call('PEXPIRE', sequences, counts_ms)

@@ -1,13 +1,13 @@
--- warming.lua: remember how long the windows of a channel's levels are, and return which levels are warming up: a
+-- warming.lua: remember the longest windows of a channel's levels, and return how long each level is still warming: a
 -- window that was lengthened under-counts until one full window has passed.
 --
--- KEYS[1] windows  (rw) hash: level = "<longest window> <since when, 0 = always>", microseconds
+-- KEYS[1] windows  (rw) hash: level = "<longest window> <when it was lengthened, 0 = not warming>", microseconds
 --
 -- ARGV    for each level: name, longest window in microseconds
 --
--- Reply: for each level, how long it still under-counts, microseconds; 0 = not at all
+-- Reply: for each level, how long it is still warming, microseconds; 0 = it is not
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/warming.lua 'relay:{demo}:windows:demo' , channel 1800000000 category 1800000000
 --
 -- Code generated from lua/src/warming.lua by go generate ./lua; DO NOT EDIT.

@@ -57,13 +57,13 @@ func claiming() call {
 	}
 }
 
-func completing(script *redis.Script, result, more string) call {
+func completing(script *redis.Script, more string) call {
 	other := lua.KeysOf("g", "copy")
 	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest()}
 	if strings.Contains(more, "copy") {
 		keys = append(keys, other.Extras(), other.Entries())
 	}
-	return call{script, append(keys, k.ChannelLimit("backlog-list")), []any{"me", "1", admittedAt, 1, result, more}}
+	return call{script, append(keys, k.ChannelLimit("backlog-list")), []any{"me", "1", admittedAt, 1, more}}
 }
 
 func merging() call {
@@ -100,7 +100,7 @@ func writers() map[string][]call {
 		return call{
 			lua.Refund,
 			[]string{k.Seen(), k.Refunds(), k.ValueLimit("sliding-log", "category", "a"), k.ChannelLimit(strategy)},
-			[]any{"one", 1, 3600000000, "sliding-log", 0, 1, 2, 60000000, strategy, 1, 1, 3, 60000000},
+			[]any{"one", 1, 3600000000, "sliding-log", 0, strategy, 1},
 		}
 	}
 	digest := call{lua.PostDigest, []string{k.Digest(), k.LastAdmitted(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
@@ -115,9 +115,9 @@ func writers() map[string][]call {
 		"restore":            {admitting("restore", "drop", "fixed-window", true, restored...)},
 		"merge_counts":       {merging()},
 		"claim":              {admittingOne(), claiming()},
-		"ack":                {admittingOne(), claiming(), completing(lua.Ack, "delivered", `{"ts":"1","channel":"C"}`)},
-		"bury":               {admittingOne(), claiming(), completing(lua.Bury, "failed", `{"keep":3,"forget":true,"copy":true}`)},
-		"expire":             {admittingOne(), claiming(), completing(lua.Expire, "expired", `{"forget":true,"noted":{"x:a:warning":1}}`)},
+		"ack":                {admittingOne(), claiming(), completing(lua.Ack, `{"ts":"1","channel":"C"}`)},
+		"bury":               {admittingOne(), claiming(), completing(lua.Bury, `{"keep":3,"forget":true,"copy":true}`)},
+		"expire":             {admittingOne(), claiming(), completing(lua.Expire, `{"noted":{"x:a:warning":1}}`)},
 		"retry":              {admittingOne(), claiming(), retry},
 		"append":             {{lua.Append, []string{k.Extras(), k.Entries(), k.NoticeIDs()}, []any{"id", "notice", "{}", 1000000}}},
 		"digest":             {merging(), digest},

@@ -77,5 +77,5 @@ func (*backlogState) Refund(_ int64, _ *Level, at int64, _ Charge) bool { return
 // Value implements [State].
 func (b *backlogState) Value() any { return b.BacklogQueue }
 
-// Longest implements [State].
-func (*backlogState) Longest() time.Duration { return 0 }
+// Lasts implements [State].
+func (*backlogState) Lasts(int64) time.Duration { return 0 }

@@ -150,5 +150,11 @@ func (b *bucketsState) Refund(_ int64, level *Level, at int64, c Charge) bool {
 // Value implements [State].
 func (b *bucketsState) Value() any { return b }
 
-// Longest implements [State].
-func (b *bucketsState) Longest() time.Duration { return longestOf(b.users) }
+// Lasts implements [State]. A bucket counts until its end has left the longest window.
+func (b *bucketsState) Lasts(now int64) time.Duration {
+	last := now
+	for end := range b.units {
+		last = max(last, end)
+	}
+	return time.Duration(last-now)*time.Microsecond + longestOf(b.users)
+}

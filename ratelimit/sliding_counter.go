@@ -1,5 +1,7 @@
 package ratelimit
 
+import "time"
+
 // SlidingCounter keeps two counts, and weighs the older one in proportion: below 2L.
 const SlidingCounter StrategyKind = "sliding-counter"
 
@@ -49,6 +51,9 @@ func (s *slidingCounterState) Used(now int64, level *Level, w int) int64 {
 	rest := per - max(0, now-window.at)
 	return ceilDiv(window.p, rest, per) + window.n
 }
+
+// Lasts implements [State]. A window's count still matters in the next one.
+func (s *slidingCounterState) Lasts(now int64) time.Duration { return 2 * s.windowCounts.Lasts(now) }
 
 // FitsAt implements [State].
 func (s *slidingCounterState) FitsAt(_ int64, level *Level, w int, units, _ int64) int64 {

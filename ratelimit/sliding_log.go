@@ -101,5 +101,5 @@ func (a *LogState) Refund(_ int64, _ *Level, _ int64, c Charge) bool {
 // Value implements [State].
 func (a *LogState) Value() any { return a }
 
-// Longest implements [State].
-func (a *LogState) Longest() time.Duration { return longestOf(a.users) }
+// Lasts implements [State].
+func (a *LogState) Lasts(int64) time.Duration { return longestOf(a.users) }

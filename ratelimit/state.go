@@ -19,8 +19,8 @@ type State interface {
 	Add(now int64, level *Level, c Charge)
 	// Refund gives back what was spent at a time, 0 = not known. It reports whether there was anything to give back.
 	Refund(now int64, level *Level, at int64, c Charge) bool
-	// Longest is the longest window that uses the state; 0 = it does not keep track of that.
-	Longest() time.Duration
+	// Lasts is for how long from now on the state counts something, if nothing is added; 0 = it is not known.
+	Lasts(now int64) time.Duration
 	// Value is what is to be kept; see [Level.State].
 	Value() any
 }

@@ -125,12 +125,12 @@ func (s *windowCounts) Add(now int64, level *Level, units int64, kind windowKind
 // knows reports whether what was spent at a time is in these counts.
 func (s *windowCounts) knows(at int64) bool { return at != 0 && s.since != 0 && at >= s.since }
 
-// Longest implements [State].
-func (s *windowCounts) Longest() (longest time.Duration) {
-	for name := range s.windows {
-		longest = max(longest, name.per)
+// Lasts implements [State].
+func (s *windowCounts) Lasts(now int64) (lasts time.Duration) {
+	for name, w := range s.windows {
+		lasts = max(lasts, name.per, time.Duration(w.tat-now)*time.Microsecond)
 	}
-	return longest
+	return lasts
 }
 
 // Value implements [State].

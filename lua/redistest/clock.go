@@ -14,7 +14,7 @@ import (
 const clockKey = "redistest:clock"
 
 // Clocked runs scripts on a real server, but by a clock that the test sets: it replaces the call of TIME in the source
-// with a read of a key. Create it with [NewClocked].
+// with a read of a key, and the state of limits expires by that clock. Create it with [NewClocked].
 type Clocked struct {
 	*redis.Client
 	t   testing.TB
@@ -37,14 +37,27 @@ func (c *Clocked) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock forward by d.
+// advance sets the clock to ARGV[1] seconds and ARGV[2] microseconds, and moves the expiry of each
+// limit ARGV[3] milliseconds closer.
+const advance = `
+redis.call('HSET', KEYS[1], 's', ARGV[1], 'us', ARGV[2])
+if tonumber(ARGV[3]) == 0 then return end
+for _, key in ipairs(redis.call('KEYS', 'relay:*:limit:*')) do
+  local left = redis.call('PTTL', key)
+  if left >= 0 then redis.call('PEXPIRE', key, left - ARGV[3]) end
+end`
+
+// Advance moves the clock forward by d, or back if d is negative.
 func (c *Clocked) Advance(d time.Duration) {
 	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := c.now
 	c.now = c.now.Add(d)
 	us := c.now.UnixMicro()
-	if err := c.HSet(context.Background(), clockKey, "s", us/1e6, "us", us%1e6).Err(); err != nil {
+	ms := c.now.UnixMilli() - before.UnixMilli()
+	err := c.Client.Eval(context.Background(), advance, []string{clockKey}, us/1e6, us%1e6, ms).Err()
+	if err != nil && !errors.Is(err, redis.Nil) {
 		c.t.Fatalf("set the test clock: %v", err)
 	}
 }

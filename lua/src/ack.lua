@@ -1,53 +1,52 @@
--- ack.lua: an entry was delivered: take it out, and count it.
+-- ack.lua: remove an entry that was delivered, and count it.
 --
--- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
--- numbers again. Where the name does not fit, the entry is gone, and nothing is written: a repeat is harmless.
+-- An entry is identified by its number and its admission time, because a Redis that restarts from an older snapshot
+-- assigns numbers again. If they do not match an entry, the entry is gone and nothing is written, so a repeated call is
+-- harmless.
 --
--- Refused where another sender has the lease. A lease that ended, or was lost with the data, is no obstacle: what is in
--- Slack must be counted however late that is known.
+-- The call is refused if another sender has the lease. It is not refused if the lease has ended or was lost with the
+-- data: a message that is in Slack must be counted, however late the relay learns of it.
 --
 -- KEYS[1] lease    (r) hash: owner, until (microseconds)
 -- KEYS[2] outbox   (rw) sorted set of the numbers of messages
 -- KEYS[3] extras   (rw) sorted set of the numbers of extras
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] ledger   (rw) hash of totals: a message counts under its result, an extra under "<kind>:<result>"
--- KEYS[6] posted   (rw) hash of the messages that a resolve or a repeat may find (admit.lua)
+-- KEYS[6] posted   (rw) hash of posted messages (see admit.lua)
 -- KEYS[7] aged     (-)  not used here
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (-)  not used here
--- then, optional: backlog (rw) a level of strategy backlog, stream or list, which the entry leaves
+-- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
--- ARGV[1] owner    who claimed it
+-- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
--- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
--- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   delivered
--- ARGV[6] options, JSON, each optional:
---   channel, ts      where the message is in Slack, kept for its resolves and repeats
+-- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
+-- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
+-- ARGV[5] options, JSON, each optional:
+--   channel, ts      where the message is in Slack; its resolves and repeats need it
 --
--- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
---   lease (nothing written)
+-- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
+--   lease (nothing is written)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/ack.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 delivered '{"ts":"1700000000.000100"}'
+--     me 1 1700000000000000 1 '{"ts":"1700000000.000100"}'
 
 --- @include parts/entry/arguments
 local posted, backlog = KEYS[6], KEYS[10]
-if result ~= 'delivered' then return redis.error_reply('ARG the result of lua/ack.lua is delivered') end
 
 --- @include parts/clock
 
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger, posted }) do call('HLEN', hash) end
 --- @include parts/entry/backlog
 --- @include parts/entry/claimed
 --- @include parts/entry/remove
 --- @include parts/entry/shown
 
-remove_entry()
+remove_entry('delivered')
 mark_shown()
 leave_backlog()
 return DONE

@@ -1,17 +1,17 @@
--- append.lua: append an entry that spends no slot to an outbox, once.
+-- append.lua: append an extra to an outbox, once.
 --
--- KEYS[1] extras   (w)  sorted set of the numbers of extras, score = when due
+-- KEYS[1] extras   (w)  sorted set of the numbers of extras, score = due time
 -- KEYS[2] entries  (w)  hash of entries
--- KEYS[3] noted    (rw) sorted set of the ids of such entries, score = when
+-- KEYS[3] noted    (rw) sorted set of the ids of such extras, score = time
 --
--- ARGV[1] id       a second entry of the same id changes nothing
+-- ARGV[1] id       of the extra; a second one with the same id changes nothing
 -- ARGV[2] kind
 -- ARGV[3] payload
 -- ARGV[4] how long the id is remembered, microseconds
 --
 -- Reply: 1 appended, 0 appended before
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/append.lua 'relay:{demo}:extras:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:noted:demo' , paused-1 notice '{"text":"channel demo is paused"}' 3600000000
 
@@ -25,7 +25,7 @@ if not remember or remember <= 0 then return redis.error_reply('ARG an id, a kin
 --- @include parts/clock
 
 if tonumber(call('ZSCORE', notice_ids, id) or 0) > now - remember then return 0 end
-call('ZCARD', extras) -- another type fails here, and not half-way
+call('ZCARD', extras) -- a wrong type fails before any write
 local number = int(call('HINCRBY', entries, 'seq', 1))
 call('HSET', entries, number, int(now) .. ' ' .. kind .. ' ' .. payload)
 call('ZADD', extras, int(now), number)

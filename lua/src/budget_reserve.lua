@@ -1,14 +1,14 @@
 -- budget_reserve.lua: reserve one call of a Slack method in the budget of the workspace, unless the credential is
--- paused. So many calls a minute, and half of them at once (generic cell rate algorithm).
+-- paused. Half of a minute's calls may be made at once (generic cell rate algorithm).
 --
 -- KEYS[1] budget   (rw) string: when the bucket is empty again (microseconds)
 -- KEYS[2] pause    (r)  hash: until (microseconds), reason
 --
--- ARGV[1] calls a minute, 1 or more
+-- ARGV[1] calls per minute, 1 or more
 --
--- Reply: [wait_us, reason]: 0 = reserved; else how long no call is allowed, and why ("" = the budget is spent)
+-- Reply: [wait_us, reason]: 0 = reserved; otherwise how long no call is allowed, and why ("" = the budget is used up)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/budget_reserve.lua 'relay:{ws:demo}:budget:chat.postMessage' 'relay:{ws:demo}:pause' , 240
 
 local budget, pause = KEYS[1], KEYS[2]

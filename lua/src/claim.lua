@@ -1,53 +1,52 @@
 -- claim.lua: claim the next entry of a channel's outbox, if this sender may send it now.
 --
--- One sender at a time: the lease names it. The entry stays where it is until its result is known (ack.lua, bury.lua,
--- expire.lua, discard.lua, retry.lua), so that the next sender claims what a dead one had claimed. The pace is charged
--- here, with Redis's clock, so that it limits all replicas together: one post per pace, and at most `burst` at once
--- (generic cell rate algorithm). Messages leave in their order; extras (edits, digests, notices, copies) when they are
--- due, whichever has waited longer. Edits spend no pace.
+-- The lease names the one sender of a channel. The entry stays in the outbox until its result is known (ack.lua,
+-- bury.lua, expire.lua, discard.lua, retry.lua), so that another sender can claim it if this one dies. The pace is
+-- charged here, by the clock of Redis, so that it limits all replicas together: one post per pace, and at most `burst`
+-- at once (generic cell rate algorithm). Messages are sent in their order, and extras (edits, digests, notices, copies)
+-- when they are due. Of a message and an extra, the one that has waited longer is first. Edits are not paced.
 --
--- A claim may run although its reply never reaches its owner, who then provably sent nothing. So an entry remembers the
--- claim that marked it as sent. When the owner reports that this claim brought no reply, the mark goes. What another
--- attempt left unknown stays unknown.
+-- A claim may run although its reply never reaches its owner. The owner then certainly sent nothing. Therefore an entry
+-- remembers the claim that marked it as sent, and the mark is removed when the owner reports that this claim brought no
+-- reply. An uncertain state that another attempt left stays.
 --
 -- KEYS[1] lease    (rw) hash: owner, until (microseconds), call = the number of the owner's claim
 -- KEYS[2] pause    (rw) hash: until (microseconds), reason; edits (microseconds): nothing is edited until then;
---                  settling (microseconds): until then a message that may have been posted is not looked up
+--                  settling (microseconds): until then an uncertain message is not looked up
 -- KEYS[3] pace     (rw) string: when the bucket is empty again (microseconds)
 -- KEYS[4] outbox   (r)  sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash: "<number>" = "<admitted at> <kind> <payload>", and of each "<number>:attempts",
---                  ":faults", ":sent" = when it was first tried, while it is not known that it did not arrive,
---                  ":tried" = the last time, ":looked" = how often it was looked up since, ":again" = it is to be sent
---                  once more, ":thread" = the number of the message that it answers, ":name" = what it was posted as
---                  without Redis, ":claim" = "<call> <what> <owner>": the last attempt was that claim's alone;
---                  what = first (it was never tried before) or again
--- KEYS[6] extras   (r)  sorted set of the numbers of extras, score = when due
--- KEYS[7] digest   (r)  hash of what the next digest will report (digest.lua)
+--                  ":faults", ":sent" = time of the first attempt, while that may have arrived, ":tried" = time of the
+--                  last attempt, ":looked" = lookups since then, ":again" = it must be sent again, ":thread" = the
+--                  number of the message that it replies to, ":name" = what it was posted as while Redis was
+--                  unavailable, ":claim" = "<call> <what> <owner>": only that claim made the last attempt;
+--                  what = first (the first attempt) or again
+-- KEYS[6] extras   (r)  sorted set of the numbers of extras, score = due time
+-- KEYS[7] digest   (r)  hash of the counts for the next digest (see digest.lua)
 --
--- ARGV[1] owner    who claims; unique to one process
+-- ARGV[1] owner    the sender; unique to one process
 -- ARGV[2] lease, microseconds
 -- ARGV[3] pace, microseconds between messages; 0 = no pace
 -- ARGV[4] burst, messages at once, 1 or more
 -- ARGV[5] ttl, microseconds: messages older than that are stale; 0 = never
--- ARGV[6] lookup delay, microseconds: what may have been posted can be looked up that long after; 0 = it cannot be
+-- ARGV[6] lookup delay, microseconds, before an uncertain message is looked up; 0 = this is not possible
 -- ARGV[7] digest interval, microseconds; 0 = no digests
--- ARGV[8] digest every, microseconds between two edits of a digest that is shown at once; 0 = it comes at the end
--- ARGV[9] digest minimum, how many events it must have to report
--- ARGV[10] look    1: do not claim what would be posted or edited, only report that it is ready; else 0
--- ARGV[11] call    the number of this claim: it rises with each of the owner in this channel
+-- ARGV[8] digest every, microseconds between two edits of an open digest; 0 = it is posted at the end
+-- ARGV[9] digest minimum, how many events it must report
+-- ARGV[10] look    1 = do not claim what would be posted or edited, but report that it is ready; otherwise 0
+-- ARGV[11] call    the number of this claim; it rises with each claim of the owner in this channel
 -- ARGV[12], [13]   the first and the last of the owner's claims without a reply; 0 0 = there are none
 --
--- Reply: [state, wait_us], and when claimed or stale also number, attempts, faults, age_us, entry, sent, looked,
+-- Reply: [state, wait_us], and if claimed or stale also number, attempts, faults, age_us, entry, sent, looked,
 --        thread, name
 --   state    0 empty, 1 claimed, 2 leased to another sender, 3 paused, 4 not yet (pace), 5 claimed, and stale,
---            6 a digest is due (digest.lua), 7 a post is ready, 8 an edit is ready, 9 not yet: it may have been posted
+--            6 a digest is due (digest.lua), 7 a post is ready, 8 an edit is ready, 9 not yet (uncertain)
 --   wait_us  how long the state lasts at most (states 2 to 4 and 9)
 --   attempts how often it was claimed before; faults: how many of those failed through its own fault
---   sent     0, or since when it is not known whether it was posted (microseconds of Redis's time)
--- An empty outbox or a pause ends the caller's own lease, so that the next admission on any replica
--- is sent at once.
+--   sent     0, or since when the message is uncertain (microseconds of Redis's time)
+-- An empty outbox or a pause ends the caller's own lease, so that any replica can send the next message at once.
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/claim.lua 'relay:{demo}:lease:demo' 'relay:{demo}:pause:demo' 'relay:{demo}:pace:demo' \
 --     'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:digest:demo' , me 10000000 1000000 3 3600000000 10000000 0 0 1 0 1 0 0
@@ -67,17 +66,21 @@ for i = 2, 13 do
   end
 end
 local lease_us, pace_us, burst, ttl, lookup_delay = number[2], number[3], number[4], number[5], number[6]
-local digest_interval, digest_every, digest_minimum, look = number[7], number[8], number[9], number[10] == 1
+local interval, every, minimum, look = number[7], number[8], number[9], number[10] == 1
 local this_call, lost_from, lost_to = number[11], number[12], number[13]
 if lease_us == 0 or burst < 1 then return redis.error_reply('ARG lease above 0 and burst of 1 or more are needed') end
 
 --- @include parts/int
 --- @include parts/clock
---- @include parts/claim/digest_due
+--- @include parts/digest_due
 --- @include parts/claim/candidate
 --- @include parts/claim/mark
 
-if digest_due() then return { DIGEST_DUE, 0 } end
+if interval > 0 then
+  local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
+  state.since, state.noted, state.open, state.moved = unpack(state)
+  if is_digest_due(state) then return { DIGEST_DUE, 0 } end
+end
 
 local leased = call('HMGET', lease, 'owner', 'until', 'call')
 local is_mine = leased[1] == owner
@@ -92,7 +95,7 @@ if not head and not extra[1] then
   end_lease()
   return { EMPTY, 0 }
 end
-local is_overtaken = is_mine and tonumber(leased[3] or 0) > this_call -- by a later claim: nobody waits for this reply
+local is_overtaken = is_mine and tonumber(leased[3] or 0) > this_call -- by a later claim of the same owner
 if is_overtaken or leased[1] and not is_mine and leased_until > now then
   return { LEASED, max(0, leased_until - now) }
 end
@@ -104,7 +107,8 @@ if paused_until > now then
   return { PAUSED, paused_until - now }
 end
 
--- The message and the extra that are next, the one that has waited longer first: the first that may be sent is claimed.
+-- Of the next message and the next extra, the one that has waited longer is first. The first that may be sent is
+-- claimed.
 local bucket_empty_at = max(now, tonumber(call('GET', pace) or 0))
 local first, second = nil, nil
 if head then first = candidate(head, true, bucket_empty_at, edits_paused_until) end

@@ -1,4 +1,4 @@
--- count_muted.lua: count events that were received and kept out on purpose, by a rule or a silence.
+-- count_muted.lua: count events that a rule or a silence muted.
 --
 -- KEYS[1] ledger   (w)  hash of totals of the channel
 --
@@ -6,7 +6,7 @@
 --
 -- Reply: [1]
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/count_muted.lua 'relay:{demo}:ledger:demo' , 3
 
 local ledger = KEYS[1]

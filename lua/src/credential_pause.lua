@@ -1,29 +1,14 @@
--- credential_pause.lua: stop using a Slack credential for a time, on all channels that share it, or use it again.
+-- credential_pause.lua: pause all channels that share a Slack credential, or end that pause.
 --
 -- KEYS[1] pause    (w)  hash: until (microseconds), reason
 --
--- ARGV[1] wait     for how long, microseconds; 0 = end the pause
+-- ARGV[1] wait     duration in microseconds; 0 = end the pause
 -- ARGV[2] reason   why
 --
 -- Reply: 1
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/credential_pause.lua 'relay:{ws:demo}:pause' , 3600000000 invalid_auth
 
-local pause, wait, reason = KEYS[1], tonumber(ARGV[1]), ARGV[2]
-local call = redis.call
-
-if not wait or wait < 0 or not reason then
-  return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
-end
-if wait == 0 then
-  call('DEL', pause)
-  return 1
-end
-
---- @include parts/int
---- @include parts/clock
-
-call('HSET', pause, 'until', int(now + wait), 'reason', reason)
-call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+--- @include parts/pause
 return 1

@@ -1,29 +1,29 @@
--- digest.lua: have a digest posted, where one is due: move what was counted for it into an entry of the outbox.
+-- digest.lua: if a digest is due, move the counts for it into an entry of the outbox.
 --
--- At the interval's end, one post reports it all. Or, where a post can be edited (every > 0), it comes a third of
--- every after the first count, so that its notification on a phone shows more than "1 event"; later calls, every so
--- often, move what is new into the totals, and enqueue an edit with the absolute totals, in place of one that is
--- not sent yet; the call at the interval's end closes the digest. What is counted later goes to the next one. Calls
--- that come too early change nothing, so that any replica may call.
+-- If posts cannot be edited (every is 0), one post reports all counts at the end of the interval. Otherwise the post is
+-- enqueued a third of `every` after the first count, so that its notification on a phone shows more than "1 event".
+-- Later calls add new counts to the totals after each `every`, and enqueue an edit with the totals, or change one that
+-- is not sent yet. The call at the end of the interval closes the digest. Later counts belong to the next digest. A
+-- call that comes too early changes nothing, so that any replica may call.
 --
 -- KEYS[1] digest   (rw) hash. Counted: since, last (microseconds), noted (how many events), and counts
---                  "d:<category>:<severity>" of drops, "x:..." of what expired, "t:<title>".
---                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when),
---                  from (when its report begins), totals (JSON)
+--                  "d:<category>:<severity>" of drops, "x:..." of expired messages, "t:<title>".
+--                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when
+--                  counts were last moved), from (when its report begins), totals (JSON)
 -- KEYS[2] told     (r)  sorted set of the channel's categories by their last admission
 -- KEYS[3] extras   (w)  sorted set of the numbers of extras
 -- KEYS[4] entries  (rw) hash of entries
--- KEYS[5] posted   (w)  hash of messages, so that an edit finds the post
--- KEYS[6] aged     (w)  sorted set of their numbers, by when each was last touched
+-- KEYS[5] posted   (w)  hash of posted messages, so that an edit finds the post
+-- KEYS[6] aged     (w)  sorted set of their numbers, score = time of the last change
 --
 -- ARGV[1] channel  the beginning of the digest's id
 -- ARGV[2] interval, microseconds
 -- ARGV[3] every, microseconds; 0 = one post at the end
--- ARGV[4] minimum, how many events there must be to report
+-- ARGV[4] minimum, how many events it must report
 --
 -- Reply: how many events were moved; 0 = nothing was due
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/digest.lua 'relay:{demo}:digest:demo' 'relay:{demo}:told:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' , demo 1800000000 30000000 1
 
@@ -37,17 +37,18 @@ end
 
 --- @include parts/int
 --- @include parts/clock
+--- @include parts/digest_due
 --- @include parts/digest/counts
 --- @include parts/digest/post
 
-for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- another type fails here
+for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
 local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
-if not is_due(state, ends) then return 0 end
-if not is_open and amount < minimum then -- too little to report, and nothing that it could be added to
+if not is_digest_due(state) then return 0 end
+if not is_open and amount < minimum then -- too little to report
   call('DEL', digest)
   return 0
 end

@@ -1,10 +1,11 @@
--- discard.lua: an extra has nothing to report any more: take it out, and count it.
+-- discard.lua: remove an extra that is no longer needed, and count it.
 --
--- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
--- numbers again. Where the name does not fit, the entry is gone, and nothing is written: a repeat is harmless.
+-- An entry is identified by its number and its admission time, because a Redis that restarts from an older snapshot
+-- assigns numbers again. If they do not match an entry, the entry is gone and nothing is written, so a repeated call is
+-- harmless.
 --
--- Refused where another sender has the lease, or where another claim followed the caller's: its attempt may have been
--- posted.
+-- The call is refused if another sender has the lease, or if the entry was claimed again after the caller's claim,
+-- because that attempt may have been posted.
 --
 -- KEYS[1] lease    (r) hash: owner, until (microseconds)
 -- KEYS[2] outbox   (rw) sorted set of the numbers of messages
@@ -15,31 +16,29 @@
 -- KEYS[7] aged     (-)  not used here
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (-)  not used here
--- then, optional: backlog (rw) a level of strategy backlog, stream or list, which the entry leaves
+-- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
--- ARGV[1] owner    who claimed it
+-- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
--- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
--- ARGV[4] claims   how often it was claimed by then, the caller's claim included
--- ARGV[5] result   gone
--- ARGV[6] options, JSON; none is used here
+-- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
+-- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
+-- ARGV[5] options, JSON; none is used here
 --
--- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing written), -1 another sender has the
---   lease, or claimed the entry since (nothing written)
+-- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
+--   lease, or the entry was claimed again (nothing is written)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/discard.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
---     me 1 1700000000000000 1 gone '{}'
+--     me 1 1700000000000000 1 '{}'
 
 --- @include parts/entry/arguments
 local backlog = KEYS[10]
-if result ~= 'gone' then return redis.error_reply('ARG the result of lua/discard.lua is gone') end
 
 --- @include parts/clock
 
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end
 --- @include parts/entry/backlog
 --- @include parts/entry/claimed
@@ -47,6 +46,6 @@ if is_message then return redis.error_reply('ARG a message is delivered, buried 
 --- @include parts/entry/latest_claim
 --- @include parts/entry/remove
 
-remove_entry()
+remove_entry('gone')
 leave_backlog()
 return DONE

@@ -1,24 +1,24 @@
--- heartbeat.lua: note that a replica is alive and which windows it counts in, and return how many replicas are alive,
--- which windows the others count in, and whether this server still has the data it had.
+-- heartbeat.lua: record that a replica is alive and which windows it uses, and return how many replicas are alive,
+-- which windows the others use, and the epoch, which changes if this server has lost its data.
 --
 -- KEYS[1] alive    (rw) sorted set of replicas, score = when each sent its last heartbeat
--- KEYS[2] epoch    (rw) string: a random text, written once; where it changed, the data was lost
--- KEYS[3] levels   (rw) hash: replica = digest of the windows of its levels; of those alive that sent one
--- KEYS[4] texts    (rw) hash: digest = these windows, as ratelimit/peers_text.go writes them; of the digests in levels
+-- KEYS[2] epoch    (rw) string: a random text, written once; if it changes, the data was lost
+-- KEYS[3] levels   (rw) hash: live replica = digest of the windows of its levels
+-- KEYS[4] texts    (rw) hash: digest = the text of these windows (ratelimit/replica/peers_text.go)
 --
 -- ARGV[1] replica  unique to one process; "" = only read
 -- ARGV[2] how long a replica counts as alive after its last heartbeat, microseconds
 -- ARGV[3] the epoch to write where there is none
--- ARGV[4] 1 = this replica ends: forget it
+-- ARGV[4] 1 = this replica shuts down: remove it
 -- ARGV[5] the digest of the replica's windows; "" = it sends none
 -- ARGV[6] their text; "" = it was sent before
 -- ARGV[7..] the digests whose texts the replica has
 --
 -- Reply: [now, replicas alive, epoch, missing, others]
---   missing  1 = the text of ARGV[5] is not here: the windows were not stored, and the replica sends the text again
+--   missing  1 = the text for ARGV[5] is missing: the windows were not stored, and the replica must send the text
 --   others   flat, for each digest of another replica that is alive: digest, text; "" where the replica has it
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/heartbeat.lua 'relay:{replicas}:alive' 'relay:{replicas}:epoch' 'relay:{replicas}:levels' \
 --     'relay:{replicas}:texts' , '' 10000000 demo 0 '' ''
 
@@ -36,11 +36,11 @@ end
 --- @include parts/clock
 --- @include parts/heartbeat/levels
 
-call('ZCARD', alive) -- another type fails here, and not half-way
+call('ZCARD', alive) -- a wrong type fails before any write
 call('GET', epoch)
 call('HLEN', levels)
 call('HLEN', texts)
--- First what a server without memory refuses: once a script has written, it may continue, and would hide that.
+-- The first write needs memory, so that a server without memory refuses the script before it has written anything.
 call('SET', epoch, new_epoch, 'PX', epoch_ms, 'NX')
 call('ZREMRANGEBYSCORE', alive, '-inf', int(now - keep))
 local is_missing = false

@@ -1,28 +1,28 @@
--- merge_counts.lua: add what a replica counted by itself, the drops that its closed-until cache decided, to the counts
--- that all replicas share. A repeat changes nothing.
+-- merge_counts.lua: add the drops that a replica's closed cache decided to the shared counts. A repeated call changes
+-- nothing.
 --
 -- KEYS[1] ledger   (w)  hash of totals of the channel
--- KEYS[2] series   (w)  hash of counts a category in the current hour, "<category>:admitted" and ":dropped"
--- KEYS[3] folds    (rw) hash: replica = sequence of its last call
--- KEYS[4] drops    (rw) stream that records drops
--- KEYS[5] digest   (rw) hash of what the next digest will report (digest.lua)
--- KEYS[6] minutes  (w)  hash of the same a minute: "<minute since 1970>:d:<category>"
--- KEYS[7] known    (w)  sorted set of the channel's categories by their last attempt; written only where it is
---                  named (first_notice auto)
+-- KEYS[2] series   (w)  hash of the counts of each category in the current hour, "<category>:admitted" and ":dropped"
+-- KEYS[3] folds    (rw) hash: replica = sequence of its last call of merge_counts.lua or restore.lua
+-- KEYS[4] drops    (rw) stream, the drop log
+-- KEYS[5] digest   (rw) hash of the counts for the next digest (see digest.lua)
+-- KEYS[6] minutes  (w)  hash of the same counts by minute: "<minute since 1970>:d:<category>"
+-- KEYS[7] known    (w)  sorted set of the channel's categories by their last attempt; only with
+--                  first_notice auto
 --
--- ARGV[1] replica  who counted; unique to one process
--- ARGV[2] sequence of this call, rising by one
--- ARGV[3] what was counted, JSON, each optional:
+-- ARGV[1] replica  unique to one process
+-- ARGV[2] sequence of this call; it rises by one with each call
+-- ARGV[3] the counts, JSON, each optional:
 --   totals      by how much each total rises
 --   categories  how many of each were dropped
---   noted       what the next digest will report: {"d:<category>:<severity>": n, "t:<title>": n}
---   drops       for the record, which is bounded by bytes too:
+--   noted       counts for the next digest: {"d:<category>:<severity>": n, "t:<title>": n}
+--   drops       for the drop log:
 --               [[event, category, level, used, limit, retry_us], ...], oldest first
---   keep        how many records the channel keeps
+--   keep        the size of the drop log
 --
--- Reply: 1 added, 0 added before
+-- Reply: 1 added, 0 they were added before
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/merge_counts.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' \
 --     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' , \
 --     replica-1 1 '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
@@ -32,7 +32,7 @@ local minutes, known = KEYS[6], KEYS[7]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local call, max, floor = redis.call, math.max, math.floor
 
--- A repeat is known before it is decoded: what is sent again may be large.
+-- A repeated call is recognised before its counts are decoded, because they may be large.
 if sequence and tonumber(call('HGET', sequences, replica) or 0) >= sequence then return 0 end
 local decoded, counted = pcall(cjson.decode, ARGV[3] or '')
 if not sequence or not decoded or type(counted) ~= 'table' then
@@ -50,14 +50,14 @@ end
 
 local fault = fault_of(counted)
 if fault then return redis.error_reply(fault) end
-for _, hash in ipairs({ ledger, series, minutes, digest }) do call('HLEN', hash) end -- another type fails here
+-- A wrong type fails before any write.
+for _, hash in ipairs({ ledger, series, minutes, digest }) do call('HLEN', hash) end
 call('XLEN', drops)
 if known then call('ZCARD', known) end
 
 for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end
 for category, dropped in pairs(counted.categories or {}) do
-  local counted_as = count_in_hour(category, 'dropped', dropped)
-  count_in_minute(counted_as, 'dropped', dropped)
+  count_category(category, 'dropped', dropped)
   if known then call('ZADD', known, int(now), category) end
 end
 if counted.drops then record_drops(named_drops(counted.drops), counted.keep) end

@@ -1,13 +1,13 @@
--- page.lua: a page of a stream, newest first. Writes nothing.
+-- page.lua: return a page of a stream, newest first. Writes nothing.
 --
 -- KEYS[1] dead     (r)  stream of dead letters; or drops (r) stream of drops
 --
--- ARGV[1] before   only what is older than this id; "+" = from the newest on
+-- ARGV[1] before   return only older items than this id; "+" = start at the newest
 -- ARGV[2] how many at most
 --
 -- Reply: as XREVRANGE: [[id, [field, value, ...]], ...]
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/page.lua 'relay:{demo}:dead:demo' , + 10
 
 local stream = KEYS[1]

@@ -1,29 +1,15 @@
--- pause.lua: stop a channel's sending for a time, or resume it, at an operator's request.
+-- pause.lua: pause a channel for an operator, or end its pause.
 --
 -- KEYS[1] pause    (w)  hash: until (microseconds), reason; edits (microseconds): until then nothing is edited
 --
--- ARGV[1] wait     for how long, microseconds; 0 = resume, whatever the channel waited for
+-- ARGV[1] wait     duration in microseconds; 0 = end the pause, whatever its reason
 -- ARGV[2] reason   why
 --
 -- Reply: 1
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/pause.lua 'relay:{demo}:pause:demo' , 3600000000 maintenance
 
-local pause, wait, reason = KEYS[1], tonumber(ARGV[1]), ARGV[2]
-
-if not wait or wait < 0 or not reason then
-  return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
-end
-if wait == 0 then
-  redis.call('DEL', pause)
-  return 1
-end
-
---- @include parts/int
---- @include parts/clock
-
-local paused_until = int(now + wait)
-redis.call('HSET', pause, 'until', paused_until, 'reason', reason, 'edits', paused_until)
-redis.call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+--- @include parts/pause
+call('HSET', pause, 'edits', paused_until)
 return 1

@@ -1,6 +1,6 @@
--- peek.lua: decide a batch of events of one channel as admit.lua would, each by itself, and write nothing.
+-- peek.lua: decide each event of a batch by itself, as admit.lua would, and write nothing.
 --
--- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
 -- KEYS[2] ledger   (-)  not used here
 -- KEYS[3] series   (-)  not used here
 -- KEYS[4] outbox   (-)  not used here
@@ -15,39 +15,19 @@
 --
 -- Reply: as of lua/admit.lua; outcomes 1 to 4
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
 --     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
 --     '["peek",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
 
-local MODE, MODE_KEYS, MODE_FIELDS = 'peek', 0, 0
-local seen = KEYS[1]
+local MODE = 'peek'
 
---- @include parts/plan
---- @include parts/clock
---- @include parts/outcomes
---- @include parts/int
---- @include parts/limits/constants
---- @include parts/levels
---- @include parts/ago
---- @include parts/limits/log
---- @include parts/limits/log_fits_only
-if needs_strategies then
-  local strategies = {}
-  --- @include parts/limits/hash
-  --- @include parts/limits/strategies
-  --- @include parts/limits/assign
-end
---- @include parts/limits/fit
+--- @include parts/batch/read
+--- @include parts/batch/limits
 
-local fairness
-if fair then
-  --- @include parts/fairness
-end
-
-local decisions = {}
+--- @include parts/batch/decisions
 for at = 2, #ARGV, width do
   --- @include parts/batch/event
   if tonumber(call('ZSCORE', seen, id) or 0) > now - dedupe then

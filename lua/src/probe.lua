@@ -1,5 +1,5 @@
--- probe.lua: call every command that the other scripts use, on keys of its own, and return which are refused.
--- The keys are deleted again.
+-- probe.lua: call every command that the other scripts use, on keys of its own, and return the errors of those that are
+-- refused. The keys are deleted again.
 --
 -- KEYS[1] zset     (rw) a sorted set
 -- KEYS[2] hash     (rw) a hash
@@ -9,9 +9,9 @@
 --
 -- ARGV    none
 --
--- Reply: [error, ...], the error of each refused call; empty when none is
+-- Reply: [error, ...], the error of each refused command
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/probe.lua 'relay:{probe}:zset' 'relay:{probe}:hash' 'relay:{probe}:string' \
 --     'relay:{probe}:stream' 'relay:{probe}:list'
 

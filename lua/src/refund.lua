@@ -1,21 +1,21 @@
--- refund.lua: give back the units of an event, because it provably never reached its channel. The id stays
--- remembered: the event itself is not admitted again. A repeat changes nothing.
+-- refund.lua: refund the units of an event whose message certainly never appeared in Slack. The id stays remembered, so
+-- that the event is not admitted again. A repeated call changes nothing.
 --
--- KEYS[1] seen     (r)  sorted set of admitted ids, score = when
--- KEYS[2] refunds  (rw) sorted set of refunded ids, score = when
--- KEYS[3..] limit  (rw) the levels that the event spent from
+-- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
+-- KEYS[2] refunds  (rw) sorted set of refunded ids, score = time
+-- KEYS[3..] limit  (rw) the levels at which the event used its units
 --
 -- ARGV[1] id
 -- ARGV[2] units
 -- ARGV[3] how long a refund is remembered, microseconds
--- then for each level: strategy, option, number of windows, and for each window: limit, length in
---   microseconds, as in lua/admit.lua. A backlog has nothing to give back: it shrinks when the entry leaves the outbox.
+-- then for each level: strategy and option, as in lua/admit.lua. A backlog has nothing to refund: it shrinks when the
+--   entry leaves the outbox.
 --
--- Reply: 1 given back, 0 given back before, or nothing is known of the id
+-- Reply: 1 refunded, 0 refunded before, or the id is unknown
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' \
---     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0 1 10 60000000
+--     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
 
 local seen, refunds = KEYS[1], KEYS[2]
 local id, event_units, remember = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -25,19 +25,13 @@ local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max,
 if not event_units or event_units < 1 or not remember or remember <= 0 then
   return redis.error_reply('ARG units of 1 or more and a time above 0 are needed')
 end
-local levels, next_arg = {}, 4
+local levels = {}
 for i = 1, #KEYS - keys_before_levels do
-  local key, strategy, option = KEYS[keys_before_levels + i], ARGV[next_arg], tonumber(ARGV[next_arg + 1])
-  local windows = tonumber(ARGV[next_arg + 2])
-  if not option or not windows then
-    return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option and its windows')
-  end
-  for w = 1, windows do
-    local limit, per = tonumber(ARGV[next_arg + 1 + 2 * w]), tonumber(ARGV[next_arg + 2 + 2 * w])
-    if not limit or not per then return redis.error_reply('ARG each window needs a limit and a length') end
-  end
-  next_arg = next_arg + 3 + 2 * windows
-  levels[i] = { key = key, name = strategy, option = option, is_log = strategy == 'sliding-log' }
+  local strategy, option = ARGV[2 * i + 2], tonumber(ARGV[2 * i + 3])
+  if not option then return redis.error_reply('ARG level ' .. i .. ' needs a strategy and an option') end
+  levels[i] = {
+    key = KEYS[keys_before_levels + i], name = strategy, option = option, is_log = strategy == 'sliding-log',
+  }
 end
 
 --- @include parts/int
@@ -49,10 +43,9 @@ if call('ZSCORE', refunds, id) then return 0 end
 --- @include parts/limits/constants
 --- @include parts/limits/log_refund
 local strategies = {}
---- @include parts/limits/hash
 --- @include parts/limits/strategies
 
-for i, level in ipairs(levels) do -- another type fails here, and not half-way
+for i, level in ipairs(levels) do -- a wrong type fails before any write
   level.strategy = strategies[level.name]
   if level.is_log then
     call('ZCARD', level.key)

@@ -4,9 +4,9 @@
 --
 -- ARGV    the ids
 --
--- Reply: how many were there
+-- Reply: how many were deleted
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/remove.lua 'relay:{demo}:dead:demo' , 1700000000000-0
 
 local dead = KEYS[1]

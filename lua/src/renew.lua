@@ -1,12 +1,13 @@
 -- renew.lua: renew the lease of a channel.
 --
 -- KEYS[1] lease    (rw) hash: owner, until (microseconds)
--- ARGV[1] owner    who has it
+--
+-- ARGV[1] owner    the sender that has it
 -- ARGV[2] lease, microseconds
 --
--- Reply: 1 renewed, -1 it is not the caller's any more
+-- Reply: 1 renewed, -1 the caller no longer has it
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/renew.lua 'relay:{demo}:lease:demo' , me 10000000
 
 local lease, owner, lease_us = KEYS[1], ARGV[1], tonumber(ARGV[2])

@@ -1,5 +1,5 @@
--- report.lua: the ledger of a channel, with the messages in its outbox, read in one instant. Writes nothing.
--- The terms are read here and never derived from each other, so that an imbalance shows.
+-- report.lua: return the ledger of a channel and the state of its outbox, read at one time. Writes nothing. No total is
+-- derived from others, so that an imbalance is visible.
 --
 -- KEYS[1] ledger   (r)  hash of totals
 -- KEYS[2] outbox   (r)  sorted set of entry numbers; all of them are messages
@@ -10,12 +10,12 @@
 --
 -- Reply: [pending, oldest_us, pause_us, pause_reason, field, count, ...]
 --   pending      messages in the outbox
---   oldest_us    age of the oldest of them, microseconds (0 when none)
---   pause_us     how long the channel stays paused, microseconds (0 when it is not)
---   pause_reason why ("" when it is not); settling = a message may have been posted, and is to be looked up
+--   oldest_us    age of the oldest message, microseconds (0 if none)
+--   pause_us     how long the channel stays paused, microseconds (0 if it is not)
+--   pause_reason why ("" when it is not); settling = a lookup of an uncertain message is due after it
 --   field, count every field of the ledger
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/report.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:outbox:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo'
 

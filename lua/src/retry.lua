@@ -1,12 +1,13 @@
--- retry.lua: an entry did not reach Slack, or its delivery state is unknown: keep it in its place, and let the channel
--- wait.
+-- retry.lua: keep an entry for another attempt, because it did not reach Slack or its state is uncertain, and let the
+-- channel wait.
 --
--- An entry is named by its number and the time of its admission: a Redis that came back older than it was gives
--- numbers again. Where the name does not fit, the entry is gone, and nothing is written.
+-- An entry is identified by its number and its admission time, because a Redis that restarts from an older snapshot
+-- assigns numbers again. If they do not match an entry, the entry is gone and nothing is written.
 --
--- Refused where another sender has the lease, or where another claim followed the caller's: its attempt may have been
--- posted. A lease that ended, or was lost with the data, is no obstacle. The caller's lease ends. A pause is only ever
--- made longer.
+-- The call is refused if another sender has the lease, or if the entry was claimed again after the caller's claim,
+-- because that attempt may have been posted.
+-- A lease that has ended, or was lost with the data, does not prevent it. The call ends the caller's lease. It never
+-- shortens a pause.
 --
 -- KEYS[1] lease    (rw) hash: owner, until (microseconds)
 -- KEYS[2] outbox   (r)  sorted set of the numbers of messages
@@ -14,21 +15,21 @@
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] pause    (rw) hash: until (microseconds), reason; edits (microseconds)
 --
--- ARGV[1] owner    who claimed it
+-- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
--- ARGV[3] at       when the entry was admitted, microseconds, as the claim returned it; 0 = it is not the relay's
--- ARGV[4] claims   how often it was claimed by then, the caller's claim included
+-- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
+-- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
 -- ARGV[5] wait, microseconds; 0 = no wait
 -- ARGV[6] reason   why, one of the notifier's reasons
--- ARGV[7] fault    1 when the entry itself may be at fault and this counts towards burying it, else 0
--- ARGV[8] who waits: channel (nothing is sent), edits (nothing is edited), or entry (an extra by itself)
--- ARGV[9] state    not-posted: it certainly did not appear; unknown: it may have; looked: it was looked up and not
---                  found; again: it was not found, and is to be sent once more
+-- ARGV[7] fault    1 = the entry itself may be at fault, and this counts towards burying it; otherwise 0
+-- ARGV[8] who waits: channel (sends nothing), edits (the channel edits nothing), or entry (an extra by itself)
+-- ARGV[9] state    not-posted: the message certainly did not appear; unknown: it may have; looked: a lookup did not
+--                  find it; again: it was not found, and must be sent again
 --
--- Reply: 1 done, 0 the entry is gone, or the number is another's (nothing written), -1 another sender has the
---   lease, or claimed the entry since (nothing written)
+-- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
+--   lease, or the entry was claimed again (nothing is written)
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/retry.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo' , \
 --     me 1 1700000000000000 1 30000000 rate_limited 0 channel not-posted
@@ -45,16 +46,16 @@ end
 --- @include parts/int
 --- @include parts/clock
 
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- another type fails here, and not half-way
+for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, pause }) do call('HLEN', hash) end
 --- @include parts/entry/claimed
 --- @include parts/entry/latest_claim
 
--- remember_state notes what is known of the attempt.
+-- remember_state stores what is known of the attempt.
 local function remember_state()
   if state == 'not-posted' then
     call('HDEL', entries, number .. ':sent', number .. ':tried', number .. ':looked', number .. ':claim')
-  elseif state == 'unknown' then -- a server that lost the claim with its data learns of it again
+  elseif state == 'unknown' then -- again, in case the server lost the claim with its data
     call('HSETNX', entries, number .. ':sent', admitted_at)
     call('HSETNX', entries, number .. ':tried', int(now))
   elseif state == 'looked' then
@@ -64,7 +65,7 @@ local function remember_state()
   end
 end
 
--- pause_channel makes the pause of all sending, or of edits, as long as the wait.
+-- pause_channel extends the pause of the channel, or of its edits, to the end of the wait.
 local function pause_channel(field)
   if now + wait <= max(now, tonumber(call('HGET', pause, field) or 0)) then return end
   call('HSET', pause, field, int(now + wait))

@@ -1,13 +1,13 @@
--- series.lua: the counts of each category, summed over hours; or the counts of the minutes of an hour. Writes nothing.
+-- series.lua: return the counts of each category over several hours, or the counts of each minute. Writes nothing.
 --
--- KEYS    series   (r)  hourly hashes of one channel: "<category>:admitted" and "<category>:dropped"; or minutes (r)
---          those of minutes (admit.lua)
+-- KEYS    series   (r)  hashes of a channel's hours: "<category>:admitted" and "<category>:dropped"; or minutes (r)
+--          its hashes of minutes (see admit.lua)
 --
 -- ARGV    none
 --
 -- Reply: [field, count, ...], each field once
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/series.lua 'relay:{demo}:series:demo:0'
 
 local order, sums = {}, {}

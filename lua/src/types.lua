@@ -1,4 +1,4 @@
--- types.lua: the types of keys, to find the one that a script failed on. Writes nothing.
+-- types.lua: return the types of keys, to find the key that made a script fail. Writes nothing.
 --
 -- KEYS    any key of the relay
 --
@@ -6,7 +6,7 @@
 --
 -- Reply: for each key: none, string, hash, zset, list, stream, set
 --
--- By hand:
+-- Example:
 --   redis-cli --eval lua/types.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:seen:demo'
 
 local types = {}

@@ -55,7 +55,7 @@ func (b *batch) charge(index int, r *store.Request, number int64) {
 	state.Add(b.tx.now, level, charge)
 	b.tx.put(level.Key, state.Value())
 	if !isBacklog {
-		b.tx.expire(level.Key, 2*max(charge.Keep, state.Longest())+time.Minute)
+		b.tx.expire(level.Key, max(charge.Keep, state.Lasts(b.tx.now))+time.Minute)
 	}
 }
 

@@ -28,7 +28,7 @@ func (s *Store) Seed(level ratelimit.Level, units int64, ago time.Duration) {
 			Units: units, Keep: keep, Limit: ratelimit.LargestLimit(level.Windows),
 		})
 		tx.put(level.Key, state.Value())
-		tx.expire(level.Key, 2*keep+time.Minute)
+		tx.expire(level.Key, state.Lasts(tx.now)+time.Minute)
 	})
 }
 

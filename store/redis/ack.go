@@ -12,7 +12,6 @@ func (r *Store) Ack(ctx context.Context, channel store.Channel, entry store.Entr
 	return r.finish(ctx, channel, entry, finish{
 		script:  lua.Ack,
 		verb:    "ack",
-		result:  "delivered",
 		options: finishOptions{Channel: receipt.Channel, TS: receipt.TS},
 	})
 }

@@ -12,7 +12,6 @@ func (r *Store) Bury(ctx context.Context, channel store.Channel, entry store.Ent
 	f := finish{
 		script: lua.Bury,
 		verb:   "bury",
-		result: "failed",
 		options: finishOptions{
 			Reason:      reason.Reason,
 			Answer:      reason.Answer,

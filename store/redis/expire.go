@@ -12,7 +12,6 @@ func (r *Store) Expire(ctx context.Context, channel store.Channel, entry store.E
 	return r.finish(ctx, channel, entry, finish{
 		script:  lua.Expire,
 		verb:    "expire",
-		result:  "expired",
-		options: finishOptions{NotPosted: true, DigestCounts: digestCounts},
+		options: finishOptions{DigestCounts: digestCounts},
 	})
 }

@@ -14,7 +14,6 @@ import (
 type finish struct {
 	script  *redis.Script
 	verb    string // for errors
-	result  string // delivered, failed, expired or gone
 	options finishOptions
 	keys    []string // beyond those that all four have
 }
@@ -45,5 +44,5 @@ func (r *Store) finish(ctx context.Context, channel store.Channel, entry store.E
 		return fmt.Errorf("%s in channel %s: %w", f.verb, channel.Name, err)
 	}
 	return r.runFenced(ctx, f.verb, f.script, channel, keys,
-		r.opts.Owner, entry.Number, entry.AdmittedAt, entry.Attempts+1, f.result, options)
+		r.opts.Owner, entry.Number, entry.AdmittedAt, entry.Attempts+1, options)
 }

@@ -17,10 +17,7 @@ func (r *Store) Refund(ctx context.Context, channel store.Channel, request store
 	args := []any{request.ID, request.Units(), r.opts.Dedupe.Microseconds()}
 	for _, level := range request.Levels {
 		keys = append(keys, level.Key)
-		args = append(args, level.Strategy.Tag(), level.Option(), len(level.Windows))
-		for _, w := range level.Windows {
-			args = append(args, w.Limit, w.Per.Microseconds())
-		}
+		args = append(args, level.Strategy.Tag(), level.Option())
 	}
 	if err := lua.Refund.Run(ctx, r.scripter, keys, args...).Err(); err != nil {
 		return fmt.Errorf("refund in channel %s: %w", channel.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))

@@ -14,6 +14,9 @@ import (
 var boundariesBehaviours = []behaviour{
 	{"BucketThatJustLeftAWindowFreesNothing", testBucketThatJustLeftAWindowFreesNothing},
 	{"LongerWindowUnusedForADayIsForgotten", testLongerWindowUnusedForADayIsForgotten},
+	{"IdleLevelForgetsTheWindowsOfOthers", testIdleLevelForgetsTheWindowsOfOthers},
+	{"BurstOutlivesAnIdleWindow", testBurstOutlivesAnIdleWindow},
+	{"WideBucketCountsWhileTheLevelIsIdle", testWideBucketCountsWhileTheLevelIsIdle},
 	{"OneCategoryTooManyForgetsTheMostSilent", testOneCategoryTooManyForgetsTheMostSilent},
 	{"NewCategoryIsKnownOnce", testNewCategoryIsKnownOnce},
 	{"CategoryThatAsksAgainAfterADayIsKnown", testCategoryThatAsksAgainAfterADayIsKnown},
@@ -68,6 +71,61 @@ func testLongerWindowUnusedForADayIsForgotten(t *testing.T, start Start) {
 	}
 	b.Advance(30 * time.Second)
 	require.Equal(t, int64(1), b.UsedOf(t, long), "what only it counted is removed")
+}
+
+// A level that admits nothing for a minute longer than its longest window is forgotten, and with it which windows use it.
+func testIdleLevelForgetsTheWindowsOfOthers(t *testing.T, start Start) {
+	for name, row := range map[string]struct {
+		idle time.Duration
+		want int64
+	}{
+		"remembered": {time.Hour + 30*time.Second, 2},
+		"forgotten":  {time.Hour + 61*time.Second, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			b.ToTheGrid()
+			long, short := ofBuckets(ratelimit.Window{Limit: 100, Per: time.Hour}), ofBuckets(ratelimit.Window{Limit: 100, Per: time.Minute})
+			admit := func(id string, level ratelimit.Level) {
+				require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{ID: id, Levels: []ratelimit.Level{level}}).Outcome)
+			}
+			admit("1", long)
+			b.Advance(row.idle)
+			admit("2", short)
+			b.Advance(2 * time.Minute)
+			admit("3", short)
+			require.Equal(t, row.want, b.UsedOf(t, long))
+		})
+	}
+}
+
+// A burst that is larger than the limit takes longer than the window to drain. It is not forgotten before.
+func testBurstOutlivesAnIdleWindow(t *testing.T, start Start) {
+	b := start(t)
+	level := store.ChannelLevel(ratelimit.LevelSpec{
+		Name: "channel", Windows: []ratelimit.Window{{Limit: 1, Per: time.Hour}},
+		Strategy: ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 10},
+	}, Scope.Group)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{ID: "1", N: 10, Levels: []ratelimit.Level{level}}).Outcome)
+	b.Advance(3 * time.Hour)
+	require.Equal(t, int64(7), b.UsedOf(t, level))
+}
+
+// A bucket counts until its end has left the window, also where the level is idle.
+func testWideBucketCountsWhileTheLevelIsIdle(t *testing.T, start Start) {
+	b := start(t)
+	b.ToTheGrid()
+	level := store.ChannelLevel(ratelimit.LevelSpec{
+		Name: "channel", Windows: []ratelimit.Window{{Limit: 10, Per: time.Hour}},
+		Strategy: ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: time.Hour},
+	}, Scope.Group)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{ID: "1", Levels: []ratelimit.Level{level}}).Outcome)
+	ends := b.Now().Truncate(time.Hour).Add(2 * time.Hour).Sub(b.Now())
+	b.Advance(ends - time.Microsecond)
+	require.Equal(t, int64(1), b.UsedOf(t, level))
+	b.Advance(time.Microsecond)
+	require.Equal(t, int64(0), b.UsedOf(t, level))
 }
 
 // A thousand categories are known at most: one more has exactly the one forgotten that was silent longest.

@@ -17,6 +17,7 @@ var countsBehaviours = []behaviour{
 	{"LengthenedWindowIsWarmingUntilItHasFilled", testLengthenedWindowIsWarmingUntilItHasFilled},
 	{"CategoriesAreCountedForADay", testCategoriesAreCountedForADay},
 	{"AtMostAThousandCategoriesAreCountedByName", testAtMostAThousandCategoriesAreCountedByName},
+	{"MergedDropsKeepTheirNameInTheirMinute", testMergedDropsKeepTheirNameInTheirMinute},
 	{"ReportOfAnUnusedChannelIsEmpty", testReportOfAnUnusedChannelIsEmpty},
 	{"ReportHasTheAgeOfTheOldestEntry", testReportHasTheAgeOfTheOldestEntry},
 }
@@ -143,4 +144,20 @@ func testReportHasTheAgeOfTheOldestEntry(t *testing.T, start Start) {
 	b.Advance(90 * time.Second)
 	b.MustAdmit(t, l.Request("2", "a"))
 	require.Equal(t, 90*time.Second, b.MustReport(t).Oldest)
+}
+
+// The bound of an hour does not bound a minute, also for drops that a replica counted by itself.
+func testMergedDropsKeepTheirNameInTheirMinute(t *testing.T, start Start) {
+	b := start(t)
+	b.AdmitCategories(t, Limits{Channel: PerMinute(5000), Category: PerMinute(1)}, "c%04d", 1000)
+	merged := store.LocalCounts{
+		Totals: map[string]int64{"received": 2, "dropped": 2}, Categories: map[string]int64{"late": 2},
+	}
+	require.NoError(t, b.C.MergeCounts(t.Context(), Scope, store.MergeID{Replica: "replica", Sequence: 1}, merged))
+	now, all, err := b.Minutes(t.Context(), Scope, time.Hour)
+	require.NoError(t, err)
+	require.Contains(t, all, store.MinuteCount{At: now.Truncate(time.Minute), Category: "late", Dropped: 2})
+	counts, err := b.Categories(t.Context(), Scope)
+	require.NoError(t, err)
+	require.Contains(t, counts, store.CategoryCounts{Category: "other", Dropped: 2})
 }

@@ -1,4 +1,4 @@
--- part counted: check what a replica counted, and name the fields of its drops.
+-- part counted: check the counts of a replica, and name the fields of its drops.
 local function fault_of(counts)
   for _, part in ipairs({ 'totals', 'categories', 'noted' }) do
     for name, n in pairs(counts[part] or {}) do

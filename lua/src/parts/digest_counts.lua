@@ -1,6 +1,6 @@
--- part digest_counts: count for the next digest. counts has the fields "d:<category>:<severity>" (dropped),
--- "x:<category>:<severity>" (expired) and "t:<title>". A digest has a bounded number of fields, and titles must
--- not crowd out counts: what is beyond the bound is counted under "other", and its title is not kept.
+-- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
+-- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
+-- is lower. Beyond it, events count under "other", and titles are not stored.
 local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval

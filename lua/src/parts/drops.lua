@@ -1,5 +1,5 @@
--- part drops: add to the record of drops, which is bounded in number and in bytes. A drop has event, category,
--- level, used, limit and retry_us (numbers as text); keep is how many the channel keeps.
+-- part drops: add to the drop log, which is bounded in number and in bytes. A drop has event, category, level,
+-- used, limit and retry_us (numbers as text). keep is the size of the drop log.
 local max_drop_bytes = 16777216
 local drops_ms = 604800000 -- 7 days after the last drop
 

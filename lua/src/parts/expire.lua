@@ -1,4 +1,4 @@
--- part expire: keep a key for a time from now on. An expiry that has run down by less than 10 s is left as it is.
+-- part expire: keep a key for a time from now on. An expiry that is less than 10 s too early is not renewed.
 local slack_ms = 10000
 
 local function expire(key, ms)

@@ -1,5 +1,4 @@
--- part fairness: how many units of the channel's window a route must leave free for others. Made only where the plan
--- asks for it.
+-- part fairness: how many units of the channel's window a route must leave free for others.
 local known_us = 86400000000 -- 24 h: how long a category stays known after its last attempt
 local channel_per = levels[1].spec[FIRST + 1]
 local known_for = max(known_us, channel_per)
@@ -7,7 +6,7 @@ local known, admissions = KEYS[keys_to_levels + 1], KEYS[keys_to_levels + 2]
 local attempted, admitted = {}, {} -- categories of this batch
 local known_count, admitted_count
 
--- in_channel_window is how many units a category has used within the channel's window.
+-- in_channel_window returns how many units a category has used within the channel's window.
 local function in_channel_window(level)
   level.in_channel = level.in_channel or count_log(level.key, channel_per)
   return level.in_channel + level.pending
@@ -19,8 +18,8 @@ local function last_admission(category)
   return at > now - channel_per and at or nil
 end
 
--- learn counts the categories that are known, and those of which something was admitted.
-local function learn(category)
+-- count_known counts the known categories, and those with an admission within the channel's window.
+local function count_known(category)
   if not known_count then
     known_count = call('ZCOUNT', known, '(' .. ago(known_for), '+inf')
     admitted_count = call('ZCOUNT', admissions, '(' .. ago(channel_per), '+inf')
@@ -30,7 +29,7 @@ local function learn(category)
   if tonumber(call('ZSCORE', known, category) or 0) <= now - known_for then known_count = known_count + 1 end
 end
 
--- reserved_by_others is what configured reserves keep from a category.
+-- reserved_by_others returns how many units are reserved for other categories.
 local function reserved_by_others(category)
   local units = 0
   for _, reserve in ipairs(fair.reserves or {}) do
@@ -42,13 +41,13 @@ end
 
 fairness = {}
 
--- reserves returns what an ordinary event of the route must leave free, what a first notice must, and from when on
--- the next event of the category is one.
+-- reserves returns how many units an ordinary event of the route must leave free, how many a first notice, and
+-- from when on the next event of the category is one.
 function fairness.reserves(route)
   local category = route[CATEGORY]
   local least = max(route[HEADROOM], reserved_by_others(category))
   if is_learning then
-    learn(category)
+    count_known(category)
     local at = last_admission(category)
     if not at then return least, least, now end
     local silent = known_count - admitted_count + max(0, fair.floor - known_count)
@@ -57,4 +56,29 @@ function fairness.reserves(route)
   local own = fair.slots and levels[route[CATEGORY_LEVEL]]
   if not own or in_channel_window(own) < fair.per_category then return least, least, now end
   return max(least, fair.slots), least, log_score(own, fair.per_category - 1) + channel_per
+end
+
+function fairness.add_admission(category)
+  if not is_learning then return end
+  if not last_admission(category) then admitted_count = admitted_count + 1 end
+  admitted[category] = true
+end
+
+-- store writes the categories by their last attempt and last admission. Above the bound, those that were silent
+-- longest are forgotten.
+function fairness.store()
+  if not known_count then return end
+  local max_categories = 1000
+  for category in pairs(attempted) do call('ZADD', known, now_text, category) end
+  for category in pairs(admitted) do call('ZADD', admissions, now_text, category) end
+  call('ZREMRANGEBYSCORE', known, '-inf', ago(known_for))
+  call('ZREMRANGEBYSCORE', admissions, '-inf', ago(channel_per))
+  local over = call('ZCARD', known) - max_categories
+  if over > 0 then
+    local forgotten = call('ZRANGE', known, 0, over - 1)
+    call('ZREM', known, unpack(forgotten))
+    call('ZREM', admissions, unpack(forgotten))
+  end
+  expire(known, ceil(known_for / 1000) + grace_ms)
+  expire(admissions, ceil(channel_per / 1000) + grace_ms)
 end

@@ -1,6 +1,6 @@
 -- part levels: check the levels of the plan. The windows of a level are pairs in its spec: spec[w] = limit and
--- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the plan:
--- the places of its levels are route[FIRST], route[FIRST + 1], ...
+-- spec[w + 1] = per for w = FIRST, FIRST + 2, ...; level.used[w] is how many units it holds. A route is as in the
+-- plan: the places of its levels are route[FIRST], route[FIRST + 1], ...
 local CATEGORY, HEADROOM, CATEGORY_LEVEL = 1, 2, 3 -- places in a route
 local levels = {}
 local needs_strategies = false

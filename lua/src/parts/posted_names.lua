@@ -1,4 +1,4 @@
--- part posted_names: delete the names that stand for a posted message, where no newer one has taken them.
+-- part posted_names: delete the names that stand for a posted message. Names of newer messages stay.
 local function delete_names(message_number, message)
   local function delete(name)
     if call('HGET', posted, name) == message_number then call('HDEL', posted, name) end

@@ -1,11 +1,11 @@
--- part batch/ask: ask the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
+-- part batch/ask: check the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
 -- when, and because of which window. Shadow levels report and never refuse.
 local ordinary, least, first_again, is_never = route[HEADROOM], route[HEADROOM], now, false
 if fairness then ordinary, least, first_again = fairness.reserves(route) end
 for i = FIRST, #route do
   local level, reserved = levels[route[i]], route[i] == 1 and ordinary or 0
   local fits_at, never, by = fit(level, units, reserved)
-  if reserved > least and fits_at > now then -- sooner, where the category becomes a first notice before
+  if reserved > least and fits_at > now then -- sooner, if the category has a first notice before
     fits_at = min(fits_at, max(fit(level, units, least), first_again))
   end
   if reserved > 0 and units + route[HEADROOM] > level.spec[FIRST] then never = true end

@@ -1,5 +1,4 @@
--- part batch/check_types: a write fails on a key of another type, when others are done: what was not read yet is read
--- now, where it fails.
+-- part batch/check_types: read the keys that were not read yet, so that a wrong type fails before any write.
 call('HLEN', series)
 call('HLEN', minutes)
 if last_number and #places > 0 then call('ZCARD', outbox) end

@@ -1,5 +1,5 @@
--- part batch/spend: add the event's units at the levels of its route, but for the shadow levels that refuse it.
--- What was sent is in no backlog.
+-- part batch/spend: use the event's units at the levels of its route, except at shadow levels that would refuse
+-- it. A message that was sent already is in no backlog.
 local member = id .. ':' .. number .. ':' -- and the unit
 local first_member = member .. '1'
 for i = FIRST, #route do

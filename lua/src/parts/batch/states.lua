@@ -1,4 +1,5 @@
--- part batch/states: for each level until when it is closed, because of which window, and the units used.
+-- part batch/states: add to the reply for each level how long it is closed, because of which window, and its
+-- units.
 local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]

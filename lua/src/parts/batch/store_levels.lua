@@ -1,4 +1,4 @@
--- part batch/store_levels: write what was spent of the levels.
+-- part batch/store_levels: write the units that were used.
 if last_number or stepped > 0 then
   --- @include parts/limits/log_store
 

@@ -1,7 +1,7 @@
--- part claim/candidate: what an entry may do now, and how long that lasts.
+-- part claim/candidate: the state of an entry that may be claimed, and how long it lasts.
 
--- forget_lost_claim removes the mark that a claim without a reply left: its owner sent nothing. fields are those of the
--- entry, and are corrected.
+-- forget_lost_claim removes the mark of a claim without a reply, whose owner sent nothing. It corrects the fields
+-- of the entry.
 local function forget_lost_claim(name, fields)
   local by, kind, claimer = string.match(fields.claim or '', '^(%d+) (%a+) (.*)$')
   by = tonumber(by)
@@ -27,7 +27,7 @@ local function read_entry(name)
   return fields
 end
 
--- candidate returns an entry with its state, and wait: how long the state lasts. Only a message may be stale.
+-- candidate returns an entry with its state and how long that lasts (wait). Only a message may be stale.
 local function candidate(name, is_message, bucket_empty_at, edits_paused_until)
   local fields = read_entry(name)
   local c = { name = name, entry = fields.entry, sent = tonumber(fields.sent or 0), state = CLAIMED, wait = 0 }
@@ -51,7 +51,7 @@ local function candidate(name, is_message, bucket_empty_at, edits_paused_until)
   return c
 end
 
--- choose returns the first of two that can be claimed; else nil and the one that waits for the shorter time.
+-- choose returns the first of two entries that can be claimed, or nil and the one with the shorter wait.
 local function choose(first, second)
   local blocked
   for _, c in ipairs({ first, second }) do

@@ -1,13 +1,13 @@
--- part claim/mark: note the claim in the entry, the lease, the pace and the pause.
+-- part claim/mark: store the claim in the entry, the lease, the pace and the pause.
 
--- remember_lookup notes in the pause how long the channel waits until a message can be looked up.
+-- remember_lookup stores in the pause how long the channel waits for a lookup.
 local function remember_lookup(wait)
   local keep_ms = math.ceil(wait / 1000) + 1000
   call('HSET', pause, 'settling', int(now + wait))
   if call('PTTL', pause) < keep_ms then call('PEXPIRE', pause, int(keep_ms)) end
 end
 
--- spend_pace takes one message out of the pace.
+-- spend_pace charges one message to the pace.
 local function spend_pace(bucket_empty_at)
   local next_empty = bucket_empty_at + pace_us
   call('SET', pace, int(next_empty), 'PX', int(math.ceil((next_empty - now) / 1000) + 1000))

@@ -1,6 +1,6 @@
--- part digest/counts: read what was counted for the digest, and decide whether it is due.
+-- part digest/counts: the counts and totals of the digest.
 
--- read_digest returns what was counted since the last call, and the digest's other fields.
+-- read_digest returns the counts since the last call, and the other fields of the digest.
 local function read_digest()
   local flat, counts, state = call('HGETALL', digest), {}, {}
   for i = 1, #flat, 2 do
@@ -14,15 +14,6 @@ local function read_digest()
   return counts, state
 end
 
--- is_due decides for an open digest (ends: its interval is over), and for one that nothing was posted of yet.
-local function is_due(state, ends)
-  local since = tonumber(state.since)
-  if state.open then return ends or since and now >= tonumber(state.moved) + every end
-  if not since then return false end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
-  return is_early or now >= since + interval
-end
-
 local function delete_counts(counts)
   local page = 1000 -- unpack fails above some thousand
   local fields = { 'since', 'last', 'noted' }
@@ -30,7 +21,7 @@ local function delete_counts(counts)
   for from = 1, #fields, page do call('HDEL', digest, unpack(fields, from, math.min(from + page - 1, #fields))) end
 end
 
--- add_totals returns all counts of the digest: those of earlier calls, and what was counted since.
+-- add_totals returns all counts of the digest: those of earlier calls and the new ones.
 local function add_totals(state, counts)
   if not state.open or not state.totals then return counts end
   local totals = cjson.decode(state.totals)
@@ -38,7 +29,7 @@ local function add_totals(state, counts)
   return totals
 end
 
--- silent_categories are those of the counts of which nothing was admitted since a time.
+-- silent_categories returns the categories in the counts that have had no admission since a time.
 local function silent_categories(counts, since)
   local silent, seen = {}, {}
   for field in pairs(counts) do

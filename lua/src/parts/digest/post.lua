@@ -12,7 +12,7 @@ local function enqueue(kind, post, body)
   return number
 end
 
--- is_unsent returns whether an entry waits, and nobody began to send it.
+-- is_unsent returns whether an entry waits without an attempt.
 local function is_unsent(number)
   return number and call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
 end
@@ -29,7 +29,7 @@ local function edit_post(state, body)
   end
 end
 
--- add_post enqueues the post. Where it can be edited later, it is remembered like any other message.
+-- add_post enqueues the post. If it can be edited later, it is stored like any other posted message.
 local function add_post(state, body)
   state.post = enqueue('digest', state.post, body)
   if every == 0 then return end

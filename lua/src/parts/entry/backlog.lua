@@ -1,4 +1,4 @@
--- part entry/backlog: a level of strategy backlog, which the entry leaves. It is a stream or a list.
+-- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
 if backlog and not backlog_is_list then call('XLEN', backlog) end
 

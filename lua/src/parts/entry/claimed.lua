@@ -1,6 +1,5 @@
--- part entry/claimed: find the entry that the caller claimed. The script ends here where another sender has the lease,
--- or where the number and the time of admission do not name an entry: a Redis that came back older than it was gives
--- numbers again.
+-- part entry/claimed: find the entry that the caller claimed. The script ends here if another sender has the
+-- lease, or if the number and the admission time do not match an entry.
 local DONE, GONE, LOST = 1, 0, -1
 
 local lease_owner = call('HGET', lease, 'owner')

@@ -1,4 +1,4 @@
--- part entry/forgotten: nothing is kept of a message that certainly never appeared.
+-- part entry/forgotten: delete the posted message of a message that certainly never appeared.
 local function forget_message()
   local text = call('HGET', posted, number)
   if not text then return end

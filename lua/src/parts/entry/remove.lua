@@ -1,5 +1,5 @@
--- part entry/remove: take the entry out, and count its result. An extra counts under "<kind>:<result>".
-local function remove_entry()
+-- part entry/remove: remove the entry, and count its result. An extra counts under "<kind>:<result>".
+local function remove_entry(result)
   if call('ZREM', outbox, number) == 1 then
     call('HINCRBY', ledger, result, 1)
   else

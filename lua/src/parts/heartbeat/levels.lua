@@ -1,6 +1,6 @@
--- part heartbeat/levels: the windows that each replica counts in, as a digest for each replica and each text once.
+-- part heartbeat/levels: the windows that replicas use: a digest for each replica, and each text once.
 
--- write_levels notes the caller's windows, and returns whether their text is missing.
+-- write_levels stores the caller's windows, and returns whether their text is missing.
 local function write_levels()
   if digest == '' then
     call('HDEL', levels, replica)
@@ -12,8 +12,8 @@ local function write_levels()
   return false
 end
 
--- digests_in_use forgets replicas that are gone, and returns by digest whether another replica counts in it, and how
--- many digests there are.
+-- digests_in_use deletes replicas that are not alive. It returns by digest whether another replica uses it, and
+-- how many digests there are.
 local function digests_in_use()
   local flat, by_others, count = call('HGETALL', levels), {}, 0
   for i = 1, #flat, 2 do

@@ -1,10 +1,10 @@
--- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. Buckets are kept as long as the
--- longest window needs them that used them within 24 h, each of which leaves a field "keep:<longest window>:<width>"
--- = when. Buckets that only that one still counts are kept in its width.
+-- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
+-- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
+-- used within 24 h. Buckets that only another configuration still counts are stored with its width.
 local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
--- read_other_windows sets level.others, the marks of windows that used the hash within 24 h, and returns how long the
--- longest of them is, and its width (nil = none is longer than the level's own).
+-- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
+-- longest of them, and its width (nil = none is longer than the level's own).
 local function read_other_windows(level, state)
   local keep, coarse = level.keep, nil
   level.others = {}
@@ -18,7 +18,7 @@ local function read_other_windows(level, state)
   return keep, coarse
 end
 
--- place_of is the end of the bucket that counts what the hash has under an end.
+-- place_of returns the end of the bucket in which the units under an end are counted.
 local function place_of(level, ends, coarse)
   if level.back > 0 then ends = min(ends, bucket_end(now, level.option)) end
   if ends > now - level.keep or not coarse then return ends end
@@ -70,7 +70,8 @@ strategies['sliding-buckets'] = {
     for from = 1, #args, max_args do
       call('HSET', level.key, unpack(args, from, min(from + max_args - 1, #args)))
     end
-    call('PEXPIRE', level.key, int(ceil(max(level.longest, level.keep) / 1000) + grace_ms))
+    local last = level.order[#level.order] or now -- it counts until its end has left the longest window
+    call('PEXPIRE', level.key, int(ceil((last - now + max(level.longest, level.keep)) / 1000) + grace_ms))
   end,
   refund = function(level, units, admitted_at)
     local state = read_numbers(level.key)

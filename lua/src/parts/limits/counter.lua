@@ -1,5 +1,5 @@
--- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p), of
--- which a share counts: the part that is still inside the rolling window, rounded up.
+-- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
+-- these, the share counts that is still inside the rolling window, rounded up.
 strategies['sliding-counter'] = strategy_of_numbers({
   load = function(level, window)
     local per = window.per
@@ -29,5 +29,5 @@ strategies['sliding-counter'] = strategy_of_numbers({
     local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
     if in_window or in_last then return max(0, refunded.value - refunded.units) end
   end,
-  keep = 2,
+  counted_windows = 2,
 })

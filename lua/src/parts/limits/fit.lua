@@ -1,7 +1,7 @@
 -- part limits/fit: when units fit into a level.
 
--- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest. So many
--- units of the first window are reserved for others. A level is read once.
+-- fit returns when units fit into a level (0 = now), whether they never can, and which window refuses longest.
+-- reserved_in_first units of the first window are reserved for others. A level is read once.
 local function fit(level, units, reserved_in_first)
   local spec, used, strategy, at, never, by = level.spec, level.used, level.strategy, 0, false, FIRST
   if not used then

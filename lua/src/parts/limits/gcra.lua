@@ -1,5 +1,5 @@
--- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains in
--- drain = per / limit; tat is when all has drained.
+-- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
+-- in drain = per / limit; tat is when all has drained.
 local gcra = strategy_of_numbers({
   drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
   -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -24,7 +24,7 @@ local gcra = strategy_of_numbers({
     if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
   end,
   fits_at = function(level, w, window, units) return window.tat + (units - level.most(w)) * window.drain end,
-  -- Units that were admitted longer ago than they take to drain are gone.
+  -- Units that had time to drain since their admission are not refunded.
   refund = function(_, window, which, refunded)
     local drained_in = window.drain and refunded.units * window.drain
     if which == 'tat' and drained_in and now - refunded.at < drained_in and refunded.value > now then

@@ -1,7 +1,8 @@
--- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every other
--- strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
+-- part limits/log: the sliding log, a sorted set with a member for each unit, score = when it was spent. Every
+-- other strategy is a table of functions (limits/strategies); the log has its own, because most levels use it.
 
--- count_log returns how many units a log has of the last per, those ahead of now included, and how many are older.
+-- count_log returns how many units a log has of the last per, those ahead of now included, and how many are
+-- older.
 local function count_log(key, per)
   local all = call('ZCARD', key)
   if all == 0 then return 0, 0 end
@@ -19,4 +20,22 @@ local function log_score(level, rank)
     level.read_score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
   end
   return level.read_score
+end
+
+-- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
+-- now; peek only counts them so.
+local function log_fits_at(level, w, units, reserved)
+  local at = log_score(level, level.spec[w] - units - reserved)
+  if at > now + max_step then
+    stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
+    level.read_rank, at = false, now
+    local args = {}
+    for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
+      args[#args + 1], args[#args + 2] = now_text, member
+    end
+    for from = 1, #args, max_args do
+      call('ZADD', level.key, unpack(args, from, min(from + max_args - 1, #args)))
+    end
+  end
+  return at + level.spec[w + 1]
 end

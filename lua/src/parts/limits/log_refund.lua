@@ -1,5 +1,5 @@
--- part limits/log_refund: remove an event's units from a log, which knows them by the event's id. They are where the id
--- was admitted, unless the clock was stepped since.
+-- part limits/log_refund: remove an event's units from a log. Their members begin with the event's id, and their
+-- score is the time of its admission, unless the clock has gone back since.
 local function refund_log(level)
   local page = 1000
   local prefix, found, from = id .. ':', 0, 0

@@ -1,7 +1,7 @@
--- part limits/log_store: write what was spent of a log. What lies below 0 are the windows that used it within 24 h:
--- members "keep:<longest window>:<largest limit>", score = when, negated. Units stay as long as any of these counts
--- them; of those that only another window counts, the newest are enough, twice its limit so that refunds leave
--- enough.
+-- part limits/log_store: write the new units of a log. Members with a score below 0 are the windows that used it
+-- within 24 h: "keep:<longest window>:<largest limit>", score = time of the last use, negated. Units are kept as
+-- long as any of these windows counts them. Of the units that only another window counts, the newest are kept:
+-- twice its limit, so that enough remain after refunds.
 local max_old = 32 -- units that no longer count before they are removed
 local renew_us = 3600000000 -- 1 h: how old the mark of a window's last use may be
 local last_keep, last_largest, own_mark

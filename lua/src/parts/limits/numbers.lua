@@ -1,7 +1,7 @@
--- part limits/numbers: windows that keep a few numbers in the fields "<name>:<field>" of a hash. A kind has load,
--- which ends what is over; used, the units in it; spend; fits_at; and refund. Windows of other lengths in the same
--- hash belong to a replica with another configuration: they count what is spent here as their own would, until 24 h
--- after that replica's last use.
+-- part limits/numbers: windows that store a few numbers in the fields "<name>:<field>" of a hash. A kind has
+-- load, which begins the current window; used, the units in it; spend; fits_at; and refund. Windows of other
+-- lengths in the same hash belong to a replica with another configuration. They count the units here too, until
+-- 24 h after that replica last used them.
 local fields = { 'at', 'n', 'p', 'f', 'tat', 'u' }
 
 local function window_of(name)
@@ -20,7 +20,7 @@ local function own_window(kind, level, w, name)
   return window
 end
 
--- windows_of_others returns the other configurations' windows by name, with what this batch spent.
+-- windows_of_others returns the windows of other configurations by name, with the units of this batch.
 local function windows_of_others(kind, level)
   local found = {}
   for field, value in pairs(level.state) do
@@ -55,19 +55,19 @@ local function load_numbers(kind, level)
 end
 
 local function store_numbers(kind, level)
-  local args, longest = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
+  local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
   local function add(name, window)
     if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
     for _, field in ipairs(fields) do
       if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
     end
-    longest = max(longest, window.per)
+    lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
   end
   for name, window in pairs(level.names) do add(name, window) end
   for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
   call('DEL', level.key)
   call('HSET', level.key, unpack(args))
-  call('PEXPIRE', level.key, int(ceil((kind.keep or 1) * longest / 1000) + grace_ms))
+  call('PEXPIRE', level.key, int(ceil(lasts / 1000) + grace_ms))
 end
 
 -- strategy_of_numbers makes a strategy of a kind of window.
@@ -80,15 +80,15 @@ local function strategy_of_numbers(kind)
       for w, window in pairs(level.windows) do level.used[w] = kind.used(window) end
     end,
     store = function(level) store_numbers(kind, level) end,
-    -- All windows give back, those of other configurations too. What was admitted before the hash began is not in it.
+    -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
       if admitted_at < (state.since or now) then return 0 end
       for field, value in pairs(state) do
         local name, which = string.match(field, '^([%d/]+):(%a+)$')
         if name then
-          local window = { name = name, state = state, per = tonumber(string.match(name, '^%d+')) }
-          window.drain = tonumber(string.match(name, '/(%d+)$'))
+          local window = window_of(name)
+          window.name, window.state = name, state
           local left = kind.refund(level, window, which, { value = value, units = units, at = admitted_at })
           if left then call('HSET', level.key, field, int(left)) end
         end

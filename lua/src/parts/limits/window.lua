@@ -1,6 +1,6 @@
 -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
 strategies['fixed-window'] = strategy_of_numbers({
-  -- A grid continues where the last window ended, so that a step of the clock makes no window shorter.
+  -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
   load = function(level, window)
     local per, phase = window.per, window.is_own and level.option or -1
     if level.back > 0 and window.at > now then window.at = now end
@@ -21,7 +21,7 @@ strategies['fixed-window'] = strategy_of_numbers({
     if window.at == now and (not window.is_own or level.option < 0) then window.f = window.f + units end
   end,
   fits_at = function(_, _, window) return window.at + window.per end,
-  -- A window that began with a unit still counts one there, or what remains would be in two windows' time.
+  -- A window keeps at least one unit at its start. Otherwise the remaining units could lie in two windows.
   refund = function(level, window, which, refunded)
     local start, at_start = window.state[window.name .. ':at'] or 0, window.state[window.name .. ':f']
     if which ~= 'n' or refunded.at < start or refunded.at >= start + window.per then return nil end

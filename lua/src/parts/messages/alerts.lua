@@ -1,9 +1,9 @@
--- part messages/alerts: the alerts that a message reports. It is followed until all of them are over: those that it
--- lists by "f" and "r" of its events, the others by its members: fingerprint = when it was over in seconds, 0 = it
--- is not.
-local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are over
+-- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
+-- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
+-- fingerprint = when resolved, in seconds, 0 = firing.
+local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
--- state_in returns whether a message reports an alert: nil, "firing" or "over".
+-- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
 local function state_in(message, fingerprint)
   local events = message.events
   for i = 1, events and #events or 0 do
@@ -14,7 +14,7 @@ local function state_in(message, fingerprint)
   if over_at then return over_at > 0 and 'over' or 'firing' end
 end
 
--- add_earlier adds to a message that an earlier one reports the same alert.
+-- add_earlier notes in a message that an earlier one reports the same alert.
 local function add_earlier(message, earlier_number)
   local before = message.before or {}
   message.before = before
@@ -25,7 +25,8 @@ local function add_earlier(message, earlier_number)
   if #before > max_earlier then table.remove(before, 1) end
 end
 
--- follow lets a message stand for an alert. An earlier message that reports it as firing is kept in mind.
+-- follow makes a message the newest one of an alert, and notes in it an earlier message that reports the alert as
+-- firing.
 local function follow(number, message, fingerprint)
   local last, earlier = find('f:' .. fingerprint)
   if last and last ~= number and state_in(earlier, fingerprint) == 'firing' then add_earlier(message, last) end

@@ -1,6 +1,6 @@
--- part messages/attach: decide an event before any level is asked: by an earlier message, by its group, or
--- because others wait for a slot. attach returns the event's outcome (nil = ask the levels), whether that comes
--- from an earlier message, and the lead of its group. It sets the event's number and thread.
+-- part messages/attach: decide an event before any level is checked: by an earlier message, by its group, or
+-- because others are delayed. attach returns the event's outcome (nil = the levels decide), whether an earlier
+-- message decided it, and the lead of its group. It sets the event's number and thread.
 
 -- by_group returns the outcome of an event whose group has a lead.
 local function by_group(lead, event)

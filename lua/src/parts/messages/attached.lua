@@ -1,4 +1,4 @@
--- part messages/attached: a message or a group may decide the event before any level is asked.
+-- part messages/attached: a message or a group may decide the event before any level is checked.
 local is_attached, lead = false, nil
 if messages then
   outcome, is_attached, lead = messages.attach(event)

@@ -1,13 +1,18 @@
--- part messages/batch: what a batch means for messages that are posted, or wait. All of it is read while events are
--- decided, and written at the end. The archive (what is kept of messages) and the editor (what becomes of groups,
--- resolves, repeats, and of what waits for a slot) are made only where an event needs them.
+-- part messages/batch: the keys and the tables that all parts of messages use.
 local extras, posted, aged, drops, digest, last_admitted, delayed =
   unpack(KEYS, keys_to_mode + 1, keys_to_mode + 7)
 local entered, is_queued = {}, {} -- by number: its place in waiting; true = a message of this batch
 local admitted = {} -- categories
-local expired_numbers, posted_bytes -- messages that are kept too long; how long all are
+local expired_numbers, posted_bytes -- messages that have expired; the length of all
 local archive
-messages = {}
+-- All events use one table in turn, which has all its fields from the beginning: a table that grows costs more
+-- than the rest of a decision.
+messages = {
+  event = {
+    id = '', category = '', entry = '', bundle = '', status = '', fingerprint = '', severity = '', title = '',
+    delayed = '', reply_to = '', number = false, thread = false, outcome = 0, refused = 0, retry_at = 0, window = 0,
+  },
+}
 
 -- payload_of returns what follows the first space of an entry.
 local function payload_of(entry)

@@ -1,4 +1,4 @@
--- part messages/closed: note the lead of a group, and what was dropped.
+-- part messages/closed: note the lead of a group, and a drop.
 if messages then
   local is_lead = event.bundle ~= '' and not lead and not is_attached
   local is_dropped = outcome == DROPPED or outcome == NEVER or outcome == SUPPRESSED or outcome == FULL

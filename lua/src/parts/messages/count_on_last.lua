@@ -1,4 +1,4 @@
--- part messages/count_on_last: count an event that gets no slot on the last message of its category.
+-- part messages/count_on_last: count an event without a slot on the last message of its category.
 local function count_on_last(event)
   local number, message = find('c:' .. event.category)
   if not number or is_unreachable(message) then return nil end

@@ -1,30 +1,32 @@
--- part messages/decide: what the decisions of a batch call. The archive and the editor are asked only where it
--- matters.
-local function open_editor() return open_archive().editor() end
+-- part messages/decide: decide about messages, and write them. The archive and the editor are used only if
+-- necessary.
+--- @include parts/messages/dropped
 
--- attach asks for earlier messages only where they can matter, and returns what the editor's does.
+-- attach returns what the editor's attach returns. It looks for earlier messages only if they can matter.
 function messages.attach(event)
   local status, fingerprint = event.status, event.fingerprint
   local is_alone = fingerprint == '' or status == ''
   if not is_alone and status == 'firing' then
     is_alone = not options.repeats or not open_archive().find('f:' .. fingerprint)
   end
-  is_alone = is_alone and event.bundle == '' and event.answers == ''
+  is_alone = is_alone and event.bundle == '' and event.reply_to == ''
   if is_alone and options.overflow ~= 'delay' then return nil, false end
   return open_editor().attach(event)
 end
 
+-- overflow returns the outcome of an event that levels refuse: it may be delayed, or counted on a message.
+function messages.overflow(event, route, refused)
+  if options.overflow == 'drop' then return DROPPED end
+  return open_editor().overflow(event, route, refused)
+end
+
 function messages.lead(event) open_editor().lead(event) end
 
--- check_types fails where a key that is to be written has another type.
+-- check_types fails if a key that will be written has a wrong type.
 function messages.check_types()
   check_kept()
   if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
   if next(digest_counts) then call('HLEN', digest) end
-end
-
-function messages.finish()
-  if archive then archive.finish() end
 end
 
 function messages.store()

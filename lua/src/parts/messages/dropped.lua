@@ -1,4 +1,4 @@
--- part messages/dropped: describe drops for their record, and count them for the digest.
+-- part messages/dropped: describe drops for the drop log, and count them for the digest.
 local dropped, digest_counts = {}, {}
 
 -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
@@ -20,7 +20,7 @@ local function drop_of(event, route)
   return drop
 end
 
--- add_drop: a resolve of what was never posted is no loss that a digest would report.
+-- add_drop does not count suppressed resolves for the digest: nothing was lost.
 function messages.add_drop(event, route)
   dropped[#dropped + 1] = drop_of(event, route)
   if not options.digest or event.outcome == SUPPRESSED then return end

@@ -1,7 +1,6 @@
--- part messages/earlier: decide an event by the messages that were posted before: a resolve, a repeat or an
--- update.
+-- part messages/earlier: decide a resolve, a repeat or an update by the earlier messages.
 
--- is_any_firing returns whether any alert of a message is not over.
+-- is_any_firing returns whether any alert of a message is firing.
 local function is_any_firing(message)
   for _, alert in ipairs(message.events or {}) do
     if alert.f and not alert.r then return true end
@@ -12,7 +11,7 @@ local function is_any_firing(message)
   return false
 end
 
--- update replaces the text that a message has for an alert: where it waits, or by an edit.
+-- update replaces the text of an alert in its message: in the outbox, or by an edit.
 local function update(number, message, event)
   for _, alert in ipairs(message.events) do
     if alert.f == event.fingerprint then alert.p = payload_of(event.entry) end
@@ -27,8 +26,8 @@ local function update(number, message, event)
   return MERGED
 end
 
--- repeat_firing counts a firing on the message that reports it. What was over and fires again is, too, while
--- anything else there fires; else it is news, and nil is returned.
+-- repeat_firing counts a firing on the message that reports it. An alert that was resolved and fires again is
+-- counted only while another alert of the message is firing. Otherwise nil is returned.
 local function repeat_firing(number, message, event)
   if not number or not options.repeats or is_unreachable(message) then return nil end
   if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
@@ -46,7 +45,7 @@ end
 
 -- supersede puts a resolve in the place of its firing, which still waits.
 local function supersede(number, message, event)
-  superseded_total = superseded_total + 1
+  totals.superseded = (totals.superseded or 0) + 1
   end_alert(number, message, event.fingerprint, true)
   rewrite(number, now_text .. ' ' .. event.entry)
   if find('c:' .. message.category) == number then point('c:' .. message.category) end
@@ -57,8 +56,8 @@ local function supersede(number, message, event)
   return IN_PLACE
 end
 
--- resolve returns the outcome of a resolve whose firing a message reports; or nil and the message that it
--- answers.
+-- resolve returns the outcome of a resolve whose firing a message reports, or nil and the message that it replies
+-- to.
 local function resolve(number, message, event)
   if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
   if not can_edit(message) then return nil, number end
@@ -67,11 +66,11 @@ local function resolve(number, message, event)
   return MERGED
 end
 
--- by_earlier returns an event's outcome, nil = ask the levels; and the message that it answers. SUPPRESSED is a
--- resolve or an update of what was never posted, unless its firing waits for a slot.
+-- by_earlier returns an event's outcome (nil = the levels decide), and the message that it replies to. SUPPRESSED
+-- is a resolve or an update whose firing was never posted; it may be delayed.
 local function by_earlier(event)
   local status, fingerprint = event.status, event.fingerprint
-  if event.answers ~= '' then return nil, (find('f:' .. event.answers)) end
+  if event.reply_to ~= '' then return nil, (find('f:' .. event.reply_to)) end
   if fingerprint == '' or status == '' then return nil end
   local number, message = find('f:' .. fingerprint)
   if status == 'firing' then return repeat_firing(number, message, event) end

@@ -1,6 +1,6 @@
 -- part messages/edits: edit messages that are in Slack.
 local edits = {} -- by number: when it is due
-local unsent = {} -- edits that wait, and nobody began to send: as it was when this batch began
+local unsent = {} -- whether an edit waits without an attempt, as of the beginning of the batch
 editor = {}
 
 local function enter(number, entry)
@@ -8,7 +8,7 @@ local function enter(number, entry)
   entered[number] = #waiting
 end
 
--- is_unsent_edit returns whether an edit waits, and nobody began to send it.
+-- is_unsent_edit returns whether an edit waits without an attempt.
 local function is_unsent_edit(number)
   if unsent[number] == nil then
     unsent[number] = call('HEXISTS', entries, number) == 1 and call('HEXISTS', entries, number .. ':sent') == 0
@@ -16,7 +16,7 @@ local function is_unsent_edit(number)
   return unsent[number]
 end
 
--- edit enqueues an edit of a message for a time; an edit that nobody began to send will do.
+-- edit enqueues an edit of a message for a time, unless an earlier edit without an attempt waits.
 local function edit(number, message, at)
   change(number, message)
   local last = message.edit
@@ -29,10 +29,12 @@ local function edit(number, message, at)
   message.edit, message.due, edits[last] = last, int(at), int(at)
 end
 
--- is_unreachable returns whether a message is in Slack at an unknown place: nobody can edit or answer it.
+-- is_unreachable returns whether it is unknown where in Slack a message is. It cannot be edited then, or replied
+-- to.
 local function is_unreachable(message) return message.shown and not message.ts end
 
--- can_edit: what was posted without its text being kept, while this server was away, cannot be edited.
+-- can_edit returns false for messages whose text is unknown, because they were posted while this server was
+-- unavailable.
 local function can_edit(message)
   return options.resolves == 'edit' and not is_unreachable(message) and message.events and message.events[1].p
 end
@@ -41,7 +43,7 @@ local function store_edits()
   for number, due in pairs(edits) do call('ZADD', extras, due, number) end
 end
 
--- check_types fails where a key that is to be written has another type.
+-- check_types fails if a key that will be written has a wrong type.
 function editor.check_types()
   if next(edits) then call('ZCARD', extras) end
 end

@@ -1,6 +1,6 @@
--- part messages/groups: events of one bundle become one message. lead is the first of them, which the others
--- join, or whose outcome they share: outcome, refused, retry_at, window, number, category; count (its events),
--- over (those of them that only a count reports and that are over), is_delayed, is_sent, and message.
+-- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
+-- it, or share its outcome. It has outcome, refused, retry_at, window, number, category, message, is_delayed,
+-- is_sent, count (events of the group) and over (resolved events that the message does not list).
 local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
 local max_group_bytes = 65536 -- of the events that a message lists
 local groups = {} -- leads by name
@@ -14,7 +14,7 @@ local function has_room(events, payload)
   return bytes < max_group_bytes
 end
 
--- add has a message report one more event, and returns whether it lists it.
+-- add makes a message report one more event, and returns whether it lists the event.
 local function add(message, event, payload, count)
   local status, fingerprint = event.status, event.fingerprint
   local is_followed = status ~= 'resolved' and fingerprint ~= ''
@@ -33,7 +33,7 @@ local function add(message, event, payload, count)
   return false
 end
 
--- renew gives a lead another message: a resolve took the place of its own.
+-- renew gives a lead a new message, because a resolve took the place of the old one.
 local function renew(lead)
   local group = lead.message.bundle
   local payload = payload_of(payload_of(entry_of(lead.number)))
@@ -113,7 +113,7 @@ function editor.lead(event)
   change(number, lead.message)
 end
 
--- finish writes down how many events a group has beyond those that its message lists.
+-- finish adds to the entry how many events of the group it does not list.
 function editor.finish()
   for number, lead in pairs(unlisted) do
     if not lead.is_sent then

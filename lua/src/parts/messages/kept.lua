@@ -1,7 +1,25 @@
--- part messages/kept: what is kept of messages, and the categories by their last admission, for the digest.
+-- part messages/kept: the posted messages, and for the digest the categories by their last admission.
 local function open_archive()
   archive = archive or make_archive()
   return archive
+end
+
+local function open_editor() return open_archive().editor() end
+
+function messages.finish()
+  if archive then archive.finish() end
+end
+
+-- remember notes that an event was admitted, and keeps its message if a later event may concern it. at is the
+-- text of when that was, by default now.
+function messages.remember(event, at)
+  local number = event.number
+  admitted[event.category] = true
+  entered[number], is_queued[number] = #waiting, true
+  local is_firing = event.status ~= 'resolved' and event.fingerprint ~= ''
+  if event.thread or is_firing or options.overflow == 'merge' or MODE == 'promote' then
+    open_archive().remember(event, at or now_text)
+  end
 end
 
 local function store_last_admitted()
@@ -14,7 +32,7 @@ local function store_last_admitted()
   expire(last_admitted, keep_ms)
 end
 
--- check_kept fails where a key that is to be written has another type. It reads which messages are kept too long.
+-- check_kept fails if a key that will be written has a wrong type. It reads which messages have expired.
 local function check_kept()
   if archive then archive.check_types() end
   if options.digest and next(admitted) then call('ZCARD', last_admitted) end

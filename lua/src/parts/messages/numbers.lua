@@ -1,4 +1,4 @@
--- part messages/numbers: numbers for further entries, and ids that get none.
+-- part messages/numbers: numbers for more entries, and ids of events without an entry.
 local function next_number()
   begin()
   last_number = last_number + 1

@@ -1,5 +1,5 @@
--- part messages/records: what is kept of messages: read once, changed here, and written at the end. A name stands
--- for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
+-- part messages/records: the posted messages: each is read once, changed here, and written at the end. A name
+-- stands for the newest message of a fingerprint ("f:"), a category ("c:") or a group ("b:").
 local loaded, newest = {}, {} -- messages by number, numbers by name; false = there is none
 local changed, renamed, deleted = {}, {}, {}
 
@@ -11,7 +11,7 @@ local function load_message(number)
   return loaded[number]
 end
 
--- find returns the number and the message that a name stands for, nil = none, or it is no longer kept.
+-- find returns the number and the message that a name stands for, or nil.
 local function find(name)
   local number = newest[name]
   if number == nil then
@@ -21,7 +21,7 @@ local function find(name)
   if number and load_message(number) then return number, loaded[number] end
 end
 
--- point lets a name stand for a message; without a number, for none.
+-- point makes a name stand for a message, or for none.
 local function point(name, number) newest[name], renamed[name] = number or false, number or false end
 
 local function change(number, message) loaded[number], changed[number], deleted[number] = message, true, nil end

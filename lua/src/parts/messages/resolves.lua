@@ -1,6 +1,6 @@
--- part messages/resolves: an alert is over, or fires again.
+-- part messages/resolves: an alert is resolved, or fires again.
 
--- mark notes in a message that an alert is over, or that it fires again.
+-- mark marks an alert in a message as resolved, or as firing again.
 local function mark(message, fingerprint, is_over)
   for _, alert in ipairs(message.events or {}) do
     if alert.f == fingerprint then alert.r = is_over and now_text or nil end
@@ -10,8 +10,8 @@ local function mark(message, fingerprint, is_over)
   end
 end
 
--- end_alert has all messages that report an alert show that it is over, but for the last one where its place is
--- taken. Where they can be edited the name stays, so that what fires again is found.
+-- end_alert marks an alert as resolved in all messages that report it, except in the last one if a resolve takes
+-- its place. If the message can be edited, its name stays, so that an alert that fires again is found.
 local function end_alert(number, message, fingerprint, is_replaced)
   local numbers, seen_numbers, at = { number }, {}, 1
   if is_replaced then numbers = { unpack(message.before or {}) } end

@@ -1,4 +1,5 @@
--- part messages/store: write what is kept of messages. It is bounded in bytes and in age: the oldest go first.
+-- part messages/store: write the posted messages. They are bounded in bytes and in age: the oldest are deleted
+-- first.
 local max_posted_bytes = 33554432
 local max_erased = 2000 -- alerts of messages that one call erases; the next call continues
 local grown = 0 -- by how many bytes
@@ -45,7 +46,7 @@ local function store_changed()
   end
 end
 
--- store writes all of it. too_old are the numbers of messages that are kept too long, bytes is how long all are.
+-- store writes all changes. too_old are the numbers of expired messages, bytes is the length of all messages.
 function archive.store(too_old, bytes)
   if editor then editor.store() end
   store_changed()

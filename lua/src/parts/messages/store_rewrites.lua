@@ -1,6 +1,6 @@
 -- part messages/store_rewrites: write the rewritten entries, the queue and the edits.
 
--- store_moved writes what joined the queue or left it, and returns by how many bytes it grew.
+-- store_moved writes the events that joined or left the queue, and returns by how many bytes it grew.
 local function store_moved()
   local bytes = 0
   for _, item in ipairs(moved) do

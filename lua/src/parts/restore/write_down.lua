@@ -1,16 +1,14 @@
--- part restore/write_down: write down what became of an event: it waits, with all that is known of its attempts, or it
--- was posted, or it is a dead letter.
+-- part restore/write_down: write what happened to an event: its message waits, was posted, or is a dead letter.
 local dead_letters = {}
 
 -- restore_waiting puts an event into the outbox, with the state of its attempts.
-local function restore_waiting(event, past, at)
-  local number = event.number
-  waiting[#waiting + 1], waiting[#waiting + 2] = number, int(at) .. ' ' .. event.entry
+local function restore_waiting(number, entry, outage, at)
+  waiting[#waiting + 1], waiting[#waiting + 2] = number, int(at) .. ' ' .. entry
   places[#places + 1], places[#places + 2] = number, number
-  if messages then messages.remember_waiting(event, at) end
+  if messages then messages.remember(event, int(at)) end
   local fields = {
-    attempts = past.attempts, faults = past.faults, looked = past.looked, name = past.name,
-    sent = past.sent and now - past.sent, tried = past.tried and now - past.tried, again = past.again and '1',
+    attempts = outage.attempts, faults = outage.faults, looked = outage.looked, name = outage.name,
+    sent = outage.sent and now - outage.sent, tried = outage.tried and now - outage.tried, again = outage.again and '1',
   }
   for field, value in pairs(fields) do
     if value then
@@ -20,24 +18,20 @@ local function restore_waiting(event, past, at)
   end
 end
 
-local function restore_failed(event, past, at)
-  dead_letters[#dead_letters + 1] = {
-    number = event.number, entry = int(at) .. ' ' .. event.entry, reason = past.reason, answer = past.answer,
-    attempts = int(past.attempts or 0), keep = past.keep or 1,
-  }
-end
-
-local function write_down(event)
-  local past, result = event.past, event.result
-  local at = now - (past.age or 0)
-  if messages and event.status == 'resolved' and event.fingerprint ~= '' then
-    messages.end_alert_since(event.fingerprint, at)
+local function write_down(number, entry, outage, result)
+  local at = now - (outage.age or 0)
+  if messages then
+    event.number = number
+    if event.status == 'resolved' and event.fingerprint ~= '' then messages.end_alert_since(event.fingerprint, at) end
   end
   if not result then
-    restore_waiting(event, past, at)
+    restore_waiting(number, entry, outage, at)
   elseif result == 'failed' then
-    restore_failed(event, past, at)
+    dead_letters[#dead_letters + 1] = {
+      number = number, entry = int(at) .. ' ' .. entry, reason = outage.reason, answer = outage.answer,
+      attempts = int(outage.attempts or 0), keep = outage.keep or 1,
+    }
   elseif messages and result == 'delivered' then
-    messages.remember_delivered(event, past, at)
+    messages.remember_delivered(event, outage, at)
   end
 end

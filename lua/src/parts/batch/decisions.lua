@@ -1,0 +1,3 @@
+-- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
+local decisions = {}
+local event = messages and messages.event

@@ -1,0 +1,12 @@
+-- part batch/read: read the plan, the time and the levels.
+--- @include parts/plan
+--- @include parts/clock
+--- @include parts/outcomes
+--- @include parts/int
+--- @include parts/expire
+--- @include parts/limits/constants
+--- @include parts/levels
+--- @include parts/ago
+
+local now_text = int(now)
+local fairness, messages -- nil unless the plan asks for them
