@@ -98,18 +98,10 @@ func decodeAlertmanager(in input) ([]Event, error) {
 		}
 	}
 	hook.linked = isLink(hook.ExternalURL)
-	all := make([]Event, 0, len(hook.Alerts))
-	for i := range hook.Alerts {
-		event, err := hook.event(&hook.Alerts[i], i)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, event)
-	}
-	return all, nil
+	return each(hook.Alerts, in.limits, hook.event)
 }
 
-func (w *alertmanagerWebhook) event(alert *alertmanagerAlert, index int) (Event, error) {
+func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, error) {
 	name := cmp.Or(alert.Labels["alertname"], w.GroupLabels["alertname"], w.CommonLabels["alertname"])
 	event := Event{
 		Category:    name,

@@ -26,20 +26,20 @@ func decodeBitbucket(in input) Event {
 	subject, action, found := strings.Cut(key, ":")
 	repo := in.text("repository", "full_name")
 	f := forge{object: in.object, repo: repo, action: action, actor: cmp.Or(in.text("actor", "display_name"), in.text("actor", "nickname"))}
-	event := Event{Severity: Info, Labels: map[string]string{}}
+	event := Event{Severity: Info}
 	switch {
 	case in.has("push"):
 		f.kind = "push"
 		f.bitbucketPush(&event)
 	case in.has("pullrequest"):
 		f.kind = "pull request"
-		f.bitbucketSubject(&event, in.object.object("pullrequest"), "description")
+		f.bitbucketSubject(&event, in.child("pullrequest"), "description")
 	case in.has("issue"):
 		f.kind = "issue"
-		f.bitbucketSubject(&event, in.object.object("issue"), "content")
+		f.bitbucketSubject(&event, in.child("issue"), "content")
 	case in.has("commit_status"):
 		f.kind = "build"
-		f.bitbucketBuild(&event, in.object.object("commit_status"))
+		f.bitbucketBuild(&event, in.child("commit_status"))
 	default:
 		f.kind = "event"
 		event.Title = joined(" ", f.actor, strings.ReplaceAll(action, "_", " "), subject, named("in", repo))

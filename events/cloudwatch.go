@@ -22,7 +22,7 @@ func cloudwatchAlarm(o object) Event {
 	event := Event{
 		Category: name, Title: joined(": ", state, name), Text: joined("\n", o.text("AlarmDescription"), o.text("NewStateReason")),
 		Fingerprint: cmp.Or(o.text("AlarmArn"), joined("/", o.text("AWSAccountId"), o.text("Region"), name)),
-		StartedAt:   timeOf(o.text("StateChangeTime")), Labels: map[string]string{},
+		StartedAt:   timeOf(o.text("StateChangeTime")),
 	}
 	switch state {
 	case "ALARM":

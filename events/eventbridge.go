@@ -16,9 +16,9 @@ var eventbridge = source{
 func isEventbridge(o object) bool { return o.has("detail-type", "detail", "source") }
 
 func eventbridgeEvent(o object) Event {
-	kind, detail := o.text("detail-type"), o.object("detail")
+	kind, detail := o.text("detail-type"), o.child("detail")
 	event := Event{
-		ID: o.text("id"), Category: kind, StartedAt: timeOf(o.text("time")), Labels: map[string]string{},
+		ID: o.text("id"), Category: kind, StartedAt: timeOf(o.text("time")),
 		Title: joined(": ", kind, cmp.Or(detail.text("eventTypeCode"), detail.text("alarmName"),
 			detail.first("title", "name", "state", "status", "pipeline"))),
 	}
@@ -38,9 +38,7 @@ func eventbridgeEvent(o object) Event {
 	default:
 		event.setSeverity(detail.first("severity", "level"))
 	}
-	event.setLabel("source", o.text("source"))
-	event.setLabel("region", o.text("region"))
-	event.setLabel("account", o.text("account"))
+	event.addLabels(o, "source", "region", "account")
 	event.setLabel("service", detail.text("service"))
 	return event
 }

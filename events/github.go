@@ -30,7 +30,7 @@ const githubEvent = "X-Github-Event"
 func decodeForge(in input, kind string) Event {
 	kind = cmp.Or(kind, forgeEvent(in.object))
 	repo := cmp.Or(in.text("repository", "full_name"), in.text("organization", "login"))
-	event := Event{Category: joined(" ", kind, repo), Severity: Info, Labels: map[string]string{}}
+	event := Event{Category: joined(" ", kind, repo), Severity: Info}
 	event.setLabel("repository", repo)
 	event.setLabel("actor", cmp.Or(in.text("sender", "login"), in.text("pusher", "name")))
 	event.setLabel("event", kind)
@@ -88,7 +88,7 @@ func forgeEvent(o object) string {
 		return "issues"
 	case o.text("alert", "secret_type") != "":
 		return "secret_scanning_alert"
-	case o.object("alert").has("security_advisory"):
+	case o.child("alert").has("security_advisory"):
 		return "dependabot_alert"
 	case o.has("alert"):
 		return "code_scanning_alert"
@@ -131,7 +131,7 @@ func (f *forge) push(event *Event) {
 }
 
 func (f *forge) issue(event *Event) {
-	issue := f.object.object("issue")
+	issue := f.child("issue")
 	event.Title = f.sentence("issue", issue)
 	if comment := f.text("comment", "body"); comment != "" {
 		event.Title = fmt.Sprintf("%s commented on issue #%s in %s: %s", f.actor, issue.text("number"), f.repo, issue.text("title"))
@@ -144,7 +144,7 @@ func (f *forge) issue(event *Event) {
 }
 
 func (f *forge) pullRequest(event *Event) {
-	pull := f.object.object("pull_request")
+	pull := f.child("pull_request")
 	if f.action == "closed" && pull.text("merged") == "true" {
 		f.action = "merged"
 	}
@@ -167,7 +167,7 @@ func (f *forge) sentence(what string, subject object) string {
 }
 
 func (f *forge) release(event *Event) {
-	release := f.object.object("release")
+	release := f.child("release")
 	event.Title = joined(" ", f.actor, f.action, "release", cmp.Or(release.text("name"), release.text("tag_name")), named("of", f.repo))
 	event.Text = release.text("body")
 	event.addLink("Release", "html_url", release.text("html_url"))
@@ -175,7 +175,7 @@ func (f *forge) release(event *Event) {
 
 // run describes a workflow or a check. A failure is a firing event, anything else is information.
 func (f *forge) run(event *Event) {
-	run := f.object.object(f.kind)
+	run := f.child(f.kind)
 	name := cmp.Or(run.text("name"), f.text("workflow", "name"), run.text("app", "name"), run.text("display_title"), f.kind)
 	outcome := cmp.Or(run.text("conclusion"), run.text("status"), f.action)
 	event.Title = joined(" ", name, outcomeWord(outcome), named("on", cmp.Or(run.text("head_branch"), run.text("check_suite", "head_branch"))),
@@ -212,8 +212,8 @@ func (f *forge) deployment(event *Event) {
 
 // alert describes a security alert.
 func (f *forge) alert(event *Event) {
-	alert := f.object.object("alert")
-	advisory, rule := alert.object("security_advisory"), alert.object("rule")
+	alert := f.child("alert")
+	advisory, rule := alert.child("security_advisory"), alert.child("rule")
 	what := cmp.Or(advisory.text("summary"), rule.text("description"), rule.text("name"), alert.text("secret_type_display_name"),
 		named("secret", alert.text("secret_type")), alert.text("affected_package_name"))
 	event.Title = joined(" ", "Security alert", f.action, named("in", f.repo)) + ": " + cmp.Or(what, f.kind)
@@ -235,7 +235,7 @@ func (f *forge) alert(event *Event) {
 
 func (f *forge) other(event *Event) {
 	event.Title = joined(" ", f.actor, strings.ReplaceAll(f.action, "_", " "), strings.ReplaceAll(f.kind, "_", " "), named("in", f.repo))
-	subject := f.object.object(f.kind)
+	subject := f.child(f.kind)
 	event.Text = joined("\n", subject.first("title", "name"), subject.first("body", "description"))
 	event.addLink("Details", "html_url", subject.text("html_url"))
 }

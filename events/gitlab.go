@@ -20,9 +20,9 @@ var gitlab = source{
 const gitlabEvent = "X-Gitlab-Event"
 
 func decodeGitlab(in input) Event {
-	kind, subject := cmp.Or(in.text("object_kind"), in.text("event_name"), "event"), in.object.object("object_attributes")
+	kind, subject := cmp.Or(in.text("object_kind"), in.text("event_name"), "event"), in.child("object_attributes")
 	project := cmp.Or(in.text("project", "path_with_namespace"), in.text("project_name"), in.text("group", "full_path"))
-	event := Event{Category: joined(" ", kind, project), Severity: Info, Labels: map[string]string{}}
+	event := Event{Category: joined(" ", kind, project), Severity: Info}
 	f := forge{
 		object: in.object, kind: kind, repo: project, action: cmp.Or(subject.text("action"), in.text("action")),
 		actor: cmp.Or(in.text("user", "name"), in.text("user_name"), in.text("user", "username")),

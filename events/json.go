@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"reflect"
@@ -165,7 +166,7 @@ func unmarshal(value jsontext.Value, v any, at string, options ...json.Options) 
 	if fault, ok := errors.AsType[*fieldError](err); ok {
 		return badField(cut(join(path, fault.below), maxPath), "%s", fault.message)
 	}
-	return badField(cut(path, maxPath), "must be %s, not %s", kindOf(wrong.GoType), nameOf(wrong.JSONKind))
+	return badField(cut(path, maxPath), "must be %s, not %s", kindOf(wrong.GoType), cmp.Or(jsonKinds[wrong.JSONKind], "that"))
 }
 
 // fieldError is a fault that the decoder of a type found.
@@ -206,39 +207,21 @@ func join(at, field string) string {
 	}
 }
 
+// kindOf names the type that a field must have.
 func kindOf(t reflect.Type) string {
 	if t == nil {
 		return "another type"
 	}
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice, reflect.Array:
-		return "an array"
-	case reflect.Bool:
-		return "true or false"
-	default:
-		return "a number"
-	}
+	return cmp.Or(goKinds[t.Kind()], "a number")
 }
 
-func nameOf(kind jsontext.Kind) string {
-	switch kind {
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case '{', '}':
-		return "an object"
-	case '[', ']':
-		return "an array"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
-		return "null"
-	default:
-		return "that"
+// Names of kinds of values in errors. The kinds of Go that are missing are those of numbers.
+var (
+	goKinds = map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array",
+		reflect.Array: "an array", reflect.Bool: "true or false",
 	}
-}
+	jsonKinds = map[jsontext.Kind]string{
+		'"': "a string", '0': "a number", '{': "an object", '[': "an array", 't': "true or false", 'f': "true or false", 'n': "null",
+	}
+)

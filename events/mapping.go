@@ -112,11 +112,7 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 	} else if list, ok := body.([]any); ok {
 		items = list
 	}
-	if len(items) > in.limits.Events {
-		return nil, tooMany(len(items), in.limits.Events)
-	}
-	all := make([]Event, 0, len(items))
-	for i, item := range items {
+	return each(items, in.limits, func(item any, i int) (Event, error) {
 		env := newMappingEnv(in, body)
 		env["item"] = item
 		var event Event
@@ -124,11 +120,10 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 			f.set(&event, f.value.text(env))
 		}
 		if event.Title == "" && event.Text == "" {
-			return nil, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text where this source expects them")
+			return Event{}, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text where this source expects them")
 		}
-		all = append(all, event)
-	}
-	return all, nil
+		return event, nil
+	})
 }
 
 // newMappingEnv returns the variables of a mapping's expressions.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -49,12 +50,7 @@ var fields = map[string]func(e *Event) string{
 
 // Fields returns the names of the fields that a matcher can have, in order, beside label.<name> and header.<name>.
 func Fields() []string {
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(fields))
 }
 
 // CompiledMatcher is a valid matcher, ready to use. [Matcher.Compile] makes it.

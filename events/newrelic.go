@@ -26,7 +26,7 @@ func newrelicIssue(o object) Event {
 	event := Event{
 		Category: cmp.Or(strings.Join(conditions[:min(len(conditions), 1)], ""), strings.Join(policies[:min(len(policies), 1)], "")),
 		Title:    cmp.Or(o.text("title"), "New Relic issue"), Text: o.text("details"), Fingerprint: named("issue", o.text("id")),
-		StartedAt: timeOf(o.text("createdat")), Labels: map[string]string{},
+		StartedAt: timeOf(o.text("createdat")),
 	}
 	event.setSeverity(o.text("priority"))
 	switch state := strings.ToUpper(o.text("state")); state {
@@ -51,7 +51,7 @@ func newrelicIncident(o object) Event {
 	event := Event{
 		Category: cmp.Or(o.text("condition_name"), o.text("policy_name")),
 		Title:    cmp.Or(o.text("condition_name"), o.text("policy_name"), "New Relic incident"),
-		Text:     o.text("details"), StartedAt: timeOf(o.text("timestamp")), Labels: map[string]string{},
+		Text:     o.text("details"), StartedAt: timeOf(o.text("timestamp")),
 	}
 	if id := o.text("incident_id"); id != "" && id != "0" {
 		event.Fingerprint = "incident " + id

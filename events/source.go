@@ -50,6 +50,21 @@ func one(decode func(in input) Event) func(in input) ([]Event, error) {
 	return func(in input) ([]Event, error) { return []Event{decode(in)}, nil }
 }
 
+// each decodes a list with one event in each item. The index of an item is for its errors.
+func each[T any](list []T, limits Limits, decode func(item T, index int) (Event, error)) ([]Event, error) {
+	if len(list) > limits.Events {
+		return nil, tooMany(len(list), limits.Events)
+	}
+	all := make([]Event, len(list))
+	for i, item := range list {
+		var err error
+		if all[i], err = decode(item, i); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // Sources returns the names that a webhook's source may have, in order, without those of mappings.
 func Sources() []string { return namesOf(known) }
 

@@ -14,12 +14,12 @@ var uptimeKuma = source{
 }
 
 func decodeUptimeKuma(in input) Event {
-	beat, monitor := in.object.object("heartbeat"), in.object.object("monitor")
+	beat, monitor := in.child("heartbeat"), in.child("monitor")
 	name := monitor.text("name")
 	event := Event{
 		Category: cmp.Or(name, "uptime_kuma"),
 		Title:    cmp.Or(in.text("msg"), in.text("title"), joined(": ", name, beat.text("msg")), "Uptime Kuma"),
-		Text:     beat.text("msg"), Fingerprint: named("monitor", monitor.text("id")), Labels: map[string]string{},
+		Text:     beat.text("msg"), Fingerprint: named("monitor", monitor.text("id")),
 	}
 	if strings.HasSuffix(event.Title, event.Text) {
 		event.Text = ""

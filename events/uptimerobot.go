@@ -26,7 +26,6 @@ func decodeUptimeRobot(in input) Event {
 		Text:        o.text("alertdetails"),
 		Fingerprint: named("monitor", o.first("monitorid", "monitorfriendlyname")),
 		StartedAt:   timeOf(o.text("alertdatetime")),
-		Labels:      map[string]string{},
 	}
 	switch o.text("alerttype") {
 	case "1":
