@@ -62,38 +62,17 @@ type compiledRule struct {
 	during, outside    []timeinterval.TimeInterval
 }
 
-// ruleEnv holds the variables of a rule's expressions, which are checked against it at compile time.
-type ruleEnv struct {
-	ID          string              `expr:"id"`
-	Source      string              `expr:"source"`
-	Sender      string              `expr:"sender"`
-	Channel     string              `expr:"channel"`
-	Category    string              `expr:"category"`
-	Severity    string              `expr:"severity"`
-	Status      string              `expr:"status"`
-	Title       string              `expr:"title"`
-	Text        string              `expr:"text"`
-	Note        string              `expr:"note"`
-	Fingerprint string              `expr:"fingerprint"`
-	Links       []string            `expr:"links"`
-	Labels      map[string]string   `expr:"labels"`
-	Header      func(string) string `expr:"header"`
-}
-
-func newRuleEnv(e *Event, header http.Header) ruleEnv {
-	env := ruleEnv{
-		ID:       e.ID,
-		Source:   e.Source,
-		Sender:   e.Sender,
-		Channel:  e.Channel,
-		Category: e.Category,
-		Severity: string(e.Severity),
-		Status:   string(e.Status),
-		Title:    e.Title, Text: e.Text, Note: e.Note, Fingerprint: e.Fingerprint, Labels: e.Labels, Header: header.Get,
+// newRuleEnv returns the variables of a rule's expressions. Those of the zero event have the types that code is checked against.
+func newRuleEnv(e *Event, header http.Header) map[string]any {
+	env := map[string]any{"labels": e.Labels, "header": header.Get}
+	for name, read := range fields {
+		env[name] = read(e)
 	}
-	for _, link := range e.Links {
-		env.Links = append(env.Links, link.URL)
+	links := make([]string, len(e.Links))
+	for i, link := range e.Links {
+		links[i] = link.URL
 	}
+	env["links"] = links
 	return env
 }
 
@@ -142,7 +121,7 @@ func compileRule(code string, options ...expr.Option) (*expression, error) {
 	if code == "" {
 		return nil, nil //nolint:nilnil // there is no expression
 	}
-	return compileExpression(code, append(options, expr.Env(ruleEnv{}))...)
+	return compileExpression(code, append(options, expr.Env(newRuleEnv(&Event{}, nil)))...)
 }
 
 func (c Changes) check() error {

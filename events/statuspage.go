@@ -56,8 +56,8 @@ func statuspageComponent(o object) Event {
 	event := Event{
 		ID:       update.text("id"),
 		Category: component.text("name"),
-		Title:    component.text("name") + " is " + strings.ReplaceAll(cmp.Or(state, "changed"), "_", " "),
-		Text:     joined("\n", named("before:", strings.ReplaceAll(update.text("old_status"), "_", " ")), component.text("description")),
+		Title:    component.text("name") + " is " + spaced(cmp.Or(state, "changed")),
+		Text:     joined("\n", named("before:", spaced(update.text("old_status"))), component.text("description")),
 		Severity: componentSeverities[state], Fingerprint: named("component", component.text("id")), StartedAt: timeOf(update.text("created_at")),
 	}
 	switch {

@@ -31,6 +31,9 @@ func named(name, value string) string {
 	return name + " " + value
 }
 
+// spaced writes a word of an API as people do: "pull request", not "pull_request".
+func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
+
 // firstLine returns the first line of a text that is not blank.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
