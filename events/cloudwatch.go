@@ -24,14 +24,7 @@ func cloudwatchAlarm(o object) Event {
 		Fingerprint: cmp.Or(o.text("AlarmArn"), joined("/", o.text("AWSAccountId"), o.text("Region"), name)),
 		StartedAt:   timeOf(o.text("StateChangeTime")),
 	}
-	switch state {
-	case "ALARM":
-		event.Status, event.Severity = Firing, Error
-	case "OK":
-		event.Status, event.Severity = Resolved, Info
-	default: // INSUFFICIENT_DATA: it is not known how it stands
-		event.Severity = Warning
-	}
+	event.alarm(statusOf(state)) // none for INSUFFICIENT_DATA
 	event.setLabel("state", state)
 	event.setLabel("region", o.text("Region"))
 	event.setLabel("account", o.text("AWSAccountId"))

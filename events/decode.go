@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,12 +64,6 @@ type input struct {
 	named  bool // the sender named the source
 	limits Limits
 }
-
-// standard decodes with the default limits and without mappings.
-var standard = &Decoder{limits: Limits{}.withDefaults(), sources: known}
-
-// Decode decodes a webhook with the default limits; see [Decoder.Decode].
-func Decode(w Webhook) ([]Event, error) { return standard.Decode(w) }
 
 // Decode turns a webhook into its events, in the order of the body, with category, severity and id set.
 //
@@ -181,9 +176,8 @@ func (d *Decoder) find(name string, in input) (source, error) {
 		return generic, nil
 	}
 	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	plain = cmp.Or(aliases[plain], plain)
 	for _, s := range d.sources {
-		if s.name == name || s.name == plain {
+		if s.name == name || s.name == plain || slices.Contains(s.aliases, plain) {
 			return s, nil
 		}
 	}

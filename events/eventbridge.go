@@ -32,7 +32,7 @@ func eventbridgeEvent(o object) Event {
 		event.Category, event.Fingerprint = detail.text("alarmName"), strings.Join(o.texts("resources"), " ")
 		event.Title = joined(": ", detail.text("state", "value"), detail.text("alarmName"))
 		event.setStatus(detail.text("state", "value"))
-		event.setSeverity(map[Status]string{Firing: "error", Resolved: "info"}[event.Status])
+		event.alarm(event.Status)
 	case detail.text("eventTypeCategory") != "":
 		event.health(detail)
 	default:

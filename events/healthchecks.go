@@ -27,7 +27,7 @@ func decodeHealthchecks(in input) Event {
 		Fingerprint: cmp.Or(o.text("incident_key"), o.text("code")),
 	}
 	event.setStatus(status)
-	event.Severity = map[Status]Severity{Firing: Error, Resolved: Info}[event.Status]
+	event.alarm(event.Status)
 	if now := o.text("now"); now != "" {
 		event.ID = joined(":", event.Fingerprint, status, now)
 	}

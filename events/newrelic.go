@@ -29,12 +29,9 @@ func newrelicIssue(o object) Event {
 		StartedAt: timeOf(o.text("createdat")),
 	}
 	event.setSeverity(o.text("priority"))
-	switch state := strings.ToUpper(o.text("state")); state {
-	case "CLOSED":
-		event.Status = Resolved
-	case "CREATED", "ACTIVATED":
-		event.Status = Firing
-	default: // ACKNOWLEDGED and the like: it is still what it was
+	state := strings.ToUpper(o.text("state"))
+	event.Status = map[string]Status{"CREATED": Firing, "ACTIVATED": Firing, "CLOSED": Resolved}[state]
+	if event.Status == NoStatus { // ACKNOWLEDGED and the like: it is still what it was
 		event.setLabel("state", state)
 	}
 	if id := o.text("id"); id != "" { // each change of an issue is sent

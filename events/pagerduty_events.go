@@ -28,13 +28,8 @@ func decodePagerdutyEvents(in input) Event {
 			event.Text = joined("\n", event.Text, name+": "+value)
 		}
 	}
-	switch action := in.text("event_action"); action {
-	case "trigger":
-		event.Status = Firing
-	case "resolve":
-		event.Status = Resolved
-	default: // acknowledge
-		event.setLabel("action", action)
+	if event.Status = statusOf(in.text("event_action")); event.Status == NoStatus { // acknowledge
+		event.setLabel("action", in.text("event_action"))
 	}
 	event.setSeverity(payload.text("severity"))
 	event.addLabels(payload, "source", "component", "group")

@@ -96,10 +96,9 @@ func sentryMetric(data object, action string) Event {
 		Fingerprint: named("metric alert", cmp.Or(alert.text("identifier"), alert.text("id"))), Status: Firing,
 		StartedAt: timeOf(cmp.Or(alert.text("date_started"), alert.text("date_detected"))),
 	}
-	switch action {
-	case "resolved":
-		event.Status, event.Severity = Resolved, Info
-	default:
+	if action == "resolved" {
+		event.alarm(Resolved)
+	} else {
 		event.setSeverity(action)
 	}
 	event.addLink("Sentry", "web_url", data.text("web_url"))

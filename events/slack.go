@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -219,29 +220,17 @@ func (e *Event) severityFromColor(color string) {
 	}
 }
 
-// plainText returns mrkdwn without links and entities: <https://example.com|the page> is "the page".
+// slackMarkup is a link or a mention in mrkdwn: <https://example.com|the page>, <https://example.com>, <!here>.
+var slackMarkup = regexp.MustCompile(`<[^>]*>`)
+
+// plainText returns mrkdwn without links and entities, and with mentions that are not active again.
 func plainText(mrkdwn string) string {
-	var plain strings.Builder
-	for {
-		before, rest, found := strings.Cut(mrkdwn, "<")
-		plain.WriteString(before)
-		inner, after, closed := strings.Cut(rest, ">")
-		if !found || !closed {
-			plain.WriteString(rest)
-			break
+	return entities.Replace(slackMarkup.ReplaceAllStringFunc(mrkdwn, func(markup string) string {
+		if _, label, labelled := strings.Cut(markup, "|"); labelled {
+			return strings.TrimSuffix(label, ">")
 		}
-		target, label, labelled := strings.Cut(inner, "|")
-		switch {
-		case labelled:
-			plain.WriteString(label)
-		case strings.HasPrefix(target, "!"): // a mention, which must not be active again
-			plain.WriteString(strings.TrimPrefix(target, "!"))
-		default:
-			plain.WriteString(target)
-		}
-		mrkdwn = after
-	}
-	return entities.Replace(plain.String())
+		return strings.TrimPrefix(markup[1:len(markup)-1], "!")
+	}))
 }
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")

@@ -65,32 +65,14 @@ func each[T any](list []T, limits Limits, decode func(item T, index int) (Event,
 	return all, nil
 }
 
-// Sources returns the names that a webhook's source may have, in order, without those of mappings.
-func Sources() []string { return namesOf(known) }
-
 // Sources returns the names that a webhook's source may have, in order.
-func (d *Decoder) Sources() []string { return namesOf(d.sources) }
-
-func namesOf(sources []source) []string {
-	names := make([]string, len(sources))
-	for i, s := range sources {
+func (d *Decoder) Sources() []string {
+	names := make([]string, len(d.sources))
+	for i, s := range d.sources {
 		names[i] = s.name
 	}
 	slices.Sort(names)
 	return names
-}
-
-// aliases are the other names of sources.
-var aliases = aliasesOf(known)
-
-func aliasesOf(sources []source) map[string]string {
-	all := map[string]string{}
-	for _, s := range sources {
-		for _, alias := range s.aliases {
-			all[alias] = s.name
-		}
-	}
-	return all
 }
 
 // deliveryHeaders carry an id that stays the same when a webhook is sent again. The signed one comes first: whoever replays

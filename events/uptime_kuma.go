@@ -28,9 +28,9 @@ func decodeUptimeKuma(in input) Event {
 	case beat == nil: // the test of its settings
 		event.Severity, event.Fingerprint = Info, ""
 	case status == "0":
-		event.Status, event.Severity = Firing, Error
+		event.alarm(Firing)
 	case status == "1":
-		event.Status, event.Severity = Resolved, Info
+		event.alarm(Resolved)
 	default: // 2 pending, 3 maintenance
 		event.setLabel("status", map[string]string{"2": "pending", "3": "maintenance"}[status])
 	}
