@@ -96,7 +96,7 @@ var ceContext = map[string]bool{
 func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
 	for _, attribute := range []string{"type", "source", "id"} {
 		if o.text(attribute) == "" {
-			return Event{}, badField(join(at, attribute), "is needed in a CloudEvent")
+			return Event{}, badField(join(at, attribute), "is empty; a CloudEvent needs type, source and id")
 		}
 	}
 	event := Event{

@@ -82,7 +82,7 @@ func (d *Decoder) Decode(w Webhook) ([]Event, error) {
 	}
 	switch {
 	case len(all) == 0:
-		return nil, &InputError{Code: NoEvents, Message: "the body contains no events"}
+		return nil, &InputError{Code: NoEvents, Message: "the body contains no events; post at least one"}
 	case len(all) > d.limits.Events:
 		return nil, tooMany(len(all), d.limits.Events)
 	}
@@ -183,7 +183,7 @@ func (d *Decoder) find(name string, in input) (source, error) {
 	}
 	return source{}, &InputError{
 		Code:    UnknownSource,
-		Message: fmt.Sprintf("source %q is unknown; one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
+		Message: fmt.Sprintf("source %q is unknown; use one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
 	}
 }
 

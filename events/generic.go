@@ -63,13 +63,13 @@ func decodeGenericEvent(raw jsontext.Value, at string) (Event, error) {
 	guessed := guess(raw)
 	if g.Title == "" && g.Text == "" {
 		if guessed.title == "" {
-			return Event{}, badField(join(at, "title"), "or text is needed: set one of them")
+			return Event{}, badField(join(at, "title"), "or text is needed; set one of them")
 		}
 		g.Category = either(g.Category, either(guessed.category, guessed.kind))
 		g.ID = "" // it may be the alert's, which all its notifications share
 	}
 	if len(g.ID) > maxID {
-		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are allowed", len(g.ID), maxID)
+		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are allowed; shorten it", len(g.ID), maxID)
 	}
 	event := Event{
 		ID:       string(g.ID),

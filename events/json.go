@@ -21,7 +21,7 @@ import (
 func parseBody(body []byte, depth int) (fields object, items []jsontext.Value, err error) {
 	value := jsontext.Value(bytes.TrimSpace(body))
 	if at := deeperThan(value, depth); at >= 0 { // before it is parsed, which goes as deep
-		return nil, nil, badJSON("the body is nested more than %d deep at byte %d", depth, at)
+		return nil, nil, badJSON("the body is nested more than %d deep at byte %d; nest objects and arrays less", depth, at)
 	}
 	fields, items, ok := split(value)
 	if !ok {
@@ -82,7 +82,7 @@ const usualFields = 16
 // faultOf describes the fault of a body that is not one JSON object or array.
 func faultOf(body []byte) error {
 	if at := invalidUTF8(body); at >= 0 {
-		return badJSON("the body is not valid UTF-8 at byte %d", at)
+		return badJSON("the body is not valid UTF-8 at byte %d; encode it as UTF-8", at)
 	}
 	if first := bytes.TrimSpace(body); len(first) == 0 || first[0] != '{' && first[0] != '[' {
 		return badJSON("the body must be a JSON object or an array of objects")
@@ -135,10 +135,10 @@ func syntaxFault(err error, body []byte) error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return badJSON("the body is not JSON: it ends too early, after byte %d", len(body))
+		return badJSON("the body is not JSON: it ends too early, after byte %d; send all of it", len(body))
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return badJSON("the body is not JSON: %s is given twice in one object, at byte %d", cut(pathOf(syntax.JSONPointer), maxPath),
-			syntax.ByteOffset)
+		return badJSON("the body is not JSON: %s is given twice in one object, at byte %d; give each name once",
+			cut(pathOf(syntax.JSONPointer), maxPath), syntax.ByteOffset)
 	case errors.As(err, &syntax):
 		return badJSON("the body is not JSON: %s at byte %d", cut(syntax.Err.Error(), maxPath), syntax.ByteOffset)
 	default:

@@ -127,9 +127,9 @@ func compileRule(code string, options ...expr.Option) (*expression, error) {
 func (c Changes) check() error {
 	switch {
 	case c.Severity != "" && severities[string(c.Severity)] != c.Severity:
-		return fmt.Errorf("set.severity is %q; it must be critical, error, warning or info", c.Severity)
+		return fmt.Errorf("set.severity: %q is not a severity; use critical, error, warning or info", c.Severity)
 	case c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord:
-		return fmt.Errorf("set.status is %q; it must be firing, resolved or none", c.Status)
+		return fmt.Errorf("set.status: %q is not a status; use firing, resolved or none", c.Status)
 	case c.Category != "" && c.CategoryFrom != "":
 		return fmt.Errorf("set.category and set.category_from are both set; remove one")
 	default:

@@ -50,7 +50,7 @@ func decodeSlack(in input) ([]Event, error) {
 	message.Attachments, attachments, cutAttachments = slackList(in, "attachments", maxAttachments, maxBlockText)
 	title, rest := slackTitle(message.Text, blocks, attachments)
 	if title == "" {
-		return nil, badField("text", "is empty, and so are blocks and attachments: set one of them")
+		return nil, badField("text", "is empty, and so are blocks and attachments; set one of them")
 	}
 	event := Event{Category: in.text("username"), Title: title, Text: rest, Slack: message}
 	if cutBlocks+cutAttachments > 0 {
