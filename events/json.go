@@ -116,16 +116,12 @@ func deeperThan(body []byte, depth int) int {
 	return -1
 }
 
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(body []byte) int {
-	if utf8.Valid(body) {
-		return -1
-	}
-	for i := 0; i < len(body); {
-		r, size := utf8.DecodeRune(body[i:])
-		if r == utf8.RuneError && size == 1 {
+	for i, r := range string(body) {
+		if r == utf8.RuneError && !bytes.HasPrefix(body[i:], []byte("\uFFFD")) {
 			return i
 		}
-		i += size
 	}
 	return -1
 }

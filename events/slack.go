@@ -57,12 +57,10 @@ func decodeSlack(in input) ([]Event, error) {
 		event.Shortened = len(in.body)
 	}
 	for _, attachment := range attachments {
-		event.severityFromColor(attachment.text("color"))
+		event.Severity = cmp.Or(event.Severity, slackColors[strings.ToLower(attachment.text("color"))])
 		event.addLink("Link", "title_link", attachment.text("title_link"))
 	}
-	if event.Severity == "" {
-		event.Severity = Info
-	}
+	event.Severity = cmp.Or(event.Severity, Info)
 	switch {
 	case strings.HasPrefix(title, "[FIRING"):
 		event.Status = Firing
@@ -212,12 +210,6 @@ var slackColors = map[string]Severity{
 	"danger": Error, "#a30200": Error, "#e01e5a": Error, "#ff0000": Error, "#d00000": Error, "#a30202": Error, "#d63232": Error,
 	"warning": Warning, "#daa038": Warning, "#ecb22e": Warning, "#ffa500": Warning,
 	"good": Info, "#2eb886": Info, "#36a64f": Info, "#2eb67d": Info,
-}
-
-func (e *Event) severityFromColor(color string) {
-	if severity, known := slackColors[strings.ToLower(color)]; known && e.Severity == "" {
-		e.Severity = severity
-	}
 }
 
 // slackMarkup is a link or a mention in mrkdwn: <https://example.com|the page>, <https://example.com>, <!here>.

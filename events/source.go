@@ -77,14 +77,12 @@ func (d *Decoder) Sources() []string {
 
 // deliveryHeaders carry an id that stays the same when a webhook is sent again. The signed one comes first: whoever replays
 // a webhook must not be able to make it another one by adding a header.
-var deliveryHeaders = deliveryHeadersOf(known)
-
-func deliveryHeadersOf(sources []source) []string {
+var deliveryHeaders = func() []string {
 	headers := []string{"Webhook-Id", "Idempotency-Key"}
-	for _, s := range sources {
+	for _, s := range known {
 		if s.delivery != "" {
 			headers = append(headers, s.delivery)
 		}
 	}
 	return append(headers, "Request-Id")
-}
+}()

@@ -64,11 +64,9 @@ const (
 func timeOf(text string) time.Time {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		switch {
-		case n <= 0:
-			return time.Time{}
-		case n < maxUnixSeconds:
+		case n > 0 && n < maxUnixSeconds:
 			return time.Unix(int64(n), 0).UTC()
-		case n < maxUnixMillis:
+		case n > 0 && n < maxUnixMillis:
 			return time.UnixMilli(int64(n)).UTC()
 		default:
 			return time.Time{}
