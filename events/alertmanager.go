@@ -98,18 +98,10 @@ func decodeAlertmanager(in input) ([]Event, error) {
 		}
 	}
 	hook.linked = isLink(hook.ExternalURL)
-	all := make([]Event, 0, len(hook.Alerts))
-	for i := range hook.Alerts {
-		event, err := hook.event(&hook.Alerts[i], i)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, event)
-	}
-	return all, nil
+	return each(hook.Alerts, in.limits, hook.event)
 }
 
-func (w *alertmanagerWebhook) event(alert *alertmanagerAlert, index int) (Event, error) {
+func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, error) {
 	name := cmp.Or(alert.Labels["alertname"], w.GroupLabels["alertname"], w.CommonLabels["alertname"])
 	event := Event{
 		Category:    name,
@@ -125,7 +117,8 @@ func (w *alertmanagerWebhook) event(alert *alertmanagerAlert, index int) (Event,
 	if alert.StartsAt != "" {
 		started, err := time.Parse(time.RFC3339, alert.StartsAt)
 		if err != nil {
-			return Event{}, badField(fmt.Sprintf("alerts[%d].startsAt", index), "is not an RFC 3339 time: %q", cut(alert.StartsAt, 40))
+			return Event{}, badField(fmt.Sprintf("alerts[%d].startsAt", index), "%q is not a time; use RFC 3339, for example 2026-11-20T07:00:00Z",
+				cut(alert.StartsAt, maxTime))
 		}
 		event.StartedAt = started
 	}
@@ -143,6 +136,9 @@ func (w *alertmanagerWebhook) event(alert *alertmanagerAlert, index int) (Event,
 	}
 	return event, nil
 }
+
+// maxTime is how much of a time an error repeats, in characters.
+const maxTime = 40
 
 // fingerprintOf returns a fingerprint where Alertmanager sent none: equal labels are the same alert.
 func fingerprintOf(labels map[string]string) string {

@@ -23,7 +23,7 @@ func decodeArgoCD(in input) Event {
 		app = in.text("context")[strings.LastIndexByte(in.text("context"), '/')+1:]
 	}
 	event := Event{
-		Category: cmp.Or(app, "argocd"), Severity: Info, Labels: map[string]string{}, Text: cmp.Or(in.text("message"), in.text("description")),
+		Category: cmp.Or(app, "argocd"), Severity: Info, Text: cmp.Or(in.text("message"), in.text("description")),
 		Title:     joined(" ", cmp.Or(app, "Argo CD"), named("sync", strings.ToLower(status)), strings.ToLower(in.text("health"))),
 		StartedAt: timeOf(in.text("timestamp")),
 	}
@@ -39,9 +39,7 @@ func decodeArgoCD(in input) Event {
 		event.ID = joined(":", app, revision, status, health, in.text("timestamp"))
 		event.setLabel("revision", revision[:min(len(revision), 8)])
 	}
-	event.setLabel("project", in.text("project"))
-	event.setLabel("sync", in.text("sync"))
-	event.setLabel("health", in.text("health"))
+	event.addLabels(in.object, "project", "sync", "health")
 	event.addLink("Argo CD", "url", cmp.Or(in.text("url"), in.text("target_url")))
 	event.addLink("Repository", "repository", in.text("repository"))
 	return event

@@ -3,9 +3,7 @@ package events
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -15,18 +13,17 @@ var azureMonitor = source{
 	name:    "azure_monitor",
 	aliases: []string{"azure"},
 	claims: func(in input) bool {
-		return in.text("schemaId") == "azureMonitorCommonAlertSchema" || in.object.object("data").has("essentials")
+		return in.text("schemaId") == "azureMonitorCommonAlertSchema" || in.child("data").has("essentials")
 	},
 	decode: one(decodeAzureMonitor),
 }
 
 func decodeAzureMonitor(in input) Event {
-	essentials := in.object.object("data", "essentials")
+	essentials := in.child("data", "essentials")
 	event := Event{
 		Category: essentials.text("alertRule"), Title: cmp.Or(essentials.text("alertRule"), "Azure alert"),
 		Text:        joined("\n", essentials.text("description"), conditions(in.objects("data", "alertContext", "condition", "allOf"))),
 		Fingerprint: cmp.Or(essentials.text("originAlertId"), essentials.text("alertId")), StartedAt: timeOf(essentials.text("firedDateTime")),
-		Labels: map[string]string{},
 	}
 	event.setSeverity(azureSeverity(essentials.text("severity")))
 	event.setStatus(essentials.text("monitorCondition"))
@@ -34,10 +31,7 @@ func decodeAzureMonitor(in input) Event {
 	event.setLabel("target", strings.Join(essentials.texts("configurationItems"), ", "))
 	event.setLabel("signal", essentials.text("signalType"))
 	event.setLabel("service", essentials.text("monitoringService"))
-	properties := in.object.object("data", "customProperties")
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		event.setLabel(name, properties.text(name))
-	}
+	event.addLabels(in.child("data", "customProperties"))
 	event.addLink("Azure", "investigation_link", cmp.Or(essentials.text("investigationLink"), azureLink(essentials.text("alertId"))))
 	return event
 }

@@ -26,23 +26,23 @@ func decodeBitbucket(in input) Event {
 	subject, action, found := strings.Cut(key, ":")
 	repo := in.text("repository", "full_name")
 	f := forge{object: in.object, repo: repo, action: action, actor: cmp.Or(in.text("actor", "display_name"), in.text("actor", "nickname"))}
-	event := Event{Severity: Info, Labels: map[string]string{}}
+	event := Event{Severity: Info}
 	switch {
 	case in.has("push"):
 		f.kind = "push"
 		f.bitbucketPush(&event)
 	case in.has("pullrequest"):
 		f.kind = "pull request"
-		f.bitbucketSubject(&event, in.object.object("pullrequest"), "description")
+		f.bitbucketSubject(&event, in.child("pullrequest"), "description")
 	case in.has("issue"):
 		f.kind = "issue"
-		f.bitbucketSubject(&event, in.object.object("issue"), "content")
+		f.bitbucketSubject(&event, in.child("issue"), "content")
 	case in.has("commit_status"):
 		f.kind = "build"
-		f.bitbucketBuild(&event, in.object.object("commit_status"))
+		f.bitbucketBuild(&event, in.child("commit_status"))
 	default:
 		f.kind = "event"
-		event.Title = joined(" ", f.actor, strings.ReplaceAll(action, "_", " "), subject, named("in", repo))
+		event.Title = f.inRepo(f.actor, spaced(action), subject)
 	}
 	if !found {
 		key = f.kind
@@ -61,38 +61,27 @@ func (f *forge) bitbucketPush(event *Event) {
 	commits := 0
 	for _, change := range changes {
 		commits += len(change.list("commits"))
-		lines = append(lines, bitbucketCommits(change.objects("commits")))
+		lines = append(lines, commitList(change.list("commits")))
 		event.addLink("Changes", "changes", change.text("links", "html", "href"))
 	}
 	branch := ""
 	if len(changes) > 0 {
 		branch = cmp.Or(changes[0].text("new", "name"), changes[0].text("old", "name"))
 	}
-	event.Title = joined(" ", f.actor, "pushed", count(commits, "commit"), named("to", branch), named("in", f.repo))
+	event.Title = f.inRepo(f.actor, "pushed", count(commits, "commit"), named("to", branch))
 	event.Text = joined("\n", lines...)
 	event.setLabel("branch", branch)
 }
 
-func bitbucketCommits(commits []object) string {
-	var lines []string
-	for _, commit := range commits[:min(len(commits), maxCommits)] {
-		id := commit.text("hash")
-		lines = append(lines, joined(" ", id[:min(len(id), 7)], firstLine(commit.text("message"))))
-	}
-	return strings.Join(lines, "\n")
-}
-
 func (f *forge) bitbucketSubject(event *Event, subject object, text string) {
-	about := joined(" ", f.actor, strings.ReplaceAll(f.action, "_", " "), f.kind, "#"+subject.text("id"), named("in", f.repo))
-	event.Title = joined(": ", about, subject.text("title"))
+	event.Title = f.sentence(f.action, f.kind, subject.text("id"), subject.text("title"))
 	event.Text = cmp.Or(f.text("comment", "content", "raw"), subject.text(text, "raw"), subject.text(text))
 	event.addLink("Details", "html", subject.text("links", "html", "href"))
 }
 
 func (f *forge) bitbucketBuild(event *Event, status object) {
 	state := strings.ToLower(status.text("state"))
-	event.Title = joined(" ", cmp.Or(status.text("name"), status.text("key")), outcomeWord(state), named("on", status.text("refname")),
-		named("in", f.repo))
+	event.Title = f.inRepo(status.first("name", "key"), outcomeWord(state), named("on", status.text("refname")))
 	event.Text = status.text("description")
 	event.fail(state, joined(" ", f.repo, "build", status.text("key"), status.text("refname")))
 	event.addLink("Build", "url", status.text("url"))

@@ -53,19 +53,10 @@ func decodeCloudEvents(in input) ([]Event, error) {
 		event, err := cloudEvent(in.object, in.object["data"], "")
 		return []Event{event}, err
 	}
-	if len(in.items) > in.limits.Events {
-		return nil, tooMany(len(in.items), in.limits.Events)
-	}
-	all := make([]Event, 0, len(in.items))
-	for i, item := range in.items {
+	return each(in.items, in.limits, func(item jsontext.Value, i int) (Event, error) {
 		fields := objectOf(item)
-		event, err := cloudEvent(fields, fields["data"], fmt.Sprintf("[%d]", i))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, event)
-	}
-	return all, nil
+		return cloudEvent(fields, fields["data"], fmt.Sprintf("[%d]", i))
+	})
 }
 
 // binaryCloudEvent reads the attributes from the headers, which are percent-encoded.
@@ -105,12 +96,11 @@ var ceContext = map[string]bool{
 func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
 	for _, attribute := range []string{"type", "source", "id"} {
 		if o.text(attribute) == "" {
-			return Event{}, badField(join(at, attribute), "is needed in a CloudEvent")
+			return Event{}, badField(join(at, attribute), "is empty; a CloudEvent needs type, source and id")
 		}
 	}
 	event := Event{
 		ID: joined(" ", o.text("source"), o.text("id")), Category: o.text("type"), StartedAt: timeOf(o.text("time")),
-		Labels: map[string]string{},
 	}
 	event.Title = joined(": ", o.text("type"), o.text("subject"))
 	severity, status := o.text("severity"), cmp.Or(o.text("status"), suffixOf(o.text("type")))

@@ -22,16 +22,9 @@ func cloudwatchAlarm(o object) Event {
 	event := Event{
 		Category: name, Title: joined(": ", state, name), Text: joined("\n", o.text("AlarmDescription"), o.text("NewStateReason")),
 		Fingerprint: cmp.Or(o.text("AlarmArn"), joined("/", o.text("AWSAccountId"), o.text("Region"), name)),
-		StartedAt:   timeOf(o.text("StateChangeTime")), Labels: map[string]string{},
+		StartedAt:   timeOf(o.text("StateChangeTime")),
 	}
-	switch state {
-	case "ALARM":
-		event.Status, event.Severity = Firing, Error
-	case "OK":
-		event.Status, event.Severity = Resolved, Info
-	default: // INSUFFICIENT_DATA: it is not known how it stands
-		event.Severity = Warning
-	}
+	event.alarm(statusOf(state)) // none for INSUFFICIENT_DATA
 	event.setLabel("state", state)
 	event.setLabel("region", o.text("Region"))
 	event.setLabel("account", o.text("AWSAccountId"))

@@ -28,7 +28,7 @@ func decodeDatadog(in input) Event {
 	transition, monitor := o.text("alert_transition"), o.first("monitor_id", "alert_id")
 	scopes := o.first("scopes", "alert_scope", "hostname")
 	event := Event{
-		Title: cmp.Or(o.first("title", "event_title", "alert_title"), "Datadog alert"), Labels: map[string]string{},
+		Title:     cmp.Or(o.first("title", "event_title", "alert_title"), "Datadog alert"),
 		Text:      datadogText(o.first("body", "event_msg", "text_only_msg", "alert_query")),
 		StartedAt: timeOf(o.first("alert_cycle_started", "date_started")),
 	}

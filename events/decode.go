@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,12 +65,6 @@ type input struct {
 	limits Limits
 }
 
-// standard decodes with the default limits and without mappings.
-var standard = &Decoder{limits: Limits{}.withDefaults(), sources: known}
-
-// Decode decodes a webhook with the default limits; see [Decoder.Decode].
-func Decode(w Webhook) ([]Event, error) { return standard.Decode(w) }
-
 // Decode turns a webhook into its events, in the order of the body, with category, severity and id set.
 //
 // The id is the sender's own, else made from fingerprint, status and start time, else from the delivery header and the
@@ -87,7 +82,7 @@ func (d *Decoder) Decode(w Webhook) ([]Event, error) {
 	}
 	switch {
 	case len(all) == 0:
-		return nil, &InputError{Code: NoEvents, Message: "the body contains no events"}
+		return nil, &InputError{Code: NoEvents, Message: "the body contains no events; post at least one"}
 	case len(all) > d.limits.Events:
 		return nil, tooMany(len(all), d.limits.Events)
 	}
@@ -181,15 +176,14 @@ func (d *Decoder) find(name string, in input) (source, error) {
 		return generic, nil
 	}
 	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	plain = cmp.Or(aliases[plain], plain)
 	for _, s := range d.sources {
-		if s.name == name || s.name == plain {
+		if s.name == name || s.name == plain || slices.Contains(s.aliases, plain) {
 			return s, nil
 		}
 	}
 	return source{}, &InputError{
 		Code:    UnknownSource,
-		Message: fmt.Sprintf("source %q is unknown; one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
+		Message: fmt.Sprintf("source %q is unknown; use one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
 	}
 }
 

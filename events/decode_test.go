@@ -140,7 +140,7 @@ func TestInvalidWebhooksAreRefusedWithCodeAndField(t *testing.T) {
 			`[{"title":"x"}` + strings.Repeat(`,{"title":"x"}`, 1000) + `]`, "", events.TooManyEvents,
 			"1001 events, at most 1000",
 		},
-		"unknown source":     {`{"title":"x"}`, "nagios", events.UnknownSource, `"nagios" is unknown; one of alertmanager, argocd`},
+		"unknown source":     {`{"title":"x"}`, "nagios", events.UnknownSource, `"nagios" is unknown; use one of `},
 		"named, other shape": {`{"title":"x"}`, "alertmanager", events.NoEvents, "no events"},
 		"alerts is no list":  {`{"alerts":{},"groupKey":""}`, "", events.BadField, "alerts must be an array, not an object"},
 		"a label is a list": {
@@ -154,7 +154,7 @@ func TestInvalidWebhooksAreRefusedWithCodeAndField(t *testing.T) {
 		"a name twice above": {`{"title":"x","title":"y"}`, "", events.BadJSON, "title is given twice in one object"},
 		"a time is none": {
 			`{"alerts":[{},{"startsAt":"noon"}],"groupKey":""}`, "", events.BadField,
-			`alerts[1].startsAt is not an RFC 3339 time: "noon"`,
+			`alerts[1].startsAt "noon" is not a time; use RFC 3339`,
 		},
 		"1,001 alerts": {`{"groupKey":"","alerts":[{}` + strings.Repeat(`,{}`, 1000) + `]}`, "", events.TooManyEvents, "1001 events"},
 	} {

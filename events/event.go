@@ -59,6 +59,16 @@ func (e *Event) setLabel(name, value string) {
 	}
 }
 
+// addLabels adds labels with the names and texts of these fields; of all fields if none is named.
+func (e *Event) addLabels(from object, names ...string) {
+	if names == nil {
+		names = slices.Collect(maps.Keys(from))
+	}
+	for _, name := range names {
+		e.setLabel(name, from.text(name))
+	}
+}
+
 // addLink adds a link, or a label with this name if the address is not a link.
 func (e *Event) addLink(title, label, address string) {
 	if address == "" {

@@ -16,9 +16,9 @@ var eventbridge = source{
 func isEventbridge(o object) bool { return o.has("detail-type", "detail", "source") }
 
 func eventbridgeEvent(o object) Event {
-	kind, detail := o.text("detail-type"), o.object("detail")
+	kind, detail := o.text("detail-type"), o.child("detail")
 	event := Event{
-		ID: o.text("id"), Category: kind, StartedAt: timeOf(o.text("time")), Labels: map[string]string{},
+		ID: o.text("id"), Category: kind, StartedAt: timeOf(o.text("time")),
 		Title: joined(": ", kind, cmp.Or(detail.text("eventTypeCode"), detail.text("alarmName"),
 			detail.first("title", "name", "state", "status", "pipeline"))),
 	}
@@ -32,15 +32,13 @@ func eventbridgeEvent(o object) Event {
 		event.Category, event.Fingerprint = detail.text("alarmName"), strings.Join(o.texts("resources"), " ")
 		event.Title = joined(": ", detail.text("state", "value"), detail.text("alarmName"))
 		event.setStatus(detail.text("state", "value"))
-		event.setSeverity(map[Status]string{Firing: "error", Resolved: "info"}[event.Status])
+		event.alarm(event.Status)
 	case detail.text("eventTypeCategory") != "":
 		event.health(detail)
 	default:
 		event.setSeverity(detail.first("severity", "level"))
 	}
-	event.setLabel("source", o.text("source"))
-	event.setLabel("region", o.text("region"))
-	event.setLabel("account", o.text("account"))
+	event.addLabels(o, "source", "region", "account")
 	event.setLabel("service", detail.text("service"))
 	return event
 }

@@ -28,12 +28,13 @@ type expression struct {
 
 func compileExpression(code string, options ...expr.Option) (*expression, error) {
 	if len(code) > maxExpression {
-		return nil, fmt.Errorf("the expression has %d bytes, at most %d are allowed", len(code), maxExpression)
+		return nil, fmt.Errorf("the expression has %d bytes, at most %d are allowed; shorten it", len(code), maxExpression)
 	}
 	options = append(options, expr.MaxNodes(maxNodes), expr.DisableBuiltin("now"))
 	program, err := expr.Compile(code, options...)
 	if err != nil {
-		return nil, fmt.Errorf("%s", cut(strings.ReplaceAll(err.Error(), "\n", " "), maxFailureText))
+		fault := cut(strings.ReplaceAll(err.Error(), "\n", " "), maxFailureText)
+		return nil, fmt.Errorf("%s; see https://expr-lang.org/docs/language-definition", fault)
 	}
 	return &expression{code: code, program: program}, nil
 }

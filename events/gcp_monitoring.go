@@ -1,10 +1,6 @@
 package events
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-)
+import "cmp"
 
 // gcpMonitoring is the webhook of Google Cloud Monitoring
 // (https://docs.cloud.google.com/monitoring/support/notification-options#webhooks).
@@ -12,31 +8,29 @@ var gcpMonitoring = source{
 	name:    "gcp_monitoring",
 	aliases: []string{"google_cloud_monitoring", "stackdriver"},
 	claims: func(in input) bool {
-		incident := in.object.object("incident")
+		incident := in.child("incident")
 		return incident.has("incident_id") && (incident.has("condition_name") || incident.has("policy_name"))
 	},
 	decode: one(decodeGCPMonitoring),
 }
 
 func decodeGCPMonitoring(in input) Event {
-	incident := in.object.object("incident")
+	incident := in.child("incident")
 	documentation := cmp.Or(incident.text("documentation", "content"), incident.text("documentation"))
 	event := Event{
 		Category: cmp.Or(incident.text("policy_name"), incident.text("condition_name")),
 		Title:    cmp.Or(joined(": ", incident.text("policy_name"), incident.text("condition_name")), "Google Cloud alert"),
 		Text:     joined("\n", incident.text("summary"), documentation), Fingerprint: named("incident", incident.text("incident_id")),
-		StartedAt: timeOf(incident.text("started_at")), Labels: map[string]string{},
+		StartedAt: timeOf(incident.text("started_at")),
 	}
-	labels := incident.object("policy_user_labels")
+	labels := incident.child("policy_user_labels")
 	event.setSeverity(cmp.Or(incident.text("severity"), labels.text("severity")))
 	event.setStatus(incident.text("state"))
 	event.setLabel("resource", cmp.Or(incident.text("resource_display_name"), incident.text("resource_name")))
 	event.setLabel("project", cmp.Or(incident.text("scoping_project_id"), incident.text("resource", "labels", "project_id")))
 	event.setLabel("observed", incident.text("observed_value"))
 	event.setLabel("threshold", incident.text("threshold_value"))
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		event.setLabel(name, labels.text(name))
-	}
+	event.addLabels(labels)
 	event.addLink("Google Cloud", "url", incident.text("url"))
 	return event
 }

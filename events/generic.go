@@ -39,32 +39,20 @@ var genericFields = map[string]bool{
 }
 
 func decodeGeneric(in input) ([]Event, error) {
-	list, at := in.items, "events"
+	list := in.items
 	switch wrapped := in.object["events"]; {
 	case in.object == nil:
 	case wrapped == nil || wrapped.Kind() == 'n':
-		list, at = []jsontext.Value{in.body}, ""
+		event, err := decodeGenericEvent(in.body, "")
+		return []Event{event}, err
 	default:
 		if err := unmarshal(wrapped, &list, "events"); err != nil {
 			return nil, err
 		}
 	}
-	if len(list) > in.limits.Events {
-		return nil, tooMany(len(list), in.limits.Events)
-	}
-	all := make([]Event, 0, len(list))
-	for i, raw := range list {
-		path := at
-		if path != "" {
-			path = fmt.Sprintf("%s[%d]", at, i)
-		}
-		event, err := decodeGenericEvent(raw, path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, event)
-	}
-	return all, nil
+	return each(list, in.limits, func(raw jsontext.Value, i int) (Event, error) {
+		return decodeGenericEvent(raw, fmt.Sprintf("events[%d]", i))
+	})
 }
 
 func decodeGenericEvent(raw jsontext.Value, at string) (Event, error) {
@@ -75,13 +63,13 @@ func decodeGenericEvent(raw jsontext.Value, at string) (Event, error) {
 	guessed := guess(raw)
 	if g.Title == "" && g.Text == "" {
 		if guessed.title == "" {
-			return Event{}, badField(join(at, "title"), "or text is needed: set one of them")
+			return Event{}, badField(join(at, "title"), "or text is needed; set one of them")
 		}
 		g.Category = either(g.Category, either(guessed.category, guessed.kind))
 		g.ID = "" // it may be the alert's, which all its notifications share
 	}
 	if len(g.ID) > maxID {
-		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are allowed", len(g.ID), maxID)
+		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are allowed; shorten it", len(g.ID), maxID)
 	}
 	event := Event{
 		ID:       string(g.ID),

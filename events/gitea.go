@@ -9,7 +9,7 @@ var gitea = source{
 		if in.header.Get(giteaEvent) != "" {
 			return true
 		}
-		repository := in.object.object("repository")
+		repository := in.child("repository")
 		return in.header.Get(githubEvent) == "" && in.has("sender") && repository.text("full_name") != "" && !repository.has("node_id") &&
 			!in.has("sha", "context")
 	},

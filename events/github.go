@@ -2,10 +2,7 @@ package events
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // github is the webhook of GitHub; a header has the kind of event
@@ -27,80 +24,67 @@ var github = source{
 const githubEvent = "X-Github-Event"
 
 // decodeForge decodes the webhooks of GitHub, and those of Gitea, which are nearly the same.
-func decodeForge(in input, kind string) Event {
-	kind = cmp.Or(kind, forgeEvent(in.object))
-	repo := cmp.Or(in.text("repository", "full_name"), in.text("organization", "login"))
-	event := Event{Category: joined(" ", kind, repo), Severity: Info, Labels: map[string]string{}}
-	event.setLabel("repository", repo)
-	event.setLabel("actor", cmp.Or(in.text("sender", "login"), in.text("pusher", "name")))
-	event.setLabel("event", kind)
-	event.setLabel("action", in.text("action"))
-	f := forge{object: in.object, kind: kind, action: in.text("action"), repo: repo, actor: event.Labels["actor"]}
-	if describe, ok := forgeEvents[kind]; ok {
-		describe(&f, &event)
-	} else {
-		f.other(&event)
+func decodeForge(in input, header string) Event {
+	kind := forgeKindOf(header, in.object)
+	f := forge{
+		object: in.object, kind: kind.name, action: in.text("action"),
+		repo:  cmp.Or(in.text("repository", "full_name"), in.text("organization", "login")),
+		actor: cmp.Or(in.text("sender", "login"), in.text("pusher", "name")),
 	}
+	event := Event{Category: joined(" ", f.kind, f.repo), Severity: Info}
+	event.setLabel("repository", f.repo)
+	event.setLabel("actor", f.actor)
+	event.setLabel("event", f.kind)
+	event.setLabel("action", f.action)
+	kind.describe(&f, &event)
 	event.addLink("Repository", "repository_url", in.text("repository", "html_url"))
 	return event
 }
 
-// forge is one webhook about a repository.
-type forge struct {
-	object
-	kind, action, repo, actor string
+// forgeKind is a kind of event with a text of its own.
+type forgeKind struct {
+	name     string
+	is       func(o object) bool // recognises the kind where the header is missing
+	describe func(*forge, *Event)
 }
 
-// forgeEvents are the kinds of events with a text of their own.
-var forgeEvents = map[string]func(*forge, *Event){
-	"ping":                           (*forge).ping,
-	"push":                           (*forge).push,
-	"issues":                         (*forge).issue,
-	"issue_comment":                  (*forge).issue,
-	"pull_request":                   (*forge).pullRequest,
-	"release":                        (*forge).release,
-	"workflow_run":                   (*forge).run,
-	"workflow_job":                   (*forge).run,
-	"check_run":                      (*forge).run,
-	"check_suite":                    (*forge).run,
-	"status":                         (*forge).status,
-	"deployment_status":              (*forge).deployment,
-	"dependabot_alert":               (*forge).alert,
-	"code_scanning_alert":            (*forge).alert,
-	"secret_scanning_alert":          (*forge).alert,
-	"repository_vulnerability_alert": (*forge).alert,
+// forgeKinds are in the order in which they are recognised.
+var forgeKinds = []forgeKind{
+	{"workflow_run", hasAll("workflow_run"), (*forge).run},
+	{"workflow_job", hasAll("workflow_job"), (*forge).run},
+	{"check_run", hasAll("check_run"), (*forge).run},
+	{"check_suite", hasAll("check_suite"), (*forge).run},
+	{"deployment_status", hasAll("deployment_status"), (*forge).deployment},
+	{"deployment", hasAll("deployment"), (*forge).other},
+	{"release", hasAll("release"), (*forge).release},
+	{"pull_request", hasAll("pull_request"), (*forge).pullRequest},
+	{"issue_comment", hasAll("comment", "issue"), (*forge).issue},
+	{"issues", hasAll("issue"), (*forge).issue},
+	{"secret_scanning_alert", isAlertWith("secret_type"), (*forge).alert},
+	{"dependabot_alert", isAlertWith("security_advisory"), (*forge).alert},
+	{"code_scanning_alert", hasAll("alert"), (*forge).alert},
+	{"repository_vulnerability_alert", hasAll("alert"), (*forge).alert},
+	{"status", hasAll("context", "sha"), (*forge).status},
+	{"push", hasAll("ref", "before", "after"), (*forge).push},
+	{"ping", hasAll("zen"), (*forge).ping},
 }
 
-// forgeEvent detects the kind of event where the header is missing.
-func forgeEvent(o object) string {
-	for _, kind := range []string{
-		"workflow_run", "workflow_job", "check_run", "check_suite", "deployment_status", "deployment", "release",
-		"pull_request",
-	} {
-		if o.has(kind) {
+func hasAll(names ...string) func(object) bool {
+	return func(o object) bool { return o.has(names...) }
+}
+
+func isAlertWith(name string) func(object) bool {
+	return func(o object) bool { return o.child("alert").has(name) }
+}
+
+// forgeKindOf returns the kind with the name that a header has, or the kind that the fields show.
+func forgeKindOf(header string, o object) forgeKind {
+	for _, kind := range forgeKinds {
+		if kind.name == header || header == "" && kind.is(o) {
 			return kind
 		}
 	}
-	switch {
-	case o.has("comment", "issue"):
-		return "issue_comment"
-	case o.has("issue"):
-		return "issues"
-	case o.text("alert", "secret_type") != "":
-		return "secret_scanning_alert"
-	case o.object("alert").has("security_advisory"):
-		return "dependabot_alert"
-	case o.has("alert"):
-		return "code_scanning_alert"
-	case o.has("context", "sha"):
-		return "status"
-	case o.has("ref", "before", "after"):
-		return "push"
-	case o.has("zen"):
-		return "ping"
-	default:
-		return "event"
-	}
+	return forgeKind{name: cmp.Or(header, "event"), describe: (*forge).other}
 }
 
 func (f *forge) ping(event *Event) {
@@ -124,17 +108,17 @@ func (f *forge) push(event *Event) {
 	case f.text("created") == "true" && len(commits) == 0:
 		what = "created " + kind
 	}
-	event.Title = joined(" ", f.actor, what, name, named("in", f.repo))
+	event.Title = f.inRepo(f.actor, what, name)
 	event.Text = commitList(commits)
 	event.setLabel(kind, name)
 	event.addLink("Compare", "compare", cmp.Or(f.text("compare"), f.text("compare_url")))
 }
 
 func (f *forge) issue(event *Event) {
-	issue := f.object.object("issue")
-	event.Title = f.sentence("issue", issue)
+	issue := f.child("issue")
+	event.Title = f.sentence(f.action, "issue", issue.text("number"), issue.text("title"))
 	if comment := f.text("comment", "body"); comment != "" {
-		event.Title = fmt.Sprintf("%s commented on issue #%s in %s: %s", f.actor, issue.text("number"), f.repo, issue.text("title"))
+		event.Title = f.sentence("commented on", "issue", issue.text("number"), issue.text("title"))
 		event.Text = comment
 		event.addLink("Comment", "comment", f.text("comment", "html_url"))
 	} else if f.action == "opened" {
@@ -144,11 +128,11 @@ func (f *forge) issue(event *Event) {
 }
 
 func (f *forge) pullRequest(event *Event) {
-	pull := f.object.object("pull_request")
+	pull := f.child("pull_request")
 	if f.action == "closed" && pull.text("merged") == "true" {
 		f.action = "merged"
 	}
-	event.Title = f.sentence("pull request", pull)
+	event.Title = f.sentence(f.action, "pull request", cmp.Or(pull.text("number"), f.text("number")), pull.text("title"))
 	if f.action == "opened" {
 		event.Text = pull.text("body")
 	}
@@ -156,18 +140,8 @@ func (f *forge) pullRequest(event *Event) {
 	event.addLink("Pull request", "html_url", pull.text("html_url"))
 }
 
-// sentence is "octocat opened issue #1 in o/r: Title".
-func (f *forge) sentence(what string, subject object) string {
-	number := ""
-	if n := cmp.Or(subject.text("number"), f.text("number")); n != "" {
-		number = "#" + n
-	}
-	about := joined(" ", f.actor, strings.ReplaceAll(f.action, "_", " "), what, number, named("in", f.repo))
-	return joined(": ", about, subject.text("title"))
-}
-
 func (f *forge) release(event *Event) {
-	release := f.object.object("release")
+	release := f.child("release")
 	event.Title = joined(" ", f.actor, f.action, "release", cmp.Or(release.text("name"), release.text("tag_name")), named("of", f.repo))
 	event.Text = release.text("body")
 	event.addLink("Release", "html_url", release.text("html_url"))
@@ -175,16 +149,16 @@ func (f *forge) release(event *Event) {
 
 // run describes a workflow or a check. A failure is a firing event, anything else is information.
 func (f *forge) run(event *Event) {
-	run := f.object.object(f.kind)
+	run := f.child(f.kind)
 	name := cmp.Or(run.text("name"), f.text("workflow", "name"), run.text("app", "name"), run.text("display_title"), f.kind)
 	outcome := cmp.Or(run.text("conclusion"), run.text("status"), f.action)
-	event.Title = joined(" ", name, outcomeWord(outcome), named("on", cmp.Or(run.text("head_branch"), run.text("check_suite", "head_branch"))),
-		named("in", f.repo))
+	branch := cmp.Or(run.text("head_branch"), run.text("check_suite", "head_branch"))
+	event.Title = f.inRepo(name, outcomeWord(outcome), named("on", branch))
 	event.Text = joined("\n", run.text("output", "title"), run.text("output", "summary"), run.text("display_title"))
-	event.setLabel("branch", cmp.Or(run.text("head_branch"), run.text("check_suite", "head_branch")))
+	event.setLabel("branch", branch)
 	event.setLabel("conclusion", run.text("conclusion"))
 	event.StartedAt = timeOf(cmp.Or(run.text("run_started_at"), run.text("started_at"), run.text("created_at")))
-	event.fail(outcome, joined(" ", f.repo, f.kind, cmp.Or(run.text("workflow_id"), name), event.Labels["branch"]))
+	event.fail(outcome, joined(" ", f.repo, f.kind, cmp.Or(run.text("workflow_id"), name), branch))
 	if id := run.text("id"); id != "" {
 		event.ID = joined(":", f.kind, id, run.text("run_attempt"), f.action, outcome)
 	}
@@ -193,7 +167,7 @@ func (f *forge) run(event *Event) {
 
 func (f *forge) status(event *Event) {
 	state := f.text("state")
-	event.Title = joined(" ", f.text("context"), outcomeWord(state), named("in", f.repo))
+	event.Title = f.inRepo(f.text("context"), outcomeWord(state))
 	event.Text = joined("\n", f.text("description"), firstLine(f.text("commit", "commit", "message")))
 	event.fail(state, joined(" ", f.repo, "status", f.text("context")))
 	event.addLink("Details", "target_url", f.text("target_url"))
@@ -202,7 +176,7 @@ func (f *forge) status(event *Event) {
 
 func (f *forge) deployment(event *Event) {
 	state, to := f.text("deployment_status", "state"), cmp.Or(f.text("deployment_status", "environment"), f.text("deployment", "environment"))
-	event.Title = joined(" ", "Deployment", named("to", to), outcomeWord(state), named("in", f.repo))
+	event.Title = f.inRepo("Deployment", named("to", to), outcomeWord(state))
 	event.Text = joined("\n", f.text("deployment_status", "description"), f.text("deployment", "description"))
 	event.setLabel("environment", to)
 	event.setLabel("ref", f.text("deployment", "ref"))
@@ -212,11 +186,11 @@ func (f *forge) deployment(event *Event) {
 
 // alert describes a security alert.
 func (f *forge) alert(event *Event) {
-	alert := f.object.object("alert")
-	advisory, rule := alert.object("security_advisory"), alert.object("rule")
+	alert := f.child("alert")
+	advisory, rule := alert.child("security_advisory"), alert.child("rule")
 	what := cmp.Or(advisory.text("summary"), rule.text("description"), rule.text("name"), alert.text("secret_type_display_name"),
 		named("secret", alert.text("secret_type")), alert.text("affected_package_name"))
-	event.Title = joined(" ", "Security alert", f.action, named("in", f.repo)) + ": " + cmp.Or(what, f.kind)
+	event.Title = f.inRepo("Security alert", f.action) + ": " + cmp.Or(what, f.kind)
 	event.Text = joined("\n", named("in", alert.text("dependency", "manifest_path")), advisory.text("description"))
 	event.Severity = ""
 	event.setSeverity(cmp.Or(advisory.text("severity"), rule.text("security_severity_level"), rule.text("severity"), "high"))
@@ -234,60 +208,8 @@ func (f *forge) alert(event *Event) {
 }
 
 func (f *forge) other(event *Event) {
-	event.Title = joined(" ", f.actor, strings.ReplaceAll(f.action, "_", " "), strings.ReplaceAll(f.kind, "_", " "), named("in", f.repo))
-	subject := f.object.object(f.kind)
+	event.Title = f.inRepo(f.actor, spaced(f.action), spaced(f.kind))
+	subject := f.child(f.kind)
 	event.Text = joined("\n", subject.first("title", "name"), subject.first("body", "description"))
 	event.addLink("Details", "html_url", subject.text("html_url"))
-}
-
-// maxCommits is how many commits of a push are listed.
-const maxCommits = 10
-
-func commitList(commits []jsontext.Value) string {
-	var lines []string
-	for _, raw := range commits[:min(len(commits), maxCommits)] {
-		commit := objectOf(raw)
-		id := commit.text("id")
-		lines = append(lines, joined(" ", id[:min(len(id), 7)], firstLine(commit.text("message")),
-			named("–", cmp.Or(commit.text("author", "username"), commit.text("author", "name")))))
-	}
-	if more := len(commits) - maxCommits; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// failures are the outcomes of a run that need attention.
-var failures = map[string]Severity{
-	"failure":         Error,
-	"failed":          Error,
-	"error":           Error,
-	"timed_out":       Error,
-	"startup_failure": Error,
-	"action_required": Warning,
-	"unstable":        Warning,
-	"stale":           Warning,
-}
-
-// fail marks an event as firing if its outcome is a failure.
-func (e *Event) fail(outcome, fingerprint string) {
-	severity, failed := failures[strings.ToLower(outcome)]
-	if !failed {
-		return
-	}
-	e.Severity, e.Status, e.Fingerprint = severity, Firing, fingerprint
-}
-
-// outcomeWord is the verb for an outcome.
-func outcomeWord(outcome string) string {
-	switch outcome = strings.ToLower(outcome); outcome {
-	case "failure":
-		return "failed"
-	case "success":
-		return "succeeded"
-	case "error":
-		return "ended in error"
-	default:
-		return strings.ReplaceAll(outcome, "_", " ")
-	}
 }

@@ -20,9 +20,9 @@ var gitlab = source{
 const gitlabEvent = "X-Gitlab-Event"
 
 func decodeGitlab(in input) Event {
-	kind, subject := cmp.Or(in.text("object_kind"), in.text("event_name"), "event"), in.object.object("object_attributes")
+	kind, subject := cmp.Or(in.text("object_kind"), in.text("event_name"), "event"), in.child("object_attributes")
 	project := cmp.Or(in.text("project", "path_with_namespace"), in.text("project_name"), in.text("group", "full_path"))
-	event := Event{Category: joined(" ", kind, project), Severity: Info, Labels: map[string]string{}}
+	event := Event{Category: joined(" ", kind, project), Severity: Info}
 	f := forge{
 		object: in.object, kind: kind, repo: project, action: cmp.Or(subject.text("action"), in.text("action")),
 		actor: cmp.Or(in.text("user", "name"), in.text("user_name"), in.text("user", "username")),
@@ -53,13 +53,13 @@ func (f *forge) gitlabPush(event *Event) {
 	commits, total := f.list("commits"), f.text("total_commits_count")
 	switch {
 	case strings.Trim(f.text("after"), "0") == "":
-		event.Title = joined(" ", f.actor, "deleted", name, named("in", f.repo))
+		event.Title = f.inRepo(f.actor, "deleted", name)
 	case f.kind == "tag_push":
-		event.Title = joined(" ", f.actor, "pushed tag", name, named("in", f.repo))
+		event.Title = f.inRepo(f.actor, "pushed tag", name)
 	case total == "" || total == "1":
-		event.Title = joined(" ", f.actor, "pushed", count(len(commits), "commit"), named("to", name), named("in", f.repo))
+		event.Title = f.inRepo(f.actor, "pushed", count(len(commits), "commit"), named("to", name))
 	default:
-		event.Title = joined(" ", f.actor, "pushed", total, "commits", named("to", name), named("in", f.repo))
+		event.Title = f.inRepo(f.actor, "pushed", total, "commits", named("to", name))
 	}
 	event.Text = commitList(commits)
 	event.setLabel("ref", name)
@@ -80,7 +80,7 @@ func (f *forge) gitlabRun(event *Event, pipeline object) {
 		event.Text = joined("\n", pipeline.text("name"), firstLine(f.text("commit", "message")),
 			strings.Join(failedJobs(f.objects("builds")), ", "))
 	}
-	event.Title = joined(" ", what, outcomeWord(status), named("on", ref), named("in", f.repo))
+	event.Title = f.inRepo(what, outcomeWord(status), named("on", ref))
 	event.StartedAt = timeOf(started)
 	event.ID = joined(":", f.kind, id, status)
 	event.setLabel("ref", ref)
@@ -103,7 +103,7 @@ func failedJobs(jobs []object) []string {
 
 func (f *forge) gitlabDeployment(event *Event) {
 	status, to := f.text("status"), f.text("environment")
-	event.Title = joined(" ", "Deployment", named("to", to), outcomeWord(status), named("in", f.repo))
+	event.Title = f.inRepo("Deployment", named("to", to), outcomeWord(status))
 	event.Text = f.text("commit_title")
 	event.setLabel("environment", to)
 	event.ID = joined(":", "deployment", f.text("deployment_id"), status)
@@ -120,12 +120,7 @@ func (f *forge) gitlabSubject(event *Event, subject object) {
 	if f.kind == "note" {
 		action = "commented on a"
 	}
-	number := ""
-	if iid := subject.text("iid"); iid != "" {
-		number = "#" + iid
-	}
-	about := joined(" ", f.actor, action, strings.ReplaceAll(f.kind, "_", " "), number, named("in", f.repo))
-	event.Title = joined(": ", about, cmp.Or(subject.text("title"), firstLine(subject.text("note"))))
+	event.Title = f.sentence(action, f.kind, subject.text("iid"), cmp.Or(subject.text("title"), firstLine(subject.text("note"))))
 	if f.action == "open" || f.action == "" {
 		event.Text = cmp.Or(subject.text("description"), subject.text("note"))
 	}

@@ -2,7 +2,6 @@ package events
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -55,29 +54,22 @@ func decodeGrafana(in input) ([]Event, error) {
 	if err := unmarshal(in.body, &hook, ""); err != nil {
 		return nil, err
 	}
-	all := make([]Event, 0, len(hook.Alerts))
-	for i := range hook.Alerts {
-		event, err := hook.event(&hook.Alerts[i], i)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, event)
+	if len(hook.Alerts) > 0 || hook.Title == "" && hook.Message == "" {
+		return each(hook.Alerts, in.limits, hook.event)
 	}
-	if len(all) == 0 && cmp.Or(hook.Title, hook.Message) != "" { // a notification without alerts, from a template
-		event := Event{Category: hook.GroupLabels["alertname"], Title: hook.Title, Text: hook.Message}
-		event.setSeverity(hook.CommonLabels["severity"])
-		event.setStatus(cmp.Or(hook.State, hook.Status))
-		event.addLink("Grafana", "external_url", hook.ExternalURL)
-		all = append(all, event)
-	}
-	return all, nil
+	// A notification without alerts, from a template.
+	event := Event{Category: hook.GroupLabels["alertname"], Title: hook.Title, Text: hook.Message}
+	event.setSeverity(hook.CommonLabels["severity"])
+	event.setStatus(cmp.Or(hook.State, hook.Status))
+	event.addLink("Grafana", "external_url", hook.ExternalURL)
+	return []Event{event}, nil
 }
 
 // Grafana's own alerts about a rule that could not be evaluated; the rule's name is a label.
 var grafanaTroubles = map[string]string{"DatasourceNoData": "No data", "DatasourceError": "Query fails"}
 
-func (w *grafanaWebhook) event(alert *grafanaAlert, index int) (Event, error) {
-	event, err := w.alertmanagerWebhook.event(&alert.alertmanagerAlert, index)
+func (w *grafanaWebhook) event(alert grafanaAlert, index int) (Event, error) {
+	event, err := w.alertmanagerWebhook.event(alert.alertmanagerAlert, index)
 	if err != nil {
 		return Event{}, err
 	}
@@ -147,7 +139,7 @@ func matches(list []object) string {
 	for _, match := range list {
 		name := []string{match.text("metric")}
 		tags := match.pairs("tags")
-		for _, tag := range slices.Sorted(maps.Keys(tags)) {
+		for _, tag := range sortedKeys(tags) {
 			name = append(name, tag+"="+tags[tag])
 		}
 		line := joined(": ", strings.TrimSpace(strings.Join(name, " ")), cmp.Or(match.text("value"), "no value"))

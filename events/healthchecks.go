@@ -25,10 +25,9 @@ func decodeHealthchecks(in input) Event {
 		Title:       cmp.Or(o.text("title"), joined(" is ", name, strings.ToUpper(status)), "Healthchecks alert"),
 		Text:        cmp.Or(o.text("description"), o.text("body")),
 		Fingerprint: cmp.Or(o.text("incident_key"), o.text("code")),
-		Labels:      map[string]string{},
 	}
 	event.setStatus(status)
-	event.Severity = map[Status]Severity{Firing: Error, Resolved: Info}[event.Status]
+	event.alarm(event.Status)
 	if now := o.text("now"); now != "" {
 		event.ID = joined(":", event.Fingerprint, status, now)
 	}

@@ -8,19 +8,19 @@ import (
 // jenkins is the webhook of Jenkins' Notification plugin (https://plugins.jenkins.io/notification/).
 var jenkins = source{
 	name:   "jenkins",
-	claims: func(in input) bool { return in.has("name", "build") && in.object.object("build").has("phase") },
+	claims: func(in input) bool { return in.has("name", "build") && in.child("build").has("phase") },
 	decode: one(decodeJenkins),
 }
 
 func decodeJenkins(in input) Event {
-	build, name := in.object.object("build"), cmp.Or(in.text("display_name"), in.text("name"))
+	build, name := in.child("build"), cmp.Or(in.text("display_name"), in.text("name"))
 	number, phase, status := strings.TrimSuffix(build.text("number"), ".0"), build.text("phase"), build.text("status")
 	outcome := cmp.Or(status, phase)
 	if phase == "STARTED" || phase == "QUEUED" { // a status is the one of the build before
 		outcome = phase
 	}
 	event := Event{
-		ID: joined(":", in.text("name"), number, phase, status), Category: in.text("name"), Severity: Info, Labels: map[string]string{},
+		ID: joined(":", in.text("name"), number, phase, status), Category: in.text("name"), Severity: Info,
 		Title: joined(" ", name, named("#", number), outcomeWord(outcome)), Text: joined("\n", build.text("notes"), lastLines(build.text("log"))),
 		StartedAt: timeOf(build.text("timestamp")),
 	}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"reflect"
@@ -20,7 +21,7 @@ import (
 func parseBody(body []byte, depth int) (fields object, items []jsontext.Value, err error) {
 	value := jsontext.Value(bytes.TrimSpace(body))
 	if at := deeperThan(value, depth); at >= 0 { // before it is parsed, which goes as deep
-		return nil, nil, badJSON("the body is nested more than %d deep at byte %d", depth, at)
+		return nil, nil, badJSON("the body is nested more than %d deep at byte %d; nest objects and arrays less", depth, at)
 	}
 	fields, items, ok := split(value)
 	if !ok {
@@ -81,7 +82,7 @@ const usualFields = 16
 // faultOf describes the fault of a body that is not one JSON object or array.
 func faultOf(body []byte) error {
 	if at := invalidUTF8(body); at >= 0 {
-		return badJSON("the body is not valid UTF-8 at byte %d", at)
+		return badJSON("the body is not valid UTF-8 at byte %d; encode it as UTF-8", at)
 	}
 	if first := bytes.TrimSpace(body); len(first) == 0 || first[0] != '{' && first[0] != '[' {
 		return badJSON("the body must be a JSON object or an array of objects")
@@ -115,16 +116,12 @@ func deeperThan(body []byte, depth int) int {
 	return -1
 }
 
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(body []byte) int {
-	if utf8.Valid(body) {
-		return -1
-	}
-	for i := 0; i < len(body); {
-		r, size := utf8.DecodeRune(body[i:])
-		if r == utf8.RuneError && size == 1 {
+	for i, r := range string(body) {
+		if r == utf8.RuneError && !bytes.HasPrefix(body[i:], []byte("\uFFFD")) {
 			return i
 		}
-		i += size
 	}
 	return -1
 }
@@ -134,10 +131,10 @@ func syntaxFault(err error, body []byte) error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return badJSON("the body is not JSON: it ends too early, after byte %d", len(body))
+		return badJSON("the body is not JSON: it ends too early, after byte %d; send all of it", len(body))
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return badJSON("the body is not JSON: %s is given twice in one object, at byte %d", cut(pathOf(syntax.JSONPointer), maxPath),
-			syntax.ByteOffset)
+		return badJSON("the body is not JSON: %s is given twice in one object, at byte %d; give each name once",
+			cut(pathOf(syntax.JSONPointer), maxPath), syntax.ByteOffset)
 	case errors.As(err, &syntax):
 		return badJSON("the body is not JSON: %s at byte %d", cut(syntax.Err.Error(), maxPath), syntax.ByteOffset)
 	default:
@@ -165,7 +162,7 @@ func unmarshal(value jsontext.Value, v any, at string, options ...json.Options) 
 	if fault, ok := errors.AsType[*fieldError](err); ok {
 		return badField(cut(join(path, fault.below), maxPath), "%s", fault.message)
 	}
-	return badField(cut(path, maxPath), "must be %s, not %s", kindOf(wrong.GoType), nameOf(wrong.JSONKind))
+	return badField(cut(path, maxPath), "must be %s, not %s", kindOf(wrong.GoType), cmp.Or(jsonKinds[wrong.JSONKind], "that"))
 }
 
 // fieldError is a fault that the decoder of a type found.
@@ -206,39 +203,21 @@ func join(at, field string) string {
 	}
 }
 
+// kindOf names the type that a field must have.
 func kindOf(t reflect.Type) string {
 	if t == nil {
 		return "another type"
 	}
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice, reflect.Array:
-		return "an array"
-	case reflect.Bool:
-		return "true or false"
-	default:
-		return "a number"
-	}
+	return cmp.Or(goKinds[t.Kind()], "a number")
 }
 
-func nameOf(kind jsontext.Kind) string {
-	switch kind {
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case '{', '}':
-		return "an object"
-	case '[', ']':
-		return "an array"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
-		return "null"
-	default:
-		return "that"
+// Names of kinds of values in errors. The kinds of Go that are missing are those of numbers.
+var (
+	goKinds = map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array",
+		reflect.Array: "an array", reflect.Bool: "true or false",
 	}
-}
+	jsonKinds = map[jsontext.Kind]string{
+		'"': "a string", '0': "a number", '{': "an object", '[': "an array", 't': "true or false", 'f': "true or false", 'n': "null",
+	}
+)

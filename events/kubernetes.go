@@ -13,16 +13,15 @@ var kubernetes = source{
 }
 
 func decodeKubernetes(in input) Event {
-	about := in.object.object("involvedObject")
+	about := in.child("involvedObject")
 	if about == nil {
-		about = in.object.object("regarding")
+		about = in.child("regarding")
 	}
 	reason, name := in.text("reason"), joined("/", about.text("namespace"), about.text("name"))
 	event := Event{
 		Category: reason, Title: joined(" ", reason+":", about.text("kind"), name), Text: cmp.Or(in.text("message"), in.text("note")),
 		Fingerprint: joined(" ", cmp.Or(about.text("uid"), name), reason),
 		StartedAt:   timeOf(cmp.Or(in.text("firstTimestamp"), in.text("eventTime"), in.text("metadata", "creationTimestamp"))),
-		Labels:      map[string]string{},
 	}
 	if in.text("type") == "Normal" {
 		event.Severity = Info
@@ -33,9 +32,7 @@ func decodeKubernetes(in input) Event {
 	if uid := in.text("metadata", "uid"); uid != "" { // the same event is sent again with a higher count
 		event.ID = joined(":", uid, times)
 	}
-	event.setLabel("namespace", about.text("namespace"))
-	event.setLabel("kind", about.text("kind"))
-	event.setLabel("name", about.text("name"))
+	event.addLabels(about, "namespace", "kind", "name")
 	event.setLabel("reason", reason)
 	event.setLabel("count", times)
 	event.setLabel("node", in.text("source", "host"))

@@ -65,7 +65,7 @@ func (m Mapping) source() (source, error) {
 		}
 	}
 	if err == nil && m.Title == "" && m.Text == "" {
-		err = fmt.Errorf("source %s: title or text is needed: set one of them", m.Name)
+		err = fmt.Errorf("source %s: title or text is needed; set one of them", m.Name)
 	}
 	return source{name: m.Name, claims: c.claims, decode: c.decode}, err
 }
@@ -106,17 +106,13 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 	if c.events != nil {
 		list, ok := c.events.value(newMappingEnv(in, body)).([]any)
 		if !ok {
-			return nil, badField("the body", "has no list of events where this source expects one")
+			return nil, badField("the body", "has no list of events; check the source's expression for them")
 		}
 		items = list
 	} else if list, ok := body.([]any); ok {
 		items = list
 	}
-	if len(items) > in.limits.Events {
-		return nil, tooMany(len(items), in.limits.Events)
-	}
-	all := make([]Event, 0, len(items))
-	for i, item := range items {
+	return each(items, in.limits, func(item any, i int) (Event, error) {
 		env := newMappingEnv(in, body)
 		env["item"] = item
 		var event Event
@@ -124,11 +120,10 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 			f.set(&event, f.value.text(env))
 		}
 		if event.Title == "" && event.Text == "" {
-			return nil, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text where this source expects them")
+			return Event{}, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text; check the source's expressions")
 		}
-		all = append(all, event)
-	}
-	return all, nil
+		return event, nil
+	})
 }
 
 // newMappingEnv returns the variables of a mapping's expressions.

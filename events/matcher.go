@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -49,12 +50,7 @@ var fields = map[string]func(e *Event) string{
 
 // Fields returns the names of the fields that a matcher can have, in order, beside label.<name> and header.<name>.
 func Fields() []string {
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(fields))
 }
 
 // CompiledMatcher is a valid matcher, ready to use. [Matcher.Compile] makes it.
@@ -77,10 +73,10 @@ func (m Matcher) Compile() (CompiledMatcher, error) {
 		}
 	}
 	if given != 1 {
-		return c, fmt.Errorf("field %q needs one of is, in and matches", cut(m.Field, maxPath))
+		return c, fmt.Errorf("field %q needs one of is, in and matches; set exactly one", cut(m.Field, maxPath))
 	}
 	if c.value = m.reader(); c.value == nil {
-		return c, fmt.Errorf("field %q is unknown; one of %s, or label.<name>, or header.<name>", cut(m.Field, maxPath),
+		return c, fmt.Errorf("field %q is unknown; use one of %s, label.<name> or header.<name>", cut(m.Field, maxPath),
 			strings.Join(Fields(), ", "))
 	}
 	switch {
@@ -115,11 +111,11 @@ func (m Matcher) reader() func(e *Event, header http.Header) string {
 
 func compilePattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
-		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(text), maxPattern)
+		return nil, fmt.Errorf("matches has %d bytes, at most %d are allowed; shorten the pattern", len(text), maxPattern)
 	}
 	pattern, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("the pattern is not a valid regular expression: %w", err)
+		return nil, fmt.Errorf("matches is not a valid regular expression: %w; use the syntax of https://github.com/google/re2/wiki/Syntax", err)
 	}
 	return pattern, nil
 }

@@ -26,15 +26,12 @@ func newrelicIssue(o object) Event {
 	event := Event{
 		Category: cmp.Or(strings.Join(conditions[:min(len(conditions), 1)], ""), strings.Join(policies[:min(len(policies), 1)], "")),
 		Title:    cmp.Or(o.text("title"), "New Relic issue"), Text: o.text("details"), Fingerprint: named("issue", o.text("id")),
-		StartedAt: timeOf(o.text("createdat")), Labels: map[string]string{},
+		StartedAt: timeOf(o.text("createdat")),
 	}
 	event.setSeverity(o.text("priority"))
-	switch state := strings.ToUpper(o.text("state")); state {
-	case "CLOSED":
-		event.Status = Resolved
-	case "CREATED", "ACTIVATED":
-		event.Status = Firing
-	default: // ACKNOWLEDGED and the like: it is still what it was
+	state := strings.ToUpper(o.text("state"))
+	event.Status = map[string]Status{"CREATED": Firing, "ACTIVATED": Firing, "CLOSED": Resolved}[state]
+	if event.Status == NoStatus { // ACKNOWLEDGED and the like: it is still what it was
 		event.setLabel("state", state)
 	}
 	if id := o.text("id"); id != "" { // each change of an issue is sent
@@ -51,7 +48,7 @@ func newrelicIncident(o object) Event {
 	event := Event{
 		Category: cmp.Or(o.text("condition_name"), o.text("policy_name")),
 		Title:    cmp.Or(o.text("condition_name"), o.text("policy_name"), "New Relic incident"),
-		Text:     o.text("details"), StartedAt: timeOf(o.text("timestamp")), Labels: map[string]string{},
+		Text:     o.text("details"), StartedAt: timeOf(o.text("timestamp")),
 	}
 	if id := o.text("incident_id"); id != "" && id != "0" {
 		event.Fingerprint = "incident " + id

@@ -38,8 +38,8 @@ func (o object) at(path ...string) jsontext.Value {
 // text returns the string, number (as it is written) or boolean at a path as text; "" for any other value.
 func (o object) text(path ...string) string { return textOf(o.at(path...)) }
 
-// object returns the object at a path, or an empty one.
-func (o object) object(path ...string) object { return objectOf(o.at(path...)) }
+// child returns the object at a path, or an empty one.
+func (o object) child(path ...string) object { return objectOf(o.at(path...)) }
 
 // list returns the items of the array at a path.
 func (o object) list(path ...string) []jsontext.Value {
@@ -81,7 +81,7 @@ func (o object) first(names ...string) string {
 // pairs reads labels from an object of texts, or from an array of [name, value], {"key", "value"} or {"name", "value"}.
 func (o object) pairs(path ...string) map[string]string {
 	all := map[string]string{}
-	for name, value := range o.object(path...) {
+	for name, value := range o.child(path...) {
 		all[name] = textOf(value)
 	}
 	for _, item := range o.list(path...) {

@@ -2,26 +2,24 @@ package events
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 )
 
 // opsgenie is the webhook of Opsgenie (https://support.atlassian.com/opsgenie/docs/opsgenie-edge-connector-alert-action-data/).
 var opsgenie = source{
 	name:   "opsgenie",
-	claims: func(in input) bool { return in.has("action", "alert") && in.object.object("alert").has("alertId") },
+	claims: func(in input) bool { return in.has("action", "alert") && in.child("alert").has("alertId") },
 	decode: one(decodeOpsgenie),
 }
 
 func decodeOpsgenie(in input) Event {
-	alert, action := in.object.object("alert"), in.text("action")
+	alert, action := in.child("alert"), in.text("action")
 	event := Event{
 		ID: joined(":", alert.text("alertId"), action, alert.text("updatedAt")), Category: cmp.Or(alert.text("entity"), alert.text("message")),
 		Title:       cmp.Or(alert.text("message"), "Opsgenie alert"),
 		Text:        alert.text("description"),
 		Fingerprint: cmp.Or(alert.text("alias"), alert.text("alertId")),
-		StartedAt:   timeOf(alert.text("createdAt")), Labels: map[string]string{},
+		StartedAt:   timeOf(alert.text("createdAt")),
 	}
 	priority := alert.text("priority")
 	if len(priority) == 1 { // old bodies have a number
@@ -40,9 +38,6 @@ func decodeOpsgenie(in input) Event {
 	event.setLabel("entity", alert.text("entity"))
 	event.setLabel("tags", strings.Join(alert.texts("tags"), ", "))
 	event.setLabel("by", alert.text("username"))
-	details := alert.object("details")
-	for _, name := range slices.Sorted(maps.Keys(details)) {
-		event.setLabel(name, details.text(name))
-	}
+	event.addLabels(alert.child("details"))
 	return event
 }

@@ -10,11 +10,11 @@ import (
 var pagerduty = source{
 	name: "pagerduty",
 	claims: func(in input) bool {
-		return in.object.object("event").has("event_type") || isOldPagerduty(in.objects("messages"))
+		return in.child("event").has("event_type") || isOldPagerduty(in.objects("messages"))
 	},
 	decode: func(in input) ([]Event, error) {
 		if in.has("event") {
-			return []Event{pagerdutyEvent(in.object.object("event"))}, nil
+			return []Event{pagerdutyEvent(in.child("event"))}, nil
 		}
 		var all []Event
 		for _, message := range in.objects("messages") {
@@ -25,16 +25,15 @@ var pagerduty = source{
 }
 
 func isOldPagerduty(messages []object) bool {
-	return len(messages) > 0 && (messages[0].has("incident", "event") || messages[0].object("data").has("incident"))
+	return len(messages) > 0 && (messages[0].has("incident", "event") || messages[0].child("data").has("incident"))
 }
 
 func pagerdutyEvent(e object) Event {
-	kind, data := e.text("event_type"), e.object("data")
+	kind, data := e.text("event_type"), e.child("data")
 	event := Event{
 		ID: e.text("id"), Category: cmp.Or(data.text("service", "summary"), kind), Severity: Info, StartedAt: timeOf(e.text("occurred_at")),
 		Title: joined(": ", strings.ReplaceAll(kind, ".", " "),
 			cmp.Or(data.text("title"), data.text("summary"), data.text("incident", "summary"))),
-		Labels: map[string]string{},
 	}
 	event.incident(data, kind)
 	event.setLabel("by", e.text("agent", "summary"))
@@ -67,15 +66,15 @@ func (e *Event) incident(data object, kind string) {
 }
 
 func oldPagerduty(message object) Event {
-	kind, incident := cmp.Or(message.text("event"), message.text("type")), message.object("incident")
+	kind, incident := cmp.Or(message.text("event"), message.text("type")), message.child("incident")
 	if incident == nil {
-		incident = message.object("data", "incident")
+		incident = message.child("data", "incident")
 	}
 	what := cmp.Or(incident.text("title"), incident.text("trigger_summary_data", "subject"),
 		incident.text("trigger_summary_data", "description"), incident.text("incident_key"))
 	event := Event{
 		ID: message.text("id"), Category: cmp.Or(incident.text("service", "summary"), incident.text("service", "name"), kind), Severity: Info,
-		Title: joined(": ", strings.ReplaceAll(kind, ".", " "), what), StartedAt: timeOf(message.text("created_on")), Labels: map[string]string{},
+		Title: joined(": ", strings.ReplaceAll(kind, ".", " "), what), StartedAt: timeOf(message.text("created_on")),
 	}
 	event.incident(incident, kind)
 	return event

@@ -15,31 +15,24 @@ var pagerdutyEvents = source{
 }
 
 func decodePagerdutyEvents(in input) Event {
-	payload := in.object.object("payload")
+	payload := in.child("payload")
 	summary := payload.text("summary")
 	event := Event{
 		Category: cmp.Or(payload.text("class"), payload.text("component"), payload.text("group"), payload.text("source")),
 		Title:    cmp.Or(summary, joined(" ", "PagerDuty event", in.text("event_action"))), Fingerprint: in.text("dedup_key"),
-		StartedAt: timeOf(payload.text("timestamp")), Labels: map[string]string{},
+		StartedAt: timeOf(payload.text("timestamp")),
 	}
-	details := payload.object("custom_details")
+	details := payload.child("custom_details")
 	for _, name := range slices.Sorted(maps.Keys(details)) {
 		if value := details.text(name); value != "" {
 			event.Text = joined("\n", event.Text, name+": "+value)
 		}
 	}
-	switch action := in.text("event_action"); action {
-	case "trigger":
-		event.Status = Firing
-	case "resolve":
-		event.Status = Resolved
-	default: // acknowledge
-		event.setLabel("action", action)
+	if event.Status = statusOf(in.text("event_action")); event.Status == NoStatus { // acknowledge
+		event.setLabel("action", in.text("event_action"))
 	}
 	event.setSeverity(payload.text("severity"))
-	event.setLabel("source", payload.text("source"))
-	event.setLabel("component", payload.text("component"))
-	event.setLabel("group", payload.text("group"))
+	event.addLabels(payload, "source", "component", "group")
 	event.addLink(cmp.Or(in.text("client"), "Source"), "client_url", in.text("client_url"))
 	for _, link := range in.objects("links") {
 		event.addLink(cmp.Or(link.text("text"), "Link"), "link", link.text("href"))

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/expr-lang/expr"
-	"github.com/prometheus/alertmanager/timeinterval"
 )
 
 // Rule classifies events: it may change an event, send it to another channel, or mute it.
@@ -43,12 +41,6 @@ type Changes struct {
 // noStatusWord is the value of Changes.Status that removes the status of an event.
 const noStatusWord = "none"
 
-// Schedule is a set of times: any of its intervals.
-type Schedule struct {
-	Name      string
-	Intervals []timeinterval.TimeInterval
-}
-
 // Rules classify the events of a channel. They are evaluated in order, up to the first match without Continue.
 type Rules struct {
 	rules []compiledRule
@@ -59,41 +51,20 @@ type compiledRule struct {
 	match              []CompiledMatcher
 	category           string // Set.Category, normalised
 	when, categoryFrom *expression
-	during, outside    []timeinterval.TimeInterval
+	during, outside    times
 }
 
-// ruleEnv holds the variables of a rule's expressions, which are checked against it at compile time.
-type ruleEnv struct {
-	ID          string              `expr:"id"`
-	Source      string              `expr:"source"`
-	Sender      string              `expr:"sender"`
-	Channel     string              `expr:"channel"`
-	Category    string              `expr:"category"`
-	Severity    string              `expr:"severity"`
-	Status      string              `expr:"status"`
-	Title       string              `expr:"title"`
-	Text        string              `expr:"text"`
-	Note        string              `expr:"note"`
-	Fingerprint string              `expr:"fingerprint"`
-	Links       []string            `expr:"links"`
-	Labels      map[string]string   `expr:"labels"`
-	Header      func(string) string `expr:"header"`
-}
-
-func newRuleEnv(e *Event, header http.Header) ruleEnv {
-	env := ruleEnv{
-		ID:       e.ID,
-		Source:   e.Source,
-		Sender:   e.Sender,
-		Channel:  e.Channel,
-		Category: e.Category,
-		Severity: string(e.Severity),
-		Status:   string(e.Status),
-		Title:    e.Title, Text: e.Text, Note: e.Note, Fingerprint: e.Fingerprint, Labels: e.Labels, Header: header.Get,
+// newRuleEnv returns the variables of a rule's expressions. Those of the zero event have the types that code is checked against.
+func newRuleEnv(e *Event, header http.Header) map[string]any {
+	env := map[string]any{"labels": e.Labels, "header": header.Get}
+	for name, read := range fields {
+		env[name] = read(e)
 	}
-	for _, link := range e.Links {
-		env.Links = append(env.Links, link.URL)
+	links := make([]string, len(e.Links))
+	for i, link := range e.Links {
+		links[i] = link.URL
 	}
+	env["links"] = links
 	return env
 }
 
@@ -129,10 +100,10 @@ func (r Rule) compile(schedules []Schedule) (compiledRule, error) {
 	if c.categoryFrom, err = compileRule(r.Set.CategoryFrom); err != nil {
 		return c, fmt.Errorf("set.category_from: %w", err)
 	}
-	if c.during, err = intervals(r.During, schedules); err != nil {
+	if c.during, err = timesOf(r.During, schedules); err != nil {
 		return c, fmt.Errorf("during: %w", err)
 	}
-	if c.outside, err = intervals(r.Outside, schedules); err != nil {
+	if c.outside, err = timesOf(r.Outside, schedules); err != nil {
 		return c, fmt.Errorf("outside: %w", err)
 	}
 	return c, r.Set.check()
@@ -142,32 +113,20 @@ func compileRule(code string, options ...expr.Option) (*expression, error) {
 	if code == "" {
 		return nil, nil //nolint:nilnil // there is no expression
 	}
-	return compileExpression(code, append(options, expr.Env(ruleEnv{}))...)
+	return compileExpression(code, append(options, expr.Env(newRuleEnv(&Event{}, nil)))...)
 }
 
 func (c Changes) check() error {
 	switch {
 	case c.Severity != "" && severities[string(c.Severity)] != c.Severity:
-		return fmt.Errorf("set.severity is %q; it must be critical, error, warning or info", c.Severity)
+		return fmt.Errorf("set.severity: %q is not a severity; use critical, error, warning or info", c.Severity)
 	case c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord:
-		return fmt.Errorf("set.status is %q; it must be firing, resolved or none", c.Status)
+		return fmt.Errorf("set.status: %q is not a status; use firing, resolved or none", c.Status)
 	case c.Category != "" && c.CategoryFrom != "":
 		return fmt.Errorf("set.category and set.category_from are both set; remove one")
 	default:
 		return nil
 	}
-}
-
-func intervals(names []string, schedules []Schedule) ([]timeinterval.TimeInterval, error) {
-	var all []timeinterval.TimeInterval
-	for _, name := range names {
-		i := slices.IndexFunc(schedules, func(s Schedule) bool { return s.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("schedule %q does not exist; define it under schedules", name)
-		}
-		all = append(all, schedules[i].Intervals...)
-	}
-	return all, nil
 }
 
 // Verdict is the result of rules beside the changes to the event itself.
@@ -234,9 +193,9 @@ func (r *compiledRule) mismatch(e *Event, header http.Header, now time.Time, exp
 		return fmt.Sprintf("%s does not match: it is %q", m.Matcher, cut(m.value(e, header), maxPath))
 	}
 	switch {
-	case r.during != nil && !within(r.during, now):
+	case r.during != nil && !r.during.contain(now):
 		return "the event is not within its schedules (during)"
-	case r.outside != nil && within(r.outside, now):
+	case r.outside.contain(now):
 		return "the event is within its schedules (outside)"
 	case r.when == nil:
 		return ""
@@ -249,10 +208,6 @@ func (r *compiledRule) mismatch(e *Event, header http.Header, now time.Time, exp
 		return "its expression is false"
 	}
 	return ""
-}
-
-func within(all []timeinterval.TimeInterval, now time.Time) bool {
-	return slices.ContainsFunc(all, func(i timeinterval.TimeInterval) bool { return i.ContainsTime(now) })
 }
 
 // apply changes an event that the rule matches.

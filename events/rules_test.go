@@ -58,9 +58,9 @@ func TestMatchersCompareOneFieldOfAnEvent(t *testing.T) {
 func TestInvalidMatchersAreRefusedWithTheirField(t *testing.T) {
 	t.Parallel()
 	for fault, m := range map[string]events.Matcher{
-		`field "colour" is unknown; one of category`:    {Field: "colour", Is: new("red")},
-		`field "label." is unknown`:                     {Field: "label.", Is: new("red")},
-		`field "title" needs one of is, in and matches`: {Field: "title"},
+		`field "colour" is unknown; use one of category`:                 {Field: "colour", Is: new("red")},
+		`field "label." is unknown`:                                      {Field: "label.", Is: new("red")},
+		`field "title" needs one of is, in and matches; set exactly one`: {Field: "title"},
 		`needs one of`:                      {Field: "title", Is: new("a"), In: []string{"b"}},
 		`is not a valid regular expression`: {Field: "title", Matches: new("(")},
 		`at most 1000 are allowed`:          {Field: "title", Matches: new(string(make([]byte, 1001)))},
@@ -125,6 +125,18 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 	require.Equal(t, events.Verdict{Rules: []string{"other team"}, Channel: "alerts", Muted: true}, rules.Apply(&e, nil, time.Now()))
 }
 
+func TestExpressionsReadTheFieldsOfMatchers(t *testing.T) {
+	t.Parallel()
+	for _, field := range events.Fields() {
+		matches := events.Matcher{Field: field, Is: new("")}
+		compiled, err := matches.Compile()
+		require.NoError(t, err, field)
+		e := disk()
+		rules := compile(t, events.Rule{Name: "r", When: field + ` == ""`, Mute: true})
+		require.Equal(t, compiled.Matches(&e, nil), rules.Apply(&e, nil, time.Now()).Muted, field)
+	}
+}
+
 func TestAnExpressionThatCannotBeEvaluatedDoesNotMatch(t *testing.T) {
 	t.Parallel()
 	rules := compile(t, events.Rule{Name: "r", When: `int(labels["port"]) > 1024`, Mute: true})
@@ -153,8 +165,8 @@ func TestInvalidRulesAreRefusedWithNameAndField(t *testing.T) {
 		"when: expected bool, but got string":          {When: `title`},
 		"when: unexpected token":                       {When: `title ==`},
 		"set.category_from: unknown name teem":         {Set: events.Changes{CategoryFrom: "teem"}},
-		`set.severity is "bad"`:                        {Set: events.Changes{Severity: "bad"}},
-		`set.status is "open"`:                         {Set: events.Changes{Status: "open"}},
+		`set.severity: "bad" is not a severity`:        {Set: events.Changes{Severity: "bad"}},
+		`set.status: "open" is not a status`:           {Set: events.Changes{Status: "open"}},
 		"set.category and set.category_from are both":  {Set: events.Changes{Category: "a", CategoryFrom: "title"}},
 		`during: schedule "nights" does not exist`:     {During: []string{"nights"}},
 		`outside: schedule "nights" does not exist`:    {Outside: []string{"nights"}},

@@ -26,17 +26,17 @@ func isSentryPlugin(in input) bool { return in.has("project_slug", "culprit", "e
 func decodeSentry(in input) Event {
 	var event Event
 	action := in.text("action")
-	switch data := in.object.object("data"); {
+	switch data := in.child("data"); {
 	case isSentryPlugin(in):
 		event = sentryPlugin(in.object)
 	case data.at("metric_alert") != nil:
 		event = sentryMetric(data, action)
 	case data.at("issue") != nil:
-		event = sentryIssue(data.object("issue"), action)
+		event = sentryIssue(data.child("issue"), action)
 	case data.at("event") != nil:
-		event = sentryError(data.object("event"), cmp.Or(data.text("triggered_rule"), data.text("issue_alert", "title")))
+		event = sentryError(data.child("event"), cmp.Or(data.text("triggered_rule"), data.text("issue_alert", "title")))
 	case data.at("error") != nil:
-		event = sentryError(data.object("error"), "")
+		event = sentryError(data.child("error"), "")
 	default: // installation, comment, seer: something happened in Sentry, and nothing is wrong
 		resource := cmp.Or(in.header.Get(sentryResource), "webhook")
 		event = Event{Category: resource, Title: "Sentry: " + joined(" ", resource, action), Severity: Info, Text: data.text("comment")}
@@ -52,12 +52,11 @@ func sentryError(e object, rule string) Event {
 	project := sentryProject(e.text("url"))
 	event := Event{
 		ID: joined(":", e.text("event_id"), rule), Category: cmp.Or(rule, project, "sentry"), Title: sentryTitle(e), Text: sentryText(e),
-		Labels: map[string]string{}, Fingerprint: named("issue", e.text("issue_id")), Status: Firing, StartedAt: timeOf(e.text("datetime")),
+		Fingerprint: named("issue", e.text("issue_id")), Status: Firing, StartedAt: timeOf(e.text("datetime")),
 	}
 	event.setSeverity(e.text("level"))
 	event.setLabel("project", project)
-	event.setLabel("environment", e.text("environment"))
-	event.setLabel("release", e.text("release"))
+	event.addLabels(e, "environment", "release")
 	event.addLink("Sentry", "web_url", e.text("web_url"))
 	return event
 }
@@ -67,7 +66,7 @@ func sentryIssue(issue object, action string) Event {
 	project := issue.text("project", "slug")
 	event := Event{
 		ID:       joined(":", issue.text("id"), action, issue.text("lastSeen"), issue.text("count")),
-		Category: cmp.Or(project, "sentry"), Title: sentryTitle(issue), Text: sentryText(issue), Labels: map[string]string{},
+		Category: cmp.Or(project, "sentry"), Title: sentryTitle(issue), Text: sentryText(issue),
 		Fingerprint: named("issue", issue.text("id")), StartedAt: timeOf(issue.text("firstSeen")),
 	}
 	event.setSeverity(issue.text("level"))
@@ -87,20 +86,19 @@ func sentryIssue(issue object, action string) Event {
 
 // sentryMetric decodes a metric alert, whose action is the severity.
 func sentryMetric(data object, action string) Event {
-	alert := data.object("metric_alert")
+	alert := data.child("metric_alert")
 	rule := alert.text("alert_rule", "name")
 	event := Event{
 		ID: joined(":", alert.text("id"), action,
 			cmp.Or(alert.text("date_closed"), alert.text("date_started"), alert.text("date_detected"))),
 		Category: cmp.Or(rule, "sentry"), Title: cmp.Or(data.text("description_title"), alert.text("title"), rule, "Sentry metric alert"),
-		Text: data.text("description_text"), Labels: map[string]string{},
+		Text:        data.text("description_text"),
 		Fingerprint: named("metric alert", cmp.Or(alert.text("identifier"), alert.text("id"))), Status: Firing,
 		StartedAt: timeOf(cmp.Or(alert.text("date_started"), alert.text("date_detected"))),
 	}
-	switch action {
-	case "resolved":
-		event.Status, event.Severity = Resolved, Info
-	default:
+	if action == "resolved" {
+		event.alarm(Resolved)
+	} else {
 		event.setSeverity(action)
 	}
 	event.addLink("Sentry", "web_url", data.text("web_url"))
@@ -109,21 +107,19 @@ func sentryMetric(data object, action string) Event {
 
 // sentryPlugin is the body of the legacy plugin.
 func sentryPlugin(o object) Event {
-	e := o.object("event")
+	e := o.child("event")
 	project := cmp.Or(o.text("project_slug"), o.text("project"))
 	event := Event{
 		ID:          e.text("event_id"),
 		Category:    cmp.Or(project, "sentry"),
 		Title:       cmp.Or(sentryTitle(e), o.text("message"), o.text("culprit"), "Sentry error"),
 		Text:        joined("\n", o.text("message"), o.text("culprit")),
-		Labels:      map[string]string{},
 		Fingerprint: named("issue", o.text("id")),
 		Status:      Firing,
 	}
 	event.setSeverity(o.text("level"))
 	event.setLabel("project", project)
-	event.setLabel("environment", e.text("environment"))
-	event.setLabel("release", e.text("release"))
+	event.addLabels(e, "environment", "release")
 	event.setLabel("rule", strings.Join(o.texts("triggering_rules"), ", "))
 	event.addLink("Sentry", "url", o.text("url"))
 	return event

@@ -1,6 +1,9 @@
 package events
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Severity is how serious an event is.
 type Severity string
@@ -64,11 +67,19 @@ var statuses = map[string]Status{
 	"up": Resolved, "resolve": Resolved,
 }
 
+// statusOf returns the status that a word means, in any case; none for any other word.
+func statusOf(word string) Status { return statuses[strings.ToLower(strings.TrimSpace(word))] }
+
+// alarm sets the status of a sender without severities: an alarm is an error, its end is information, and anything else is a
+// warning.
+func (e *Event) alarm(status Status) {
+	e.Status = status
+	e.Severity = cmp.Or(map[Status]Severity{Firing: Error, Resolved: Info}[status], Warning)
+}
+
 // setStatus sets the status from a sender's word. An unknown word is kept as the label "status".
 func (e *Event) setStatus(word string) {
-	status, known := statuses[strings.ToLower(strings.TrimSpace(word))]
-	e.Status = status
-	if !known {
+	if e.Status = statusOf(word); e.Status == NoStatus {
 		e.setLabel("status", word)
 	}
 }

@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -49,19 +50,17 @@ func decodeSlack(in input) ([]Event, error) {
 	message.Attachments, attachments, cutAttachments = slackList(in, "attachments", maxAttachments, maxBlockText)
 	title, rest := slackTitle(message.Text, blocks, attachments)
 	if title == "" {
-		return nil, badField("text", "is empty, and so are blocks and attachments: set one of them")
+		return nil, badField("text", "is empty, and so are blocks and attachments; set one of them")
 	}
 	event := Event{Category: in.text("username"), Title: title, Text: rest, Slack: message}
 	if cutBlocks+cutAttachments > 0 {
 		event.Shortened = len(in.body)
 	}
 	for _, attachment := range attachments {
-		event.severityFromColor(attachment.text("color"))
+		event.Severity = cmp.Or(event.Severity, slackColors[strings.ToLower(attachment.text("color"))])
 		event.addLink("Link", "title_link", attachment.text("title_link"))
 	}
-	if event.Severity == "" {
-		event.Severity = Info
-	}
+	event.Severity = cmp.Or(event.Severity, Info)
 	switch {
 	case strings.HasPrefix(title, "[FIRING"):
 		event.Status = Firing
@@ -213,35 +212,17 @@ var slackColors = map[string]Severity{
 	"good": Info, "#2eb886": Info, "#36a64f": Info, "#2eb67d": Info,
 }
 
-func (e *Event) severityFromColor(color string) {
-	if severity, known := slackColors[strings.ToLower(color)]; known && e.Severity == "" {
-		e.Severity = severity
-	}
-}
+// slackMarkup is a link or a mention in mrkdwn: <https://example.com|the page>, <https://example.com>, <!here>.
+var slackMarkup = regexp.MustCompile(`<[^>]*>`)
 
-// plainText returns mrkdwn without links and entities: <https://example.com|the page> is "the page".
+// plainText returns mrkdwn without links and entities, and with mentions that are not active again.
 func plainText(mrkdwn string) string {
-	var plain strings.Builder
-	for {
-		before, rest, found := strings.Cut(mrkdwn, "<")
-		plain.WriteString(before)
-		inner, after, closed := strings.Cut(rest, ">")
-		if !found || !closed {
-			plain.WriteString(rest)
-			break
+	return entities.Replace(slackMarkup.ReplaceAllStringFunc(mrkdwn, func(markup string) string {
+		if _, label, labelled := strings.Cut(markup, "|"); labelled {
+			return strings.TrimSuffix(label, ">")
 		}
-		target, label, labelled := strings.Cut(inner, "|")
-		switch {
-		case labelled:
-			plain.WriteString(label)
-		case strings.HasPrefix(target, "!"): // a mention, which must not be active again
-			plain.WriteString(strings.TrimPrefix(target, "!"))
-		default:
-			plain.WriteString(target)
-		}
-		mrkdwn = after
-	}
-	return entities.Replace(plain.String())
+		return strings.TrimPrefix(markup[1:len(markup)-1], "!")
+	}))
 }
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")

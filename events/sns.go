@@ -36,7 +36,7 @@ func decodeSNS(in input) ([]Event, error) {
 	}
 	var all []Event
 	for _, record := range in.objects("Records") { // as AWS Lambda is given them
-		all = append(all, snsMessage(record.object("Sns"), in.limits))
+		all = append(all, snsMessage(record.child("Sns"), in.limits))
 	}
 	return all, nil
 }

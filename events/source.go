@@ -50,44 +50,39 @@ func one(decode func(in input) Event) func(in input) ([]Event, error) {
 	return func(in input) ([]Event, error) { return []Event{decode(in)}, nil }
 }
 
-// Sources returns the names that a webhook's source may have, in order, without those of mappings.
-func Sources() []string { return namesOf(known) }
+// each decodes a list with one event in each item. The index of an item is for its errors.
+func each[T any](list []T, limits Limits, decode func(item T, index int) (Event, error)) ([]Event, error) {
+	if len(list) > limits.Events {
+		return nil, tooMany(len(list), limits.Events)
+	}
+	all := make([]Event, len(list))
+	for i, item := range list {
+		var err error
+		if all[i], err = decode(item, i); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
 
 // Sources returns the names that a webhook's source may have, in order.
-func (d *Decoder) Sources() []string { return namesOf(d.sources) }
-
-func namesOf(sources []source) []string {
-	names := make([]string, len(sources))
-	for i, s := range sources {
+func (d *Decoder) Sources() []string {
+	names := make([]string, len(d.sources))
+	for i, s := range d.sources {
 		names[i] = s.name
 	}
 	slices.Sort(names)
 	return names
 }
 
-// aliases are the other names of sources.
-var aliases = aliasesOf(known)
-
-func aliasesOf(sources []source) map[string]string {
-	all := map[string]string{}
-	for _, s := range sources {
-		for _, alias := range s.aliases {
-			all[alias] = s.name
-		}
-	}
-	return all
-}
-
 // deliveryHeaders carry an id that stays the same when a webhook is sent again. The signed one comes first: whoever replays
 // a webhook must not be able to make it another one by adding a header.
-var deliveryHeaders = deliveryHeadersOf(known)
-
-func deliveryHeadersOf(sources []source) []string {
+var deliveryHeaders = func() []string {
 	headers := []string{"Webhook-Id", "Idempotency-Key"}
-	for _, s := range sources {
+	for _, s := range known {
 		if s.delivery != "" {
 			headers = append(headers, s.delivery)
 		}
 	}
 	return append(headers, "Request-Id")
-}
+}()

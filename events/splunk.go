@@ -13,20 +13,17 @@ var splunk = source{
 }
 
 func decodeSplunk(in input) Event {
-	result, name := in.object.object("result"), in.text("search_name")
+	result, name := in.child("result"), in.text("search_name")
 	event := Event{
-		ID: in.text("sid"), Category: cmp.Or(name, "splunk"), Title: joined(": ", "Splunk alert", name), Labels: map[string]string{},
+		ID: in.text("sid"), Category: cmp.Or(name, "splunk"), Title: joined(": ", "Splunk alert", name),
 		Text: cmp.Or(result.first("message", "_raw", "description"), joined(", ", named("count:", result.text("count")))),
 	}
 	if event.ID != "" { // one search can fire for each of its results
 		event.ID = joined(":", event.ID, result.text("_time"), result.text("_serial"), result.text("_cd"))
 	}
 	event.setSeverity(result.first("severity", "urgency", "level"))
-	event.setLabel("host", result.text("host"))
-	event.setLabel("source", result.text("source"))
-	event.setLabel("sourcetype", result.text("sourcetype"))
-	event.setLabel("app", in.text("app"))
-	event.setLabel("owner", in.text("owner"))
+	event.addLabels(result, "host", "source", "sourcetype")
+	event.addLabels(in.object, "app", "owner")
 	event.addLink("Results", "results_link", in.text("results_link"))
 	return event
 }

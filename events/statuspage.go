@@ -12,7 +12,7 @@ var statuspage = source{
 	claims: func(in input) bool { return in.has("page") && (in.has("incident") || in.has("component_update")) },
 	decode: one(func(in input) Event {
 		if in.has("incident") {
-			return statuspageIncident(in.object.object("incident"))
+			return statuspageIncident(in.child("incident"))
 		}
 		return statuspageComponent(in.object)
 	}),
@@ -25,7 +25,6 @@ func statuspageIncident(incident object) Event {
 		Title:       joined(": ", incident.text("name"), status),
 		Fingerprint: named("incident", incident.text("id")),
 		StartedAt:   timeOf(incident.text("created_at")),
-		Labels:      map[string]string{},
 	}
 	if len(updates) > 0 { // the newest stands first
 		event.Text = updates[0].text("body")
@@ -52,15 +51,14 @@ var componentSeverities = map[string]Severity{
 }
 
 func statuspageComponent(o object) Event {
-	component, update := o.object("component"), o.object("component_update")
+	component, update := o.child("component"), o.child("component_update")
 	state := cmp.Or(update.text("new_status"), component.text("status"))
 	event := Event{
 		ID:       update.text("id"),
 		Category: component.text("name"),
-		Title:    component.text("name") + " is " + strings.ReplaceAll(cmp.Or(state, "changed"), "_", " "),
-		Text:     joined("\n", named("before:", strings.ReplaceAll(update.text("old_status"), "_", " ")), component.text("description")),
+		Title:    component.text("name") + " is " + spaced(cmp.Or(state, "changed")),
+		Text:     joined("\n", named("before:", spaced(update.text("old_status"))), component.text("description")),
 		Severity: componentSeverities[state], Fingerprint: named("component", component.text("id")), StartedAt: timeOf(update.text("created_at")),
-		Labels: map[string]string{},
 	}
 	switch {
 	case state == "operational":

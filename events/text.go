@@ -31,6 +31,9 @@ func named(name, value string) string {
 	return name + " " + value
 }
 
+// spaced writes a word of an API as people do: "pull request", not "pull_request".
+func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
+
 // firstLine returns the first line of a text that is not blank.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -61,11 +64,9 @@ const (
 func timeOf(text string) time.Time {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		switch {
-		case n <= 0:
-			return time.Time{}
-		case n < maxUnixSeconds:
+		case n > 0 && n < maxUnixSeconds:
 			return time.Unix(int64(n), 0).UTC()
-		case n < maxUnixMillis:
+		case n > 0 && n < maxUnixMillis:
 			return time.UnixMilli(int64(n)).UTC()
 		default:
 			return time.Time{}

@@ -14,12 +14,12 @@ var uptimeKuma = source{
 }
 
 func decodeUptimeKuma(in input) Event {
-	beat, monitor := in.object.object("heartbeat"), in.object.object("monitor")
+	beat, monitor := in.child("heartbeat"), in.child("monitor")
 	name := monitor.text("name")
 	event := Event{
 		Category: cmp.Or(name, "uptime_kuma"),
 		Title:    cmp.Or(in.text("msg"), in.text("title"), joined(": ", name, beat.text("msg")), "Uptime Kuma"),
-		Text:     beat.text("msg"), Fingerprint: named("monitor", monitor.text("id")), Labels: map[string]string{},
+		Text:     beat.text("msg"), Fingerprint: named("monitor", monitor.text("id")),
 	}
 	if strings.HasSuffix(event.Title, event.Text) {
 		event.Text = ""
@@ -28,9 +28,9 @@ func decodeUptimeKuma(in input) Event {
 	case beat == nil: // the test of its settings
 		event.Severity, event.Fingerprint = Info, ""
 	case status == "0":
-		event.Status, event.Severity = Firing, Error
+		event.alarm(Firing)
 	case status == "1":
-		event.Status, event.Severity = Resolved, Info
+		event.alarm(Resolved)
 	default: // 2 pending, 3 maintenance
 		event.setLabel("status", map[string]string{"2": "pending", "3": "maintenance"}[status])
 	}

@@ -26,14 +26,9 @@ func decodeUptimeRobot(in input) Event {
 		Text:        o.text("alertdetails"),
 		Fingerprint: named("monitor", o.first("monitorid", "monitorfriendlyname")),
 		StartedAt:   timeOf(o.text("alertdatetime")),
-		Labels:      map[string]string{},
 	}
-	switch o.text("alerttype") {
-	case "1":
-		event.Status, event.Severity = Firing, Error
-	case "2":
-		event.Status, event.Severity = Resolved, Info
-	default: // 3: a certificate ends soon
+	event.alarm(map[string]Status{"1": Firing, "2": Resolved}[o.text("alerttype")])
+	if event.Status == NoStatus { // 3: a certificate ends soon
 		event.setLabel("alert_type", kind)
 	}
 	if id := o.text("alertid"); id != "" {

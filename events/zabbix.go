@@ -28,7 +28,7 @@ func decodeZabbix(in input) Event {
 	event := Event{
 		Category: name, Title: cmp.Or(o.first("title", "subject", "alert_subject"), name, "Zabbix problem"),
 		Text:        strings.ReplaceAll(o.first("message", "description", "alert_message"), "\r\n", "\n"),
-		Fingerprint: named("event", inner("event", "id")), Labels: map[string]string{},
+		Fingerprint: named("event", inner("event", "id")),
 	}
 	event.setSeverity(cmp.Or(inner("event", "severity"), inner("trigger", "severity"), zabbixSeverity(o.text("event_nseverity"))))
 	if recovery := inner("event", "update_status"); recovery == "1" {

@@ -85,15 +85,15 @@ func (s *Silence) complete(now time.Time) error {
 	case len(s.Matchers) == 0:
 		return fmt.Errorf("%w: it has no matcher and would mute everything; add one", ErrInvalid)
 	case len(s.Matchers) > maxMatchers:
-		return fmt.Errorf("%w: it has %d matchers, at most %d are allowed", ErrInvalid, len(s.Matchers), maxMatchers)
+		return fmt.Errorf("%w: it has %d matchers, at most %d are allowed; remove some", ErrInvalid, len(s.Matchers), maxMatchers)
 	case s.Author == "" || s.Reason == "":
-		return fmt.Errorf("%w: it needs an author and a reason", ErrInvalid)
+		return fmt.Errorf("%w: it needs an author and a reason; set both", ErrInvalid)
 	case len(s.Author) > maxWords || len(s.Reason) > maxWords:
-		return fmt.Errorf("%w: author and reason may have %d bytes each", ErrInvalid, maxWords)
+		return fmt.Errorf("%w: author and reason may have %d bytes each; shorten them", ErrInvalid, maxWords)
 	case !s.EndsAt.After(s.StartsAt) || !s.EndsAt.After(now):
-		return fmt.Errorf("%w: it must end after it begins, and in the future", ErrInvalid)
+		return fmt.Errorf("%w: it must end after it begins, and in the future; set a later end", ErrInvalid)
 	case s.EndsAt.Sub(now) > maxDuration:
-		return fmt.Errorf("%w: it must end within a year", ErrInvalid)
+		return fmt.Errorf("%w: it must end within a year; set an earlier end", ErrInvalid)
 	}
 	_, err := s.compile()
 	return err

@@ -1,11 +1,11 @@
 package silence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -73,11 +73,9 @@ const callTimeout = 2 * time.Second
 
 // Refresh reads the store now.
 func (s *Silencer) Refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	now, all, err := s.opts.Store.List(ctx)
+	now, all, err := s.read(ctx)
 	if err != nil {
-		return fmt.Errorf("read the silences: %w", err)
+		return err
 	}
 	known := make([]compiled, 0, len(all))
 	for _, one := range all {
@@ -118,21 +116,16 @@ type Listed struct {
 
 // List returns all silences, those that end last first.
 func (s *Silencer) List(ctx context.Context) ([]Listed, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	now, all, err := s.opts.Store.List(ctx)
+	now, all, err := s.read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the silences: %w", err)
+		return nil, err
 	}
 	listed := make([]Listed, len(all))
 	for i, one := range all {
 		listed[i] = Listed{Silence: one, State: one.StateAt(now)}
 	}
 	slices.SortFunc(listed, func(a, b Listed) int {
-		if order := b.EndsAt.Compare(a.EndsAt); order != 0 {
-			return order
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(b.EndsAt.Compare(a.EndsAt), cmp.Compare(a.ID, b.ID))
 	})
 	return listed, nil
 }
@@ -140,11 +133,9 @@ func (s *Silencer) List(ctx context.Context) ([]Listed, error) {
 // Add stores a new silence. It takes effect here at once, and on other replicas within Every. A silence without an end lasts
 // for duration. The error is [ErrInvalid], [ErrTooMany] or that of the store.
 func (s *Silencer) Add(ctx context.Context, one Silence, duration time.Duration) (Silence, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	now, all, err := s.opts.Store.List(ctx)
+	now, all, err := s.read(ctx)
 	if err != nil {
-		return Silence{}, fmt.Errorf("read the silences: %w", err)
+		return Silence{}, err
 	}
 	if one.EndsAt.IsZero() && duration > 0 {
 		one.EndsAt = one.StartsAt
@@ -164,11 +155,9 @@ func (s *Silencer) Add(ctx context.Context, one Silence, duration time.Duration)
 
 // Expire ends a silence now. One that has ended stays as it is. The error is [ErrNotFound] or that of the store.
 func (s *Silencer) Expire(ctx context.Context, id string) (Silence, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	now, all, err := s.opts.Store.List(ctx)
+	now, all, err := s.read(ctx)
 	if err != nil {
-		return Silence{}, fmt.Errorf("read the silences: %w", err)
+		return Silence{}, err
 	}
 	for _, one := range all {
 		if one.ID != id {
@@ -186,7 +175,19 @@ func (s *Silencer) Expire(ctx context.Context, id string) (Silence, error) {
 	return Silence{}, ErrNotFound
 }
 
+// read returns the store's time, and all silences.
+func (s *Silencer) read(ctx context.Context) (now time.Time, all []Silence, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if now, all, err = s.opts.Store.List(ctx); err != nil {
+		return now, nil, fmt.Errorf("read the silences: %w", err)
+	}
+	return now, all, nil
+}
+
 func (s *Silencer) put(ctx context.Context, one Silence) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	if err := s.opts.Store.Put(ctx, one); err != nil {
 		return fmt.Errorf("store the silence: %w", err)
 	}

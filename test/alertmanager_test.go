@@ -165,14 +165,14 @@ func TestAlertmanagerGroupEndsAsOneGreenMessage(t *testing.T) {
 	}
 	am.send(t, false, hosts...)
 	require.Eventually(t, func() bool { return len(slack.Posts()) == 1 }, 10*time.Second, 10*time.Millisecond, am.log)
-	says := func(headline string) {
+	shows := func(headline string) {
 		require.Eventually(t, func() bool { text, _ := shownLast(slack.Posts()[0]); return text == headline }, 10*time.Second,
 			10*time.Millisecond, headline)
 	}
 	am.send(t, true, hosts[12:]...)
-	says("🔴 *diskfull* — 12 firing, 8 resolved")
+	shows("🔴 *diskfull* — 12 firing, 8 resolved")
 	am.send(t, true, hosts[:12]...)
-	says("✅ *diskfull* — 20 resolved")
+	shows("✅ *diskfull* — 20 resolved")
 	require.Len(t, slack.Posts(), 1)
 }
 

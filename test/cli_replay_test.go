@@ -28,7 +28,7 @@ func TestReplayPrintsTheOutcomeAndForceBypassesTheLimits(t *testing.T) {
 	env = append(env, "RELAY_OPS_LISTEN="+strings.TrimPrefix(relay.ops, "http://"))
 	run := func(args ...string) (string, string, int) { return runRelay(t, env, args...) }
 	relay.post(t, "alerts", []event{{ID: "1", Category: "c", Title: "shown"}, {ID: "2", Category: "c", Title: "dropped"}})
-	relay.post(t, "alerts", alertmanager(alert("Disk", "aa", "resolved", "never told")))
+	relay.post(t, "alerts", alertmanager(alert("Disk", "aa", "resolved", "never posted")))
 
 	paste := func(id string) []string {
 		explained, stderr, code := run("drops", "explain", "--channel", "alerts", id)

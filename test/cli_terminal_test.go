@@ -51,7 +51,7 @@ func TestNoCommandLetsASenderControlTheTerminal(t *testing.T) {
 		"RELAY_CHANNELS=alerts,shown", "RELAY_ADMIN_TOKEN=4dm1n",
 		"RELAY_OPS_LISTEN=" + strings.TrimPrefix(relay.ops, "http://"), "RELAY_LISTEN=" + strings.TrimPrefix(relay.public, "http://"),
 	}
-	argument := strings.ReplaceAll(hostile, "\x00", "") // which no argument can hold
+	argument := strings.ReplaceAll(hostile, "\x00", "") // which no argument can contain
 	prints := func(args ...string) string {
 		stdout, stderr, _ := runRelay(t, env, args...)
 		require.Empty(t, controls(stdout+strings.ReplaceAll(stderr, "\rplaying", "")), "%v: %q", args, stdout+stderr) // its own bar
@@ -93,7 +93,7 @@ func TestNoCommandLetsASenderControlTheTerminal(t *testing.T) {
 	require.NoError(t, os.WriteFile(trace, append(line, '\n'), 0o600))
 	prints("simulate", "--trace", trace)
 
-	for _, path := range []string{"/services/shown/x", "/hooks/shown"} { // as its sender wrote it, and as the relay says it
+	for _, path := range []string{"/services/shown/x", "/hooks/shown"} { // as its sender wrote it, and as the relay writes it
 		content := map[string]any{"text": hostile}
 		encoded, err := json.Marshal(content)
 		require.NoError(t, err)

@@ -83,7 +83,7 @@ func TestDashboardFollowsAStorm(t *testing.T) {
 	b.shows(t, "Admitted past the limits: it will be posted.")
 	require.Contains(t, asked.Load(), "Post this in alerts past its limits?")
 	require.Equal(t, int64(1), relay.status(t, "alerts").Ledger.Forced)
-	relay.post(t, "alerts", alertmanager(alert("Over", "aa", "resolved", "never told of")))
+	relay.post(t, "alerts", alertmanager(alert("Over", "aa", "resolved", "never posted")))
 	b.shows(t, "suppressed")
 	var buttons string
 	b.do(t, chromedp.Evaluate(`[...document.querySelectorAll('tr')].find((r) => r.innerText.includes('suppressed'))`+

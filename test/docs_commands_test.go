@@ -69,7 +69,7 @@ type docShell struct {
 	env []string
 }
 
-// run puts an id that exists where the line says ID.
+// run puts an id that exists in place of ID in the line.
 func (s docShell) run(t *testing.T, line string) {
 	t.Helper()
 	if strings.Contains(line, " ID") || strings.Contains(line, "<id>") {

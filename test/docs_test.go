@@ -97,7 +97,9 @@ func TestDocsNameEverySourceAndCredentialKind(t *testing.T) {
 	for _, row := range rows {
 		named = append(named, row[1])
 	}
-	for _, source := range events.Sources() {
+	decoder, err := events.NewDecoder(events.Options{})
+	require.NoError(t, err)
+	for _, source := range decoder.Sources() {
 		require.Contains(t, named, source)
 	}
 	for _, kind := range server.CredentialKinds() {

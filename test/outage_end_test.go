@@ -129,16 +129,16 @@ func TestRepeatInAnOutageIsADuplicate(t *testing.T) {
 			t.Parallel()
 			slack, redis := startSlack(t), redistest.Start(t, always...)
 			relay := startRelay(t, fast(redis.URL, slack, "RELAY_REPLICAS=1", "RELAY_CHANNEL_ALERTS_ON_REDIS_DOWN="+policy)...)
-			relay.post(t, "alerts", event{ID: "x", Title: "told once"})
+			relay.post(t, "alerts", event{ID: "x", Title: "posted once"})
 			relay.drained(t, "alerts", 10*time.Second)
 			relay.loseRedis(t, redis)
-			receipt := relay.post(t, "alerts", []event{{ID: "x", Title: "told once"}, {ID: "y", Title: "new"}})
+			receipt := relay.post(t, "alerts", []event{{ID: "x", Title: "posted once"}, {ID: "y", Title: "new"}})
 			require.Equal(t, []string{"duplicate", "admitted"}, outcomes(receipt))
-			require.True(t, relay.post(t, "alerts", event{ID: "x", Title: "told once"}).Durable, "it is in Redis")
+			require.True(t, relay.post(t, "alerts", event{ID: "x", Title: "posted once"}).Durable, "it is in Redis")
 			redis.Up()
 			relay.logs(t, "back on Redis")
 			status := relay.drained(t, "alerts", 10*time.Second)
-			require.Equal(t, 1, countPosts(slack, "told once"))
+			require.Equal(t, 1, countPosts(slack, "posted once"))
 			require.Equal(t, store.Ledger{Received: 5, Admitted: 3, Duplicate: 2, Delivered: 3}, status.Ledger)
 		})
 	}
@@ -177,11 +177,11 @@ func TestFiringPostedInAnOutageGetsItsRepeatAndResolve(t *testing.T) {
 				return post.Edits[len(post.Edits)-1].Get("attachments")
 			}
 			complete := func(post fakeslack.Post) bool {
-				told, over := strings.Contains(shown(post), "repeated"), strings.Contains(shown(post), "resolved after")
+				repeated, over := strings.Contains(shown(post), "repeated"), strings.Contains(shown(post), "resolved after")
 				for _, other := range slack.Posts() {
 					over = over || resolves == "reply" && other.Thread == post.TS && strings.Contains(other.Text, "Over")
 				}
-				return told && over
+				return repeated && over
 			}
 			require.Eventually(t, func() bool {
 				n := 0

@@ -30,8 +30,8 @@ func TestMisconfiguredRedisEndsTheStart(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		env  []string
-		says []string
+		env      []string
+		contains []string
 	}{
 		"wrong password": {
 			[]string{"RELAY_REDIS_URL=redis://:wrong-secret@" + locked.Addr + "/0"},
@@ -79,8 +79,8 @@ func TestMisconfiguredRedisEndsTheStart(t *testing.T) {
 			_, stderr, code := runRelay(t, append([]string{"RELAY_LISTEN=127.0.0.1:0", "RELAY_OPS_LISTEN=127.0.0.1:0", "RELAY_REPLICAS=1"},
 				c.env...), "serve")
 			require.Equal(t, 2, code, stderr)
-			for _, says := range c.says {
-				require.Contains(t, stderr, says)
+			for _, text := range c.contains {
+				require.Contains(t, stderr, text)
 			}
 			require.NotContains(t, stderr, "-secret")
 			require.NotContains(t, stderr, "relay started")
@@ -293,5 +293,5 @@ func TestStatusInAnOutageNamesTheFaultAndTheRemedy(t *testing.T) {
 	}
 	_, stderr, _ := runRelay(t, []string{"RELAY_CHANNELS=alerts", "RELAY_ADMIN_TOKEN=x"}, "silence", "list", "--ops-url", relay.ops)
 	require.Contains(t, stderr, "the data could not be read from Redis; the last known silences stay in effect")
-	require.Contains(t, relay.output.String(), `"redis":"`+redis.URL+`/0"`, "the start says which Redis")
+	require.Contains(t, relay.output.String(), `"redis":"`+redis.URL+`/0"`, "the log of the start names Redis")
 }

@@ -39,7 +39,7 @@ func TestResolvesEditTheirFiring(t *testing.T) {
 	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_REPEATS=merge",
 		"RELAY_DEDUPE=1s")...)
 	require.Equal(t, []string{"admitted", "dropped suppressed"}, outcomes(relay.post(t, "alerts", alertmanager(
-		alert("Disk", "aa", "firing", "Disk full"), alert("Disk", "bb", "resolved", "never told")))))
+		alert("Disk", "aa", "firing", "Disk full"), alert("Disk", "bb", "resolved", "never posted")))))
 	relay.drained(t, "alerts", 10*time.Second)
 	require.Eventually(t, func() bool { // a repeat after the dedupe time
 		receipt := relay.post(t, "alerts", alertmanager(alert("Disk", "aa", "firing", "Disk full")))
