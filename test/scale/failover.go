@@ -3,8 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"math"
+	"errors"
 	"regexp"
 	"sync/atomic"
 	"time"
@@ -64,7 +63,7 @@ func reportFailover(f *figures, work []message, messages, queued int, took map[s
 	for _, share := range []string{"99 %", "all"} {
 		seconds, ok := took[share]
 		if !ok {
-			seconds = math.NaN()
+			seconds = timeout
 		}
 		f.add("failover: "+share+" delivered", "s", seconds)
 	}
@@ -93,8 +92,7 @@ func postWork(ctx context.Context, to *relay, channels int) error {
 	for range 16 {
 		posting.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < channels; i = int(next.Add(1)) - 1 {
-				body := fmt.Appendf(nil, `{"events":[{"title":"work 1"},{"title":"work 2"},{"title":"work 3"}]}`)
-				if _, err := to.post(ctx, channelName(i), body); err != nil {
+				if err := postUntilAccepted(ctx, to, channelName(i)); err != nil {
 					return err
 				}
 			}
@@ -102,6 +100,20 @@ func postWork(ctx context.Context, to *relay, channels int) error {
 		})
 	}
 	return posting.Wait()
+}
+
+// postUntilAccepted posts the messages of a channel. It repeats a webhook that is refused, as senders do.
+func postUntilAccepted(ctx context.Context, to *relay, channel string) error {
+	body := []byte(`{"events":[{"id":"1","title":"work 1"},{"id":"2","title":"work 2"},{"id":"3","title":"work 3"}]}`)
+	for began := time.Now(); ; {
+		_, err := to.post(ctx, channel, body)
+		if !errors.Is(err, errRefused) || time.Since(began) > startWithin {
+			return err
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // message is one of those that postWork posts.

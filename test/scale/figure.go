@@ -18,7 +18,7 @@ type size struct {
 	channels, replicas int
 }
 
-// figure is one measured value. NaN = it could not be measured, because there was a time-out.
+// figure is one measured value. Infinity = there was a time-out, so that it sorts after all values.
 type figure struct {
 	size
 	name, unit string
@@ -28,7 +28,7 @@ type figure struct {
 // text returns the value with three significant digits.
 func (f figure) text() string {
 	switch magnitude := math.Abs(f.value); {
-	case math.IsNaN(f.value):
+	case math.IsInf(f.value, 1):
 		return "time-out"
 	case magnitude >= 100 || f.value == math.Trunc(f.value):
 		return strconv.FormatFloat(f.value, 'f', 0, 64)
@@ -105,11 +105,11 @@ func appendHistory(path, version string, now time.Time, all []figure) error {
 	return nil
 }
 
-// median returns the middle of values, which it sorts; NaN where there are none.
+// timeout is the value of a figure that could not be measured because the relay gave up, or took too long.
+var timeout = math.Inf(1)
+
+// median returns the middle of values, which it sorts.
 func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
 	slices.Sort(values)
 	return values[(len(values)-1)/2]
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"slackrelay/notifier"
@@ -69,7 +68,7 @@ func measureLatency(ctx context.Context, s *system, f *figures) error {
 		if err != nil {
 			return err
 		}
-		relayed = append(relayed, milliseconds(took))
+		relayed = append(relayed, took)
 		if err := sleep(ctx, 20*time.Millisecond); err != nil { // acknowledged, and idle again
 			return err
 		}
@@ -163,7 +162,7 @@ func (b *bench) measureOpen(ctx context.Context, s *system, f *figures) error {
 	f.add("open limits: admitted while sending", "1/s", rate)
 	f.add("open limits: delivered while sending", "1/s", float64(delivered)/time.Since(began).Seconds())
 	began = time.Now()
-	draining := math.NaN()
+	draining := timeout
 	for time.Since(began) < drainWithin {
 		if s.slack.posts.Load()-before >= admitted {
 			draining = float64(admitted-delivered) / time.Since(began).Seconds()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -84,6 +85,9 @@ func request(ctx context.Context, method, url string, body []byte) (status int, 
 	return response.StatusCode, answer, err
 }
 
+// errRefused is a webhook that was answered, but not accepted.
+var errRefused = errors.New("refused")
+
 // post posts a webhook, which must be accepted, and returns the receipt.
 func (r *relay) post(ctx context.Context, hook string, body []byte) ([]byte, error) {
 	status, answer, err := request(ctx, http.MethodPost, r.public+"/hooks/"+hook, body)
@@ -91,7 +95,7 @@ func (r *relay) post(ctx context.Context, hook string, body []byte) ([]byte, err
 		return nil, err
 	}
 	if status != http.StatusAccepted {
-		return nil, fmt.Errorf("webhook for %s: %d %s", hook, status, answer)
+		return nil, fmt.Errorf("webhook for %s: %w: %d %s", hook, errRefused, status, answer)
 	}
 	return answer, nil
 }
