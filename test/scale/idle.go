@@ -13,6 +13,7 @@ type usage struct {
 	at            time.Time
 	calls         int64 // of scripts
 	relays, redis time.Duration
+	machine       time.Duration // of all processes
 }
 
 func (s *system) usage(ctx context.Context) (usage, error) {
@@ -23,6 +24,9 @@ func (s *system) usage(ctx context.Context) (usage, error) {
 	}
 	u.calls = scriptCalls(stats)
 	if u.redis, err = s.server.cpu(); err != nil {
+		return u, err
+	}
+	if u.machine, err = machineCPU(); err != nil {
 		return u, err
 	}
 	for _, r := range s.relays {
@@ -70,8 +74,10 @@ func (b *bench) measureIdle(ctx context.Context, s *system, f *figures) error {
 	}
 	elapsed := after.at.Sub(before.at).Seconds()
 	f.add("idle: script calls", "1/s", float64(after.calls-before.calls)/elapsed)
-	f.add("idle: all relays", "% of a core", (after.relays-before.relays).Seconds()/elapsed*100)
-	f.add("idle: Redis", "% of a core", (after.redis-before.redis).Seconds()/elapsed*100)
+	relays, server := after.relays-before.relays, after.redis-before.redis
+	f.add("idle: all relays", "% of a core", relays.Seconds()/elapsed*100)
+	f.add("idle: Redis", "% of a core", server.Seconds()/elapsed*100)
+	f.add("idle: other processes", "% of a core", (after.machine-before.machine-relays-server).Seconds()/elapsed*100)
 	resident, err := s.relays[0].resident()
 	if err != nil {
 		return err

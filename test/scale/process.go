@@ -93,6 +93,19 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * time.Second / clockTicks, nil
 }
 
+// machineCPU returns how long all processes of this machine have computed.
+func machineCPU() (time.Duration, error) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, fmt.Errorf("processor time: %w", err)
+	}
+	var user, nice, system int
+	if _, err := fmt.Sscanf(string(stat), "cpu %d %d %d", &user, &nice, &system); err != nil {
+		return 0, fmt.Errorf("processor time: %w", err)
+	}
+	return time.Duration(user+nice+system) * time.Second / clockTicks, nil
+}
+
 // resident returns the resident memory of the process in MiB.
 func (p *process) resident() (float64, error) {
 	status, err := os.ReadFile(p.proc("status"))
