@@ -25,7 +25,7 @@ func TestSmallestSizeIsMeasuredAndRecorded(t *testing.T) {
 	history := filepath.Join(t.TempDir(), "scale.csv")
 	var table, progress bytes.Buffer
 	args := []string{
-		"-channels", "2", "-replicas", "2", "-idle", "200ms", "-load", "200ms", "-lease", "2s", "-record", "v0.0.0", "-history", history,
+		"-channels", "2", "-replicas", "2", "-idle", "200ms", "-load", "200ms", "-lease", "4s", "-record", "v0.0.0", "-history", history,
 	}
 	require.NoError(t, run(t.Context(), args, &table, &progress), "%s", &progress)
 	recorded, err := os.ReadFile(history)
