@@ -6,9 +6,9 @@ HELM_VERSION = v3.22.0
 VERSION = $(patsubst v%,%,$(shell git describe --always --dirty))
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test goldens race lint chart page bench soak mutation fuzz run image imagetest notes servers redis luacheck
+.PHONY: help test goldens race lint chart page bench bench-scale soak mutation fuzz run image imagetest notes servers redis luacheck
 help: ## print this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: servers ## run all tests (installs the servers that they run against where it may)
 	$(GO) test ./...
@@ -34,6 +34,10 @@ page: servers ## try the dashboard in a real Chromium
 
 bench: redis ## measure against a bare handler and the plain script, in one run
 	$(GO) test -run '^$$' -bench . ./test ./store/redis ./ratelimit/replica ./events
+
+SCALE ?= 10 100 1000 10000
+bench-scale: redis ## measure what many channels cost (SCALE="10 100": numbers of channels; RECORD=v1.4.0: keep it in docs/benchmarks)
+	$(GO) run ./test/scale -channels "$(SCALE)" -record "$(RECORD)" $(ARGS)
 
 soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKilled|TestOutagePolicies|TestUnsentMessages|TestChaos' -v ./test

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// system is a Redis, a fake Slack, and relays with one configuration.
+type system struct {
+	dir, program string
+	lease        time.Duration
+	env          []string // of the relays
+	server       *process // of Redis
+	redis        *redis.Client
+	slack        *slack
+	relays       []*relay // those that run
+	started      int      // relays so far
+}
+
+// relay is one replica.
+type relay struct {
+	*process
+	public, ops string // base URLs
+	ready       time.Duration
+}
+
+// startWithin bounds how long Redis and a relay may take to start.
+const startWithin = 2 * time.Minute
+
+// startSystem starts a system. The configuration lists its channels only.
+func (b *bench) startSystem(ctx context.Context, channels string, replicas int) (_ *system, err error) {
+	s := &system{program: b.relay, lease: b.lease}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.dir, err = os.MkdirTemp(b.dir, "system"); err != nil {
+		return nil, fmt.Errorf("make a directory: %w", err)
+	}
+	if s.slack, err = startSlack(); err != nil {
+		return nil, err
+	}
+	if err := s.startRedis(ctx); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(s.dir, "relay.yaml")
+	if err := os.WriteFile(path, []byte(channels), 0o600); err != nil {
+		return nil, fmt.Errorf("write the configuration: %w", err)
+	}
+	s.env = []string{
+		"RELAY_CONFIG=" + path, "RELAY_REDIS_URL=redis://" + s.redis.Options().Addr, "RELAY_DRAIN=0s",
+		"RELAY_SLACK_TOKEN=" + slackToken, "RELAY_SLACK_API_URL=" + s.slack.APIURL(),
+		"RELAY_LEASE=" + b.lease.String(), "RELAY_SLACK_LOOKUP_DELAY=" + b.lease.String(), "RELAY_SLACK_TIMEOUT=" + (b.lease / 2).String(),
+	}
+	for range replicas {
+		if err := s.startRelay(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *system) startRedis(ctx context.Context) error {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	host, port, _ := net.SplitHostPort(address)
+	s.redis = redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1})
+	args := []string{"--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir}
+	if s.server, err = startProcess(ctx, s.dir, "redis", nil, "redis-server", args...); err != nil {
+		return err
+	}
+	return s.server.await(ctx, "redis", startWithin, func() bool { return answers(ctx, address) && s.redis.Ping(ctx).Err() == nil })
+}
+
+// answers reports whether something listens on an address. go-redis would log each refused connection.
+func answers(ctx context.Context, address string) bool {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+// startRelay adds a replica, and waits until it is ready.
+func (s *system) startRelay(ctx context.Context) error {
+	public, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	ops, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	r := &relay{public: "http://" + public, ops: "http://" + ops}
+	env := append([]string{"RELAY_LISTEN=" + public, "RELAY_OPS_LISTEN=" + ops}, s.env...)
+	began := time.Now()
+	s.started++
+	if r.process, err = startProcess(ctx, s.dir, fmt.Sprint("relay-", s.started), env, s.program, "serve"); err != nil {
+		return err
+	}
+	s.relays = append(s.relays, r)
+	err = r.await(ctx, "relay", startWithin, func() bool {
+		status, _, err := get(ctx, r.ops+"/readyz")
+		return err == nil && status == http.StatusOK
+	})
+	r.ready = time.Since(began)
+	return err
+}
+
+// close ends everything at once.
+func (s *system) close() {
+	for _, r := range s.relays {
+		r.kill()
+	}
+	if s.redis != nil {
+		_ = s.redis.Close()
+	}
+	if s.server != nil {
+		s.server.kill()
+	}
+	if s.slack != nil {
+		client.CloseIdleConnections()
+		_ = s.slack.Close()
+	}
+}
+
+// openChannels returns the configuration of channels whose limits are never reached, and that post without a pace.
+func openChannels(n int) string {
+	var text strings.Builder
+	text.WriteString("channels:\n")
+	for i := range n {
+		fmt.Fprintf(&text, "  - {name: %s, slack_channel: %s, global_limit: 1000000, category_limit: 1000000, pace: 0s}\n",
+			channelName(i), slackChannel(i))
+	}
+	return text.String()
+}
+
+func channelName(i int) string  { return fmt.Sprintf("channel-%05d", i) }
+func slackChannel(i int) string { return fmt.Sprintf("C%07d", i) }
