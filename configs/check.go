@@ -32,20 +32,11 @@ func (v validator) fault(name, format string, args ...any) {
 
 // bounds checks every setting of an option struct, and of the structs in it, against what its tags declare.
 func (v validator) bounds(options reflect.Value) {
-	for _, s := range settingsOf(options.Type()) {
-		value := options.Field(s.index)
-		if s.applies(options) {
-			v.check(s, value)
+	eachSetting(options, v.where, func(where string, s setting, in reflect.Value) {
+		if s.applies(in) {
+			validator{where, v.faults}.check(s, in.Field(s.index))
 		}
-		switch {
-		case value.Kind() == reflect.Struct:
-			v.in(s.name).bounds(value)
-		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
-			for i := range value.Len() {
-				v.in(indexed(s.name, i)).bounds(value.Index(i))
-			}
-		}
-	}
+	})
 }
 
 // check checks one setting against its tags.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,21 +74,20 @@ func durationFromText(_, to reflect.Type, data any) (any, error) {
 	if to != reflect.TypeFor[time.Duration]() {
 		return data, nil
 	}
-	text, ok := data.(string)
-	if !ok {
-		return nil, fmt.Errorf("%v is not a duration; use a unit, for example 5m", data)
+	if text, ok := data.(string); ok {
+		d, err := time.ParseDuration(text)
+		if err == nil {
+			return d, nil
+		}
+		data = strconv.Quote(text)
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a duration; use a unit, for example 5m", text)
-	}
-	return d, nil
+	return nil, fmt.Errorf("%v is not %s", data, kindName(to))
 }
 
 // wholeNumber refuses fractions, which would be cut off.
 func wholeNumber(from, to reflect.Type, data any) (any, error) {
 	if from.Kind() == reflect.Float64 && to.Kind() == reflect.Int64 {
-		return nil, fmt.Errorf("%v is not a whole number", data)
+		return nil, fmt.Errorf("%v is not %s", data, kindName(to))
 	}
 	return data, nil
 }
@@ -125,7 +125,11 @@ func decodeFault(where string, err error) error {
 	return faultf(where+wrong.Name(), "%v is not %s", unconvertible.Value, kindName(expected))
 }
 
+// kindName is what a value of a type must be, with what to write instead where that is not plain.
 func kindName(t reflect.Type) string {
+	if t == reflect.TypeFor[time.Duration]() {
+		return "a duration; use a unit, for example 5m"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "text; put it in quotes"

@@ -51,18 +51,18 @@ func (c Channel) validateDelivery(v validator) {
 
 // validateDestination finds what the destination of the channel cannot do.
 func (c Channel) validateDestination(v validator) {
-	for _, option := range []struct {
-		name, value string
-		isSet       bool
-	}{
-		{"overflow", c.Overflow, c.Overflow == "merge"},
-		{"resolves", c.Resolves, c.Resolves != "post"},
-		{"repeats", c.Repeats, c.Repeats == "merge"},
-	} {
-		if option.isSet && c.SlackWebhookURL != "" {
-			v.fault(option.name, "%q needs the bot token, because an incoming webhook does not return which message it posted; use slack_channel",
-				option.value)
-		}
+	if c.SlackWebhookURL == "" {
+		return
+	}
+	const needsToken = "%q needs the bot token, because an incoming webhook does not return which message it posted; use slack_channel"
+	if c.Overflow == "merge" {
+		v.fault("overflow", needsToken, c.Overflow)
+	}
+	if c.Resolves != "post" {
+		v.fault("resolves", needsToken, c.Resolves)
+	}
+	if c.Repeats == "merge" {
+		v.fault("repeats", needsToken, c.Repeats)
 	}
 }
 

@@ -2,7 +2,6 @@ package configs
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -33,14 +32,12 @@ func readFile(path string, cfg *Config) (document, []error) {
 	channels, listed := settings["channels"]
 	delete(settings, "channels")
 	faults := decode(settings, cfg, "")
-	faults = append(faults, readSecretFiles(cfg.secrets(), within(""), isSet(settings))...)
 	if listed {
-		return doc, append(faults, readChannels(channels, cfg)...)
-	}
-	if os.Getenv(prefix+"CHANNELS") == "" { // a file that was cut off must not start a relay with one default channel
+		faults = append(faults, readChannels(channels, cfg)...)
+	} else if os.Getenv(prefix+"CHANNELS") == "" { // a file that was cut off must not start a relay with one default channel
 		faults = append(faults, faultf("channels", "is missing; list the channels there, or in %sCHANNELS", prefix))
 	}
-	return doc, faults
+	return doc, append(faults, cfg.readSecretFiles(doc.at)...)
 }
 
 var (
@@ -70,7 +67,7 @@ func readChannels(value any, cfg *Config) []error {
 	cfg.Channels = nil
 	var faults []error
 	for i, item := range list {
-		channel, more := readChannel(item, fmt.Sprintf("channels[%d]", i))
+		channel, more := readChannel(item, indexed("channels", i))
 		faults = append(faults, more...)
 		cfg.Channels = append(cfg.Channels, channel)
 	}
@@ -83,25 +80,5 @@ func readChannel(item any, where string) (Channel, []error) {
 	if !ok {
 		return channel, []error{faultf(where, "is not an object; write one with a name")}
 	}
-	faults := decode(settings, &channel, where+".")
-	faults = append(faults, readSecretFiles(channel.secrets(), within(where+"."), isSet(settings))...)
-	credentials, _ := settings["auth"].([]any)
-	for i := range min(len(credentials), len(channel.Auth)) {
-		given, _ := credentials[i].(map[string]any)
-		in := within(fmt.Sprintf("%s.auth[%d].", where, i))
-		faults = append(faults, readSecretFiles(channel.Auth[i].secrets(), in, isSet(given))...)
-	}
-	return channel, faults
-}
-
-// within returns the path of a setting of an object.
-func within(object string) func(name string) string {
-	return func(name string) string { return object + name }
-}
-
-func isSet(settings map[string]any) func(name string) bool {
-	return func(name string) bool {
-		value, ok := settings[name]
-		return ok && value != nil && value != ""
-	}
+	return channel, decode(settings, &channel, where+".")
 }

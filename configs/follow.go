@@ -33,8 +33,3 @@ func (c *Config) Follow(before Config) (faults []error, warnings []string) {
 	}
 	return *v.faults, warnings
 }
-
-// posts reports whether a channel's messages go to Slack, not only to the console.
-func (c *Config) posts(ch Channel) bool {
-	return ch.SlackWebhookURL != "" || c.SlackToken != "" && ch.SlackChannel != ""
-}

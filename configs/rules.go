@@ -8,40 +8,6 @@ import (
 	"slackrelay/events"
 )
 
-// Rule classifies the events of a channel; see [events.Rule].
-type Rule struct {
-	// Name is the name of the rule in receipts and explanations.
-	Name string `yaml:"name"`
-	// Match are conditions that must all hold. Each has a field and one of is, in and matches; not inverts it.
-	Match []events.Matcher `yaml:"match,omitempty"`
-	// When is an expression that must be true.
-	When string `yaml:"when,omitempty" unset:"always"`
-	// During are schedules. The rule applies to events that arrive in one of them.
-	During []string `yaml:"during,omitempty" unset:"always"`
-	// Outside are schedules. The rule applies to events that arrive in none of them.
-	Outside []string `yaml:"outside,omitempty" unset:"always"`
-	// Set is what the rule changes in an event.
-	Set Changes `yaml:"set,omitempty"`
-	// Mute counts the event as muted instead of sending it.
-	Mute bool `yaml:"mute,omitempty"`
-	// Continue makes the rules below apply too.
-	Continue bool `yaml:"continue,omitempty"`
-}
-
-// Changes are what a rule changes in an event. Empty fields change nothing.
-type Changes struct {
-	// Category is the new category.
-	Category string `yaml:"category,omitempty"`
-	// CategoryFrom is an expression for the new category.
-	CategoryFrom string `yaml:"category_from,omitempty"`
-	// Severity is the new severity: critical, error, warning or info.
-	Severity string `yaml:"severity,omitempty"`
-	// Status is the new status: firing, resolved or none.
-	Status string `yaml:"status,omitempty"`
-	// Channel is the channel that gets the event.
-	Channel string `yaml:"channel,omitempty"`
-}
-
 // noRule is what a test wants if no rule may match.
 const noRule = "none"
 
@@ -50,17 +16,7 @@ func (c Channel) rules(schedules []events.Schedule) (*events.Rules, error) {
 	if len(c.Rules) == 0 {
 		return nil, nil //nolint:nilnil // documented: there are none
 	}
-	all := make([]events.Rule, len(c.Rules))
-	for i, r := range c.Rules {
-		all[i] = events.Rule{
-			Name: r.Name, Match: r.Match, When: r.When, During: r.During, Outside: r.Outside, Mute: r.Mute, Continue: r.Continue,
-			Set: events.Changes{
-				Category: r.Set.Category, CategoryFrom: r.Set.CategoryFrom, Severity: events.Severity(r.Set.Severity),
-				Status: events.Status(r.Set.Status), Channel: r.Set.Channel,
-			},
-		}
-	}
-	return events.NewRules(all, schedules)
+	return events.NewRules(c.Rules, schedules)
 }
 
 // Rules returns the compiled rules of a channel of a valid configuration; nil = it has none.

@@ -12,42 +12,6 @@ import (
 	"slackrelay/events"
 )
 
-// Source is a body format of your own: it maps the fields of a body to those of an event; see [events.Mapping].
-type Source struct {
-	// Name is the name of the source, as in `/hooks/{channel}/{name}`.
-	Name string `yaml:"name"`
-	// When is an expression that is true for bodies of this source.
-	When string `yaml:"when,omitempty" unset:"only if the path names the source"`
-	// Events is an expression for a list with one item for each event.
-	Events string `yaml:"events,omitempty" unset:"the body is one event"`
-	// Category is an expression for the category of the event.
-	Category string `yaml:"category,omitempty"`
-	// Severity is an expression for its severity.
-	Severity string `yaml:"severity,omitempty"`
-	// Status is an expression for its status: firing, resolved or none.
-	Status string `yaml:"status,omitempty"`
-	// Title is an expression for its title.
-	Title string `yaml:"title,omitempty"`
-	// Text is an expression for its text.
-	Text string `yaml:"text,omitempty"`
-	// Link is an expression for a link.
-	Link string `yaml:"link,omitempty"`
-	// ID is an expression for its id. Events with the same id are duplicates.
-	ID string `yaml:"id,omitempty"`
-	// Fingerprint is an expression for what an alert and its resolve have in common.
-	Fingerprint string `yaml:"fingerprint,omitempty"`
-	// StartedAt is an expression for the time when it began.
-	StartedAt string `yaml:"started_at,omitempty"`
-	// Labels are labels, each with a name and an expression for its value.
-	Labels []SourceLabel `yaml:"labels,omitempty"`
-}
-
-// SourceLabel is a label and the expression for its value.
-type SourceLabel struct {
-	Name  string `yaml:"name"`
-	Value string `yaml:"value"`
-}
-
 // Schedule names times of the week and of the year, in the form of Alertmanager's time_intervals
 // (https://prometheus.io/docs/alerting/latest/configuration/#time_interval).
 type Schedule struct {
@@ -59,18 +23,7 @@ type Schedule struct {
 
 // Decoder returns the decoder of webhooks, with the sources of the configuration among those that the relay knows.
 func (c *Config) Decoder() (*events.Decoder, error) {
-	opts := events.Options{Limits: c.limits()}
-	for _, s := range c.Sources {
-		m := events.Mapping{
-			Name: s.Name, When: s.When, Events: s.Events, Category: s.Category, Severity: s.Severity, Status: s.Status, Title: s.Title,
-			Text: s.Text, Link: s.Link, ID: s.ID, Fingerprint: s.Fingerprint, StartedAt: s.StartedAt,
-		}
-		for _, label := range s.Labels {
-			m.Labels = append(m.Labels, events.MappedLabel(label))
-		}
-		opts.Mappings = append(opts.Mappings, m)
-	}
-	decoder, err := events.NewDecoder(opts)
+	decoder, err := events.NewDecoder(events.Options{Limits: c.limits(), Mappings: c.Sources})
 	if err != nil {
 		return nil, c.sourceFault(err)
 	}
@@ -84,10 +37,7 @@ var ofSource = regexp.MustCompile(`^source "?([^:"]*)"?: (?:([a-z_]+): )?`)
 func (c *Config) sourceFault(err error) error {
 	text := err.Error()
 	match := ofSource.FindStringSubmatch(text)
-	if match == nil {
-		return faultf("sources", "%s", text)
-	}
-	i := slices.IndexFunc(c.Sources, func(s Source) bool { return s.Name == match[1] })
+	i := slices.IndexFunc(c.Sources, func(m events.Mapping) bool { return match != nil && m.Name == match[1] })
 	if i < 0 {
 		return faultf("sources", "%s", text)
 	}

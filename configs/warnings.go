@@ -1,9 +1,5 @@
 package configs
 
-import (
-	"github.com/redis/go-redis/v9"
-)
-
 // warnings returns what works but is probably not intended, as [FieldError].
 func (c *Config) warnings() []error {
 	v := newValidator()
@@ -11,7 +7,7 @@ func (c *Config) warnings() []error {
 		v.fault("redis_url", "is not set; limits apply to this process only, and pending messages are lost when it stops")
 	}
 	c.credentialWarnings(v)
-	if u, err := redis.ParseURL(string(c.RedisURL)); err == nil && u.TLSConfig != nil && u.TLSConfig.InsecureSkipVerify {
+	if opts, err := c.Redis(); err == nil && opts != nil && opts.TLSConfig != nil && opts.TLSConfig.InsecureSkipVerify {
 		v.fault("redis_url", "skip_verify=true makes the relay accept any server as Redis, whatever its certificate; "+
 			"remove it, and make the system trust the authority of the certificate")
 	}

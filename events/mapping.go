@@ -13,18 +13,38 @@ import (
 //
 //	events.Mapping{Name: "backup", When: `body.job != nil`, Title: `body.job + " " + body.state`, Severity: `body.level`}
 type Mapping struct {
-	Name   string // of the source, as in /hooks/{channel}/{name}
-	When   string // true for a body of this source; "" = only webhooks that name the source
-	Events string // a list with an item for each event; "" = the body, or each item of a body that is a list
-
-	Category, Severity, Status, Title, Text, Link, ID, Fingerprint, StartedAt string
-
-	Labels []MappedLabel
+	// Name is the name of the source, as in `/hooks/{channel}/{name}`.
+	Name string `yaml:"name"`
+	// When is an expression that is true for bodies of this source.
+	When string `yaml:"when,omitempty" unset:"only if the path names the source"`
+	// Events is an expression for a list with one item for each event.
+	Events string `yaml:"events,omitempty" unset:"the body is one event"`
+	// Category is an expression for the category of the event.
+	Category string `yaml:"category,omitempty"`
+	// Severity is an expression for its severity.
+	Severity string `yaml:"severity,omitempty"`
+	// Status is an expression for its status: firing, resolved or none.
+	Status string `yaml:"status,omitempty"`
+	// Title is an expression for its title.
+	Title string `yaml:"title,omitempty"`
+	// Text is an expression for its text.
+	Text string `yaml:"text,omitempty"`
+	// Link is an expression for a link.
+	Link string `yaml:"link,omitempty"`
+	// ID is an expression for its id. Events with the same id are duplicates.
+	ID string `yaml:"id,omitempty"`
+	// Fingerprint is an expression for what an alert and its resolve have in common.
+	Fingerprint string `yaml:"fingerprint,omitempty"`
+	// StartedAt is an expression for the time when it began.
+	StartedAt string `yaml:"started_at,omitempty"`
+	// Labels are labels, each with a name and an expression for its value.
+	Labels []MappedLabel `yaml:"labels,omitempty"`
 }
 
 // MappedLabel is the name of a label and the expression for its value.
 type MappedLabel struct {
-	Name, Value string
+	Name  string `yaml:"name"`
+	Value string `yaml:"value"`
 }
 
 var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)

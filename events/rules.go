@@ -19,25 +19,36 @@ import (
 //		Set:   events.Changes{Severity: events.Critical, Channel: "pager"},
 //	}
 type Rule struct {
-	Name  string
-	Match []Matcher // all of them must match; none = every event
-	// When is an expression that must be true too, over [Fields], links, labels and header("Name")
-	// (https://expr-lang.org/docs/language-definition). "" = always.
-	When string
-	// During and Outside name schedules: the rule applies to events that arrive within one of them, or within none.
-	During, Outside []string
-	Set             Changes
-	Mute            bool // count the event as muted and post nothing
-	Continue        bool // evaluate the next rules too when this one matches
+	// Name is the name of the rule in receipts and explanations.
+	Name string `yaml:"name"`
+	// Match are conditions that must all hold. Each has a field and one of is, in and matches; not inverts it.
+	Match []Matcher `yaml:"match,omitempty"`
+	// When is an expression that must be true.
+	When string `yaml:"when,omitempty" unset:"always"`
+	// During are schedules. The rule applies to events that arrive in one of them.
+	During []string `yaml:"during,omitempty" unset:"always"`
+	// Outside are schedules. The rule applies to events that arrive in none of them.
+	Outside []string `yaml:"outside,omitempty" unset:"always"`
+	// Set is what the rule changes in an event.
+	Set Changes `yaml:"set,omitempty"`
+	// Mute counts the event as muted instead of sending it.
+	Mute bool `yaml:"mute,omitempty"`
+	// Continue makes the rules below apply too.
+	Continue bool `yaml:"continue,omitempty"`
 }
 
-// Changes are the fields of an event that a rule sets. Empty fields leave the event as it is.
+// Changes are what a rule changes in an event. Empty fields change nothing.
 type Changes struct {
-	Category     string
-	CategoryFrom string // an expression for the category; not together with Category
-	Severity     Severity
-	Status       Status // "none" removes the status
-	Channel      string // the channel to send the event to
+	// Category is the new category.
+	Category string `yaml:"category,omitempty"`
+	// CategoryFrom is an expression for the new category.
+	CategoryFrom string `yaml:"category_from,omitempty"`
+	// Severity is the new severity: critical, error, warning or info.
+	Severity Severity `yaml:"severity,omitempty"`
+	// Status is the new status: firing, resolved or none.
+	Status Status `yaml:"status,omitempty"`
+	// Channel is the channel that gets the event.
+	Channel string `yaml:"channel,omitempty"`
 }
 
 // noStatusWord is the value of Changes.Status that removes the status of an event.
