@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -15,10 +16,10 @@ import (
 // validator collects the faults of an object and of those inside it.
 type validator struct {
 	where  string // the path of the object, empty or with a dot at its end
-	faults *[]error
+	faults *[]*FieldError
 }
 
-func newValidator() validator { return validator{faults: &[]error{}} }
+func newValidator() validator { return validator{faults: &[]*FieldError{}} }
 
 // in returns the validator of an object inside, like auth[0].
 func (v validator) in(object string) validator {
@@ -28,6 +29,13 @@ func (v validator) in(object string) validator {
 // fault reports a setting of the object.
 func (v validator) fault(name, format string, args ...any) {
 	*v.faults = append(*v.faults, faultf(v.where+name, format, args...))
+}
+
+// add adds a fault that another function found; nil = it found none.
+func (v validator) add(err error) {
+	if fault, ok := errors.AsType[*FieldError](err); ok {
+		*v.faults = append(*v.faults, fault)
+	}
 }
 
 // bounds checks every setting of an option struct, and of the structs in it, against what its tags declare.

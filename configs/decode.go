@@ -15,7 +15,7 @@ import (
 
 // decode writes what was read from a file over an option struct. It reports every key that is unknown or has a wrong
 // type; where is the path of the struct, empty or with a dot at its end.
-func decode(settings map[string]any, target any, where string) []error {
+func decode(settings map[string]any, target any, where string) []*FieldError {
 	t := reflect.TypeOf(target).Elem()
 	useFormerNames(settings, t)
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
@@ -23,18 +23,14 @@ func decode(settings map[string]any, target any, where string) []error {
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationFromText, wholeNumber),
 	})
 	if err != nil {
-		return []error{err}
+		panic(err) // target is no pointer
 	}
-	var faults []error
-	for _, err := range flatten(decoder.Decode(settings)) {
-		faults = append(faults, decodeFault(where, err))
-	}
-	return append(faults, unknownSettings(settings, t, where)...)
+	return append(decodeFaults(where, decoder.Decode(settings)), unknownSettings(settings, t, where)...)
 }
 
 // unknownSettings reports the keys of an object, and of those inside it, that are no settings of an option struct.
-func unknownSettings(settings map[string]any, t reflect.Type, where string) []error {
-	var faults []error
+func unknownSettings(settings map[string]any, t reflect.Type, where string) []*FieldError {
+	var faults []*FieldError
 	all := settingsOf(t)
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if t == reflect.TypeFor[Channel]() && strings.EqualFold(key, removedEngine) {
@@ -52,8 +48,8 @@ func unknownSettings(settings map[string]any, t reflect.Type, where string) []er
 }
 
 // unknownInside reports the unknown keys of an object or of a list of objects.
-func unknownInside(value any, t reflect.Type, where string) []error {
-	var faults []error
+func unknownInside(value any, t reflect.Type, where string) []*FieldError {
+	var faults []*FieldError
 	switch value := value.(type) {
 	case map[string]any:
 		if t.Kind() == reflect.Struct {
@@ -92,37 +88,35 @@ func wholeNumber(from, to reflect.Type, data any) (any, error) {
 	return data, nil
 }
 
-// flatten returns the single errors in a joined one.
-func flatten(err error) []error {
-	var joined interface{ Unwrap() []error }
-	if err == nil {
-		return nil
+// decodeFaults are the errors of mapstructure, which joins them, in the words of the file.
+func decodeFaults(where string, err error) []*FieldError {
+	type joinedError interface {
+		error
+		Unwrap() []error
 	}
-	if !errors.As(err, &joined) {
-		return []error{err}
+	if joined, ok := errors.AsType[joinedError](err); ok {
+		var all []*FieldError
+		for _, e := range joined.Unwrap() {
+			all = append(all, decodeFaults(where, e)...)
+		}
+		return all
 	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, flatten(e)...)
+	if wrong, ok := errors.AsType[*mapstructure.DecodeError](err); ok {
+		return []*FieldError{decodeFault(where+wrong.Name(), wrong)}
 	}
-	return all
+	return nil
 }
 
-// decodeFault is an error of mapstructure in the words of the file.
-func decodeFault(where string, err error) error {
-	var wrong *mapstructure.DecodeError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](err)
+func decodeFault(field string, wrong *mapstructure.DecodeError) *FieldError {
+	unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](wrong)
 	if !ok {
-		return faultf(where+wrong.Name(), "%v", wrong.Unwrap())
+		return faultf(field, "%v", wrong.Unwrap())
 	}
 	expected := unconvertible.Expected.Type()
 	if expected == reflect.TypeFor[Secret]() {
-		return faultf(where+wrong.Name(), "the value is not %s", kindName(expected))
+		return faultf(field, "the value is not %s", kindName(expected))
 	}
-	return faultf(where+wrong.Name(), "%v is not %s", unconvertible.Value, kindName(expected))
+	return faultf(field, "%v is not %s", unconvertible.Value, kindName(expected))
 }
 
 // kindName is what a value of a type must be, with what to write instead where that is not plain.

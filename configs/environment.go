@@ -15,7 +15,7 @@ import (
 const prefix = "RELAY_"
 
 // readEnvironment reads the variables over cfg and notes in o what they set.
-func readEnvironment(cfg *Config, o *origin) []error {
+func readEnvironment(cfg *Config, o *origin) []*FieldError {
 	o.variables = map[string]string{}
 	faults := readVariables(reflect.ValueOf(cfg).Elem(), prefix, o.note(""))
 	if names := os.Getenv(prefix + "CHANNELS"); names != "" {
@@ -41,8 +41,8 @@ func (o *origin) note(object string) func(name, variable string) {
 // readVariables sets each setting whose variable is not empty; an empty variable counts as unset. envconfig gets one
 // setting at a time, as a struct whose only field is named like the variable: so it reads that variable and no other,
 // leaves what the file set alone, and every variable that cannot be read is reported, not only the first.
-func readVariables(options reflect.Value, prefix string, note func(name, variable string)) []error {
-	var faults []error
+func readVariables(options reflect.Value, prefix string, note func(name, variable string)) []*FieldError {
+	var faults []*FieldError
 	for _, s := range settingsOf(options.Type()) {
 		for _, given := range s.names() {
 			name := variable(prefix, given)
@@ -64,7 +64,7 @@ func readVariables(options reflect.Value, prefix string, note func(name, variabl
 }
 
 // variableFault is an error of envconfig in the words of the file.
-func variableFault(name string, t reflect.Type, err error) error {
+func variableFault(name string, t reflect.Type, err error) *FieldError {
 	unreadable, ok := errors.AsType[*envconfig.ParseError](err)
 	if !ok {
 		return faultf(name, "cannot be read: %v", err)
@@ -97,7 +97,7 @@ func (c Channel) prefix() string {
 
 // contested finds variables that are set and that two channels could own: A_GLOBAL_WINDOW is channel a's
 // global window, or channel a-global's window.
-func contested(channels []Channel) []error {
+func contested(channels []Channel) []*FieldError {
 	owners := map[string][]string{}
 	for _, c := range channels {
 		for _, name := range variablesOf(reflect.TypeFor[Channel](), c.prefix()) {
@@ -106,7 +106,7 @@ func contested(channels []Channel) []error {
 			}
 		}
 	}
-	var faults []error
+	var faults []*FieldError
 	for _, name := range setVariables() {
 		if len(owners[name]) > 1 {
 			faults = append(faults, faultf(name, "could belong to each of the channels %s; rename one of them, or use the file",

@@ -13,21 +13,21 @@ import (
 const keyDelimiter = "\x1f"
 
 // readFile reads a YAML file over cfg. Keys are matched without regard to case.
-func readFile(path string, cfg *Config) (document, []error) {
+func readFile(path string, cfg *Config) (document, []*FieldError) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return document{}, []error{&FieldError{File: path, Problem: "cannot be read: " + err.Error()}}
+		return document{}, []*FieldError{&FieldError{File: path, Problem: "cannot be read: " + err.Error()}}
 	}
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(bytes.NewReader(content)); err != nil {
-		return document{}, []error{syntaxFault(path, err)}
+		return document{}, []*FieldError{syntaxFault(path, err)}
 	}
 	doc := newDocument(path, content)
 	settings := v.AllSettings()
 	if len(settings) == 0 {
 		const remedy = "is empty; list the channels in it, or start without a configuration file"
-		return doc, []error{&FieldError{File: path, Problem: remedy}}
+		return doc, []*FieldError{&FieldError{File: path, Problem: remedy}}
 	}
 	channels, listed := settings["channels"]
 	delete(settings, "channels")
@@ -59,13 +59,13 @@ func syntaxFault(path string, err error) *FieldError {
 }
 
 // readChannels replaces the channels of cfg with those of the file.
-func readChannels(value any, cfg *Config) []error {
+func readChannels(value any, cfg *Config) []*FieldError {
 	list, ok := value.([]any)
 	if !ok {
-		return []error{faultf("channels", "is not a list; write a list of objects, each with a name")}
+		return []*FieldError{faultf("channels", "is not a list; write a list of objects, each with a name")}
 	}
 	cfg.Channels = nil
-	var faults []error
+	var faults []*FieldError
 	for i, item := range list {
 		channel, more := readChannel(item, indexed("channels", i))
 		faults = append(faults, more...)
@@ -74,11 +74,11 @@ func readChannels(value any, cfg *Config) []error {
 	return faults
 }
 
-func readChannel(item any, where string) (Channel, []error) {
+func readChannel(item any, where string) (Channel, []*FieldError) {
 	channel := DefaultChannel("")
 	settings, ok := item.(map[string]any)
 	if !ok {
-		return channel, []error{faultf(where, "is not an object; write one with a name")}
+		return channel, []*FieldError{faultf(where, "is not an object; write one with a name")}
 	}
 	return channel, decode(settings, &channel, where+".")
 }

@@ -61,17 +61,12 @@ func (l Level) tier() ratelimit.LevelSpec {
 		Queue: ratelimit.Queue(l.Queue),
 	}}
 	for _, w := range l.Windows {
-		tier.Windows = append(tier.Windows, ratelimit.Window{Limit: w.Limit, Per: cmp.Or(w.Per, defaultPer(l))})
+		if l.isBacklog() {
+			w.Per = cmp.Or(w.Per, time.Second) // it has no window, and the limiter ignores the length
+		}
+		tier.Windows = append(tier.Windows, ratelimit.Window(w))
 	}
 	return tier
-}
-
-// defaultPer replaces the length of a backlog, which has no window.
-func defaultPer(l Level) time.Duration {
-	if l.isBacklog() {
-		return time.Second
-	}
-	return 0
 }
 
 func (l Level) isBacklog() bool { return l.Strategy == string(ratelimit.Backlog) }

@@ -33,7 +33,7 @@ func (f Flags) Path() string { return cmp.Or(f.File, os.Getenv(prefix+"CONFIG"))
 func Load(flags Flags) (Loaded, error) {
 	loaded := Loaded{Config: Default()}
 	cfg := &loaded.Config
-	var faults []error
+	var faults []*FieldError
 	if file := flags.Path(); file != "" {
 		loaded.origin.file, faults = readFile(file, cfg)
 	}
@@ -49,7 +49,7 @@ func Load(flags Flags) (Loaded, error) {
 
 // Invalid returns faults of the configuration as an [InvalidError], with file, line or variable added to each; nil = there
 // are none.
-func (l *Loaded) Invalid(faults []error) error {
+func (l *Loaded) Invalid(faults []*FieldError) error {
 	if len(faults) == 0 {
 		return nil
 	}

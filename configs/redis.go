@@ -57,9 +57,8 @@ func (c *Config) Redis() (*redis.UniversalOptions, error) {
 }
 
 func (c *Config) validateRedis(v validator) {
-	if _, err := c.Redis(); err != nil {
-		*v.faults = append(*v.faults, err)
-	}
+	_, err := c.Redis()
+	v.add(err)
 	if c.RedisURL != "" && len(c.RedisAddrs) > 0 {
 		v.fault("redis_addrs", "cannot be combined with redis_url; keep one")
 	}
@@ -118,7 +117,7 @@ func (c *Config) RedisFault(why string, err error) error {
 	if why != "" {
 		fault = faultf(setting, "%s: %s (%v)", c.RedisAddress(), why, err)
 	}
-	return &InvalidError{Faults: []error{fault}}
+	return &InvalidError{Faults: []*FieldError{fault}}
 }
 
 // RedisLog makes go-redis log to logger.

@@ -11,18 +11,13 @@ import (
 // noRule is what a test wants if no rule may match.
 const noRule = "none"
 
-// rules compiles the rules of a channel; nil = it has none.
-func (c Channel) rules(schedules []events.Schedule) (*events.Rules, error) {
-	if len(c.Rules) == 0 {
-		return nil, nil //nolint:nilnil // documented: there are none
-	}
-	return events.NewRules(c.Rules, schedules)
-}
-
 // Rules returns the compiled rules of a channel of a valid configuration; nil = it has none.
 func (c *Config) Rules(ch Channel) *events.Rules {
+	if len(ch.Rules) == 0 {
+		return nil
+	}
 	schedules, _ := c.schedules() // validated before
-	rules, _ := ch.rules(schedules)
+	rules, _ := events.NewRules(ch.Rules, schedules)
 	return rules
 }
 
@@ -30,19 +25,19 @@ func (c *Config) Rules(ch Channel) *events.Rules {
 func (c *Config) validateClassification(v validator) {
 	decoder, err := c.Decoder()
 	if err != nil {
-		*v.faults = append(*v.faults, err)
+		v.add(err)
 		decoder, _ = (&Config{}).Decoder()
 	}
 	schedules, err := c.schedules()
 	if err != nil {
-		*v.faults = append(*v.faults, err)
+		v.add(err)
 		return // rules that refer to it would be reported too
 	}
 	for i, ch := range c.Channels {
 		in := v.in(indexed("channels", i))
 		ch.validateIngress(in, c, decoder.Sources())
 		ch.validateRules(in, c)
-		rules, err := ch.rules(schedules)
+		rules, err := events.NewRules(ch.Rules, schedules)
 		if err != nil {
 			in.ruleFault(err)
 		} else {

@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"log/slog"
 	"os"
 	"reflect"
 	"strings"
@@ -24,13 +23,7 @@ func (s Secret) String() string {
 // GoString masks the value.
 func (s Secret) GoString() string { return s.String() }
 
-// LogValue masks the value.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalYAML masks the value.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
-
-// MarshalText masks the value, also in JSON.
+// MarshalText masks the value in logs, YAML and JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // secretSetting is a secret, and the setting beside it that names a file with it.
@@ -55,8 +48,8 @@ func (c *Config) secrets() []secretSetting {
 
 // readSecretFiles reads the secrets whose files were named by the layer that was just read: the file or the environment. at
 // returns where the layer sets a setting, its path or its variable; "" = the layer does not set it.
-func (c *Config) readSecretFiles(at func(path string) string) []error {
-	var faults []error
+func (c *Config) readSecretFiles(at func(path string) string) []*FieldError {
+	var faults []*FieldError
 	for _, s := range c.secrets() {
 		value, file := at(s.path), at(s.path+"_file")
 		switch {

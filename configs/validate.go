@@ -11,7 +11,7 @@ import (
 )
 
 // Validate returns every fault of a configuration, as [FieldError]. No fault contains a secret.
-func (c *Config) Validate() []error {
+func (c *Config) Validate() []*FieldError {
 	v := newValidator()
 	v.bounds(reflect.ValueOf(c).Elem())
 	c.validateListeners(v)
@@ -36,9 +36,8 @@ func (c *Config) validateListeners(v validator) {
 		v.fault("tls_cert_file", "set it together with tls_key_file; tls_client_ca_file needs both")
 		return
 	}
-	if _, err := c.TLS(); err != nil {
-		*v.faults = append(*v.faults, err)
-	}
+	_, err := c.TLS()
+	v.add(err)
 }
 
 func (c *Config) validateSlack(v validator) {

@@ -1,7 +1,7 @@
 package configs
 
 // warnings returns what works but is probably not intended, as [FieldError].
-func (c *Config) warnings() []error {
+func (c *Config) warnings() []*FieldError {
 	v := newValidator()
 	if c.RedisURL == "" && len(c.RedisAddrs) == 0 {
 		v.fault("redis_url", "is not set; limits apply to this process only, and pending messages are lost when it stops")
