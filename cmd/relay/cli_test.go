@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,4 +126,18 @@ func TestCompletionIsAvailable(t *testing.T) {
 	stdout, _, code := runRelay(t, nil, "completion", "bash")
 	require.Equal(t, 0, code)
 	require.Contains(t, stdout, "__start_relay")
+}
+
+func TestCommandThatCannotPrintFails(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { full.Close() })
+	for _, args := range [][]string{{"version"}, {"simulate", "--events", "1"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			err := run(t.Context(), args, full, io.Discard)
+			require.ErrorContains(t, err, "print: write /dev/full")
+		})
+	}
 }

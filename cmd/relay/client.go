@@ -24,7 +24,7 @@ type client struct {
 
 // call is one request and where its reply goes.
 type call struct {
-	method string
+	method string // "" = GET
 	path   string
 	body   any // sent as JSON; nil = none
 	reply  any // decoded from JSON

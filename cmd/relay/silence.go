@@ -69,9 +69,9 @@ func (o *silenceOptions) addSilence(ctx context.Context, args []string, out io.W
 	if o.json {
 		return printJSON(out, added)
 	}
-	_, err = fmt.Fprintf(out, "silence %s: %s, until %s\nend it with: relay silence expire %s\n",
+	fmt.Fprintf(out, "silence %s: %s, until %s\nend it with: relay silence expire %s\n",
 		added.ID, describeSilence(added), localTime(added.EndsAt), added.ID)
-	return err
+	return nil
 }
 
 // body is the request for a silence.
@@ -141,50 +141,40 @@ func (o *opsOptions) listSilences(ctx context.Context, out io.Writer) error {
 		Silences []silence.Listed `json:"silences"`
 		Texts    bool             `json:"texts"`
 	}
-	if err := o.api(ctx, call{method: http.MethodGet, path: "/silences", reply: &reply}); err != nil {
+	if err := o.api(ctx, call{path: "/silences", reply: &reply}); err != nil {
 		return err
 	}
 	if o.json {
 		return printJSON(out, reply)
 	}
-	table := newTable(out)
-	fmt.Fprintln(table, "ID\tSTATE\tENDS\tBY\tMUTES\tREASON")
+	silences := newTable(out, "ID", "STATE", "ENDS", "BY", "MUTES", "REASON")
 	shown := 0
 	for _, s := range reply.Silences {
 		if o.channel != "" && s.Channel != "" && s.Channel != o.channel {
 			continue
 		}
 		shown++
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			s.ID, s.State, localTime(s.EndsAt), cleaned(s.Author), cleaned(describeSilence(s.Silence)), cleaned(s.Reason))
+		silences.row(s.ID, s.State, localTime(s.EndsAt), cleaned(s.Author), cleaned(describeSilence(s.Silence)), cleaned(s.Reason))
 	}
 	if shown == 0 {
-		_, err := fmt.Fprintln(out, "there are no silences")
-		return err
+		fmt.Fprintln(out, "there are no silences")
+		return nil
 	}
+	silences.flush()
 	if !reply.Texts {
-		defer fmt.Fprintln(out, "use --admin-token to see what they mute")
+		fmt.Fprintln(out, "use --admin-token to see what they mute")
 	}
-	return table.Flush()
+	return nil
 }
 
 func newSilenceExpire() *cobra.Command {
 	var opts opsOptions
-	cmd := &cobra.Command{
-		Use: "expire ID...", Short: "End silences now", Args: idArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, id := range args {
-				var ended silence.Silence
-				if err := opts.api(cmd.Context(), call{method: http.MethodDelete, path: "/silences/" + url.PathEscape(id), reply: &ended}); err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), "ended", id); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	opts.add(cmd)
-	return cmd
+	return forEach(&opts, "expire ID...", "End silences now", func(ctx context.Context, id string, out io.Writer) error {
+		var ended silence.Silence
+		if err := opts.api(ctx, call{method: http.MethodDelete, path: "/silences/" + url.PathEscape(id), reply: &ended}); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "ended", id)
+		return nil
+	})
 }
