@@ -20,12 +20,18 @@ func decode(settings map[string]any, target any, where string) []*FieldError {
 	useFormerNames(settings, t)
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		Result: target, TagName: "yaml",
-		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationFromText, wholeNumber),
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationFromText, rightKind),
 	})
 	if err != nil {
 		panic(err) // target is no pointer
 	}
-	return append(decodeFaults(where, decoder.Decode(settings)), unknownSettings(settings, t, where)...)
+	var faults []*FieldError
+	for _, err := range flatten(decoder.Decode(settings)) {
+		if wrong, ok := errors.AsType[*mapstructure.DecodeError](err); ok {
+			faults = append(faults, decodeFault(where+wrong.Name(), wrong))
+		}
+	}
+	return append(faults, unknownSettings(settings, t, where)...)
 }
 
 // unknownSettings reports the keys of an object, and of those inside it, that are no settings of an option struct.
@@ -80,33 +86,36 @@ func durationFromText(_, to reflect.Type, data any) (any, error) {
 	return nil, fmt.Errorf("%v is not %s", data, kindName(to))
 }
 
-// wholeNumber refuses fractions, which would be cut off.
-func wholeNumber(from, to reflect.Type, data any) (any, error) {
-	if from.Kind() == reflect.Float64 && to.Kind() == reflect.Int64 {
+// rightKind refuses fractions, which would be cut off, and what is no list or no object where one belongs.
+func rightKind(from, to reflect.Type, data any) (any, error) {
+	switch {
+	case from.Kind() == reflect.Float64 && to.Kind() == reflect.Int64:
 		return nil, fmt.Errorf("%v is not %s", data, kindName(to))
+	case to.Kind() == reflect.Slice && from.Kind() != reflect.Slice, to.Kind() == reflect.Struct && from.Kind() != reflect.Map:
+		return nil, fmt.Errorf("is not %s", kindName(to)) // without the value, which may contain a secret
+	default:
+		return data, nil
 	}
-	return data, nil
 }
 
-// decodeFaults are the errors of mapstructure, which joins them, in the words of the file.
-func decodeFaults(where string, err error) []*FieldError {
+// flatten returns the single errors in a joined one.
+func flatten(err error) []error {
 	type joinedError interface {
 		error
 		Unwrap() []error
 	}
-	if joined, ok := errors.AsType[joinedError](err); ok {
-		var all []*FieldError
-		for _, e := range joined.Unwrap() {
-			all = append(all, decodeFaults(where, e)...)
-		}
-		return all
+	joined, ok := errors.AsType[joinedError](err)
+	if !ok {
+		return []error{err}
 	}
-	if wrong, ok := errors.AsType[*mapstructure.DecodeError](err); ok {
-		return []*FieldError{decodeFault(where+wrong.Name(), wrong)}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, flatten(e)...)
 	}
-	return nil
+	return all
 }
 
+// decodeFault is an error of mapstructure in the words of the file.
 func decodeFault(field string, wrong *mapstructure.DecodeError) *FieldError {
 	unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](wrong)
 	if !ok {
@@ -130,9 +139,9 @@ func kindName(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:
-		return "a list"
+		return "a list; write it like [a, b]"
 	case reflect.Struct:
-		return "an object"
+		return "an object; write it like {name: value}"
 	case reflect.Float64:
 		return "a number"
 	default:

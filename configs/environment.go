@@ -25,6 +25,9 @@ func readEnvironment(cfg *Config, o *origin) []*FieldError {
 	faults = append(faults, contested(cfg.Channels)...)
 	for i := range cfg.Channels {
 		c := &cfg.Channels[i]
+		if variable := o.variables["channels"]; variable != "" {
+			o.note(indexed("channels", i)+".")("name", variable)
+		}
 		faults = append(faults, readVariables(reflect.ValueOf(c).Elem(), c.prefix(), o.note(indexed("channels", i)+"."))...)
 		if engine := variable(c.prefix(), removedEngine); isSet(engine) {
 			faults = append(faults, engineFault(engine))

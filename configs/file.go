@@ -16,7 +16,7 @@ const keyDelimiter = "\x1f"
 func readFile(path string, cfg *Config) (document, []*FieldError) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return document{}, []*FieldError{&FieldError{File: path, Problem: "cannot be read: " + err.Error()}}
+		return document{}, []*FieldError{&FieldError{File: path, Problem: "cannot be read: " + err.Error() + "; name the file with --config or RELAY_CONFIG"}}
 	}
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	v.SetConfigType("yaml")

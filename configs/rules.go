@@ -1,9 +1,8 @@
 package configs
 
 import (
-	"regexp"
+	"errors"
 	"slices"
-	"strings"
 
 	"slackrelay/events"
 )
@@ -16,8 +15,7 @@ func (c *Config) Rules(ch Channel) *events.Rules {
 	if len(ch.Rules) == 0 {
 		return nil
 	}
-	schedules, _ := c.schedules() // validated before
-	rules, _ := events.NewRules(ch.Rules, schedules)
+	rules, _ := events.NewRules(ch.Rules, c.schedules(newValidator())) // validated before
 	return rules
 }
 
@@ -25,38 +23,30 @@ func (c *Config) Rules(ch Channel) *events.Rules {
 func (c *Config) validateClassification(v validator) {
 	decoder, err := c.Decoder()
 	if err != nil {
-		v.add(err)
+		v.settings("sources", err)
 		decoder, _ = (&Config{}).Decoder()
 	}
-	schedules, err := c.schedules()
-	if err != nil {
-		v.add(err)
-		return // rules that refer to it would be reported too
-	}
+	schedules := c.schedules(v)
 	for i, ch := range c.Channels {
 		in := v.in(indexed("channels", i))
 		ch.validateIngress(in, c, decoder.Sources())
 		ch.validateRules(in, c)
 		rules, err := events.NewRules(ch.Rules, schedules)
 		if err != nil {
-			in.ruleFault(err)
+			in.settings("rules", err)
 		} else {
 			ch.runTests(in, decoder, rules)
 		}
 	}
 }
 
-// ofRule is how an error of a rule begins: rules[0] (name): match[1]: ...
-var ofRule = regexp.MustCompile(`^(rules\[\d+\]) \(.*?\): (?:((?:match\[\d+\]|when|during|outside|set\.[a-z_]+)):? )?(.*)`)
-
-// ruleFault finds the setting that an error of a rule is about.
-func (v validator) ruleFault(err error) {
-	match := ofRule.FindStringSubmatch(err.Error())
-	if match == nil {
-		v.fault("rules", "%v", err)
-		return
+// settings adds the faults of a list of rules or sources.
+func (v validator) settings(list string, err error) {
+	for _, err := range flatten(err) {
+		if fault, ok := errors.AsType[*events.SettingError](err); ok {
+			v.in(indexed(list, fault.Index)).fault(fault.Field, "%v", fault.Err)
+		}
 	}
-	v.fault(strings.TrimSuffix(match[1]+"."+match[2], "."), "%s", match[3])
 }
 
 func (c Channel) validateRules(v validator, cfg *Config) {

@@ -70,11 +70,11 @@ func (c *Config) readSecretFiles(at func(path string) string) []*FieldError {
 func (s secretSetting) read(where string) *FieldError {
 	content, err := os.ReadFile(*s.file)
 	if err != nil {
-		return faultf(where, "cannot be read: %v", err)
+		return faultf(where, "cannot be read: %v; name a file that the relay may read", err)
 	}
 	*s.value = Secret(strings.TrimSpace(string(content)))
 	if *s.value == "" {
-		return faultf(where, "the file %s is empty", *s.file)
+		return faultf(where, "the file %s is empty; write the secret into it", *s.file)
 	}
 	return nil
 }

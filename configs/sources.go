@@ -2,8 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,48 +22,29 @@ type Schedule struct {
 // Decoder returns the decoder of webhooks, with the sources of the configuration among those that the relay knows.
 func (c *Config) Decoder() (*events.Decoder, error) {
 	decoder, err := events.NewDecoder(events.Options{Limits: c.limits(), Mappings: c.Sources})
-	if err != nil {
-		return nil, c.sourceFault(err)
-	}
-	return decoder, nil
+	return decoder, err
 }
 
-// ofSource is how an error of a mapping begins: source mine: title: ...
-var ofSource = regexp.MustCompile(`^source "?([^:"]*)"?: (?:([a-z_]+): )?`)
-
-// sourceFault finds the setting that an error of a mapping is about.
-func (c *Config) sourceFault(err error) error {
-	text := err.Error()
-	match := ofSource.FindStringSubmatch(text)
-	i := slices.IndexFunc(c.Sources, func(m events.Mapping) bool { return match != nil && m.Name == match[1] })
-	if i < 0 {
-		return faultf("sources", "%s", text)
-	}
-	field := indexed("sources", i)
-	if match[2] != "" {
-		field += "." + match[2]
-	}
-	return faultf(field, "%s", strings.TrimPrefix(text, match[0]))
-}
-
-// schedules compiles the schedules.
-func (c *Config) schedules() ([]events.Schedule, error) {
-	var all []events.Schedule
+// schedules compiles the schedules. Those with faults, which it reports to v, keep only their names.
+func (c *Config) schedules(v validator) []events.Schedule {
+	all := make([]events.Schedule, len(c.Schedules))
+	names := map[string]bool{}
 	for i, s := range c.Schedules {
-		field := indexed("schedules", i)
+		in := v.in(indexed("schedules", i))
+		all[i].Name = s.Name
 		if s.Name == "" || len(s.TimeIntervals) == 0 {
-			return nil, faultf(field, "needs a name and time_intervals")
+			v.fault(indexed("schedules", i), "needs a name and time_intervals")
+			continue
 		}
-		if slices.ContainsFunc(all, func(other events.Schedule) bool { return other.Name == s.Name }) {
-			return nil, faultf(field+".name", "%q is the name of another schedule; use each name once", s.Name)
+		if names[s.Name] {
+			in.fault("name", "%q is the name of another schedule; use each name once", s.Name)
 		}
-		compiled := events.Schedule{Name: s.Name}
-		if err := readIntervals(s.TimeIntervals, &compiled); err != nil {
-			return nil, faultf(field+".time_intervals", "cannot be read: %s", strings.ReplaceAll(err.Error(), "\n", " "))
+		names[s.Name] = true
+		if err := readIntervals(s.TimeIntervals, &all[i]); err != nil {
+			in.fault("time_intervals", "cannot be read: %s", strings.ReplaceAll(err.Error(), "\n", " "))
 		}
-		all = append(all, compiled)
 	}
-	return all, nil
+	return all
 }
 
 func readIntervals(intervals []map[string]any, schedule *events.Schedule) error {

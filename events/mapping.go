@@ -1,6 +1,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -61,33 +62,28 @@ type mappedField struct {
 }
 
 // source compiles a mapping.
-func (m Mapping) source() (source, error) {
+func (m Mapping) source(fault func(field string, err error)) source {
 	if !sourceName.MatchString(m.Name) {
-		return source{}, fmt.Errorf("source %q: the name is not valid; use 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or a digit",
-			m.Name)
+		fault("name", fmt.Errorf("%q is not a valid name; use 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or a digit", m.Name))
 	}
-	c := compiledMapping{}
-	var err error
 	compile := func(field, code string) *expression {
-		if code == "" || err != nil {
+		if code == "" {
 			return nil
 		}
-		compiled, fault := compileExpression(code, expr.AllowUndefinedVariables())
-		if fault != nil {
-			err = fmt.Errorf("source %s: %s: %w", m.Name, field, fault)
-		}
+		compiled, err := compileExpression(code, expr.AllowUndefinedVariables())
+		fault(field, err)
 		return compiled
 	}
-	c.when, c.events = compile("when", m.When), compile("events", m.Events)
+	c := compiledMapping{when: compile("when", m.When), events: compile("events", m.Events)}
 	for _, f := range m.fields() {
 		if compiled := compile(f.name, f.code); compiled != nil {
 			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
 		}
 	}
-	if err == nil && m.Title == "" && m.Text == "" {
-		err = fmt.Errorf("source %s: title or text is needed: set one of them", m.Name)
+	if m.Title == "" && m.Text == "" {
+		fault("title", errors.New("is empty, and so is text; set one of them"))
 	}
-	return source{name: m.Name, claims: c.claims, decode: c.decode}, err
+	return source{name: m.Name, claims: c.claims, decode: c.decode}
 }
 
 type fieldCode struct {

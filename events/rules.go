@@ -2,6 +2,7 @@ package events
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -108,45 +109,40 @@ func newRuleEnv(e *Event, header http.Header) ruleEnv {
 	return env
 }
 
-// NewRules compiles rules. The error names the rule, its field and the fault.
+// NewRules compiles rules. The error joins a [SettingError] for each fault.
 func NewRules(rules []Rule, schedules []Schedule) (*Rules, error) {
 	all := &Rules{}
+	var faults settingFaults
 	for i, rule := range rules {
-		compiled, err := rule.compile(schedules)
-		if err != nil {
-			return nil, fmt.Errorf("rules[%d] (%s): %w", i, rule.Name, err)
-		}
-		all.rules = append(all.rules, compiled)
+		all.rules = append(all.rules, rule.compile(schedules, faults.of(i, fmt.Sprintf("rules[%d] (%s)", i, rule.Name))))
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
 	return all, nil
 }
 
-func (r Rule) compile(schedules []Schedule) (compiledRule, error) {
+func (r Rule) compile(schedules []Schedule, fault func(field string, err error)) compiledRule {
 	c := compiledRule{Rule: r}
 	for i, m := range r.Match {
 		compiled, err := m.Compile()
-		if err != nil {
-			return c, fmt.Errorf("match[%d]: %w", i, err)
-		}
+		fault(fmt.Sprintf("match[%d]", i), err)
 		c.match = append(c.match, compiled)
 	}
 	if r.Set.Category != "" {
 		c.category = NormalizeCategory(r.Set.Category)
 	}
 	var err error
-	if c.when, err = compileRule(r.When, expr.AsBool()); err != nil {
-		return c, fmt.Errorf("when: %w", err)
-	}
-	if c.categoryFrom, err = compileRule(r.Set.CategoryFrom); err != nil {
-		return c, fmt.Errorf("set.category_from: %w", err)
-	}
-	if c.during, err = intervals(r.During, schedules); err != nil {
-		return c, fmt.Errorf("during: %w", err)
-	}
-	if c.outside, err = intervals(r.Outside, schedules); err != nil {
-		return c, fmt.Errorf("outside: %w", err)
-	}
-	return c, r.Set.check()
+	c.when, err = compileRule(r.When, expr.AsBool())
+	fault("when", err)
+	c.categoryFrom, err = compileRule(r.Set.CategoryFrom)
+	fault("set.category_from", err)
+	c.during, err = intervals(r.During, schedules)
+	fault("during", err)
+	c.outside, err = intervals(r.Outside, schedules)
+	fault("outside", err)
+	r.Set.check(fault)
+	return c
 }
 
 func compileRule(code string, options ...expr.Option) (*expression, error) {
@@ -156,16 +152,15 @@ func compileRule(code string, options ...expr.Option) (*expression, error) {
 	return compileExpression(code, append(options, expr.Env(ruleEnv{}))...)
 }
 
-func (c Changes) check() error {
-	switch {
-	case c.Severity != "" && severities[string(c.Severity)] != c.Severity:
-		return fmt.Errorf("set.severity is %q; it must be critical, error, warning or info", c.Severity)
-	case c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord:
-		return fmt.Errorf("set.status is %q; it must be firing, resolved or none", c.Status)
-	case c.Category != "" && c.CategoryFrom != "":
-		return fmt.Errorf("set.category and set.category_from are both set; remove one")
-	default:
-		return nil
+func (c Changes) check(fault func(field string, err error)) {
+	if c.Severity != "" && severities[string(c.Severity)] != c.Severity {
+		fault("set.severity", fmt.Errorf("%q is not a severity; use critical, error, warning or info", c.Severity))
+	}
+	if c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord {
+		fault("set.status", fmt.Errorf("%q is not a status; use firing, resolved or none", c.Status))
+	}
+	if c.Category != "" && c.CategoryFrom != "" {
+		fault("set.category", errors.New("cannot be combined with set.category_from; keep one"))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -60,9 +61,12 @@ func (c client) send(ctx context.Context, request call) (*http.Response, error) 
 		}
 		body = bytes.NewReader(encoded)
 	}
+	if u, err := url.Parse(c.address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usagef("%s: %q is not a URL; write it like http://127.0.0.1:8080", c.flag, c.address)
+	}
 	r, err := http.NewRequestWithContext(ctx, request.method, strings.TrimSuffix(c.address, "/")+request.path, body)
 	if err != nil {
-		return nil, usagef("%s: %q is not a URL; write it like http://127.0.0.1:8080", c.flag, c.address)
+		return nil, fmt.Errorf("call the relay: %w", err)
 	}
 	if request.body != nil {
 		r.Header.Set("Content-Type", "application/json")

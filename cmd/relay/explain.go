@@ -109,7 +109,7 @@ func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
 		w.Body, err = os.ReadFile(o.file)
 	}
 	if err != nil {
-		return w, fmt.Errorf("read the webhook: %w", err)
+		return w, usagef("--explain: %v; name a file with the body of a webhook", err)
 	}
 	return w, nil
 }

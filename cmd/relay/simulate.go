@@ -141,13 +141,13 @@ func (o *simulateOptions) load(in io.Reader) (trace simulation.Trace, title stri
 	case o.trace == "":
 		kind := cmp.Or(o.generate, "storm")
 		if trace, err = simulation.Generate(kind, o.events, o.seed); err != nil {
-			return nil, "", usagef("%v", err)
+			return nil, "", usagef("--generate: %v", err)
 		}
 		return trace, fmt.Sprintf("%s, %d events", kind, len(trace)), nil
 	case o.trace != "-":
 		file, err := os.Open(o.trace)
 		if err != nil {
-			return nil, "", fmt.Errorf("read the trace: %w", err)
+			return nil, "", usagef("--trace: %v; relay record writes a trace", err)
 		}
 		defer file.Close()
 		in = file
