@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"slackrelay/ratelimit"
 	"slackrelay/server"
 )
 
@@ -140,6 +141,10 @@ var formats = map[string]format{
 		isValid: levelName.MatchString,
 		want:    "a level; use channel, category, sender or the name of a label",
 	},
+	"strategy": {
+		isValid: func(text string) bool { return slices.Contains(ratelimit.Strategies(), ratelimit.StrategyKind(text)) },
+		want:    "a valid value; use " + oneOf(strategies()),
+	},
 	"category": {
 		isValid: category.MatchString,
 		want:    "a category; use 1 to 100 of a-z, 0-9, dot, underscore and dash, as events have it",
@@ -152,6 +157,14 @@ var (
 	levelName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,62}$`)
 	category  = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
 )
+
+func strategies() []string {
+	var names []string
+	for _, kind := range ratelimit.Strategies() {
+		names = append(names, string(kind))
+	}
+	return names
+}
 
 func isAddress(text string) bool {
 	_, _, err := net.SplitHostPort(text)

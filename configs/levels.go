@@ -13,7 +13,7 @@ type Level struct {
 	// Name is channel, category, sender, or the name of a label. Events without the label are not limited by it.
 	Name string `yaml:"name" format:"level"`
 	// Strategy is how the level counts.
-	Strategy string `yaml:"strategy" oneof:"sliding-log,sliding-buckets,fixed-window,sliding-counter,gcra,gate,backlog" unset:"sliding-log"`
+	Strategy string `yaml:"strategy" format:"strategy" unset:"sliding-log"`
 	// Windows are the windows that must all have room.
 	Windows []Window `yaml:"windows"`
 	// Shadow makes the level report what it would refuse, and refuse nothing.

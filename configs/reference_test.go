@@ -137,6 +137,7 @@ var formatTexts = map[string]string{
 	"networks": "IP addresses and ranges",
 	"name":     "1 to 63 of `a-z`, `0-9` and `-`",
 	"level":    "up to 63 letters, digits and `_.-`",
+	"strategy": oneOf(strings.Split("`"+strings.Join(strategies(), "`,`")+"`", ",")),
 	"category": "up to 100 of `a-z`, `0-9` and `._-`",
 }
 
