@@ -61,15 +61,15 @@ func (c Channel) validateDestination(v validator) {
 	if c.SlackWebhookURL == "" {
 		return
 	}
-	const needsToken = "%q needs the bot token, because an incoming webhook does not return which message it posted; use slack_channel"
+	const botOnly = "%q needs the bot token, because an incoming webhook does not return which message it posted; use slack_channel"
 	if c.Overflow == "merge" {
-		v.fault("overflow", needsToken, c.Overflow)
+		v.fault("overflow", botOnly, c.Overflow)
 	}
 	if c.Resolves != "post" {
-		v.fault("resolves", needsToken, c.Resolves)
+		v.fault("resolves", botOnly, c.Resolves)
 	}
 	if c.Repeats == "merge" {
-		v.fault("repeats", needsToken, c.Repeats)
+		v.fault("repeats", botOnly, c.Repeats)
 	}
 }
 

@@ -16,7 +16,7 @@ const keyDelimiter = "\x1f"
 func readFile(path string, cfg *Config) (document, []*FieldError) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return document{}, []*FieldError{&FieldError{File: path, Problem: "cannot be read: " + err.Error() + "; name the file with --config or RELAY_CONFIG"}}
+		return document{}, []*FieldError{{File: path, Problem: "cannot be read: " + err.Error() + "; name the file with --config or RELAY_CONFIG"}}
 	}
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	v.SetConfigType("yaml")
@@ -27,7 +27,7 @@ func readFile(path string, cfg *Config) (document, []*FieldError) {
 	settings := v.AllSettings()
 	if len(settings) == 0 {
 		const remedy = "is empty; list the channels in it, or start without a configuration file"
-		return doc, []*FieldError{&FieldError{File: path, Problem: remedy}}
+		return doc, []*FieldError{{File: path, Problem: remedy}}
 	}
 	channels, listed := settings["channels"]
 	delete(settings, "channels")

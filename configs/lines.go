@@ -53,6 +53,7 @@ func (d document) addAll(path string, node *yaml.Node) {
 		for _, object := range merged { // its own settings take precedence, and are there already
 			d.addAll(path, object)
 		}
+	default: // a scalar contains nothing
 	}
 }
 

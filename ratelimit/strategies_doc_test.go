@@ -191,7 +191,8 @@ type quietOnes struct {
 
 func TestGoldenFigureOfFairnessInABusyHour(t *testing.T) {
 	t.Parallel()
-	table := "| first_notice | messages | slots used | quiet categories with a message (of 20) | first notices that passed | longest delay |\n" +
+	table := "| first_notice | messages | slots used | quiet categories with a message (of 20) | first notices that passed " +
+		"| longest delay |\n" +
 		"|---|---|---|---|---|---|\n"
 	plain, _ := busyHour(t, nil, false)
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }

@@ -55,7 +55,7 @@ func TestWrongUsageExitsWith2AndNamesTheFault(t *testing.T) {
 			[]string{"status", "--ops-url", "relay:9090"},
 			`--ops-url: "relay:9090" is not a URL; write it like http://127.0.0.1:8080`,
 		},
-		"unknown trace":   {nil, []string{"simulate", "--generate", "strom"}, `--generate: trace kind "strom" does not exist; use one of steady, storm`},
+		"unknown trace":   {nil, []string{"simulate", "--generate", "strom"}, `--generate: trace kind "strom" does not exist; use one of`},
 		"missing webhook": {nil, []string{"check", "--explain", "/nope.json"}, "--explain: open /nope.json: no such file or directory"},
 		"missing trace":   {nil, []string{"simulate", "--trace", "/nope.jsonl"}, "--trace: open /nope.jsonl: no such file or directory"},
 		"unknown variable beside a fault": {

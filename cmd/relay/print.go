@@ -30,7 +30,7 @@ func (t table) row(cells ...any) {
 }
 
 func (t table) flush() {
-	t.columns.Flush() //nolint:errcheck // the terminal keeps the error
+	t.columns.Flush() // the terminal keeps an error
 }
 
 // printJSON prints a reply of the API with indentation.
