@@ -2,6 +2,7 @@ package configs
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -16,7 +17,8 @@ const keyDelimiter = "\x1f"
 func readFile(path string, cfg *Config) (document, []*FieldError) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return document{}, []*FieldError{{File: path, Problem: "cannot be read: " + err.Error() + "; name the file with --config or RELAY_CONFIG"}}
+		problem := fmt.Sprintf("cannot be read: %v; name the file with --config or RELAY_CONFIG", err)
+		return document{}, []*FieldError{{File: path, Problem: problem}}
 	}
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	v.SetConfigType("yaml")
