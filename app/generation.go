@@ -60,7 +60,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	})
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
-			Intake: g.intake, Status: g.status, Outboxes: r.noticeQueues(), Wake: r.wake, Interval: cfg.CanaryInterval, Within: cfg.CanaryWithin,
+			Intake: g.intake, Status: g.status, Outboxes: r.engines.notices, Wake: r.wake, Interval: cfg.CanaryInterval, Within: cfg.CanaryWithin,
 			Metrics: r.canary, Logger: r.log,
 		})
 	}
@@ -74,7 +74,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	posts, edits, lookups := g.cfg.PerMinute()
 	var couriers []*pipeline.Courier
-	for _, queue := range r.engines.outboxes() {
+	for _, queue := range r.engines.outboxes {
 		couriers = append(couriers, pipeline.NewCourier(pipeline.CourierOptions{
 			Outbox: queue, Channels: g.channels, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Budget: queue, PostsPerMinute: posts,
@@ -90,27 +90,11 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status, Shared: g.status,
 		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
-		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.pausers(), Channels: g.channels, Wake: r.wake},
+		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},
 		Previews: previewed(g.channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})
-}
-
-func (r *Relay) pausers() []pipeline.Pauser {
-	var all []pipeline.Pauser
-	for _, queue := range r.engines.outboxes() {
-		all = append(all, queue)
-	}
-	return all
-}
-
-func (r *Relay) noticeQueues() []pipeline.NoticeQueue {
-	var all []pipeline.NoticeQueue
-	for _, queue := range r.engines.outboxes() {
-		all = append(all, queue)
-	}
-	return all
 }
 
 // run admits and delivers until ctx ends, and finishes what is in flight.
@@ -164,11 +148,4 @@ func (r *Relay) wake(channel string) {
 	for _, courier := range r.current.Load().couriers {
 		courier.Wake(channel)
 	}
-}
-
-// serveCurrent serves each request with the generation that is current when it arrives.
-func (r *Relay) serveCurrent(of func(*generation) http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		of(r.current.Load()).ServeHTTP(w, request)
-	})
 }

@@ -41,13 +41,15 @@ func (r *Relay) OpsAddr() net.Addr { return r.ops.Addr() }
 func (r *Relay) Run(ctx context.Context) error {
 	defer r.close(ctx)
 	defer r.reloader.handleHangup()()
-	ingress := r.serveIngress(ctx)
+	options := server.ServeOptions{Logger: r.log, Grace: grace, ReadTimeout: r.started.ReadTimeout}
+	ingress := r.serve(ctx, r.encrypted(r.public), func(g *generation) http.Handler { return g.public }, options)
 	background := newTask(ctx, r.runBackground)
 	delivery := newTask(ctx, func(ctx context.Context) error {
 		r.reloader.run(ctx)
 		return nil
 	})
-	ops := r.serveOps(ctx)
+	options.Stopping = func() { r.current.Load().server.Retire() } // it ends the streams of the dashboard
+	ops := r.serve(ctx, r.ops, func(g *generation) http.Handler { return g.ops }, options)
 	r.log.InfoContext(ctx, "relay started", "listen", r.public.Addr(), "ops_listen", r.ops.Addr(), "channels", r.Status().Channels(),
 		"durable", r.Status().Durable(), "redis", r.started.RedisAddress(), "version", r.version)
 
@@ -66,10 +68,11 @@ func (r *Relay) Run(ctx context.Context) error {
 	return err
 }
 
-func (r *Relay) serveIngress(ctx context.Context) task {
-	handler := r.serveCurrent(func(g *generation) http.Handler { return g.public })
+// serve answers each request with the handler of the generation that is current when it arrives.
+func (r *Relay) serve(ctx context.Context, on net.Listener, of func(*generation) http.Handler, opts server.ServeOptions) task {
+	handler := func(w http.ResponseWriter, request *http.Request) { of(r.current.Load()).ServeHTTP(w, request) }
 	return newTask(ctx, func(ctx context.Context) error {
-		return server.Serve(ctx, r.encrypted(r.public), handler, r.serveOptions())
+		return server.Serve(ctx, on, http.HandlerFunc(handler), opts)
 	})
 }
 
@@ -83,20 +86,6 @@ func (r *Relay) encrypted(plain net.Listener) net.Listener {
 		MinVersion: tls.VersionTLS12, NextProtos: first.NextProtos,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current.Load().tls, nil },
 	})
-}
-
-// serveOps ends the streams of the dashboard when the relay stops.
-func (r *Relay) serveOps(ctx context.Context) task {
-	opts := r.serveOptions()
-	opts.Stopping = func() { r.current.Load().server.Retire() }
-	handler := r.serveCurrent(func(g *generation) http.Handler { return g.ops })
-	return newTask(ctx, func(ctx context.Context) error {
-		return server.Serve(ctx, r.ops, handler, opts)
-	})
-}
-
-func (r *Relay) serveOptions() server.ServeOptions {
-	return server.ServeOptions{Logger: r.log, Grace: grace, ReadTimeout: r.started.ReadTimeout}
 }
 
 // runBackground runs what lives as long as the process and has no place in a generation.

@@ -105,12 +105,21 @@ func (r *Relay) ShowMessages(out io.Writer) {
 	}
 }
 
-// engines are a limiter and the outboxes that it fills: in Redis, with a fallback in memory for outages, or in memory alone.
+// engines are a limiter and the outboxes that it fills: in Redis, with a second one in memory for outages, or in memory alone.
 type engines struct {
 	limiter  limiter
 	outbox   queue                 // of what the limiter admits
-	fallback queue                 // of what is admitted while Redis is away; nil = no Redis is configured
 	outages  pipeline.OutageReader // nil = no Redis is configured
+	outboxes []queue               // all that a courier must empty
+	pausers  []pipeline.Pauser     // the same
+	notices  []pipeline.NoticeQueue
+}
+
+// add adds an outbox that a courier must empty.
+func (e *engines) add(q queue) {
+	e.outboxes = append(e.outboxes, q)
+	e.pausers = append(e.pausers, q)
+	e.notices = append(e.notices, q)
 }
 
 // limiter is what decides, with all that the parts of the pipeline call of it.
@@ -130,14 +139,6 @@ type queue interface {
 	pipeline.Pauser
 	pipeline.CallBudget
 	pipeline.CredentialReader
-}
-
-// outboxes are all outboxes that a courier must empty.
-func (e *engines) outboxes() []queue {
-	if e.fallback == nil {
-		return []queue{e.outbox}
-	}
-	return []queue{e.outbox, e.fallback}
 }
 
 func (r *Relay) openEngines(cfg configs.Config) error {
@@ -169,6 +170,7 @@ func (r *Relay) inMemory(cfg configs.Config, opts store.Options) {
 	s := memory.New(data, memory.Options{Options: opts})
 	r.engines.limiter = s
 	r.engines.outbox = s
+	r.engines.add(s)
 }
 
 func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options) {
@@ -183,8 +185,9 @@ func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options
 	})
 	r.engines.limiter = r.replica
 	r.engines.outbox = shared
-	r.engines.fallback = fallback
 	r.engines.outages = r.replica
+	r.engines.add(shared)
+	r.engines.add(fallback)
 }
 
 // reportClockSteps registers a counter of backward steps of Redis's clock, and returns what counts and logs one.

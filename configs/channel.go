@@ -2,6 +2,8 @@ package configs
 
 import (
 	"time"
+
+	"slackrelay/events"
 )
 
 // Channel is a named destination with its limits: one Slack channel or one incoming webhook. Get one from
@@ -103,7 +105,7 @@ type Channel struct {
 	OnDrop []OnDrop `yaml:"on_drop"`
 
 	// Rules classify events before the limits apply. The first rule that matches decides, unless it continues.
-	Rules []Rule `yaml:"rules" section:"Rules"`
+	Rules []events.Rule `yaml:"rules" section:"Rules"`
 	// RuleTests are sample webhooks with the result that the rules must have. They run at each start and in `relay check`.
 	RuleTests []RuleTest `yaml:"rule_tests"`
 }

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -9,16 +10,17 @@ import (
 	"slices"
 	"strings"
 
+	"slackrelay/ratelimit"
 	"slackrelay/server"
 )
 
 // validator collects the faults of an object and of those inside it.
 type validator struct {
 	where  string // the path of the object, empty or with a dot at its end
-	faults *[]error
+	faults *[]*FieldError
 }
 
-func newValidator() validator { return validator{faults: &[]error{}} }
+func newValidator() validator { return validator{faults: &[]*FieldError{}} }
 
 // in returns the validator of an object inside, like auth[0].
 func (v validator) in(object string) validator {
@@ -30,22 +32,20 @@ func (v validator) fault(name, format string, args ...any) {
 	*v.faults = append(*v.faults, faultf(v.where+name, format, args...))
 }
 
+// add adds a fault that another function found; nil = it found none.
+func (v validator) add(err error) {
+	if fault, ok := errors.AsType[*FieldError](err); ok {
+		*v.faults = append(*v.faults, fault)
+	}
+}
+
 // bounds checks every setting of an option struct, and of the structs in it, against what its tags declare.
 func (v validator) bounds(options reflect.Value) {
-	for _, s := range settingsOf(options.Type()) {
-		value := options.Field(s.index)
-		if s.applies(options) {
-			v.check(s, value)
+	eachSetting(options, v.where, func(where string, s setting, in reflect.Value) {
+		if s.applies(in) {
+			validator{where, v.faults}.check(s, in.Field(s.index))
 		}
-		switch {
-		case value.Kind() == reflect.Struct:
-			v.in(s.name).bounds(value)
-		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
-			for i := range value.Len() {
-				v.in(indexed(s.name, i)).bounds(value.Index(i))
-			}
-		}
-	}
+	})
 }
 
 // check checks one setting against its tags.
@@ -141,6 +141,10 @@ var formats = map[string]format{
 		isValid: levelName.MatchString,
 		want:    "a level; use channel, category, sender or the name of a label",
 	},
+	"strategy": {
+		isValid: func(text string) bool { return slices.Contains(ratelimit.Strategies(), ratelimit.StrategyKind(text)) },
+		want:    "a valid value; use " + oneOf(strategies()),
+	},
 	"category": {
 		isValid: category.MatchString,
 		want:    "a category; use 1 to 100 of a-z, 0-9, dot, underscore and dash, as events have it",
@@ -153,6 +157,14 @@ var (
 	levelName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,62}$`)
 	category  = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
 )
+
+func strategies() []string {
+	var names []string
+	for _, kind := range ratelimit.Strategies() {
+		names = append(names, string(kind))
+	}
+	return names
+}
 
 func isAddress(text string) bool {
 	_, _, err := net.SplitHostPort(text)

@@ -12,6 +12,8 @@ package configs
 
 import (
 	"time"
+
+	"slackrelay/events"
 )
 
 // Config contains every setting of a relay. Get one from [Load] or [Default]; the zero value is not valid.
@@ -146,7 +148,7 @@ type Config struct {
 	TraceRatio float64 `yaml:"trace_ratio" initial:"1" min:"0" max:"1" restart:"true"`
 
 	// Sources are body formats of your own.
-	Sources []Source `yaml:"sources" section:"Channels and what they share"`
+	Sources []events.Mapping `yaml:"sources" section:"Channels and what they share"`
 	// Schedules are times that rules refer to by name.
 	Schedules []Schedule `yaml:"schedules"`
 	// Channels are the destinations. Without a file and without RELAY_CHANNELS, there is one, named default.

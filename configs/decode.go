@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,26 +15,28 @@ import (
 
 // decode writes what was read from a file over an option struct. It reports every key that is unknown or has a wrong
 // type; where is the path of the struct, empty or with a dot at its end.
-func decode(settings map[string]any, target any, where string) []error {
+func decode(settings map[string]any, target any, where string) []*FieldError {
 	t := reflect.TypeOf(target).Elem()
 	useFormerNames(settings, t)
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		Result: target, TagName: "yaml",
-		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationFromText, wholeNumber),
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationFromText, rightKind),
 	})
 	if err != nil {
-		return []error{err}
+		panic(err) // target is no pointer
 	}
-	var faults []error
+	var faults []*FieldError
 	for _, err := range flatten(decoder.Decode(settings)) {
-		faults = append(faults, decodeFault(where, err))
+		if wrong, ok := errors.AsType[*mapstructure.DecodeError](err); ok {
+			faults = append(faults, decodeFault(where+wrong.Name(), wrong))
+		}
 	}
 	return append(faults, unknownSettings(settings, t, where)...)
 }
 
 // unknownSettings reports the keys of an object, and of those inside it, that are no settings of an option struct.
-func unknownSettings(settings map[string]any, t reflect.Type, where string) []error {
-	var faults []error
+func unknownSettings(settings map[string]any, t reflect.Type, where string) []*FieldError {
+	var faults []*FieldError
 	all := settingsOf(t)
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if t == reflect.TypeFor[Channel]() && strings.EqualFold(key, removedEngine) {
@@ -51,8 +54,8 @@ func unknownSettings(settings map[string]any, t reflect.Type, where string) []er
 }
 
 // unknownInside reports the unknown keys of an object or of a list of objects.
-func unknownInside(value any, t reflect.Type, where string) []error {
-	var faults []error
+func unknownInside(value any, t reflect.Type, where string) []*FieldError {
+	var faults []*FieldError
 	switch value := value.(type) {
 	case map[string]any:
 		if t.Kind() == reflect.Struct {
@@ -73,32 +76,36 @@ func durationFromText(_, to reflect.Type, data any) (any, error) {
 	if to != reflect.TypeFor[time.Duration]() {
 		return data, nil
 	}
-	text, ok := data.(string)
-	if !ok {
-		return nil, fmt.Errorf("%v is not a duration; use a unit, for example 5m", data)
+	if text, ok := data.(string); ok {
+		d, err := time.ParseDuration(text)
+		if err == nil {
+			return d, nil
+		}
+		data = strconv.Quote(text)
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a duration; use a unit, for example 5m", text)
-	}
-	return d, nil
+	return nil, fmt.Errorf("%v is not %s", data, kindName(to))
 }
 
-// wholeNumber refuses fractions, which would be cut off.
-func wholeNumber(from, to reflect.Type, data any) (any, error) {
-	if from.Kind() == reflect.Float64 && to.Kind() == reflect.Int64 {
-		return nil, fmt.Errorf("%v is not a whole number", data)
+// rightKind refuses fractions, which would be cut off, and what is no list or no object where one belongs.
+func rightKind(from, to reflect.Type, data any) (any, error) {
+	switch {
+	case from.Kind() == reflect.Float64 && to.Kind() == reflect.Int64:
+		return nil, fmt.Errorf("%v is not %s", data, kindName(to))
+	case to.Kind() == reflect.Slice && from.Kind() != reflect.Slice, to.Kind() == reflect.Struct && from.Kind() != reflect.Map:
+		return nil, fmt.Errorf("is not %s", kindName(to)) // without the value, which may contain a secret
+	default:
+		return data, nil
 	}
-	return data, nil
 }
 
 // flatten returns the single errors in a joined one.
 func flatten(err error) []error {
-	var joined interface{ Unwrap() []error }
-	if err == nil {
-		return nil
+	type joinedError interface {
+		error
+		Unwrap() []error
 	}
-	if !errors.As(err, &joined) {
+	joined, ok := errors.AsType[joinedError](err)
+	if !ok {
 		return []error{err}
 	}
 	var all []error
@@ -109,32 +116,32 @@ func flatten(err error) []error {
 }
 
 // decodeFault is an error of mapstructure in the words of the file.
-func decodeFault(where string, err error) error {
-	var wrong *mapstructure.DecodeError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](err)
+func decodeFault(field string, wrong *mapstructure.DecodeError) *FieldError {
+	unconvertible, ok := errors.AsType[*mapstructure.UnconvertibleTypeError](wrong)
 	if !ok {
-		return faultf(where+wrong.Name(), "%v", wrong.Unwrap())
+		return faultf(field, "%v", wrong.Unwrap())
 	}
 	expected := unconvertible.Expected.Type()
 	if expected == reflect.TypeFor[Secret]() {
-		return faultf(where+wrong.Name(), "the value is not %s", kindName(expected))
+		return faultf(field, "the value is not %s", kindName(expected))
 	}
-	return faultf(where+wrong.Name(), "%v is not %s", unconvertible.Value, kindName(expected))
+	return faultf(field, "%v is not %s", unconvertible.Value, kindName(expected))
 }
 
+// kindName is what a value of a type must be, with what to write instead where that is not plain.
 func kindName(t reflect.Type) string {
+	if t == reflect.TypeFor[time.Duration]() {
+		return "a duration; use a unit, for example 5m"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "text; put it in quotes"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:
-		return "a list"
+		return "a list; write it like [a, b]"
 	case reflect.Struct:
-		return "an object"
+		return "an object; write it like {name: value}"
 	case reflect.Float64:
 		return "a number"
 	default:

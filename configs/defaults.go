@@ -23,16 +23,12 @@ func DefaultChannel(name string) Channel {
 // setDefaults sets every setting that declares a default, and makes lists empty rather than nil, so that they are
 // printed as [].
 func setDefaults(options reflect.Value) {
-	for _, s := range settingsOf(options.Type()) {
-		field := options.Field(s.index)
-		value, ok := s.initial()
-		switch {
-		case ok:
+	eachSetting(options, "", func(_ string, s setting, in reflect.Value) {
+		field := in.Field(s.index)
+		if value, ok := s.initial(); ok {
 			field.Set(value)
-		case field.Kind() == reflect.Slice:
+		} else if field.Kind() == reflect.Slice {
 			field.Set(reflect.MakeSlice(field.Type(), 0, 0))
-		case field.Kind() == reflect.Struct:
-			setDefaults(field)
 		}
-	}
+	})
 }

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -38,31 +39,37 @@ func (c Channel) validateDelivery(v validator) {
 				"%q cannot be mentioned; use here, channel, everyone, or the id of a user (U0123) or a user group (S0123)", m.Who)
 		}
 	}
-	if _, err := notifier.ParseTemplate(c.TemplateTitle, ""); err != nil {
-		v.fault("template_title", "cannot be used: %v", err)
-	}
-	if _, err := notifier.ParseTemplate("", c.TemplateText); err != nil {
-		v.fault("template_text", "cannot be used: %v", err)
-	}
+	_, err := notifier.ParseTemplate(c.TemplateTitle, "")
+	v.template("template_title", err)
+	_, err = notifier.ParseTemplate("", c.TemplateText)
+	v.template("template_text", err)
 	if c.FallbackWebhookURL != "" && c.FallbackSlackChannel != "" {
 		v.fault("fallback_webhook_url", "cannot be combined with fallback_slack_channel; keep one")
 	}
 }
 
+// template adds the fault of a template; nil = it has none.
+func (v validator) template(name string, err error) {
+	if err != nil {
+		v.fault(name, "cannot be used: %s; write a Go template of an event, for example {{.Title}}",
+			strings.ReplaceAll(err.Error(), "template: ", ""))
+	}
+}
+
 // validateDestination finds what the destination of the channel cannot do.
 func (c Channel) validateDestination(v validator) {
-	for _, option := range []struct {
-		name, value string
-		isSet       bool
-	}{
-		{"overflow", c.Overflow, c.Overflow == "merge"},
-		{"resolves", c.Resolves, c.Resolves != "post"},
-		{"repeats", c.Repeats, c.Repeats == "merge"},
-	} {
-		if option.isSet && c.SlackWebhookURL != "" {
-			v.fault(option.name, "%q needs the bot token, because an incoming webhook does not return which message it posted; use slack_channel",
-				option.value)
-		}
+	if c.SlackWebhookURL == "" {
+		return
+	}
+	const botOnly = "%q needs the bot token, because an incoming webhook does not return which message it posted; use slack_channel"
+	if c.Overflow == "merge" {
+		v.fault("overflow", botOnly, c.Overflow)
+	}
+	if c.Resolves != "post" {
+		v.fault("resolves", botOnly, c.Resolves)
+	}
+	if c.Repeats == "merge" {
+		v.fault("repeats", botOnly, c.Repeats)
 	}
 }
 

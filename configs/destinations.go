@@ -8,60 +8,45 @@ import (
 
 // Sender returns the destination of a channel's messages. If the channel has none, it is the preview.
 func (c *Config) Sender(ch Channel, preview func(channel string) notifier.Sender) notifier.Sender {
-	switch {
-	case ch.SlackWebhookURL != "":
-		return c.webhook(ch.SlackWebhookURL)
-	case c.SlackToken != "" && ch.SlackChannel != "":
-		return c.bot(ch.SlackChannel)
-	default:
+	if !c.posts(ch) {
 		return preview(ch.Name)
 	}
+	return c.destination(ch.SlackWebhookURL, ch.SlackChannel)
 }
 
-// fallback returns the destination of the messages that a channel's own refuses; nil = they go nowhere.
-func (c *Config) fallback(ch Channel) notifier.Sender {
-	switch {
-	case ch.FallbackWebhookURL != "":
-		return c.webhook(ch.FallbackWebhookURL)
-	case ch.FallbackSlackChannel != "":
-		return c.bot(ch.FallbackSlackChannel)
-	default:
-		return nil
-	}
+// posts reports whether a channel's messages go to Slack, not only to the console.
+func (c *Config) posts(ch Channel) bool {
+	return ch.SlackWebhookURL != "" || c.SlackToken != "" && ch.SlackChannel != ""
 }
 
 // Operations returns the destination of alerts to the operators of the relay; nil = they get none.
 func (c *Config) Operations() notifier.Sender {
-	switch {
-	case c.OperationsWebhookURL != "":
+	if c.OperationsWebhookURL != "" {
 		return notifier.NewJSONSink(string(c.OperationsWebhookURL), c.SlackTimeout)
-	case c.OperationsSlackChannel != "":
-		return c.bot(c.OperationsSlackChannel)
-	default:
-		return nil
 	}
+	return c.destination("", c.OperationsSlackChannel)
 }
 
 // Canary returns the destination of canaries; nil = there are none.
 func (c *Config) Canary() notifier.Sender {
-	switch {
-	case c.CanaryInterval == 0:
+	if c.CanaryInterval == 0 {
 		return nil
-	case c.CanaryWebhookURL != "":
-		return c.webhook(c.CanaryWebhookURL)
-	default:
-		return c.bot(c.CanarySlackChannel)
 	}
+	return c.destination(c.CanaryWebhookURL, c.CanarySlackChannel)
 }
 
-func (c *Config) webhook(url Secret) notifier.Sender {
-	return notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: string(url), Timeout: c.SlackTimeout})
-}
-
-func (c *Config) bot(channel string) notifier.Sender {
-	return notifier.NewBot(notifier.BotOptions{
-		Token: string(c.SlackToken), Channel: channel, APIURL: c.SlackAPIURL, Timeout: c.SlackTimeout,
-	})
+// destination returns an incoming webhook, or a Slack channel for the bot token; nil = neither is set.
+func (c *Config) destination(webhook Secret, channel string) notifier.Sender {
+	switch {
+	case webhook != "":
+		return notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: string(webhook), Timeout: c.SlackTimeout})
+	case channel != "":
+		return notifier.NewBot(notifier.BotOptions{
+			Token: string(c.SlackToken), Channel: channel, APIURL: c.SlackAPIURL, Timeout: c.SlackTimeout,
+		})
+	default:
+		return nil
+	}
 }
 
 // What Slack allows a token in a minute (https://docs.slack.dev/apis/web-api/rate-limits): "several hundred" posts, and

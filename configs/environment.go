@@ -15,28 +15,25 @@ import (
 const prefix = "RELAY_"
 
 // readEnvironment reads the variables over cfg and notes in o what they set.
-func readEnvironment(cfg *Config, o *origin) []error {
+func readEnvironment(cfg *Config, o *origin) []*FieldError {
 	o.variables = map[string]string{}
 	faults := readVariables(reflect.ValueOf(cfg).Elem(), prefix, o.note(""))
-	faults = append(faults, readSecretFiles(cfg.secrets(), variable(prefix), isVariable(prefix))...)
-	var list struct{ Channels []string }
-	if isVariable(prefix)("channels") {
-		if err := envconfig.Process(strings.TrimSuffix(prefix, "_"), &list); err != nil {
-			faults = append(faults, err)
-		}
-		cfg.Channels, o.inFile = pick(cfg.Channels, list.Channels)
-		o.variables["channels"] = variable(prefix)("channels")
+	if names := os.Getenv(prefix + "CHANNELS"); names != "" {
+		cfg.Channels, o.inFile = pick(cfg.Channels, strings.Split(names, ","))
+		o.variables["channels"] = prefix + "CHANNELS"
 	}
 	faults = append(faults, contested(cfg.Channels)...)
 	for i := range cfg.Channels {
 		c := &cfg.Channels[i]
+		if variable := o.variables["channels"]; variable != "" {
+			o.note(indexed("channels", i)+".")("name", variable)
+		}
 		faults = append(faults, readVariables(reflect.ValueOf(c).Elem(), c.prefix(), o.note(indexed("channels", i)+"."))...)
-		faults = append(faults, readSecretFiles(c.secrets(), variable(c.prefix()), isVariable(c.prefix()))...)
-		if isVariable(c.prefix())(removedEngine) {
-			faults = append(faults, engineFault(variable(c.prefix())(removedEngine)))
+		if engine := variable(c.prefix(), removedEngine); isSet(engine) {
+			faults = append(faults, engineFault(engine))
 		}
 	}
-	return faults
+	return append(faults, cfg.readSecretFiles(func(path string) string { return o.variables[path] })...)
 }
 
 // note returns a function that records the variable of a setting of an object.
@@ -47,42 +44,35 @@ func (o *origin) note(object string) func(name, variable string) {
 // readVariables sets each setting whose variable is not empty; an empty variable counts as unset. envconfig gets one
 // setting at a time, as a struct whose only field is named like the variable: so it reads that variable and no other,
 // leaves what the file set alone, and every variable that cannot be read is reported, not only the first.
-func readVariables(options reflect.Value, prefix string, note func(name, variable string)) []error {
-	var faults []error
+func readVariables(options reflect.Value, prefix string, note func(name, variable string)) []*FieldError {
+	var faults []*FieldError
 	for _, s := range settingsOf(options.Type()) {
-		i := slices.IndexFunc(s.names(), isVariable(prefix))
-		if !s.hasVariable() || i < 0 {
-			continue
+		for _, given := range s.names() {
+			name := variable(prefix, given)
+			if !s.hasVariable() || !isSet(name) {
+				continue
+			}
+			field := reflect.StructField{Name: strings.ToUpper(given), Type: s.field.Type}
+			one := reflect.New(reflect.StructOf([]reflect.StructField{field}))
+			if err := envconfig.Process(strings.TrimSuffix(prefix, "_"), one.Interface()); err != nil {
+				faults = append(faults, variableFault(name, s.field.Type, err))
+			} else {
+				options.Field(s.index).Set(one.Elem().Field(0))
+				note(s.name, name)
+			}
+			break // the present name takes precedence over the former one
 		}
-		name := variable(prefix)(s.names()[i])
-		field := reflect.StructField{Name: strings.ToUpper(s.names()[i]), Type: s.field.Type}
-		one := reflect.New(reflect.StructOf([]reflect.StructField{field}))
-		if err := envconfig.Process(strings.TrimSuffix(prefix, "_"), one.Interface()); err != nil {
-			faults = append(faults, variableFault(name, err))
-			continue
-		}
-		options.Field(s.index).Set(one.Elem().Field(0))
-		note(s.name, name)
 	}
 	return faults
 }
 
-// variableFault is an error of envconfig in plain words.
-func variableFault(name string, err error) error {
+// variableFault is an error of envconfig in the words of the file.
+func variableFault(name string, t reflect.Type, err error) *FieldError {
 	unreadable, ok := errors.AsType[*envconfig.ParseError](err)
 	if !ok {
 		return faultf(name, "cannot be read: %v", err)
 	}
-	kind := "a whole number"
-	switch unreadable.TypeName {
-	case "time.Duration":
-		kind = "a duration; use a unit, for example 5m"
-	case "bool":
-		kind = "true or false"
-	case "float64":
-		kind = "a number"
-	}
-	return faultf(name, "%q is not %s", unreadable.Value, kind)
+	return faultf(name, "%q is not %s", unreadable.Value, kindName(t))
 }
 
 // pick returns the channels that were named, with their settings in the file if it has them, and the index of each in
@@ -110,7 +100,7 @@ func (c Channel) prefix() string {
 
 // contested finds variables that are set and that two channels could own: A_GLOBAL_WINDOW is channel a's
 // global window, or channel a-global's window.
-func contested(channels []Channel) []error {
+func contested(channels []Channel) []*FieldError {
 	owners := map[string][]string{}
 	for _, c := range channels {
 		for _, name := range variablesOf(reflect.TypeFor[Channel](), c.prefix()) {
@@ -119,7 +109,7 @@ func contested(channels []Channel) []error {
 			}
 		}
 	}
-	var faults []error
+	var faults []*FieldError
 	for _, name := range setVariables() {
 		if len(owners[name]) > 1 {
 			faults = append(faults, faultf(name, "could belong to each of the channels %s; rename one of them, or use the file",
@@ -137,7 +127,7 @@ func unknownVariables(cfg Config) []string {
 	known := append(variablesOf(reflect.TypeFor[Config](), prefix), prefix+"CONFIG", prefix+"CHANNELS")
 	for _, c := range cfg.Channels {
 		known = append(known, variablesOf(reflect.TypeFor[Channel](), c.prefix())...)
-		known = append(known, variable(c.prefix())(removedEngine)) // it is a fault already
+		known = append(known, variable(c.prefix(), removedEngine)) // it is a fault already
 	}
 	var unknown []string
 	for _, name := range setVariables() {
@@ -154,7 +144,7 @@ func variablesOf(t reflect.Type, prefix string) []string {
 	for _, s := range settingsOf(t) {
 		for _, name := range s.names() {
 			if s.hasVariable() {
-				names = append(names, variable(prefix)(name))
+				names = append(names, variable(prefix, name))
 			}
 		}
 	}
@@ -174,10 +164,7 @@ func setVariables() []string {
 }
 
 // variable returns the variable of a setting.
-func variable(prefix string) func(name string) string {
-	return func(name string) string { return prefix + strings.ToUpper(name) }
-}
+func variable(prefix, name string) string { return prefix + strings.ToUpper(name) }
 
-func isVariable(prefix string) func(name string) bool {
-	return func(name string) bool { return os.Getenv(prefix+strings.ToUpper(name)) != "" }
-}
+// isSet reports whether a variable has a value; an empty one counts as unset.
+func isSet(variable string) bool { return os.Getenv(variable) != "" }

@@ -69,7 +69,7 @@ func TestListOfChannelsSelectsChannelsOfTheFile(t *testing.T) {
 	cfg := good(t, file, "RELAY_CHANNELS=b,c")
 	require.Equal(t, []string{"b", "c"}, []string{cfg.Channels[0].Name, cfg.Channels[1].Name})
 	require.Equal(t, []int64{6, 3}, []int64{cfg.Channels[0].Burst, cfg.Channels[1].Burst})
-	bad(t, "", []string{"RELAY_CHANNELS=a,a"}, `channels[1].name: "a" is the name of another channel`)
+	bad(t, "", []string{"RELAY_CHANNELS=a,a"}, `RELAY_CHANNELS: "a" is the name of another channel`)
 	bad(t, "channels: []\n", nil, "channels: is empty")
 }
 

@@ -45,9 +45,6 @@ func (c Channel) validateFairness(v validator) {
 			v.in(indexed("headroom", i)).fault("share", "0 is out of range; use more than 0, up to 1")
 		}
 	}
-	if len(c.Headroom) > 0 && !isSlidingLog(channel) {
-		v.fault("headroom", "needs strategy sliding-log at the level channel; change the level, or remove headroom")
-	}
 	c.validateFairStrategies(v)
 }
 
@@ -76,17 +73,17 @@ func (c Channel) validateReserves(v validator, limit int64) {
 
 // validateFairStrategies finds levels that cannot reserve slots.
 func (c Channel) validateFairStrategies(v validator) {
-	for _, option := range []struct {
-		name  string
-		isSet bool
-	}{
-		{"first_notice", c.FirstNotice.Mode != "off" && c.FirstNotice.Mode != ""},
-		{"reserves", len(c.Reserves) > 0},
-	} {
-		for _, tier := range c.Tiers()[:2] {
-			if option.isSet && !isSlidingLog(tier) {
-				v.fault(option.name, "needs strategy sliding-log at the level %s; change the level, or remove %s", tier.Name, option.name)
-			}
+	const needsLog = "needs strategy sliding-log at the level %s; change the level, or remove %s"
+	channel, category := c.Tiers()[0], c.Tiers()[1]
+	if len(c.Headroom) > 0 && !isSlidingLog(channel) {
+		v.fault("headroom", needsLog, channel.Name, "headroom")
+	}
+	for _, tier := range []ratelimit.LevelSpec{channel, category} {
+		if c.firstNotice() != (ratelimit.FirstNotice{}) && !isSlidingLog(tier) {
+			v.fault("first_notice", needsLog, tier.Name, "first_notice")
+		}
+		if len(c.Reserves) > 0 && !isSlidingLog(tier) {
+			v.fault("reserves", needsLog, tier.Name, "reserves")
 		}
 	}
 }

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +41,7 @@ func faultf(field, format string, args ...any) *FieldError {
 }
 
 // InvalidError is a configuration that cannot be used, with every fault in it.
-type InvalidError struct{ Faults []error }
+type InvalidError struct{ Faults []*FieldError }
 
 // Error implements error, one fault a line.
 func (e *InvalidError) Error() string {
@@ -51,9 +52,6 @@ func (e *InvalidError) Error() string {
 	return "the configuration is not valid:\n" + strings.Join(lines, "\n")
 }
 
-// Unwrap returns the faults.
-func (e *InvalidError) Unwrap() []error { return e.Faults }
-
 // IsInvalid reports whether an error is about the configuration.
 func IsInvalid(err error) bool {
 	var invalid *InvalidError
@@ -62,27 +60,14 @@ func IsInvalid(err error) bool {
 
 // dropFollowing removes faults that only follow from one that was found while the setting was read: if
 // channels[0].window is not a duration, nothing else is reported about it.
-func dropFollowing(faults, read []error) []error {
-	var kept []error
-	for _, err := range faults {
-		fault, ok := errors.AsType[*FieldError](err)
-		if !ok || !isWithinAny(fault.Field, read) {
-			kept = append(kept, err)
-		}
-	}
-	return kept
+func dropFollowing(faults, read []*FieldError) []*FieldError {
+	return slices.DeleteFunc(faults, func(fault *FieldError) bool {
+		return slices.ContainsFunc(read, func(outer *FieldError) bool { return outer.Field != "" && isWithin(fault.Field, outer.Field) })
+	})
 }
 
-func isWithinAny(field string, faults []error) bool {
-	for _, err := range faults {
-		outer, ok := errors.AsType[*FieldError](err)
-		if !ok || outer.Field == "" {
-			continue
-		}
-		rest, within := strings.CutPrefix(field, outer.Field)
-		if within && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			return true
-		}
-	}
-	return false
+// isWithin reports whether a setting is another one or is in it.
+func isWithin(field, outer string) bool {
+	rest, within := strings.CutPrefix(field, outer)
+	return within && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -179,3 +179,63 @@ func TestUnknownSettingIsReportedBesideAWrongType(t *testing.T) {
 	bad(t, "listen: 8080\nlsten: x\nchannels: [{name: a}]\n", nil,
 		"relay.yaml:1: listen: 8080 is not text", "relay.yaml:2: lsten: unknown setting; did you mean listen?")
 }
+
+func TestEveryFaultOfClassificationIsReported(t *testing.T) {
+	bad(t, `
+schedules:
+  - {name: a, time_intervals: [{times: [{start_time: "25:00", end_time: "26:00"}]}]}
+  - {name: b}
+  - {name: a, time_intervals: [{}]}
+sources:
+  - {name: "A b", title: body.x}
+  - {name: mine, title: "body..", severity: "1 +"}
+channels:
+  - name: a
+    rules:
+      - {name: r, match: [{field: colour, is: x}, {field: title}], when: "sev =="}
+      - {name: s, set: {severity: fatal, status: open}, during: [never]}
+`, nil,
+		"relay.yaml:3: schedules[0].time_intervals: cannot be read: ",
+		"relay.yaml:4: schedules[1]: needs a name and time_intervals",
+		`relay.yaml:5: schedules[2].name: "a" is the name of another schedule`,
+		"relay.yaml:7: sources[0].name: \"A b\" is not a valid name",
+		"relay.yaml:8: sources[1].title: ",
+		"relay.yaml:8: sources[1].severity: ",
+		`relay.yaml:12: channels[0].rules[0].match[0]: field "colour" is unknown`,
+		`relay.yaml:12: channels[0].rules[0].match[1]: field "title" needs one of`,
+		"relay.yaml:12: channels[0].rules[0].when: ",
+		`relay.yaml:13: channels[0].rules[1].set.severity: "fatal" is not a severity; use critical, error, warning or info`,
+		`relay.yaml:13: channels[0].rules[1].set.status: "open" is not a status; use firing, resolved or none`,
+		`relay.yaml:13: channels[0].rules[1].during: schedule "never" does not exist`)
+}
+
+func TestListsAndObjectsAreRefusedInPlainWords(t *testing.T) {
+	bad(t, `trusted_proxies: 10.0.0.7
+channels:
+  - {name: a, levels: {name: x}, first_notice: fixed, auth: {kind: bearer, secret: geheim}}
+`, nil,
+		"relay.yaml:1: trusted_proxies: is not a list; write it like [a, b]",
+		"relay.yaml:3: channels[0].levels: is not a list; write it like [a, b]",
+		"relay.yaml:3: channels[0].first_notice: is not an object; write it like {name: value}",
+		"relay.yaml:3: channels[0].auth: is not a list; write it like [a, b]")
+}
+
+func TestNameOfAChannelIsAFaultOfTheVariableThatListsIt(t *testing.T) {
+	bad(t, "", []string{"RELAY_CHANNELS=a,B,a"},
+		`RELAY_CHANNELS: "B" is not a valid name`,
+		`RELAY_CHANNELS: "a" is the name of another channel`)
+}
+
+func TestFaultsOfFilesAndTemplatesHaveARemedy(t *testing.T) {
+	bad(t, `
+tls_cert_file: /nope.pem
+tls_key_file: /nope.key
+channels: [{name: a, template_title: "{{.Nope", template_text: "{{.Titel}}"}]
+`, []string{"RELAY_SLACK_TOKEN_FILE=/nope"},
+		"tls_cert_file: cannot be used with tls_key_file: open /nope.pem: no such file or directory; name a certificate and its key, in PEM",
+		"RELAY_SLACK_TOKEN_FILE: cannot be read: open /nope: no such file or directory; name a file that the relay may read",
+		"channels[0].template_title: cannot be used: title:1: unclosed action; write a Go template of an event, for example {{.Title}}",
+		"channels[0].template_text: cannot be used: text:1:2: executing")
+	bad(t, "", []string{"RELAY_CONFIG=/nope.yaml"},
+		"/nope.yaml: cannot be read: open /nope.yaml: no such file or directory; name the file with --config or RELAY_CONFIG")
+}

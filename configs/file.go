@@ -14,33 +14,32 @@ import (
 const keyDelimiter = "\x1f"
 
 // readFile reads a YAML file over cfg. Keys are matched without regard to case.
-func readFile(path string, cfg *Config) (document, []error) {
+func readFile(path string, cfg *Config) (document, []*FieldError) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return document{}, []error{&FieldError{File: path, Problem: "cannot be read: " + err.Error()}}
+		problem := fmt.Sprintf("cannot be read: %v; name the file with --config or RELAY_CONFIG", err)
+		return document{}, []*FieldError{{File: path, Problem: problem}}
 	}
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(bytes.NewReader(content)); err != nil {
-		return document{}, []error{syntaxFault(path, err)}
+		return document{}, []*FieldError{syntaxFault(path, err)}
 	}
 	doc := newDocument(path, content)
 	settings := v.AllSettings()
 	if len(settings) == 0 {
 		const remedy = "is empty; list the channels in it, or start without a configuration file"
-		return doc, []error{&FieldError{File: path, Problem: remedy}}
+		return doc, []*FieldError{{File: path, Problem: remedy}}
 	}
 	channels, listed := settings["channels"]
 	delete(settings, "channels")
 	faults := decode(settings, cfg, "")
-	faults = append(faults, readSecretFiles(cfg.secrets(), within(""), isSet(settings))...)
 	if listed {
-		return doc, append(faults, readChannels(channels, cfg)...)
-	}
-	if os.Getenv(prefix+"CHANNELS") == "" { // a file that was cut off must not start a relay with one default channel
+		faults = append(faults, readChannels(channels, cfg)...)
+	} else if os.Getenv(prefix+"CHANNELS") == "" { // a file that was cut off must not start a relay with one default channel
 		faults = append(faults, faultf("channels", "is missing; list the channels there, or in %sCHANNELS", prefix))
 	}
-	return doc, faults
+	return doc, append(faults, cfg.readSecretFiles(doc.at)...)
 }
 
 var (
@@ -62,46 +61,26 @@ func syntaxFault(path string, err error) *FieldError {
 }
 
 // readChannels replaces the channels of cfg with those of the file.
-func readChannels(value any, cfg *Config) []error {
+func readChannels(value any, cfg *Config) []*FieldError {
 	list, ok := value.([]any)
 	if !ok {
-		return []error{faultf("channels", "is not a list; write a list of objects, each with a name")}
+		return []*FieldError{faultf("channels", "is not a list; write a list of objects, each with a name")}
 	}
 	cfg.Channels = nil
-	var faults []error
+	var faults []*FieldError
 	for i, item := range list {
-		channel, more := readChannel(item, fmt.Sprintf("channels[%d]", i))
+		channel, more := readChannel(item, indexed("channels", i))
 		faults = append(faults, more...)
 		cfg.Channels = append(cfg.Channels, channel)
 	}
 	return faults
 }
 
-func readChannel(item any, where string) (Channel, []error) {
+func readChannel(item any, where string) (Channel, []*FieldError) {
 	channel := DefaultChannel("")
 	settings, ok := item.(map[string]any)
 	if !ok {
-		return channel, []error{faultf(where, "is not an object; write one with a name")}
+		return channel, []*FieldError{faultf(where, "is not an object; write one with a name")}
 	}
-	faults := decode(settings, &channel, where+".")
-	faults = append(faults, readSecretFiles(channel.secrets(), within(where+"."), isSet(settings))...)
-	credentials, _ := settings["auth"].([]any)
-	for i := range min(len(credentials), len(channel.Auth)) {
-		given, _ := credentials[i].(map[string]any)
-		in := within(fmt.Sprintf("%s.auth[%d].", where, i))
-		faults = append(faults, readSecretFiles(channel.Auth[i].secrets(), in, isSet(given))...)
-	}
-	return channel, faults
-}
-
-// within returns the path of a setting of an object.
-func within(object string) func(name string) string {
-	return func(name string) string { return object + name }
-}
-
-func isSet(settings map[string]any) func(name string) bool {
-	return func(name string) bool {
-		value, ok := settings[name]
-		return ok && value != nil && value != ""
-	}
+	return channel, decode(settings, &channel, where+".")
 }

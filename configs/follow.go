@@ -7,7 +7,7 @@ import (
 // Follow compares a configuration that was read again with the one in effect. faults are changes that nobody would notice
 // and that are therefore refused: a channel stops posting to Slack, or accepts webhooks from anyone. warnings are such
 // changes that are noticed, or declared as intended. A restart applies both.
-func (c *Config) Follow(before Config) (faults []error, warnings []string) {
+func (c *Config) Follow(before Config) (faults []*FieldError, warnings []string) {
 	v := newValidator()
 	for i, ch := range c.Channels {
 		was := slices.IndexFunc(before.Channels, func(other Channel) bool { return other.Name == ch.Name })
@@ -32,9 +32,4 @@ func (c *Config) Follow(before Config) (faults []error, warnings []string) {
 		warnings = append(warnings, "admin_token was removed: calls that change something are now refused")
 	}
 	return *v.faults, warnings
-}
-
-// posts reports whether a channel's messages go to Slack, not only to the console.
-func (c *Config) posts(ch Channel) bool {
-	return ch.SlackWebhookURL != "" || c.SlackToken != "" && ch.SlackChannel != ""
 }

@@ -18,7 +18,7 @@ func useFormerNames(settings map[string]any, t reflect.Type) {
 }
 
 // formerNames warns of settings that are set by their former name.
-func formerNames(l Loaded) []error {
+func formerNames(l Loaded) []*FieldError {
 	v := newValidator()
 	l.warnFormer(v, reflect.TypeFor[Config](), prefix)
 	for i, c := range l.Config.Channels {
@@ -37,8 +37,17 @@ func (l Loaded) warnFormer(v validator, t reflect.Type, prefix string) {
 		if field, ok := l.origin.fieldInFile(v.where + former); ok && l.origin.file.contains(field) {
 			v.fault(former, remedy, s.name)
 		}
-		if isVariable(prefix)(former) {
-			*v.faults = append(*v.faults, faultf(variable(prefix)(former), remedy, variable(prefix)(s.name)))
+		if name := variable(prefix, former); isSet(name) {
+			*v.faults = append(*v.faults, faultf(name, remedy, variable(prefix, s.name)))
 		}
 	}
+}
+
+// removedEngine is a setting of channels that no longer exists.
+const removedEngine = "engine"
+
+// engineFault is the fault of a file or a variable that still sets it.
+func engineFault(where string) *FieldError {
+	return faultf(where, "was removed: every channel decides with scripts, as with engine: script; delete it. "+
+		"Levels that engine: multi counted with fixed-window by default need strategy: fixed-window now, else they use sliding-log")
 }

@@ -53,9 +53,6 @@ type OnDrop struct {
 
 const throttledStatus = 429
 
-// bodiesInFlight is how many bodies of the largest size must fit into max_in_flight.
-const bodiesInFlight = server.BodiesInFlight
-
 func (c Credential) option() server.Credential {
 	return server.Credential{
 		Name: c.Name, Kind: c.Kind, Source: c.Source, Secret: string(c.Secret), Username: c.Username, Header: c.Header,

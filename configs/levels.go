@@ -13,7 +13,7 @@ type Level struct {
 	// Name is channel, category, sender, or the name of a label. Events without the label are not limited by it.
 	Name string `yaml:"name" format:"level"`
 	// Strategy is how the level counts.
-	Strategy string `yaml:"strategy" oneof:"sliding-log,sliding-buckets,fixed-window,sliding-counter,gcra,gate,backlog" unset:"sliding-log"`
+	Strategy string `yaml:"strategy" format:"strategy" unset:"sliding-log"`
 	// Windows are the windows that must all have room.
 	Windows []Window `yaml:"windows"`
 	// Shadow makes the level report what it would refuse, and refuse nothing.
@@ -61,17 +61,12 @@ func (l Level) tier() ratelimit.LevelSpec {
 		Queue: ratelimit.Queue(l.Queue),
 	}}
 	for _, w := range l.Windows {
-		tier.Windows = append(tier.Windows, ratelimit.Window{Limit: w.Limit, Per: cmp.Or(w.Per, defaultPer(l))})
+		if l.isBacklog() {
+			w.Per = cmp.Or(w.Per, time.Second) // it has no window, and the limiter ignores the length
+		}
+		tier.Windows = append(tier.Windows, ratelimit.Window(w))
 	}
 	return tier
-}
-
-// defaultPer replaces the length of a backlog, which has no window.
-func defaultPer(l Level) time.Duration {
-	if l.isBacklog() {
-		return time.Second
-	}
-	return 0
 }
 
 func (l Level) isBacklog() bool { return l.Strategy == string(ratelimit.Backlog) }

@@ -1,100 +1,100 @@
 package configs
 
 import (
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// document is a parsed YAML file, for the lines of its settings. The zero value knows none.
+// document knows where a YAML file contains each setting. The zero value contains none.
 type document struct {
-	path string
-	root *yaml.Node
+	path     string
+	settings map[string]place // by path in lower case, like channels[0].window: viper ignores the case of keys
+}
+
+// place is where a file contains a setting: the line of its key or, for an item of a list, of the item.
+type place struct {
+	line  int
+	value *yaml.Node
 }
 
 // newDocument parses a file that viper could read too.
 func newDocument(path string, content []byte) document {
-	var node yaml.Node
-	if yaml.Unmarshal(content, &node) != nil || len(node.Content) == 0 {
-		return document{path: path}
+	d := document{path: path, settings: map[string]place{}}
+	var root yaml.Node
+	if yaml.Unmarshal(content, &root) == nil && len(root.Content) > 0 {
+		d.addAll("", root.Content[0])
 	}
-	return document{path: path, root: node.Content[0]}
+	return d
+}
+
+// addAll adds what a list or an object contains.
+func (d document) addAll(path string, node *yaml.Node) {
+	switch node.Kind {
+	case yaml.AliasNode:
+		d.addAll(path, node.Alias)
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			d.add(indexed(path, i), place{item.Line, item})
+		}
+	case yaml.MappingNode:
+		var merged []*yaml.Node
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, value := node.Content[i], node.Content[i+1]
+			switch {
+			case key.Value != "<<":
+				d.add(strings.TrimPrefix(path+"."+strings.ToLower(key.Value), "."), place{key.Line, value})
+			case value.Kind == yaml.SequenceNode:
+				merged = append(merged, value.Content...)
+			default:
+				merged = append(merged, value)
+			}
+		}
+		for _, object := range merged { // its own settings take precedence, and are there already
+			d.addAll(path, object)
+		}
+	default: // a scalar contains nothing
+	}
+}
+
+// add adds a setting unless the document contains it already.
+func (d document) add(path string, p place) {
+	if _, ok := d.settings[path]; !ok {
+		d.settings[path] = p
+		d.addAll(path, p.value)
+	}
 }
 
 // line returns the line of a setting, like channels[0].window. If the file does not contain the setting, it is the line
 // of what contains it; 0 = none does.
 func (d document) line(field string) int {
-	line, whole := find(d.root, field, 0)
-	if whole {
-		return line
+	field = strings.ToLower(field)
+	if file, ok := d.settings[field+"_file"]; ok && !d.contains(field) {
+		return file.line // the value was read from a file that the setting names
 	}
-	if ofFile, found := find(d.root, field+"_file", 0); found {
-		return ofFile // the value was read from a file that the setting names
+	for field != "" {
+		if p, ok := d.settings[field]; ok {
+			return p.line
+		}
+		field = field[:max(0, strings.LastIndexAny(field, ".["))]
 	}
-	return line
+	return 0
 }
 
 // contains reports whether the file contains a setting.
 func (d document) contains(field string) bool {
-	_, whole := find(d.root, field, 0)
-	return whole
+	_, ok := d.settings[strings.ToLower(field)]
+	return ok
 }
 
-// find follows a path as far as it goes. line is that of the last step that exists; whole reports whether all do.
-func find(node *yaml.Node, path string, line int) (last int, whole bool) {
-	if node != nil && node.Kind == yaml.AliasNode {
-		node = node.Alias
+// at returns the path of a setting that the file gives a value to; "" = it gives none, or an empty one.
+func (d document) at(field string) string {
+	value := d.settings[field].value
+	if value != nil && value.Kind == yaml.AliasNode {
+		value = value.Alias
 	}
-	switch path = strings.TrimPrefix(path, "."); {
-	case path == "":
-		return line, true
-	case node == nil:
-		return line, false
-	case node.Kind == yaml.SequenceNode:
-		return findItem(node, path, line)
-	case node.Kind == yaml.MappingNode:
-		return findKey(node, path, line)
+	if value == nil || value.Value == "" || value.ShortTag() == "!!null" {
+		return ""
 	}
-	return line, false
-}
-
-func findItem(list *yaml.Node, path string, line int) (last int, whole bool) {
-	index, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
-	i, err := strconv.Atoi(index)
-	if err != nil || i < 0 || i >= len(list.Content) {
-		return line, false
-	}
-	return find(list.Content[i], rest, list.Content[i].Line)
-}
-
-// findKey takes the longest key that the path begins with: a key may contain dots.
-func findKey(mapping *yaml.Node, path string, line int) (last int, whole bool) {
-	var found, merged *yaml.Node
-	length := 0
-	at := line
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key, value := mapping.Content[i], mapping.Content[i+1]
-		if key.Value == "<<" {
-			merged = value
-		}
-		if begins(path, key.Value) && len(key.Value) > length {
-			found, length, at = value, len(key.Value), key.Line
-		}
-	}
-	if length > 0 {
-		return find(found, path[length:], at)
-	}
-	if merged != nil {
-		return find(merged, path, line)
-	}
-	return line, false
-}
-
-// begins reports whether the first step of a path is a key. Keys are compared without regard to case, as viper does.
-func begins(path, key string) bool {
-	if len(path) < len(key) || !strings.EqualFold(path[:len(key)], key) {
-		return false
-	}
-	return len(path) == len(key) || path[len(key)] == '.' || path[len(key)] == '['
+	return field
 }

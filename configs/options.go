@@ -2,15 +2,7 @@ package configs
 
 import (
 	"cmp"
-	"context"
-	"crypto/tls"
-	"fmt"
-	"log/slog"
 	"slices"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"slackrelay/events"
 	"slackrelay/notifier"
@@ -18,48 +10,6 @@ import (
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 )
-
-// Timeouts of the client for Redis. Each call has a deadline of its own besides.
-const (
-	redisDialTimeout = time.Second
-	redisIOTimeout   = 3 * time.Second
-)
-
-// Redis returns the options of the client for Redis; nil = no Redis is configured. The client never retries by itself: a
-// script that was interrupted may have run, and only the limiter can tell whether it may run again.
-func (c *Config) Redis() (*redis.UniversalOptions, error) {
-	opts := &redis.UniversalOptions{Addrs: c.RedisAddrs, MasterName: c.RedisMasterName, IsClusterMode: c.RedisCluster}
-	switch {
-	case c.RedisURL != "":
-		single, err := redis.ParseURL(string(c.RedisURL))
-		if err != nil {
-			return nil, faultf("redis_url", "the value is not a Redis URL; use redis://user:password@host:6379/0 or rediss://...")
-		}
-		opts.Addrs = []string{single.Addr}
-		opts.DB = single.DB
-		opts.TLSConfig = single.TLSConfig
-		opts.Username = single.Username
-		opts.Password = single.Password
-		opts.DialTimeout = single.DialTimeout
-		opts.PoolSize = single.PoolSize
-	case len(c.RedisAddrs) == 0:
-		return nil, nil //nolint:nilnil // documented: nothing is configured and nothing is wrong
-	case c.RedisTLS:
-		opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	opts.Username = cmp.Or(c.RedisUsername, opts.Username)
-	opts.Password = cmp.Or(string(c.RedisPassword), opts.Password)
-	opts.Protocol = 2 // RESP3's push messages are not needed, and checking for them costs a read for each call
-	opts.MaxRetries = -1
-	opts.DialerRetries = 1
-	opts.DialTimeout = cmp.Or(opts.DialTimeout, redisDialTimeout)
-	opts.ReadTimeout = redisIOTimeout
-	opts.WriteTimeout = redisIOTimeout
-	opts.ContextTimeoutEnabled = true
-	opts.DisableIdentity = true
-	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return opts, nil
-}
 
 // Channel returns a channel by its name, "" = the first, and whether there is one.
 func (c *Config) Channel(name string) (Channel, bool) {
@@ -96,7 +46,7 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			Digest:      ch.digestTerms(),
 			Sender:      sender(ch),
 			Renderer:    ch.renderer(),
-			Fallback:    c.fallback(ch),
+			Fallback:    c.destination(ch.FallbackWebhookURL, ch.FallbackSlackChannel),
 			DropUnknown: ch.dropUnknown(),
 			Rules:       c.Rules(ch),
 		}
@@ -108,15 +58,4 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 		}
 	}
 	return channels
-}
-
-// RedisLog makes go-redis log to logger.
-func RedisLog(logger *slog.Logger) { redis.SetLogger(redisLogger{logger}) }
-
-// redisLogger writes what go-redis logs at level debug: the relay itself reports, once, when Redis is away.
-type redisLogger struct{ logger *slog.Logger }
-
-// Printf implements go-redis's logging interface.
-func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
-	l.logger.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, args...))
 }

@@ -2,7 +2,6 @@ package configs
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,18 +19,16 @@ type origin struct {
 }
 
 // locate adds file and line, or the variable, to faults, and orders them by line.
-func (o *origin) locate(faults []error) []error {
-	for _, err := range faults {
-		if fault, ok := errors.AsType[*FieldError](err); ok && fault.File == "" {
-			o.locateOne(fault)
-		}
+func (o *origin) locate(faults []*FieldError) []*FieldError {
+	for _, fault := range faults {
+		o.locateOne(fault)
 	}
-	slices.SortStableFunc(faults, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
+	slices.SortStableFunc(faults, func(a, b *FieldError) int { return cmp.Compare(a.Line, b.Line) })
 	return faults
 }
 
 func (o *origin) locateOne(fault *FieldError) {
-	if strings.HasPrefix(fault.Field, prefix) {
+	if fault.File != "" || strings.HasPrefix(fault.Field, prefix) {
 		return
 	}
 	if variable := o.variable(fault.Field); variable != "" {
@@ -69,11 +66,4 @@ func (o *origin) fieldInFile(field string) (string, bool) {
 		return field, false
 	}
 	return fmt.Sprintf("channels[%d]%s", o.inFile[i], strings.TrimPrefix(field, match[0])), true
-}
-
-func lineOf(err error) int {
-	if fault, ok := errors.AsType[*FieldError](err); ok {
-		return fault.Line
-	}
-	return 0
 }

@@ -2,6 +2,8 @@ package configs
 
 import (
 	"reflect"
+
+	"slackrelay/events"
 )
 
 // part is an option struct in the reference.
@@ -28,13 +30,13 @@ var parts = []part{
 		"An entry of a channel's `auth`. [sources.md](sources.md) lists what each sender needs.",
 	},
 	{"An answer to dropped events", reflect.TypeFor[OnDrop](), "", "An entry of a channel's `on_drop`."},
-	{"A rule", reflect.TypeFor[Rule](), "", "An entry of a channel's `rules`. [rules.md](rules.md) explains them."},
-	{"Changes of a rule", reflect.TypeFor[Changes](), "", "The `set` of a rule."},
+	{"A rule", reflect.TypeFor[events.Rule](), "", "An entry of a channel's `rules`. [rules.md](rules.md) explains them."},
+	{"Changes of a rule", reflect.TypeFor[events.Changes](), "", "The `set` of a rule."},
 	{"A test of rules", reflect.TypeFor[RuleTest](), "", "An entry of a channel's `rule_tests`."},
 	{"The result of a test", reflect.TypeFor[Want](), "", "The `want` of a test. Fields that are empty are not compared."},
 	{"A schedule", reflect.TypeFor[Schedule](), "", "An entry of `schedules`."},
 	{
-		"A source of your own", reflect.TypeFor[Source](), "",
+		"A source of your own", reflect.TypeFor[events.Mapping](), "",
 		"An entry of `sources`. All fields but `name` are expressions; see [sources.md](sources.md).",
 	},
 	{"A mention", reflect.TypeFor[Mention](), "", "An entry of a channel's `mentions`."},

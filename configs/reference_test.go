@@ -137,6 +137,7 @@ var formatTexts = map[string]string{
 	"networks": "IP addresses and ranges",
 	"name":     "1 to 63 of `a-z`, `0-9` and `-`",
 	"level":    "up to 63 letters, digits and `_.-`",
+	"strategy": oneOf(strings.Split("`"+strings.Join(strategies(), "`,`")+"`", ",")),
 	"category": "up to 100 of `a-z`, `0-9` and `._-`",
 }
 
@@ -196,11 +197,12 @@ func quoteNames(text string) string {
 	return strings.Join(pieces, "`")
 }
 
-// commentsOf reads the comments of all fields of the package, by Struct.Field, each as one line.
+// commentsOf reads the comments of all fields of the option structs, by Struct.Field, each as one line.
 func commentsOf(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	files = append(files, "../events/rules.go", "../events/mapping.go")
 	comments := map[string]string{}
 	for _, file := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
@@ -213,6 +215,9 @@ func commentsOf(t *testing.T) map[string]string {
 			if body, ok := spec.Type.(*ast.StructType); ok {
 				for _, field := range body.Fields.List {
 					for _, name := range field.Names {
+						if name := spec.Name.Name + "." + name.Name; comments[name] != "" {
+							continue // a struct of configs
+						}
 						comments[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
 					}
 				}

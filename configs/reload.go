@@ -22,15 +22,8 @@ func (c *Config) Hash() string {
 // Files lists the files that settings name: secrets and certificates.
 func (c *Config) Files() []string {
 	files := []string{c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile}
-	secrets := c.secrets()
-	for i := range c.Channels {
-		secrets = append(secrets, c.Channels[i].secrets()...)
-		for n := range c.Channels[i].Auth {
-			secrets = append(secrets, c.Channels[i].Auth[n].secrets()...)
-		}
-	}
-	for _, s := range secrets {
-		files = append(files, *s.file)
+	for _, secret := range c.secrets() {
+		files = append(files, *secret.file)
 	}
 	slices.Sort(files)
 	return slices.DeleteFunc(slices.Compact(files), func(name string) bool { return name == "" })

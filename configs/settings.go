@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // setting is one field of an option struct. Its tags declare:
@@ -87,34 +88,26 @@ func (s setting) applies(in reflect.Value) bool {
 
 // parse reads a value from a tag. A tag that cannot be read is a mistake in this package, which every test finds.
 func (s setting) parse(text string) reflect.Value {
-	value := reflect.New(s.field.Type).Elem()
-	var err error
-	switch value.Interface().(type) {
-	case time.Duration:
-		var d time.Duration
-		d, err = time.ParseDuration(text)
-		value.SetInt(int64(d))
-	case string:
-		value.SetString(text)
-	case bool:
-		var b bool
-		b, err = strconv.ParseBool(text)
-		value.SetBool(b)
-	case int64:
-		var n int64
-		n, err = strconv.ParseInt(text, 10, 64)
-		value.SetInt(n)
-	case float64:
-		var f float64
-		f, err = strconv.ParseFloat(text, 64)
-		value.SetFloat(f)
-	default:
-		err = fmt.Errorf("no value of type %s", s.field.Type)
-	}
-	if err != nil {
+	value := reflect.New(s.field.Type)
+	if err := yaml.Unmarshal([]byte(text), value.Interface()); err != nil {
 		panic(fmt.Sprintf("setting %s: tag %q: %v", s.name, text, err))
 	}
-	return value
+	return value.Elem()
+}
+
+// eachSetting visits the settings of an option struct and of the structs in it. where is the beginning of their paths.
+func eachSetting(options reflect.Value, where string, visit func(where string, s setting, in reflect.Value)) {
+	for _, s := range settingsOf(options.Type()) {
+		visit(where, s, options)
+		switch value := options.Field(s.index); {
+		case value.Kind() == reflect.Struct:
+			eachSetting(value, where+s.name+".", visit)
+		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
+			for i := range value.Len() {
+				eachSetting(value.Index(i), where+indexed(s.name, i)+".", visit)
+			}
+		}
+	}
 }
 
 // compare orders two values of a number or a duration. NaN is less than every number.

@@ -7,23 +7,15 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// nearest returns the known name that a misspelt one most likely stands for; "" = none is close.
-func nearest(name string, known []string) string {
-	best, distance := "", len(name)/2+1
+// suggestion asks for the known name that a misspelt one most likely stands for; it is empty if none is close.
+func suggestion(name string, known []string) string {
+	text, distance := "", len(name)/2+1
 	for _, candidate := range known {
 		if d := levenshtein.ComputeDistance(name, candidate); d < distance {
-			best, distance = candidate, d
+			text, distance = "; did you mean "+candidate+"?", d
 		}
 	}
-	return best
-}
-
-// suggestion asks for the nearest known name; it is empty if none is close.
-func suggestion(name string, known []string) string {
-	if best := nearest(name, known); best != "" {
-		return "; did you mean " + best + "?"
-	}
-	return ""
+	return text
 }
 
 // didYouMean suggests the nearest known name, or lists them all if none is close.

@@ -13,7 +13,7 @@ func (c *Config) TLS() (*tls.Config, error) {
 	}
 	certificate, err := tls.LoadX509KeyPair(c.TLSCertFile, c.TLSKeyFile)
 	if err != nil {
-		return nil, faultf("tls_cert_file", "cannot be used with tls_key_file: %v", err)
+		return nil, faultf("tls_cert_file", "cannot be used with tls_key_file: %v; name a certificate and its key, in PEM", err)
 	}
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
@@ -25,7 +25,7 @@ func (c *Config) TLS() (*tls.Config, error) {
 	}
 	authorities, err := os.ReadFile(c.TLSClientCAFile)
 	if err != nil {
-		return nil, faultf("tls_client_ca_file", "cannot be read: %v", err)
+		return nil, faultf("tls_client_ca_file", "cannot be read: %v; name a file that the relay may read", err)
 	}
 	config.ClientCAs = x509.NewCertPool()
 	if !config.ClientCAs.AppendCertsFromPEM(authorities) {

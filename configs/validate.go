@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
+	"slackrelay/server"
 )
 
 // Validate returns every fault of a configuration, as [FieldError]. No fault contains a secret.
-func (c *Config) Validate() []error {
+func (c *Config) Validate() []*FieldError {
 	v := newValidator()
 	v.bounds(reflect.ValueOf(c).Elem())
 	c.validateListeners(v)
@@ -29,35 +29,15 @@ func (c *Config) validateListeners(v validator) {
 	if c.Listen == c.OpsListen && !strings.HasSuffix(c.Listen, ":0") {
 		v.fault("ops_listen", "%q is also the value of listen; use another port, because senders must not reach it", c.OpsListen)
 	}
-	if least := bodiesInFlight * c.MaxBody; c.MaxInFlight != 0 && c.MaxInFlight < least {
+	if least := server.BodiesInFlight * c.MaxBody; c.MaxInFlight != 0 && c.MaxInFlight < least {
 		v.fault("max_in_flight", "%d is less than four times max_body; use %d or more, or 0", c.MaxInFlight, least)
 	}
 	if (c.TLSCertFile == "") != (c.TLSKeyFile == "") || c.TLSClientCAFile != "" && c.TLSCertFile == "" {
 		v.fault("tls_cert_file", "set it together with tls_key_file; tls_client_ca_file needs both")
 		return
 	}
-	if _, err := c.TLS(); err != nil {
-		*v.faults = append(*v.faults, err)
-	}
-}
-
-func (c *Config) validateRedis(v validator) {
-	if c.RedisURL != "" {
-		if _, err := redis.ParseURL(string(c.RedisURL)); err != nil { // the error may contain the password
-			v.fault("redis_url", "the value is not a Redis URL; use redis://user:password@host:6379/0 or rediss://...")
-		}
-	}
-	if c.RedisURL != "" && len(c.RedisAddrs) > 0 {
-		v.fault("redis_addrs", "cannot be combined with redis_url; keep one")
-	}
-	switch {
-	case len(c.RedisAddrs) == 0 && (c.RedisCluster || c.RedisMasterName != "" || c.RedisTLS):
-		v.fault("redis_addrs", "is empty; redis_cluster, redis_master_name and redis_tls need it")
-	case c.RedisCluster && c.RedisMasterName != "":
-		v.fault("redis_master_name", "cannot be combined with redis_cluster; keep the one that redis_addrs belong to")
-	case len(c.RedisAddrs) > 1 && !c.RedisCluster && c.RedisMasterName == "":
-		v.fault("redis_addrs", "lists several servers; set redis_cluster, or redis_master_name for Sentinels")
-	}
+	_, err := c.TLS()
+	v.add(err)
 }
 
 func (c *Config) validateSlack(v validator) {

@@ -35,7 +35,7 @@ func (c Channel) Vary(settings string) (Channel, error) {
 		for _, tier := range c.Tiers()[:2] {
 			level := Level{Name: tier.Name, Strategy: strategy}
 			for _, w := range tier.Windows {
-				level.Windows = append(level.Windows, Window{Limit: w.Limit, Per: w.Per})
+				level.Windows = append(level.Windows, Window(w))
 			}
 			c.Levels = append(slices.Clip(c.Levels), level)
 		}
@@ -43,8 +43,9 @@ func (c Channel) Vary(settings string) (Channel, error) {
 	v := newValidator()
 	v.bounds(reflect.ValueOf(c))
 	c.validate(v)
-	if faults = append(faults, *v.faults...); len(faults) > 0 {
-		return c, errors.Join(faults...)
+	var all []error
+	for _, fault := range append(faults, *v.faults...) {
+		all = append(all, fault)
 	}
-	return c, nil
+	return c, errors.Join(all...)
 }

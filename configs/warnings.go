@@ -1,17 +1,13 @@
 package configs
 
-import (
-	"github.com/redis/go-redis/v9"
-)
-
 // warnings returns what works but is probably not intended, as [FieldError].
-func (c *Config) warnings() []error {
+func (c *Config) warnings() []*FieldError {
 	v := newValidator()
 	if c.RedisURL == "" && len(c.RedisAddrs) == 0 {
 		v.fault("redis_url", "is not set; limits apply to this process only, and pending messages are lost when it stops")
 	}
 	c.credentialWarnings(v)
-	if u, err := redis.ParseURL(string(c.RedisURL)); err == nil && u.TLSConfig != nil && u.TLSConfig.InsecureSkipVerify {
+	if opts, err := c.Redis(); err == nil && opts != nil && opts.TLSConfig != nil && opts.TLSConfig.InsecureSkipVerify {
 		v.fault("redis_url", "skip_verify=true makes the relay accept any server as Redis, whatever its certificate; "+
 			"remove it, and make the system trust the authority of the certificate")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -44,12 +45,12 @@ type Decoder struct {
 // NewDecoder makes a Decoder. The error names the mapping that is not valid, and its fault.
 func NewDecoder(opts Options) (*Decoder, error) {
 	d := &Decoder{limits: opts.Limits.withDefaults()}
-	for _, m := range opts.Mappings {
-		mapped, err := m.source()
-		if err != nil {
-			return nil, err
-		}
-		d.sources = append(d.sources, mapped)
+	var faults settingFaults
+	for i, m := range opts.Mappings {
+		d.sources = append(d.sources, m.source(faults.of(i, "source "+m.Name)))
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
 	d.sources = append(d.sources, known...)
 	return d, nil

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -13,18 +14,38 @@ import (
 //
 //	events.Mapping{Name: "backup", When: `body.job != nil`, Title: `body.job + " " + body.state`, Severity: `body.level`}
 type Mapping struct {
-	Name   string // of the source, as in /hooks/{channel}/{name}
-	When   string // true for a body of this source; "" = only webhooks that name the source
-	Events string // a list with an item for each event; "" = the body, or each item of a body that is a list
-
-	Category, Severity, Status, Title, Text, Link, ID, Fingerprint, StartedAt string
-
-	Labels []MappedLabel
+	// Name is the name of the source, as in `/hooks/{channel}/{name}`.
+	Name string `yaml:"name"`
+	// When is an expression that is true for bodies of this source.
+	When string `yaml:"when,omitempty" unset:"only if the path names the source"`
+	// Events is an expression for a list with one item for each event.
+	Events string `yaml:"events,omitempty" unset:"the body is one event"`
+	// Category is an expression for the category of the event.
+	Category string `yaml:"category,omitempty"`
+	// Severity is an expression for its severity.
+	Severity string `yaml:"severity,omitempty"`
+	// Status is an expression for its status: firing, resolved or none.
+	Status string `yaml:"status,omitempty"`
+	// Title is an expression for its title.
+	Title string `yaml:"title,omitempty"`
+	// Text is an expression for its text.
+	Text string `yaml:"text,omitempty"`
+	// Link is an expression for a link.
+	Link string `yaml:"link,omitempty"`
+	// ID is an expression for its id. Events with the same id are duplicates.
+	ID string `yaml:"id,omitempty"`
+	// Fingerprint is an expression for what an alert and its resolve have in common.
+	Fingerprint string `yaml:"fingerprint,omitempty"`
+	// StartedAt is an expression for the time when it began.
+	StartedAt string `yaml:"started_at,omitempty"`
+	// Labels are labels, each with a name and an expression for its value.
+	Labels []MappedLabel `yaml:"labels,omitempty"`
 }
 
 // MappedLabel is the name of a label and the expression for its value.
 type MappedLabel struct {
-	Name, Value string
+	Name  string `yaml:"name"`
+	Value string `yaml:"value"`
 }
 
 var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
@@ -41,33 +62,28 @@ type mappedField struct {
 }
 
 // source compiles a mapping.
-func (m Mapping) source() (source, error) {
+func (m Mapping) source(fault func(field string, err error)) source {
 	if !sourceName.MatchString(m.Name) {
-		return source{}, fmt.Errorf("source %q: the name is not valid; use 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or a digit",
-			m.Name)
+		fault("name", fmt.Errorf("%q is not a valid name; use 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or a digit", m.Name))
 	}
-	c := compiledMapping{}
-	var err error
 	compile := func(field, code string) *expression {
-		if code == "" || err != nil {
+		if code == "" {
 			return nil
 		}
-		compiled, fault := compileExpression(code, expr.AllowUndefinedVariables())
-		if fault != nil {
-			err = fmt.Errorf("source %s: %s: %w", m.Name, field, fault)
-		}
+		compiled, err := compileExpression(code, expr.AllowUndefinedVariables())
+		fault(field, err)
 		return compiled
 	}
-	c.when, c.events = compile("when", m.When), compile("events", m.Events)
+	c := compiledMapping{when: compile("when", m.When), events: compile("events", m.Events)}
 	for _, f := range m.fields() {
 		if compiled := compile(f.name, f.code); compiled != nil {
 			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
 		}
 	}
-	if err == nil && m.Title == "" && m.Text == "" {
-		err = fmt.Errorf("source %s: title or text is needed; set one of them", m.Name)
+	if m.Title == "" && m.Text == "" {
+		fault("title", errors.New("is empty, and so is text; set one of them"))
 	}
-	return source{name: m.Name, claims: c.claims, decode: c.decode}, err
+	return source{name: m.Name, claims: c.claims, decode: c.decode}
 }
 
 type fieldCode struct {

@@ -2,6 +2,7 @@ package events
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,25 +18,36 @@ import (
 //		Set:   events.Changes{Severity: events.Critical, Channel: "pager"},
 //	}
 type Rule struct {
-	Name  string
-	Match []Matcher // all of them must match; none = every event
-	// When is an expression that must be true too, over [Fields], links, labels and header("Name")
-	// (https://expr-lang.org/docs/language-definition). "" = always.
-	When string
-	// During and Outside name schedules: the rule applies to events that arrive within one of them, or within none.
-	During, Outside []string
-	Set             Changes
-	Mute            bool // count the event as muted and post nothing
-	Continue        bool // evaluate the next rules too when this one matches
+	// Name is the name of the rule in receipts and explanations.
+	Name string `yaml:"name"`
+	// Match are conditions that must all hold. Each has a field and one of is, in and matches; not inverts it.
+	Match []Matcher `yaml:"match,omitempty"`
+	// When is an expression that must be true.
+	When string `yaml:"when,omitempty" unset:"always"`
+	// During are schedules. The rule applies to events that arrive in one of them.
+	During []string `yaml:"during,omitempty" unset:"always"`
+	// Outside are schedules. The rule applies to events that arrive in none of them.
+	Outside []string `yaml:"outside,omitempty" unset:"always"`
+	// Set is what the rule changes in an event.
+	Set Changes `yaml:"set,omitempty"`
+	// Mute counts the event as muted instead of sending it.
+	Mute bool `yaml:"mute,omitempty"`
+	// Continue makes the rules below apply too.
+	Continue bool `yaml:"continue,omitempty"`
 }
 
-// Changes are the fields of an event that a rule sets. Empty fields leave the event as it is.
+// Changes are what a rule changes in an event. Empty fields change nothing.
 type Changes struct {
-	Category     string
-	CategoryFrom string // an expression for the category; not together with Category
-	Severity     Severity
-	Status       Status // "none" removes the status
-	Channel      string // the channel to send the event to
+	// Category is the new category.
+	Category string `yaml:"category,omitempty"`
+	// CategoryFrom is an expression for the new category.
+	CategoryFrom string `yaml:"category_from,omitempty"`
+	// Severity is the new severity: critical, error, warning or info.
+	Severity Severity `yaml:"severity,omitempty"`
+	// Status is the new status: firing, resolved or none.
+	Status Status `yaml:"status,omitempty"`
+	// Channel is the channel that gets the event.
+	Channel string `yaml:"channel,omitempty"`
 }
 
 // noStatusWord is the value of Changes.Status that removes the status of an event.
@@ -68,45 +80,40 @@ func newRuleEnv(e *Event, header http.Header) map[string]any {
 	return env
 }
 
-// NewRules compiles rules. The error names the rule, its field and the fault.
+// NewRules compiles rules. The error joins a [SettingError] for each fault.
 func NewRules(rules []Rule, schedules []Schedule) (*Rules, error) {
 	all := &Rules{}
+	var faults settingFaults
 	for i, rule := range rules {
-		compiled, err := rule.compile(schedules)
-		if err != nil {
-			return nil, fmt.Errorf("rules[%d] (%s): %w", i, rule.Name, err)
-		}
-		all.rules = append(all.rules, compiled)
+		all.rules = append(all.rules, rule.compile(schedules, faults.of(i, fmt.Sprintf("rules[%d] (%s)", i, rule.Name))))
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
 	return all, nil
 }
 
-func (r Rule) compile(schedules []Schedule) (compiledRule, error) {
+func (r Rule) compile(schedules []Schedule, fault func(field string, err error)) compiledRule {
 	c := compiledRule{Rule: r}
 	for i, m := range r.Match {
 		compiled, err := m.Compile()
-		if err != nil {
-			return c, fmt.Errorf("match[%d]: %w", i, err)
-		}
+		fault(fmt.Sprintf("match[%d]", i), err)
 		c.match = append(c.match, compiled)
 	}
 	if r.Set.Category != "" {
 		c.category = NormalizeCategory(r.Set.Category)
 	}
 	var err error
-	if c.when, err = compileRule(r.When, expr.AsBool()); err != nil {
-		return c, fmt.Errorf("when: %w", err)
-	}
-	if c.categoryFrom, err = compileRule(r.Set.CategoryFrom); err != nil {
-		return c, fmt.Errorf("set.category_from: %w", err)
-	}
-	if c.during, err = timesOf(r.During, schedules); err != nil {
-		return c, fmt.Errorf("during: %w", err)
-	}
-	if c.outside, err = timesOf(r.Outside, schedules); err != nil {
-		return c, fmt.Errorf("outside: %w", err)
-	}
-	return c, r.Set.check()
+	c.when, err = compileRule(r.When, expr.AsBool())
+	fault("when", err)
+	c.categoryFrom, err = compileRule(r.Set.CategoryFrom)
+	fault("set.category_from", err)
+	c.during, err = timesOf(r.During, schedules)
+	fault("during", err)
+	c.outside, err = timesOf(r.Outside, schedules)
+	fault("outside", err)
+	r.Set.check(fault)
+	return c
 }
 
 func compileRule(code string, options ...expr.Option) (*expression, error) {
@@ -116,16 +123,15 @@ func compileRule(code string, options ...expr.Option) (*expression, error) {
 	return compileExpression(code, append(options, expr.Env(newRuleEnv(&Event{}, nil)))...)
 }
 
-func (c Changes) check() error {
-	switch {
-	case c.Severity != "" && severities[string(c.Severity)] != c.Severity:
-		return fmt.Errorf("set.severity: %q is not a severity; use critical, error, warning or info", c.Severity)
-	case c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord:
-		return fmt.Errorf("set.status: %q is not a status; use firing, resolved or none", c.Status)
-	case c.Category != "" && c.CategoryFrom != "":
-		return fmt.Errorf("set.category and set.category_from are both set; remove one")
-	default:
-		return nil
+func (c Changes) check(fault func(field string, err error)) {
+	if c.Severity != "" && severities[string(c.Severity)] != c.Severity {
+		fault("set.severity", fmt.Errorf("%q is not a severity; use critical, error, warning or info", c.Severity))
+	}
+	if c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord {
+		fault("set.status", fmt.Errorf("%q is not a status; use firing, resolved or none", c.Status))
+	}
+	if c.Category != "" && c.CategoryFrom != "" {
+		fault("set.category", errors.New("cannot be combined with set.category_from; keep one"))
 	}
 }
 

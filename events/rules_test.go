@@ -167,7 +167,7 @@ func TestInvalidRulesAreRefusedWithNameAndField(t *testing.T) {
 		"set.category_from: unknown name teem":         {Set: events.Changes{CategoryFrom: "teem"}},
 		`set.severity: "bad" is not a severity`:        {Set: events.Changes{Severity: "bad"}},
 		`set.status: "open" is not a status`:           {Set: events.Changes{Status: "open"}},
-		"set.category and set.category_from are both":  {Set: events.Changes{Category: "a", CategoryFrom: "title"}},
+		"set.category: cannot be combined with":        {Set: events.Changes{Category: "a", CategoryFrom: "title"}},
 		`during: schedule "nights" does not exist`:     {During: []string{"nights"}},
 		`outside: schedule "nights" does not exist`:    {Outside: []string{"nights"}},
 		"at most 4096 are allowed":                     {When: string(make([]byte, 5000))},
@@ -257,10 +257,10 @@ func TestMappingsDecodeTheBodiesOfOwnSources(t *testing.T) {
 func TestInvalidMappingsAreRefusedWithNameAndField(t *testing.T) {
 	t.Parallel()
 	for fault, m := range map[string]events.Mapping{
-		`source "A b": the name is not valid`:   {Name: "A b", Title: "body.x"},
-		"source a: title or text is needed":     {Name: "a"},
-		"source a: when: unexpected token":      {Name: "a", Title: "body.x", When: "body ="},
-		"source a: labels.team: unexpected tok": {Name: "a", Title: "body.x", Labels: []events.MappedLabel{{Name: "team", Value: "("}}},
+		`source A b: name: "A b" is not a valid`:    {Name: "A b", Title: "body.x"},
+		"source a: title: is empty, and so is text": {Name: "a"},
+		"source a: when: unexpected token":          {Name: "a", Title: "body.x", When: "body ="},
+		"source a: labels.team: unexpected tok":     {Name: "a", Title: "body.x", Labels: []events.MappedLabel{{Name: "team", Value: "("}}},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

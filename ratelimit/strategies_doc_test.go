@@ -134,7 +134,7 @@ func busyHour(t *testing.T, fairness *ratelimit.Fairness, warm bool) (sent int, 
 		r.Fairness, r.Enqueue = fairness, nil
 		return b.AdmitOne(t, r).Outcome == store.Admitted
 	}
-	if warm { // the day before, every category was heard of
+	if warm { // every category sent an event the day before
 		for i := range busy {
 			ask(fmt.Sprint("busy", i))
 		}
@@ -144,7 +144,7 @@ func busyHour(t *testing.T, fairness *ratelimit.Fairness, warm bool) (sent int, 
 		c.Advance(half)
 	}
 	begin := c.Now()
-	heard, asked := map[int]bool{}, map[int]time.Duration{}
+	posted, asked := map[int]bool{}, map[int]time.Duration{}
 	random := rand.New(rand.NewPCG(1, 2)) // the same hour every time
 	next := make([]time.Duration, still)
 	for i := range next {
@@ -166,11 +166,11 @@ func busyHour(t *testing.T, fairness *ratelimit.Fairness, warm bool) (sent int, 
 			if _, before := asked[q]; !before {
 				asked[q] = at
 			}
-			if !heard[q] {
+			if !posted[q] {
 				quiet.attempts++
 				if passed {
 					quiet.passed++
-					heard[q] = true
+					posted[q] = true
 					quiet.delay = max(quiet.delay, at-asked[q])
 				}
 			}
@@ -179,38 +179,39 @@ func busyHour(t *testing.T, fairness *ratelimit.Fairness, warm bool) (sent int, 
 			sent++
 		}
 	}
-	quiet.heard = len(heard)
+	quiet.posted = len(posted)
 	return sent, quiet
 }
 
 // quietOnes are the first notices of the quiet categories: how many attempts they took, how many passed, and the
 // longest time from a category's first event to its first message.
 type quietOnes struct {
-	attempts, passed, heard int
-	delay                   time.Duration
+	attempts, passed, posted int
+	delay                    time.Duration
 }
 
 func TestGoldenFigureOfFairnessInABusyHour(t *testing.T) {
 	t.Parallel()
-	table := "| first_notice | messages | slots used | quiet categories heard (of 20) | first notices that passed | longest delay |\n" +
+	table := "| first_notice | messages | slots used | quiet categories with a message (of 20) | first notices that passed " +
+		"| longest delay |\n" +
 		"|---|---|---|---|---|---|\n"
 	plain, _ := busyHour(t, nil, false)
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 	row := func(name string, sent int, q quietOnes) (passed, used float64) {
 		passed, used = share(q.passed, q.attempts), share(sent, plain)
-		delay := "never heard"
-		if q.heard == 20 {
+		delay := "some have no message"
+		if q.posted == 20 {
 			delay = q.delay.Round(time.Second).String()
 		}
-		table += fmt.Sprintf("| %s | %d | %.1f %% | %d | %.1f %% | %s |\n", name, sent, used, q.heard, passed, delay)
+		table += fmt.Sprintf("| %s | %d | %.1f %% | %d | %.1f %% | %s |\n", name, sent, used, q.posted, passed, delay)
 		return passed, used
 	}
-	var heard, used plotter.XYs
+	var firstNotices, used plotter.XYs
 	for slots := int64(0); slots <= 70; slots += 10 {
 		fairness := &ratelimit.Fairness{FirstNotice: ratelimit.FirstNotice{Slots: slots, PerCategory: 1}}
 		sent, quiet := busyHour(t, fairness, false)
 		passed, u := row(fmt.Sprintf("fixed, %d slots", slots), sent, quiet)
-		heard = append(heard, plotter.XY{X: float64(slots), Y: passed})
+		firstNotices = append(firstNotices, plotter.XY{X: float64(slots), Y: passed})
 		used = append(used, plotter.XY{X: float64(slots), Y: u})
 		if slots == 70 {
 			require.InDelta(t, 100, passed, 0)
@@ -221,20 +222,20 @@ func TestGoldenFigureOfFairnessInABusyHour(t *testing.T) {
 		return &ratelimit.Fairness{FirstNotice: ratelimit.FirstNotice{Auto: true, Floor: floor}}
 	}
 	sent, quiet := busyHour(t, auto(0), false)
-	row("auto, knowing nothing", sent, quiet)
-	require.Equal(t, 20, quiet.heard)
+	row("auto, no known categories", sent, quiet)
+	require.Equal(t, 20, quiet.posted)
 	sent, quiet = busyHour(t, auto(80), false)
-	row("auto, knowing nothing, floor 80", sent, quiet)
+	row("auto, no known categories, floor 80", sent, quiet)
 	require.Zero(t, quiet.delay)
 	sent, quiet = busyHour(t, auto(0), true)
-	passed, u := row("auto, knowing the day before", sent, quiet)
+	passed, u := row("auto, all categories known", sent, quiet)
 	require.InDelta(t, 100, passed, 0)
 	require.Zero(t, quiet.delay)
 	require.GreaterOrEqual(t, u, 98.0)
 
 	figure := newFigure("An hour of 105,000 events, 50 busy and 20 quiet categories, 100 per 30 min",
-		"slots kept for first notices (fixed)", "%")
-	addLine(t, figure, "first notices that passed", heard, 0)
+		"slots reserved for first notices (fixed)", "%")
+	addLine(t, figure, "first notices that passed", firstNotices, 0)
 	addLine(t, figure, "slots used", used, 1)
 	addLine(t, figure, "first notices, mode auto", plotter.XYs{{X: 0, Y: passed}, {X: 70, Y: passed}}, 2)
 	addLine(t, figure, "slots used, mode auto", plotter.XYs{{X: 0, Y: u}, {X: 70, Y: u}}, 3)

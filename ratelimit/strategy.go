@@ -35,6 +35,11 @@ var methods = map[StrategyKind]*method{
 	Backlog:        &backlog,
 }
 
+// Strategies lists all strategies, in the order in which docs/strategies.md explains them.
+func Strategies() []StrategyKind {
+	return []StrategyKind{SlidingLog, SlidingBuckets, FixedWindow, SlidingCounter, GCRA, Gate, Backlog}
+}
+
 // Strategy is a way to count, with its options. The zero value is the sliding log. For example, a token bucket that
 // admits 5 at once:
 //

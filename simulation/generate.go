@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -22,7 +23,7 @@ func Generate(kind string, n int, seed uint64) (Trace, error) {
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a trace is not a secret, and must be repeatable
 	next := map[string]func(*rand.Rand) (time.Duration, int){"steady": steady, "storm": storm, "many": many(random), "diurnal": diurnal}[kind]
 	if next == nil {
-		return nil, fmt.Errorf("trace kind %q does not exist; use one of %v", kind, Kinds())
+		return nil, fmt.Errorf("trace kind %q does not exist; use one of %s", kind, strings.Join(Kinds(), ", "))
 	}
 	names := make([]string, manyCategories)
 	for i := range names {

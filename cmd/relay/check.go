@@ -36,6 +36,9 @@ func newCheck() *cobra.Command {
 // check prints the configuration in effect, and its warnings on stderr.
 func check(cmd *cobra.Command, flags configs.Flags) error {
 	loaded, err := configs.Load(flags)
+	for _, name := range loaded.UnknownVariables {
+		cmd.PrintErrln("error:", name)
+	}
 	if err != nil {
 		return err
 	}
@@ -55,9 +58,6 @@ func check(cmd *cobra.Command, flags configs.Flags) error {
 		cmd.PrintErrln("warning:", warning)
 	}
 	if n := len(loaded.UnknownVariables); n > 0 {
-		for _, name := range loaded.UnknownVariables {
-			cmd.PrintErrln("error:", name)
-		}
 		return usagef("unknown RELAY_ variables: %d; remove or correct them", n)
 	}
 	cmd.PrintErrln("the configuration is valid")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,19 @@ func TestWrongUsageExitsWith2AndNamesTheFault(t *testing.T) {
 			nil,
 			[]string{"status", "--ops-url", "http://[x"},
 			`--ops-url: "http://[x" is not a URL; write it like http://127.0.0.1:8080`,
+		},
+		"no URL": {
+			nil,
+			[]string{"status", "--ops-url", "relay:9090"},
+			`--ops-url: "relay:9090" is not a URL; write it like http://127.0.0.1:8080`,
+		},
+		"unknown trace":   {nil, []string{"simulate", "--generate", "strom"}, `--generate: trace kind "strom" does not exist; use one of`},
+		"missing webhook": {nil, []string{"check", "--explain", "/nope.json"}, "--explain: open /nope.json: no such file or directory"},
+		"missing trace":   {nil, []string{"simulate", "--trace", "/nope.jsonl"}, "--trace: open /nope.jsonl: no such file or directory"},
+		"unknown variable beside a fault": {
+			[]string{"RELAY_LISTN=x", "RELAY_DRAIN=5"},
+			[]string{"check"},
+			"RELAY_LISTN: unknown setting; did you mean RELAY_LISTEN?",
 		},
 		"missing file": {nil, []string{"check", "--config", "/does/not/exist.yaml"}, "/does/not/exist.yaml: cannot be read"},
 		"label":        {nil, []string{"send", "--title", "x", "--label", "novalue"}, "novalue must be formatted as key=value"},
@@ -125,4 +139,18 @@ func TestCompletionIsAvailable(t *testing.T) {
 	stdout, _, code := runRelay(t, nil, "completion", "bash")
 	require.Equal(t, 0, code)
 	require.Contains(t, stdout, "__start_relay")
+}
+
+func TestCommandThatCannotPrintFails(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { full.Close() })
+	for _, args := range [][]string{{"version"}, {"simulate", "--events", "1"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			err := run(t.Context(), args, full, io.Discard)
+			require.ErrorContains(t, err, "print: write /dev/full")
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -24,7 +25,7 @@ type client struct {
 
 // call is one request and where its reply goes.
 type call struct {
-	method string
+	method string // "" = GET
 	path   string
 	body   any // sent as JSON; nil = none
 	reply  any // decoded from JSON
@@ -60,9 +61,12 @@ func (c client) send(ctx context.Context, request call) (*http.Response, error) 
 		}
 		body = bytes.NewReader(encoded)
 	}
+	if u, err := url.Parse(c.address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usagef("%s: %q is not a URL; write it like http://127.0.0.1:8080", c.flag, c.address)
+	}
 	r, err := http.NewRequestWithContext(ctx, request.method, strings.TrimSuffix(c.address, "/")+request.path, body)
 	if err != nil {
-		return nil, usagef("%s: %q is not a URL; write it like http://127.0.0.1:8080", c.flag, c.address)
+		return nil, fmt.Errorf("call the relay: %w", err)
 	}
 	if request.body != nil {
 		r.Header.Set("Content-Type", "application/json")

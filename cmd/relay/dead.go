@@ -31,18 +31,18 @@ func listDead(ctx context.Context, opts listOptions, out io.Writer) error {
 	var reply struct {
 		Dead []pipeline.DeadLetter `json:"dead"`
 	}
-	if err := opts.onChannel(ctx, call{method: http.MethodGet, path: "/dead" + opts.query(), reply: &reply}); err != nil {
+	if err := opts.onChannel(ctx, call{path: "/dead" + opts.query(), reply: &reply}); err != nil {
 		return err
 	}
 	if opts.json {
 		return printJSON(out, reply)
 	}
 	if len(reply.Dead) == 0 {
-		_, err := fmt.Fprintf(out, "channel %s has no dead letters\n", opts.channel)
-		return err
+		fmt.Fprintf(out, "channel %s has no dead letters\n", opts.channel)
+		return nil
 	}
-	table := newTable(out)
-	fmt.Fprintln(table, "ID\tWHEN\tREASON\tATTEMPTS\tEVENT\tSLACK'S ANSWER")
+	letters := newTable(out, "ID", "WHEN", "REASON", "ATTEMPTS", "EVENT", "SLACK'S ANSWER")
+	defer letters.flush()
 	for _, d := range reply.Dead {
 		event := "(" + d.Kind + ")"
 		if len(d.Events) > 0 {
@@ -51,31 +51,23 @@ func listDead(ctx context.Context, opts listOptions, out io.Writer) error {
 		if more := int64(len(d.Events)) - 1 + d.More; more > 0 {
 			event += fmt.Sprintf(" and %d more", more)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, localTime(d.At), d.Reason, d.Attempts, event, cleaned(d.Answer))
+		letters.row(d.ID, localTime(d.At), d.Reason, d.Attempts, event, cleaned(d.Answer))
 	}
-	return table.Flush()
+	return nil
 }
 
 func newDeadDelete() *cobra.Command {
 	var opts opsOptions
-	cmd := &cobra.Command{
-		Use: "delete ID...", Short: "Delete dead letters; they stay counted as failed", Args: idArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, id := range args {
-				var reply struct {
-					Deleted int `json:"deleted"`
-				}
-				request := call{method: http.MethodDelete, path: "/dead/" + url.PathEscape(id), reply: &reply}
-				if err := opts.onChannel(cmd.Context(), request); err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), "deleted", id); err != nil {
-					return err
-				}
+	return forEach(&opts, "delete ID...", "Delete dead letters; they stay counted as failed",
+		func(ctx context.Context, id string, out io.Writer) error {
+			var reply struct {
+				Deleted int `json:"deleted"`
 			}
+			request := call{method: http.MethodDelete, path: "/dead/" + url.PathEscape(id), reply: &reply}
+			if err := opts.onChannel(ctx, request); err != nil {
+				return err
+			}
+			fmt.Fprintln(out, "deleted", id)
 			return nil
-		},
-	}
-	opts.add(cmd)
-	return cmd
+		})
 }

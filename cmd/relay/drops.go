@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -49,18 +48,18 @@ func listDrops(ctx context.Context, opts listOptions, out io.Writer) error {
 	var reply struct {
 		Drops []pipeline.DropRecord `json:"drops"`
 	}
-	if err := opts.onChannel(ctx, call{method: http.MethodGet, path: "/drops" + opts.query(), reply: &reply}); err != nil {
+	if err := opts.onChannel(ctx, call{path: "/drops" + opts.query(), reply: &reply}); err != nil {
 		return err
 	}
 	if opts.json {
 		return printJSON(out, reply)
 	}
 	if len(reply.Drops) == 0 {
-		_, err := fmt.Fprintf(out, "channel %s has no dropped events\n", opts.channel)
-		return err
+		fmt.Fprintf(out, "channel %s has no dropped events\n", opts.channel)
+		return nil
 	}
-	table := newTable(out)
-	fmt.Fprintln(table, "ID\tWHEN\tCATEGORY\tREFUSED BY\tUSED\tWOULD FIT AFTER\tEVENT")
+	drops := newTable(out, "ID", "WHEN", "CATEGORY", "REFUSED BY", "USED", "WOULD FIT AFTER", "EVENT")
+	defer drops.flush()
 	for _, d := range reply.Drops {
 		used, fits := "", ""
 		if d.Used >= 0 {
@@ -69,34 +68,23 @@ func listDrops(ctx context.Context, opts listOptions, out io.Writer) error {
 		if d.RetryAfter > 0 {
 			fits = time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second).String()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, localTime(d.At), d.Category, d.Level, used, fits, brief(d.Event))
+		drops.row(d.ID, localTime(d.At), d.Category, d.Level, used, fits, brief(d.Event))
 	}
-	return table.Flush()
+	return nil
 }
 
 func newDropsExplain() *cobra.Command {
 	var opts opsOptions
-	cmd := &cobra.Command{
-		Use: "explain ID", Short: "Explain why an event was dropped, by the id of the drop or of the event", Args: idArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, id := range args {
-				if err := explainDrop(cmd.Context(), opts, id, cmd.OutOrStdout()); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	opts.add(cmd)
-	return cmd
+	return forEach(&opts, "explain ID", "Explain why an event was dropped, by the id of the drop or of the event",
+		func(ctx context.Context, id string, out io.Writer) error { return explainDrop(ctx, &opts, id, out) })
 }
 
-func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer) error {
+func explainDrop(ctx context.Context, opts *opsOptions, id string, out io.Writer) error {
 	var reply struct {
 		Drop        pipeline.DropRecord `json:"drop"`
 		Explanation string              `json:"explanation"`
 	}
-	if err := opts.onChannel(ctx, call{method: http.MethodGet, path: "/drops/" + url.PathEscape(id), reply: &reply}); err != nil {
+	if err := opts.onChannel(ctx, call{path: "/drops/" + url.PathEscape(id), reply: &reply}); err != nil {
 		return err
 	}
 	if opts.json {
@@ -107,9 +95,9 @@ func explainDrop(ctx context.Context, opts opsOptions, id string, out io.Writer)
 	if d.Event != nil && d.Event.Shortened > 0 {
 		shortened = fmt.Sprintf(", shortened from %d bytes", d.Event.Shortened)
 	}
-	_, err := fmt.Fprintf(out, "%s%s\nchannel %s, category %s, dropped at %s\n%s\n%s\n",
+	fmt.Fprintf(out, "%s%s\nchannel %s, category %s, dropped at %s\n%s\n%s\n",
 		brief(d.Event), shortened, opts.channel, d.Category, localTime(d.At), reply.Explanation, replayHint(opts.channel, d))
-	return err
+	return nil
 }
 
 // replayHint is the command that replays a dropped event, or why none can.

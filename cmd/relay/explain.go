@@ -54,9 +54,7 @@ func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) e
 		return printJSON(out, map[string]any{"events": all})
 	}
 	for i := range all {
-		if err := all[i].print(out); err != nil {
-			return err
-		}
+		all[i].print(out)
 	}
 	return nil
 }
@@ -111,16 +109,17 @@ func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
 		w.Body, err = os.ReadFile(o.file)
 	}
 	if err != nil {
-		return w, fmt.Errorf("read the webhook: %w", err)
+		return w, usagef("--explain: %v; name a file with the body of a webhook", err)
 	}
 	return w, nil
 }
 
 // print prints, line by line, the decoded event, each rule, and the decision.
-func (x *explained) print(out io.Writer) error {
-	table := newTable(out)
-	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", cleaned(name), cleaned(value)) }
-	line("source", x.Decoded.Source)
+func (x *explained) print(out io.Writer) {
+	lines := newTable(out, "source", cleaned(x.Decoded.Source))
+	defer fmt.Fprintln(out)
+	defer lines.flush()
+	line := func(name, value string) { lines.row(cleaned(name), cleaned(value)) }
 	line("title", x.Decoded.Title)
 	line("category", changed(x.Decoded.Category, x.Event.Category))
 	line("severity", changed(string(x.Decoded.Severity), string(x.Event.Severity)))
@@ -141,8 +140,6 @@ func (x *explained) print(out io.Writer) error {
 		line("rule "+step.Rule, mark+"  "+step.Why)
 	}
 	line("decided", x.decision())
-	fmt.Fprintln(table)
-	return table.Flush()
 }
 
 func (x *explained) decision() string {

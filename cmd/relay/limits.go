@@ -22,29 +22,29 @@ func newLimitsShow() *cobra.Command {
 		Use: "show", Short: "Show each level of a channel: used, limit, when one more event fits", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var status pipeline.ChannelStatus
-			if err := opts.onChannel(cmd.Context(), call{method: http.MethodGet, reply: &status}); err != nil {
+			if err := opts.onChannel(cmd.Context(), call{reply: &status}); err != nil {
 				return err
 			}
 			if opts.json {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"channel": status.Channel, "levels": status.Levels, "categories": status.Categories})
 			}
-			return showLimits(cmd.OutOrStdout(), status)
+			showLimits(cmd.OutOrStdout(), status)
+			return nil
 		},
 	}
 	opts.add(cmd)
 	return cmd
 }
 
-func showLimits(out io.Writer, status pipeline.ChannelStatus) error {
-	table := newTable(out)
-	fmt.Fprintln(table, "LEVEL\tUSED\tLIMIT\tWITHIN\tONE MORE FITS")
+func showLimits(out io.Writer, status pipeline.ChannelStatus) {
+	levels := newTable(out, "LEVEL", "USED", "LIMIT", "WITHIN", "ONE MORE FITS")
+	defer levels.flush()
 	for _, level := range status.Levels {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", level.Level, level.Used, level.Limit, seconds(level.Per), fits(level.RetryAfter))
+		levels.row(level.Level, level.Used, level.Limit, seconds(level.Per), fits(level.RetryAfter))
 	}
 	for _, c := range status.Categories {
-		fmt.Fprintf(table, "category %s\t%d\t%d\t%s\t%s\n", cleaned(c.Category), c.Used, c.Limit, seconds(c.Per), fits(c.RetryAfter))
+		levels.row("category "+cleaned(c.Category), c.Used, c.Limit, seconds(c.Per), fits(c.RetryAfter))
 	}
-	return table.Flush()
 }
 
 // fits prints when one more event fits; a negative wait means never.
@@ -72,8 +72,8 @@ func newLimitsReset() *cobra.Command {
 			if err := opts.onChannel(cmd.Context(), call{method: http.MethodPost, path: "/limits/reset", body: body, reply: &reply}); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "level %s of channel %s is empty\n", levelName(level, value), opts.channel)
-			return err
+			fmt.Fprintf(cmd.OutOrStdout(), "level %s of channel %s is empty\n", levelName(level, value), opts.channel)
+			return nil
 		},
 	}
 	opts.add(cmd)

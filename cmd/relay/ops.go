@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os/user"
 	"strings"
@@ -97,7 +96,7 @@ func (o *opsOptions) unknownChannel(ctx context.Context, err error) error {
 	var reply struct {
 		Channels []struct{ Channel string }
 	}
-	if o.api(ctx, call{method: http.MethodGet, path: "/channels", reply: &reply}) != nil || len(reply.Channels) == 0 {
+	if o.api(ctx, call{path: "/channels", reply: &reply}) != nil || len(reply.Channels) == 0 {
 		return fmt.Errorf("%w: the relay has no channel %q", err, o.channel)
 	}
 	names := make([]string, 0, maxNamed)

@@ -21,9 +21,9 @@ func newPause() *cobra.Command {
 			if err := opts.onChannel(cmd.Context(), call{method: http.MethodPost, path: "/pause", body: body, reply: &reply}); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s is paused for %s; resume it with: relay resume --channel %s\n",
+			fmt.Fprintf(cmd.OutOrStdout(), "channel %s is paused for %s; resume it with: relay resume --channel %s\n",
 				opts.channel, seconds(reply.PausedFor), opts.channel)
-			return err
+			return nil
 		},
 	}
 	opts.add(cmd)
@@ -41,8 +41,8 @@ func newResume() *cobra.Command {
 			if err := opts.onChannel(cmd.Context(), call{method: http.MethodPost, path: "/resume", reply: &reply}); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "channel %s resumed\n", opts.channel)
-			return err
+			fmt.Fprintf(cmd.OutOrStdout(), "channel %s resumed\n", opts.channel)
+			return nil
 		},
 	}
 	opts.add(cmd)

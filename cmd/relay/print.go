@@ -7,14 +7,31 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"slackrelay/events"
 )
 
-// newTable aligns columns that are separated by tabs. The caller must flush it.
-func newTable(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 4, 2, ' ', 0) }
+// table prints rows with aligned columns.
+type table struct{ columns *tabwriter.Writer }
+
+// newTable makes a table with its first row. The caller must flush it.
+func newTable(out io.Writer, first ...any) table {
+	t := table{tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
+	t.row(first...)
+	return t
+}
+
+func (t table) row(cells ...any) {
+	format := strings.TrimSuffix(strings.Repeat("%v\t", len(cells)), "\t")
+	fmt.Fprintf(t.columns, format+"\n", cells...)
+}
+
+func (t table) flush() {
+	t.columns.Flush() // the terminal keeps an error
+}
 
 // printJSON prints a reply of the API with indentation.
 func printJSON(out io.Writer, v any) error {
@@ -24,9 +41,7 @@ func printJSON(out io.Writer, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	if _, err := io.WriteString(out, escapedJSON(encoded.Bytes())); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
+	fmt.Fprint(out, escapedJSON(encoded.Bytes()))
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ func newRecord() *cobra.Command {
 func (o *opsOptions) record(ctx context.Context, back time.Duration, out io.Writer) error {
 	var series pipeline.Series
 	path := fmt.Sprintf("/series?back=%s&step=1m", back)
-	if err := o.onChannel(ctx, call{method: http.MethodGet, path: path, reply: &series}); err != nil {
+	if err := o.onChannel(ctx, call{path: path, reply: &series}); err != nil {
 		return err
 	}
 	trace := traceOf(series)

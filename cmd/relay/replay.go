@@ -82,9 +82,7 @@ func (o *replayOptions) print(receipt pipeline.Receipt, out io.Writer) error {
 		if e.Outcome == "admitted" && receipt.Forced > 0 {
 			line += ": past the limits"
 		}
-		if _, err := fmt.Fprintln(out, line); err != nil {
-			return err
-		}
+		fmt.Fprintln(out, line)
 	}
 	return nil
 }

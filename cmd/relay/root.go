@@ -34,9 +34,13 @@ var commands = []func() *cobra.Command{
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(newTerminal(stdout))
+	out := newTerminal(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.err
+	}
 	if err != nil {
 		fmt.Fprintln(newTerminal(stderr), "relay:", err)
 	}
@@ -101,6 +105,23 @@ func idArgs(cmd *cobra.Command, args []string) error {
 		return usagef("%s needs an id; %s list shows them", cmd.CommandPath(), cmd.Parent().CommandPath())
 	}
 	return nil
+}
+
+// forEach makes a command that does something with each id that it is given.
+func forEach(opts *opsOptions, use, short string, do func(ctx context.Context, id string, out io.Writer) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: idArgs,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			for _, id := range ids {
+				if err := do(cmd.Context(), id, cmd.OutOrStdout()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	opts.add(cmd)
+	return cmd
 }
 
 // usageError is a command line that is not valid.

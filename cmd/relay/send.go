@@ -76,9 +76,9 @@ func send(ctx context.Context, opts sendOptions, out io.Writer) error {
 		return err
 	}
 	for _, e := range receipt.Events {
-		_, err = fmt.Fprintln(out, outcomeLine(e))
+		fmt.Fprintln(out, outcomeLine(e))
 	}
-	return err
+	return nil
 }
 
 // complete sets the flags that were not given from the configuration.

@@ -17,7 +17,7 @@ import (
 )
 
 func newSilence() *cobra.Command {
-	return newGroup("silence", "Add, list or end silences, which mute matching events for a while", newSilenceAdd(), newSilenceList(),
+	return newGroup("silence", "Create, list or expire silences, which mute matching events temporarily", newSilenceAdd(), newSilenceList(),
 		newSilenceExpire())
 }
 
@@ -30,9 +30,9 @@ type silenceOptions struct {
 func newSilenceAdd() *cobra.Command {
 	var opts silenceOptions
 	cmd := &cobra.Command{
-		Use: "add MATCHER...", Short: "Mute the events that all matchers match; they are counted as muted",
-		Long: "Mute the events that all matchers match; they are counted as muted. A matcher is a field, or label.NAME, or\n" +
-			"the name of a label; one of = != =~ !~; and a value.\nFields: " + strings.Join(events.Fields(), ", ") + ".",
+		Use: "add MATCHER...", Short: "Create a silence, which mutes events that match all matchers",
+		Long: "Create a silence. It mutes events that match all matchers; the relay counts them as muted. A matcher is a field,\n" +
+			"label.NAME or the name of a label; an operator, one of = != =~ !~; and a value.\nFields: " + strings.Join(events.Fields(), ", ") + ".",
 		Example: "  relay silence add category=disk 'host=~db-.*' --for 2h --reason 'migration, OPS-12'",
 		Args:    matcherArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,13 +40,13 @@ func newSilenceAdd() *cobra.Command {
 		},
 	}
 	opts.add(cmd)
-	cmd.Flag("channel").Usage = "the channel (default: all)"
+	cmd.Flag("channel").Usage = "the channel whose events are muted (default: all)"
 	f := cmd.Flags()
-	f.StringVar(&opts.duration, "for", "", "how long, like 2h (default 1h)")
-	f.StringVar(&opts.from, "from", "", "when it begins, like 2026-11-20T22:00:00Z (default now)")
-	f.StringVar(&opts.until, "until", "", "when it ends, instead of --for")
-	f.StringVar(&opts.author, "author", "", "who adds it (default: your user name)")
-	f.StringVar(&opts.reason, "reason", "", "why")
+	f.StringVar(&opts.duration, "for", "", "how long the silence lasts, for example 2h (default 1h)")
+	f.StringVar(&opts.from, "from", "", "when the silence begins, for example 2026-11-20T22:00:00Z (default now)")
+	f.StringVar(&opts.until, "until", "", "when the silence ends; replaces --for")
+	f.StringVar(&opts.author, "author", "", "who creates the silence (default: your user name)")
+	f.StringVar(&opts.reason, "reason", "", "why the events are muted (required)")
 	return cmd
 }
 
@@ -69,12 +69,12 @@ func (o *silenceOptions) addSilence(ctx context.Context, args []string, out io.W
 	if o.json {
 		return printJSON(out, added)
 	}
-	_, err = fmt.Fprintf(out, "silence %s: %s, until %s\nend it with: relay silence expire %s\n",
+	fmt.Fprintf(out, "silence %s: %s, until %s\nexpire it with: relay silence expire %s\n",
 		added.ID, describeSilence(added), localTime(added.EndsAt), added.ID)
-	return err
+	return nil
 }
 
-// body is the request for a silence.
+// body returns the request for a silence.
 func (o *silenceOptions) body(args []string) (map[string]any, error) {
 	body := map[string]any{"channel": o.channel, "author": cmp.Or(o.author, currentUser()), "reason": o.reason}
 	var matchers []events.Matcher
@@ -98,7 +98,7 @@ func (o *silenceOptions) body(args []string) (map[string]any, error) {
 	}
 	switch {
 	case o.reason == "":
-		return nil, usagef("--reason is missing; say why, for the list of silences")
+		return nil, usagef("--reason is missing; set it to the reason that the list of silences shows")
 	case o.duration != "" && o.until != "":
 		return nil, usagef("--for and --until are both given; keep one")
 	case o.until == "":
@@ -116,7 +116,7 @@ func parseTime(flag, text string) (time.Time, error) {
 	return at, nil
 }
 
-// describeSilence is what a silence mutes, in one line.
+// describeSilence returns what a silence mutes, in one line.
 func describeSilence(s silence.Silence) string {
 	words := make([]string, len(s.Matchers))
 	for i, m := range s.Matchers {
@@ -128,11 +128,11 @@ func describeSilence(s silence.Silence) string {
 func newSilenceList() *cobra.Command {
 	var opts opsOptions
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the silences that are scheduled, active, or ended within 5 days", Args: noArgs,
+		Use: "list", Short: "List silences: scheduled, active, or ended in the last 5 days", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return opts.listSilences(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	opts.add(cmd)
-	cmd.Flag("channel").Usage = "only those of a channel (default: all)"
+	cmd.Flag("channel").Usage = "list only silences of this channel (default: all)"
 	return cmd
 }
 
@@ -141,50 +141,40 @@ func (o *opsOptions) listSilences(ctx context.Context, out io.Writer) error {
 		Silences []silence.Listed `json:"silences"`
 		Texts    bool             `json:"texts"`
 	}
-	if err := o.api(ctx, call{method: http.MethodGet, path: "/silences", reply: &reply}); err != nil {
+	if err := o.api(ctx, call{path: "/silences", reply: &reply}); err != nil {
 		return err
 	}
 	if o.json {
 		return printJSON(out, reply)
 	}
-	table := newTable(out)
-	fmt.Fprintln(table, "ID\tSTATE\tENDS\tBY\tMUTES\tREASON")
+	silences := newTable(out, "ID", "STATE", "ENDS", "BY", "MUTES", "REASON")
 	shown := 0
 	for _, s := range reply.Silences {
 		if o.channel != "" && s.Channel != "" && s.Channel != o.channel {
 			continue
 		}
 		shown++
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			s.ID, s.State, localTime(s.EndsAt), cleaned(s.Author), cleaned(describeSilence(s.Silence)), cleaned(s.Reason))
+		silences.row(s.ID, s.State, localTime(s.EndsAt), cleaned(s.Author), cleaned(describeSilence(s.Silence)), cleaned(s.Reason))
 	}
 	if shown == 0 {
-		_, err := fmt.Fprintln(out, "there are no silences")
-		return err
+		fmt.Fprintln(out, "there are no silences")
+		return nil
 	}
+	silences.flush()
 	if !reply.Texts {
-		defer fmt.Fprintln(out, "use --admin-token to see what they mute")
+		fmt.Fprintln(out, "the reply has no matchers and reasons, because they need the admin token; set --admin-token or RELAY_ADMIN_TOKEN")
 	}
-	return table.Flush()
+	return nil
 }
 
 func newSilenceExpire() *cobra.Command {
 	var opts opsOptions
-	cmd := &cobra.Command{
-		Use: "expire ID...", Short: "End silences now", Args: idArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, id := range args {
-				var ended silence.Silence
-				if err := opts.api(cmd.Context(), call{method: http.MethodDelete, path: "/silences/" + url.PathEscape(id), reply: &ended}); err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), "ended", id); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	opts.add(cmd)
-	return cmd
+	return forEach(&opts, "expire ID...", "Expire silences: they end now", func(ctx context.Context, id string, out io.Writer) error {
+		var ended silence.Silence
+		if err := opts.api(ctx, call{method: http.MethodDelete, path: "/silences/" + url.PathEscape(id), reply: &ended}); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "ended", id)
+		return nil
+	})
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -81,13 +79,11 @@ func (o *simulateOptions) run(cmd *cobra.Command) error {
 	if o.json {
 		return printJSON(cmd.OutOrStdout(), map[string]any{"runs": runs})
 	}
-	if err := printRuns(cmd.OutOrStdout(), title, runs); err != nil {
-		return err
-	}
+	printRuns(cmd.OutOrStdout(), title, runs)
 	if o.out != "" {
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), "the report is in", o.out)
+		fmt.Fprintln(cmd.OutOrStdout(), "the report is in", o.out)
 	}
-	return err
+	return nil
 }
 
 // settings are the limits to compare.
@@ -145,13 +141,13 @@ func (o *simulateOptions) load(in io.Reader) (trace simulation.Trace, title stri
 	case o.trace == "":
 		kind := cmp.Or(o.generate, "storm")
 		if trace, err = simulation.Generate(kind, o.events, o.seed); err != nil {
-			return nil, "", usagef("%v", err)
+			return nil, "", usagef("--generate: %v", err)
 		}
 		return trace, fmt.Sprintf("%s, %d events", kind, len(trace)), nil
 	case o.trace != "-":
 		file, err := os.Open(o.trace)
 		if err != nil {
-			return nil, "", fmt.Errorf("read the trace: %w", err)
+			return nil, "", usagef("--trace: %v; relay record writes a trace", err)
 		}
 		defer file.Close()
 		in = file
@@ -168,8 +164,6 @@ func (o *simulateOptions) load(in io.Reader) (trace simulation.Trace, title stri
 // playAll plays the trace against all settings at once.
 func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.Setting, progress io.Writer) ([]simulation.Result, error) {
 	bar := newBar(progress, int64(len(trace)*len(settings)), "playing")
-	var played atomic.Int64
-	var shown sync.Mutex
 	runs := make([]simulation.Result, len(settings))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, setting := range settings {
@@ -177,11 +171,8 @@ func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.
 		group.Go(func() error {
 			var err error
 			runs[i], err = simulation.Play(ctx, trace, setting, func(n int) {
-				total := played.Add(int64(n - before))
+				bar.Add(n - before) //nolint:errcheck // a bar that cannot be drawn stops nothing
 				before = n
-				shown.Lock()
-				defer shown.Unlock()
-				bar.Set64(total) //nolint:errcheck // a bar that cannot be drawn stops nothing
 			})
 			return err
 		})
@@ -207,31 +198,26 @@ func (o *simulateOptions) report(report simulation.Report) error {
 // shownCategories is how many categories the table lists.
 const shownCategories = 25
 
-func printRuns(out io.Writer, title string, runs []simulation.Result) error {
-	table := newTable(out)
-	fmt.Fprintf(table, "%s\n\nLIMITS\tRECEIVED\tSENT\tDROPPED\tDUPLICATE\n", title)
+func printRuns(out io.Writer, title string, runs []simulation.Result) {
+	fmt.Fprint(out, title, "\n\n")
+	totals := newTable(out, "LIMITS", "RECEIVED", "SENT", "DROPPED", "DUPLICATE")
 	for _, r := range runs {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", r.Name, r.Received, r.Sent, r.Dropped, r.Duplicate)
+		totals.row(r.Name, r.Received, r.Sent, r.Dropped, r.Duplicate)
 	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
+	totals.flush()
 	for _, r := range runs {
-		fmt.Fprintf(table, "\n%s\nCATEGORY\tRECEIVED\tSENT\tDROPPED\tFIRST NOTICE\tLONGEST SILENCE\n", r.Name)
-		for i, c := range r.Categories {
-			if i == shownCategories {
-				fmt.Fprintf(table, "... and %d more; --out and --json have them all\n", len(r.Categories)-i)
-				break
-			}
+		fmt.Fprint(out, "\n", r.Name, "\n")
+		categories := newTable(out, "CATEGORY", "RECEIVED", "SENT", "DROPPED", "FIRST NOTICE", "LONGEST SILENCE")
+		for _, c := range r.Categories[:min(len(r.Categories), shownCategories)] {
 			first := "never"
 			if c.FirstNoticeDelay != nil {
 				first = seconds(*c.FirstNoticeDelay)
 			}
-			fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%s\t%s\n", c.Category, c.Received, c.Sent, c.Dropped, first, seconds(c.LongestSilence))
+			categories.row(c.Category, c.Received, c.Sent, c.Dropped, first, seconds(c.LongestSilence))
 		}
-		if err := table.Flush(); err != nil {
-			return fmt.Errorf("print: %w", err)
+		categories.flush()
+		if more := len(r.Categories) - shownCategories; more > 0 {
+			fmt.Fprintf(out, "... and %d more; --out and --json have them all\n", more)
 		}
 	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -110,43 +109,34 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 	if o.json {
 		return errors.Join(err, printJSON(out, status))
 	}
-	if err != nil { // the channels are unknown, the readiness is not
-		return errors.Join(err, showReady(out, status.Ready))
-	}
-	if err := showChannels(out, status.Channels); err != nil {
-		return err
-	}
-	if o.channel != "" {
-		fmt.Fprintln(out)
-		if err := showLimits(out, status.Channels[0]); err != nil {
-			return err
+	if err == nil { // else the channels are unknown; the readiness is not
+		showChannels(out, status.Channels)
+		if o.channel != "" {
+			fmt.Fprintln(out)
+			showLimits(out, status.Channels[0])
 		}
+		o.showRefused(out, status.Refused)
 	}
-	o.showRefused(out, status.Refused)
-	return showReady(out, status.Ready)
+	showReady(out, status.Ready)
+	return err
 }
 
 // showChannels prints a line for each channel.
-func showChannels(out io.Writer, channels []pipeline.ChannelStatus) error {
-	table := newTable(out)
-	fmt.Fprintln(table, "CHANNEL\tUSED\tRECEIVED\tSENT\tDROPPED\tWAITING\tDEAD\tSTATE")
+func showChannels(out io.Writer, channels []pipeline.ChannelStatus) {
+	table := newTable(out, "CHANNEL", "USED", "RECEIVED", "SENT", "DROPPED", "WAITING", "DEAD", "STATE")
+	defer table.flush()
 	for _, ch := range channels {
 		used := "-"
 		if len(ch.Levels) > 0 {
 			used = fmt.Sprintf("%d/%d", ch.Levels[0].Used, ch.Levels[0].Limit)
 		}
 		l := ch.Ledger
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
-			cleaned(ch.Channel), used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
+		table.row(cleaned(ch.Channel), used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
 	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
 }
 
 // showReady prints whether the relay as a whole is ready, and why not, one reason a line.
-func showReady(out io.Writer, ready readiness) error {
+func showReady(out io.Writer, ready readiness) {
 	paint := map[string]*color.Color{"ok": color.New(color.FgGreen), "degraded": color.New(color.FgYellow)}[ready.Status]
 	if paint == nil {
 		paint = color.New(color.FgRed)
@@ -156,10 +146,7 @@ func showReady(out io.Writer, ready readiness) error {
 	for i, reason := range ready.Reasons {
 		reasons[i] = cleaned(reason)
 	}
-	if _, err := fmt.Fprintln(out, strings.TrimSpace(paint.Sprint(ready.Status)+"  "+strings.Join(reasons, under))); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	fmt.Fprintln(out, strings.TrimSpace(paint.Sprint(ready.Status)+"  "+strings.Join(reasons, under)))
 }
 
 // showRefused prints how many requests the replica refused and why: no ledger counts them.
@@ -219,7 +206,7 @@ func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 	if failed != nil {
 		status.Channels = []pipeline.ChannelStatus{}
 	}
-	if err := o.api(ctx, call{method: http.MethodGet, path: "/refusals", reply: &status.Refused}); err != nil {
+	if err := o.api(ctx, call{path: "/refusals", reply: &status.Refused}); err != nil {
 		return status, err
 	}
 	if err := o.readReady(ctx, &status.Ready); err != nil {
@@ -230,10 +217,10 @@ func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
 
 func (o *statusOptions) readChannels(ctx context.Context, status *relayStatus) error {
 	if o.channel == "" {
-		return o.api(ctx, call{method: http.MethodGet, path: "/channels", reply: status})
+		return o.api(ctx, call{path: "/channels", reply: status})
 	}
 	status.Channels = make([]pipeline.ChannelStatus, 1)
-	return o.onChannel(ctx, call{method: http.MethodGet, reply: &status.Channels[0]})
+	return o.onChannel(ctx, call{reply: &status.Channels[0]})
 }
 
 // readReady reads the readiness, whose reasons a 503 has too.
@@ -242,7 +229,7 @@ func (o *statusOptions) readReady(ctx context.Context, ready *readiness) error {
 	if err != nil {
 		return err
 	}
-	response, err := c.send(ctx, call{method: http.MethodGet, path: "/readyz"})
+	response, err := c.send(ctx, call{path: "/readyz"})
 	if err != nil {
 		return err
 	}

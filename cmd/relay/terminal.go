@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,11 +13,13 @@ import (
 
 // terminal writes text for a terminal without the characters that control it or are invisible, so that no sender of an event
 // can change what an operator sees. All output of commands goes through one; the program's own colours bypass it (unfiltered).
+// It keeps the first error, so that commands need not check each line that they print.
 type terminal struct {
 	out io.Writer
 
 	mu      sync.Mutex
 	partial []byte // the beginning of a character whose end was not written yet
+	err     error  // of the first write that failed
 }
 
 func newTerminal(out io.Writer) *terminal { return &terminal{out: out} }
@@ -40,7 +43,8 @@ func (t *terminal) Write(p []byte) (int, error) {
 		}
 	}
 	if _, err := t.out.Write(shown); err != nil {
-		return 0, fmt.Errorf("print: %w", err)
+		t.err = cmp.Or(t.err, fmt.Errorf("print: %w", err))
+		return 0, t.err
 	}
 	return len(p), nil
 }
