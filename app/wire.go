@@ -82,7 +82,7 @@ func (r *Relay) assemble(context.Context) error {
 	r.metrics = pipeline.NewMetrics(r.registry)
 	r.canary = pipeline.NewCanaryMetrics(r.registry)
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(r.version), server.NewGauges(func() server.GaugeSource { return r.Status() }))
+		buildInfo(r.version), server.NewGauges(func() *pipeline.StatusReader { return r.Status() }))
 	r.reloader = newReloader(r)
 	g, err := r.newGeneration(r.started)
 	if err != nil {

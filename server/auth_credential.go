@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -161,12 +162,7 @@ func (c Credential) checkSignature() error {
 	return nil
 }
 
-func (c Credential) algorithm() string {
-	if c.Algorithm == "" {
-		return "sha256"
-	}
-	return c.Algorithm
-}
+func (c Credential) algorithm() string { return cmp.Or(c.Algorithm, "sha256") }
 
 // required describes what a sender must present. It contains no secret.
 func (c Credential) required() string {
@@ -177,10 +173,8 @@ func (c Credential) required() string {
 		return "a token in the header Authorization: Bearer <token>"
 	case c.Kind == "basic":
 		return "a username and password in the header Authorization: Basic <...>"
-	case c.Kind == "header":
-		return "a token in the header " + c.Header
-	case headers[c.Kind] != "":
-		return "a token in the header " + headers[c.Kind]
+	case c.Kind == "header" || headers[c.Kind] != "":
+		return "a token in the header " + c.withDefaults().Header
 	case c.Kind == "url":
 		return "a token in the URL, ?token=<token>"
 	case c.Kind == "mtls":
@@ -196,15 +190,12 @@ func (c Credential) required() string {
 
 // withDefaults returns the credential with the values of its provider and the default tolerance.
 func (c Credential) withDefaults() Credential {
-	if preset, ok := signatures[c.Kind]; ok {
-		if c.Header == "" {
-			c.Header = preset.Header
-		}
+	preset, ok := signatures[c.Kind]
+	if ok {
 		c.Prefix = preset.Prefix
 	}
-	if c.Tolerance == 0 {
-		c.Tolerance = DefaultTolerance
-	}
+	c.Header = cmp.Or(headers[c.Kind], c.Header, preset.Header)
+	c.Tolerance = cmp.Or(c.Tolerance, DefaultTolerance)
 	return c
 }
 

@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,12 +59,8 @@ func (s *Server) encrypted(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && s.proxies.contains(address.Unmap().WithZone("")) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	address, ok := parseHop(r.RemoteAddr)
+	return ok && s.proxies.contains(address) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // session returns the value of a cookie that is valid until a time. The nonce makes it unique.

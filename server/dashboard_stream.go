@@ -110,12 +110,12 @@ func (s *Server) takeSnapshot(ctx context.Context, last snapshot) snapshot {
 }
 
 func (s *Server) sharedState(ctx context.Context) sharedState {
-	health := s.opts.Shared.Health()
-	if !s.opts.Shared.Durable() {
+	health := s.opts.Status.Health()
+	if !s.opts.Status.Durable() {
 		return sharedState{Redis: "none", Replicas: health.Replicas}
 	}
 	state := sharedState{Redis: "up", Replicas: health.Replicas}
-	if err := s.opts.Shared.Ping(ctx); err != nil {
+	if err := s.opts.Status.Ping(ctx); err != nil {
 		state.Redis = "away"
 		state.Why = store.Describe(err)
 	} else if len(health.Away) > 0 {

@@ -30,7 +30,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, channel string, 
 		Route:   r.Pattern,
 		Channel: channel,
 		Source:  s.knownSource(r),
-		From:    s.addressText(r),
+		From:    s.proxies.client(r).String(),
 		Message: reply.Message,
 		Last:    time.Now().UTC(),
 	}
@@ -90,14 +90,6 @@ func (s *Server) knownSource(r *http.Request) string {
 		return source
 	}
 	return ""
-}
-
-// addressText returns the address that a request comes from, or "unknown".
-func (s *Server) addressText(r *http.Request) string {
-	if address := s.proxies.client(r); address.IsValid() {
-		return address.String()
-	}
-	return "unknown"
 }
 
 // listRefusals returns what this process refused. Without the right to read texts, addresses and messages are left out.
