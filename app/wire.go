@@ -115,12 +115,8 @@ type engines struct {
 
 // queue is an outbox with all that the parts of the pipeline call of it.
 type queue interface {
-	pipeline.CourierOutbox
-	pipeline.DelayedQueue
-	pipeline.DeadLetterStore
-	pipeline.Pauser
-	pipeline.CallBudget
-	pipeline.CredentialReader
+	store.Outbox
+	store.Budget
 }
 
 // outboxes are all outboxes that a courier must empty.

@@ -17,21 +17,13 @@ type DropLister interface {
 	Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error)
 }
 
-// DeadLetterStore is the part of an outbox that an [Archive] calls.
-type DeadLetterStore interface {
-	// DeadLetters lists dead letters, newest first: up to most that are older than an id ("" = all).
-	DeadLetters(ctx context.Context, channel store.Channel, before string, most int) ([]store.DeadLetter, error)
-	// DeleteDead deletes dead letters, and returns how many there were.
-	DeleteDead(ctx context.Context, channel store.Channel, ids ...string) (int, error)
-}
-
 // Archive lists and replays what did not reach Slack: the dead letters, and the log of dropped events. All fields are
 // needed:
 //
 //	archive := &pipeline.Archive{Limiter: limiter, Outbox: queue, Intake: intake, Channels: channels}
 type Archive struct {
 	Limiter  DropLister
-	Outbox   DeadLetterStore
+	Outbox   store.DeadLetters
 	Intake   *Intake
 	Channels []Channel
 }
@@ -82,7 +74,7 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	if err != nil {
 		return nil, err
 	}
-	letters, err := a.Outbox.DeadLetters(ctx, ch.scope(), before, min(max(most, 1), MaxPage))
+	letters, err := a.Outbox.DeadLetters(ctx, ch.Scope(), before, min(max(most, 1), MaxPage))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
@@ -138,7 +130,7 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	n, err := a.Outbox.DeleteDead(ctx, ch.scope(), ids...)
+	n, err := a.Outbox.DeleteDead(ctx, ch.Scope(), ids...)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
@@ -168,7 +160,7 @@ func (a *Archive) Drops(ctx context.Context, channel, before string, most int) (
 	if err != nil {
 		return nil, err
 	}
-	drops, err := a.Limiter.Drops(ctx, ch.scope(), before, min(max(most, 1), MaxPage))
+	drops, err := a.Limiter.Drops(ctx, ch.Scope(), before, min(max(most, 1), MaxPage))
 	if err != nil {
 		return nil, err
 	}

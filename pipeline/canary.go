@@ -1,12 +1,14 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"slackrelay/events"
 	"slackrelay/notifier"
@@ -71,9 +73,7 @@ func NewCanary(opts CanaryOptions) *Canary {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	return &Canary{opts: opts}
 }
 
@@ -196,12 +196,11 @@ type CanaryMetrics struct {
 
 // NewCanaryMetrics registers the gauges.
 func NewCanaryMetrics(registerer prometheus.Registerer) *CanaryMetrics {
-	m := &CanaryMetrics{
-		arrived: prometheus.NewGauge(prometheus.GaugeOpts{
+	register := promauto.With(registerer)
+	return &CanaryMetrics{
+		arrived: register.NewGauge(prometheus.GaugeOpts{
 			Name: "relay_canary_last_arrival_timestamp_seconds", Help: "When this replica last saw a canary reach Slack; take the maximum.",
 		}),
-		missing: prometheus.NewGauge(prometheus.GaugeOpts{Name: "relay_canary_missing", Help: "1 while the canary does not arrive."}),
+		missing: register.NewGauge(prometheus.GaugeOpts{Name: "relay_canary_missing", Help: "1 while the canary does not arrive."}),
 	}
-	registerer.MustRegister(m.arrived, m.missing)
-	return m
 }

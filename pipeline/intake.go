@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,15 +75,9 @@ type Intake struct {
 
 // NewIntake returns an Intake.
 func NewIntake(opts IntakeOptions) *Intake {
-	if opts.Timeout == 0 {
-		opts.Timeout = 2 * time.Second
-	}
-	if opts.AskEvery == 0 {
-		opts.AskEvery = 500 * time.Millisecond
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Timeout = cmp.Or(opts.Timeout, 2*time.Second)
+	opts.AskEvery = cmp.Or(opts.AskEvery, 500*time.Millisecond)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}

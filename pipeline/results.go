@@ -41,7 +41,7 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure 
 	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, MaybePosted: failure.MaybePosted}
 	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.MaybePosted {
 		fallback := d.channel.fallback()
-		queue := fallback.scope()
+		queue := fallback.Scope()
 		death.CopyTo = &queue
 	}
 	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Bury(ctx, d.key, entry, death) })
@@ -77,7 +77,7 @@ func (d *delivery) refund(ctx context.Context, entry store.Entry, all []events.E
 	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
 	defer cancel()
 	request := store.Request{ID: dedupeID(&all[0]), Category: all[0].Category, Levels: levels}
-	if err := d.opts.Limiter.Refund(ctx, d.channel.scope(), request); err != nil {
+	if err := d.opts.Limiter.Refund(ctx, d.channel.Scope(), request); err != nil {
 		d.log.WarnContext(ctx, "slot of a message that was never posted could not be given back", "number", entry.Number, "error", err)
 	}
 }

@@ -46,8 +46,8 @@ func (in *ingestRequest) annotate(arrival pipeline.Arrival, receipt pipeline.Rec
 		attribute.Int("relay.received", receipt.Received),
 		attribute.Bool("relay.durable", receipt.Durable),
 	)
-	for _, c := range receipt.Counts() {
-		in.span.SetAttributes(attribute.Int("relay."+c.Outcome, c.N))
+	for outcome, n := range receipt.Counts() {
+		in.span.SetAttributes(attribute.Int("relay."+outcome, n))
 	}
 }
 
