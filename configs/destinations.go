@@ -55,7 +55,7 @@ func (c *Config) Canary() notifier.Sender {
 }
 
 func (c *Config) webhook(url Secret) notifier.Sender {
-	return notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: string(url), Timeout: c.SlackTimeout})
+	return notifier.NewIncomingWebhook(string(url), c.SlackTimeout)
 }
 
 func (c *Config) bot(channel string) notifier.Sender {

@@ -94,7 +94,7 @@ func (c *snapshotCache) get(ctx context.Context, take func(ctx context.Context, 
 func (s *Server) takeSnapshot(ctx context.Context, last snapshot) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	now := snapshot{Refused: s.guard.count(), Config: s.opts.Config().Hash, Channels: last.Channels, Shared: s.sharedState(ctx)}
+	now := snapshot{Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Channels: last.Channels, Shared: s.sharedState(ctx)}
 	channels := sync.OnceValues(func() ([]pipeline.ChannelStatus, error) { return s.opts.Status.All(ctx) })
 	now.Ready, _ = s.readiness(ctx, channels)
 	all, err := channels()

@@ -34,7 +34,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, channel string, 
 		Message: reply.Message,
 		Last:    time.Now().UTC(),
 	}
-	s.guard.add(refusal)
+	s.opts.Guard.add(refusal)
 	var input *events.InputError
 	switch {
 	case !errors.As(err, &input): // the relay failed; the sender did nothing wrong
@@ -45,7 +45,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, channel string, 
 		s.opts.Logger.WarnContext(r.Context(), Refused,
 			"code", reply.Code, "channel", channel, "source", refusal.Source, "from", refusal.From, "route", refusal.Route)
 	}
-	if reply.Code == unauthorized && !s.guard.authDelay.wait(r.Context(), s.proxies.client(r), s.opts.WrongCredentialDelay) {
+	if reply.Code == unauthorized && !s.opts.Guard.authDelay.wait(r.Context(), s.proxies.client(r), s.opts.WrongCredentialDelay) {
 		w.Header().Set("Connection", "close")
 	}
 }
@@ -94,7 +94,7 @@ func (s *Server) knownSource(r *http.Request) string {
 
 // listRefusals returns what this process refused. Without the right to read texts, addresses and messages are left out.
 func (s *Server) listRefusals(w http.ResponseWriter, r *http.Request) error {
-	s.writeJSON(w, r, http.StatusOK, s.guard.list(s.mayRead(r)))
+	s.writeJSON(w, r, http.StatusOK, s.opts.Guard.list(s.mayRead(r)))
 	return nil
 }
 

@@ -131,8 +131,7 @@ func (o Options) withDefaults() Options {
 
 // Server serves both listeners for one configuration. A reload makes a new Server.
 type Server struct {
-	opts  Options
-	guard *Guard
+	opts Options
 
 	ingresses   map[string]ingress // by channel
 	bySlackName map[string]string  // the channel of a Slack channel
@@ -157,7 +156,6 @@ func New(opts Options) *Server {
 	retired := make(chan struct{})
 	s := &Server{
 		opts:        opts,
-		guard:       opts.Guard,
 		ingresses:   map[string]ingress{},
 		bySlackName: map[string]string{},
 		proxies:     opts.Proxies,
@@ -170,7 +168,7 @@ func New(opts Options) *Server {
 		retire:      sync.OnceFunc(func() { close(retired) }),
 	}
 	for _, ch := range opts.Channels {
-		s.guard.initCounters(ch.Name, senderFaults...)
+		s.opts.Guard.initCounters(ch.Name, senderFaults...)
 		s.ingresses[ch.Name] = s.newIngress(ch)
 		if ch.SlackName != "" {
 			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name
