@@ -61,11 +61,9 @@ type CanaryOptions struct {
 type Canary struct {
 	opts CanaryOptions
 
-	sent      time.Time // the start of the interval of the last canary
-	known     bool      // delivered and lost were read before
-	delivered int64
-	lost      int64
-	missing   string // the interval of the first canary that is missing; "" = none is
+	sent    time.Time     // the start of the interval of the last canary
+	last    *store.Ledger // as it was read last; nil = it was not
+	missing string        // the interval of the first canary that is missing; "" = none is
 }
 
 // NewCanary returns a Canary; Run runs it.
@@ -114,12 +112,11 @@ func (c *Canary) step(ctx context.Context) {
 		c.alarm(ctx, slot, "its state cannot be read: "+err.Error())
 		return
 	}
-	delivered, lost := status.Ledger.Delivered, status.Ledger.Failed+status.Ledger.Expired
-	arrived := c.known && delivered > c.delivered
-	failed := c.known && lost > c.lost
-	c.known = true
-	c.delivered = delivered
-	c.lost = lost
+	ledger := &status.Ledger
+	last := cmp.Or(c.last, ledger)
+	arrived := ledger.Delivered > last.Delivered
+	failed := ledger.Failed+ledger.Expired > last.Failed+last.Expired
+	c.last = ledger
 	switch {
 	case failed:
 		c.alarm(ctx, slot, "Slack refused it, or it expired")

@@ -16,8 +16,8 @@ import (
 //	window := []ratelimit.Window{{Limit: 100, Per: 30 * time.Minute}}
 //	pipeline.Channel{
 //		Name:   "alerts",
-//		Tiers:  []ratelimit.Tier{{Name: ratelimit.LevelChannel, Windows: window}, {Name: ratelimit.LevelCategory, Windows: window}},
-//		Pace:   outbox.Pace{Every: time.Second, Burst: 3},
+//		Tiers:  []ratelimit.LevelSpec{{Name: ratelimit.LevelChannel, Windows: window}, {Name: ratelimit.LevelCategory, Windows: window}},
+//		Pace:   store.Pace{Every: time.Second, Burst: 3},
 //		Sender: notifier.NewBot(options),
 //	}
 type Channel struct {

@@ -19,8 +19,8 @@ var ErrUnknownChannel = errors.New("unknown channel")
 
 // Admitter is the part of a limiter that an [Intake] calls.
 type Admitter interface {
-	// Admit decides up to [ratelimit.MaxBatch] requests in order, each in the light of those before it, and queues what it
-	// admits. An error that is [ratelimit.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
+	// Admit decides up to [store.MaxBatch] requests in order, each in the light of those before it, and queues what it
+	// admits. An error that is [store.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
 	// twice. After any other error nothing was written.
 	Admit(ctx context.Context, scope store.Channel, requests []store.Request) ([]store.Decision, error)
 	// CountMuted counts n events that were received and muted.

@@ -81,7 +81,7 @@ type admission struct {
 	event   *events.Event
 }
 
-// Admission implements [ratelimit.AdmissionSource].
+// Admission implements [store.AdmissionSource].
 func (a *admission) Admission() (store.Admission, error) {
 	payload, err := json.Marshal(a.event)
 	if err != nil {

@@ -38,13 +38,13 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 
 // bury moves an entry to the dead letters. The slot of a message that certainly never appeared is given back.
 func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure *notifier.Error) {
-	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, MaybePosted: failure.MaybePosted}
+	reason := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, MaybePosted: failure.MaybePosted}
 	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.MaybePosted {
 		fallback := d.channel.fallback()
 		queue := fallback.Scope()
-		death.CopyTo = &queue
+		reason.CopyTo = &queue
 	}
-	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Bury(ctx, d.key, entry, death) })
+	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Bury(ctx, d.key, entry, reason) })
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer,
 		"attempts", entry.Attempts+1)
 	if err != nil {
@@ -54,8 +54,8 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure 
 	}
 	d.countAttempt(ctx, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
-	if death.CopyTo != nil {
-		d.Wake(death.CopyTo.Name)
+	if reason.CopyTo != nil {
+		d.Wake(reason.CopyTo.Name)
 	}
 	if !failure.MaybePosted {
 		d.refund(ctx, entry, j.events)

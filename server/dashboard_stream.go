@@ -52,7 +52,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer ticker.Stop()
 	for {
 		control.SetWriteDeadline(time.Now().Add(streamTimeout)) //nolint:errcheck // tests write to memory
-		now := s.snapshots.get(r.Context(), s.takeSnapshot)
+		now := s.snapshots.get(r.Context(), s.readSnapshot)
 		now.May = may
 		encoded, err := json.Marshal(now)
 		if err != nil {
@@ -79,19 +79,19 @@ type snapshotCache struct {
 	last snapshot
 }
 
-func (c *snapshotCache) get(ctx context.Context, take func(ctx context.Context, last snapshot) snapshot) snapshot {
+func (c *snapshotCache) get(ctx context.Context, read func(ctx context.Context, last snapshot) snapshot) snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.at) >= streamEvery*9/10 {
-		c.last = take(context.WithoutCancel(ctx), c.last)
+		c.last = read(context.WithoutCancel(ctx), c.last)
 		c.at = time.Now()
 	}
 	return c.last
 }
 
-// takeSnapshot reads the state of the relay. If the channels cannot be read, it repeats those of the last snapshot and adds a
+// readSnapshot reads the state of the relay. If the channels cannot be read, it repeats those of the last snapshot and adds a
 // reason.
-func (s *Server) takeSnapshot(ctx context.Context, last snapshot) snapshot {
+func (s *Server) readSnapshot(ctx context.Context, last snapshot) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	now := snapshot{Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Channels: last.Channels, Shared: s.sharedState(ctx)}

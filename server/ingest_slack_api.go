@@ -20,7 +20,7 @@ var slackMethods = map[string]func(s *Server, c *slackCall) (map[string]any, err
 	"auth.test":        (*Server).authTest,
 }
 
-// slackAPI serves /api/{method}, as Slack's Web API: the status is 200, and "ok" in the reply tells whether the call succeeded.
+// slackAPI serves /api/{method}, as Slack's Web API: the status is 200, and "ok" in the reply is whether the call succeeded.
 func (s *Server) slackAPI(in *ingestRequest) error {
 	in.source = slackSource
 	reply := map[string]any{}
