@@ -44,15 +44,18 @@ func (s *Server) endpoint(
 ) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in := &ingestRequest{w: w, r: r, now: time.Now(), address: s.proxies.client(r), span: noop.Span{}}
-		recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+		var recorder *statusRecorder
 		if s.opts.Tracer != nil {
+			recorder = &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 			in.w = recorder
+			defer func() { in.span.End() }()
 		}
-		defer func() { in.span.End() }()
 		if err := s.inSlot(in, handle); err != nil {
 			writeError(in.w, r, err)
 		}
-		in.annotateStatus(recorder.status)
+		if recorder != nil {
+			in.annotateStatus(recorder.status)
+		}
 	})
 }
 
@@ -63,7 +66,7 @@ func (s *Server) inSlot(in *ingestRequest, handle func(in *ingestRequest) error)
 			s.inFlight.limit)
 	}
 	defer s.inFlight.release(in.address)
-	in.reserved = s.bodyBudget.reserve(network(in.address))
+	in.reserved = s.bodyBudget.reserve(in.address)
 	defer in.release()
 	return handle(in)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
@@ -103,8 +102,5 @@ func cutBytes(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit] + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
