@@ -82,7 +82,7 @@ func (r *Relay) assemble(context.Context) error {
 	r.metrics = pipeline.NewMetrics(r.registry)
 	r.canary = pipeline.NewCanaryMetrics(r.registry)
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(r.version), server.NewGauges(func() server.GaugeSource { return r.Status() }))
+		buildInfo(r.version), server.NewGauges(func() *pipeline.StatusReader { return r.Status() }))
 	r.reloader = newReloader(r)
 	g, err := r.newGeneration(r.started)
 	if err != nil {
@@ -133,12 +133,9 @@ type limiter interface {
 
 // queue is an outbox with all that the parts of the pipeline call of it.
 type queue interface {
-	pipeline.CourierOutbox
-	pipeline.DelayedQueue
-	pipeline.DeadLetterStore
-	pipeline.Pauser
-	pipeline.CallBudget
-	pipeline.CredentialReader
+	store.Queue
+	store.DeadLetters
+	store.Budget
 }
 
 func (r *Relay) openEngines(cfg configs.Config) error {

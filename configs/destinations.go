@@ -39,7 +39,7 @@ func (c *Config) Canary() notifier.Sender {
 func (c *Config) destination(webhook Secret, channel string) notifier.Sender {
 	switch {
 	case webhook != "":
-		return notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: string(webhook), Timeout: c.SlackTimeout})
+		return notifier.NewIncomingWebhook(string(webhook), c.SlackTimeout)
 	case channel != "":
 		return notifier.NewBot(notifier.BotOptions{
 			Token: string(c.SlackToken), Channel: channel, APIURL: c.SlackAPIURL, Timeout: c.SlackTimeout,

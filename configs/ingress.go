@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"time"
@@ -66,8 +67,8 @@ func (c Channel) validateIngress(v validator, cfg *Config, sources []string) {
 	names := map[string]bool{}
 	for i, credential := range c.Auth {
 		in := v.in(indexed("auth", i))
-		if err := credential.option().Check(); err != nil {
-			v.fault(indexed("auth", i), "%v", err)
+		if fault, faulty := errors.AsType[*server.CredentialError](credential.option().Check()); faulty {
+			in.fault(fault.Field, "%s", fault.Fault)
 		}
 		if names[credential.Name] {
 			in.fault("name", "%q is the name of another credential; use each name once, because events name their sender by it", credential.Name)

@@ -65,14 +65,14 @@ channels:
 		`relay.yaml:5: channels[0].allow_from[0]: "10.0.0.0/33" is not an address or a range`,
 		`relay.yaml:6: channels[0].on_drop[0].source: "nagios" is not a source; use alertmanager`,
 		"relay.yaml:6: channels[0].on_drop[1].reply: 503 is not supported; use 429",
-		`relay.yaml:8: channels[0].auth[0]: kind is "magic"; it must be basic, bearer`,
-		"relay.yaml:9: channels[0].auth[1]: secret, or secret_file, is needed",
+		`relay.yaml:8: channels[0].auth[0].kind: "magic" is not a kind of credential; use basic, bearer`,
+		"relay.yaml:9: channels[0].auth[1].secret: is empty; set secret or secret_file",
 		`relay.yaml:10: channels[0].auth[2].name: "y" is the name of another credential`,
 		`relay.yaml:10: channels[0].auth[2].source: "githup" is not a source; did you mean github?`,
 		"relay.yaml:11: channels[0].auth[3].kind: mtls needs tls_client_ca_file",
 		"relay.yaml:12: channels[0].auth[4].secret: cannot be combined with channels[0].auth[4].secret_file",
 		"relay.yaml:13: channels[0].auth[5].secret_file: cannot be read",
-		"relay.yaml:13: channels[0].auth[5]: secret, or secret_file, is needed",
+		"relay.yaml:13: channels[0].auth[5].secret: is empty; set secret or secret_file",
 		"relay.yaml:14: channels[0].auth[6].colour: unknown setting; use algorithm")
 }
 
@@ -94,11 +94,11 @@ channels:
       - {name: topic, kind: sns, topics: [alarms]}
 `, nil,
 		`relay.yaml:2: trusted_proxies[0]: "::ffff:10.0.0.0/80" is not an address or a range`,
-		"relay.yaml:6: channels[0].auth[0]: secret holds a key of 0 bytes",
-		"relay.yaml:7: channels[0].auth[1]: secret holds a key of 5 bytes; Standard Webhooks require 24 or more",
-		"relay.yaml:8: channels[0].auth[2]: secret, or secret_file, is needed",
-		`relay.yaml:9: channels[0].auth[3]: source is "generic"; it must be sns, or empty, for kind sns`,
-		`relay.yaml:10: channels[0].auth[4]: topics has "alarms"; write the ARN of a topic`)
+		"relay.yaml:6: channels[0].auth[0].secret: the value is a key of 0 bytes",
+		"relay.yaml:7: channels[0].auth[1].secret: the value is a key of 5 bytes; Standard Webhooks require 24 or more",
+		"relay.yaml:8: channels[0].auth[2].secret: is empty; set secret or secret_file",
+		`relay.yaml:9: channels[0].auth[3].source: "generic" is not possible with kind sns; use sns, or leave it out`,
+		`relay.yaml:10: channels[0].auth[4].topics: "alarms" is not the ARN of a topic; use one like`)
 	cfg := good(t, "channels: [{name: a, allow_from: [\"::ffff:10.0.0.0/104\"]}]\n")
 	require.Equal(t, "10.0.0.0/8", cfg.ServerChannels()[0].AllowFrom[0].String())
 }

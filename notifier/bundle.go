@@ -68,7 +68,7 @@ func (n Notification) count(given []NotificationEvent) bundleCounts {
 	return c
 }
 
-// String is the end of a bundle's headline: "2 firing, 1 resolved".
+// String lists the states that occur: "2 firing, 1 resolved".
 func (c bundleCounts) String() string {
 	var parts []string
 	if c.firing > 0 {
@@ -110,12 +110,8 @@ func (n Notification) unlisted(rest []NotificationEvent) string {
 		return fmt.Sprintf("… and %d more, all resolved", c.resolved)
 	case open == 0:
 		return fmt.Sprintf("… and %d more, all resolved, the last at %s", c.resolved, date(n.LastResolvedAt, "{time}"))
-	case c.firing == 0:
-		return fmt.Sprintf("… and %d more: %d resolved, %d not followed", total, c.resolved, open)
-	case c.unfollowed > 0:
-		return fmt.Sprintf("… and %d more: %d firing, %d resolved, %d not followed", total, c.firing, c.resolved, c.unfollowed)
 	default:
-		return fmt.Sprintf("… and %d more: %d firing, %d resolved", total, open, c.resolved)
+		return fmt.Sprintf("… and %d more: %s", total, c)
 	}
 }
 

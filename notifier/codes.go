@@ -108,8 +108,8 @@ func statusError(status int, body string) *Error {
 		answer += ": " + body
 	}
 	if status >= http.StatusInternalServerError { // a proxy answers 502 and 504 although Slack may have posted the message
-		doubt := status == http.StatusBadGateway || status == http.StatusGatewayTimeout
-		return &Error{Action: Retry, Reason: SlackUnavailable, MaybePosted: doubt, Answer: answer}
+		maybePosted := status == http.StatusBadGateway || status == http.StatusGatewayTimeout
+		return &Error{Action: Retry, Reason: SlackUnavailable, MaybePosted: maybePosted, Answer: answer}
 	}
 	return &Error{Action: Retry, OwnFault: true, MaybePosted: status == http.StatusOK, Reason: UnknownAnswer, Answer: answer}
 }

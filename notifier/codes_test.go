@@ -173,7 +173,7 @@ func TestARefusedConnectionPostedNothing(t *testing.T) {
 	url, api := slack.WebhookURL("C1", "x"), slack.APIURL()
 	require.NoError(t, slack.Close())
 	for _, sender := range []notifier.Sender{
-		notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: url}),
+		notifier.NewIncomingWebhook(url, 0),
 		notifier.NewBot(notifier.BotOptions{Token: "x", Channel: "C1", APIURL: api}),
 		notifier.NewJSONSink(url, time.Second),
 	} {

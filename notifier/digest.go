@@ -3,7 +3,6 @@ package notifier
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +45,7 @@ const (
 // Digest renders a digest: the totals, then the categories, those without any posted event first.
 func (Renderer) Digest(d Digest) Message {
 	slices.SortStableFunc(d.Categories, func(a, b DigestCategory) int {
-		return cmp.Or(-compareBool(a.Silent, b.Silent), -cmp.Compare(a.total(), b.total()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.total(), a.total()), cmp.Compare(a.Name, b.Name))
 	})
 	dropped, expired := int64(0), int64(0)
 	var silent, lines []string
@@ -103,6 +102,14 @@ func plural(n int64, word string) string {
 	return word + "s"
 }
 
+// rank sorts categories without any posted event first.
+func (c DigestCategory) rank() int {
+	if c.Silent {
+		return 0
+	}
+	return 1
+}
+
 func (c DigestCategory) total() int64 { return sum(c.Dropped) + sum(c.Expired) }
 
 // line returns a category with its counts by severity.
@@ -121,7 +128,7 @@ func (c DigestCategory) line() string {
 
 func (d Digest) titles() string {
 	all := slices.SortedStableFunc(slices.Values(d.Titles), func(a, b DigestTitle) int {
-		return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.Title, b.Title))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Title, b.Title))
 	})
 	var lines []string
 	for _, t := range all[:min(len(all), maxDigestTitles)] {
@@ -133,21 +140,10 @@ func (d Digest) titles() string {
 }
 
 func sum(counts map[events.Severity]int64) (n int64) {
-	for _, count := range maps.All(counts) {
+	for _, count := range counts {
 		n += count
 	}
 	return n
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
-	}
 }
 
 // Notice is a message of the relay to its operators.

@@ -73,6 +73,9 @@ type Error struct {
 	Answer string
 }
 
+// Final reports whether no repeat of the request can succeed.
+func (e *Error) Final() bool { return e.Action == GiveUp || e.Action == Degrade || e.Action == Repost }
+
 // Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("slack: %s (%s): %s", e.Reason, e.Action, e.Answer)

@@ -16,12 +16,6 @@ import (
 // maxAnswer is how much of an answer is read, in bytes: Slack's own answers are one word.
 const maxAnswer = 4096
 
-// IncomingWebhookOptions configure an IncomingWebhook. URL is required.
-type IncomingWebhookOptions struct {
-	URL     string        // the incoming webhook; a secret
-	Timeout time.Duration // of one request. Default [DefaultTimeout].
-}
-
 // IncomingWebhook posts through an incoming webhook of Slack. It does not use slack-go, which discards the body of the answer:
 // only the body distinguishes a revoked webhook from a bad message.
 type IncomingWebhook struct {
@@ -31,9 +25,9 @@ type IncomingWebhook struct {
 
 var _ Sender = (*IncomingWebhook)(nil)
 
-// NewIncomingWebhook makes an IncomingWebhook.
-func NewIncomingWebhook(opts IncomingWebhookOptions) *IncomingWebhook {
-	return &IncomingWebhook{client: httpClient(opts.Timeout), url: opts.URL}
+// NewIncomingWebhook returns an IncomingWebhook. The URL is a secret. A timeout of 0 means [DefaultTimeout].
+func NewIncomingWebhook(url string, timeout time.Duration) *IncomingWebhook {
+	return &IncomingWebhook{client: httpClient(timeout), url: url}
 }
 
 // webhookBody is the body of a request to an incoming webhook.
@@ -43,12 +37,6 @@ type webhookBody struct {
 	Attachments any             `json:"attachments,omitempty"`
 	UnfurlLinks bool            `json:"unfurl_links"`
 	UnfurlMedia bool            `json:"unfurl_media"`
-}
-
-type webhookAttachment struct {
-	Color    string        `json:"color,omitempty"`
-	Fallback string        `json:"fallback,omitempty"`
-	Blocks   []slack.Block `json:"blocks,omitempty"`
 }
 
 // Send implements [Sender]. The receipt is empty: Slack does not return where the message is.
@@ -61,7 +49,7 @@ func (w *IncomingWebhook) Send(ctx context.Context, m Message) (Receipt, error) 
 			content.Attachments = m.Native.Attachments
 		}
 	case len(m.Blocks) > 0 || m.Fallback != "":
-		content.Attachments = []webhookAttachment{{Color: m.Color, Fallback: m.Fallback, Blocks: m.Blocks}}
+		content.Attachments = []slack.Attachment{m.attachment()}
 	}
 	body, err := json.Marshal(content)
 	if err != nil {

@@ -16,7 +16,7 @@ type JSONSink struct {
 
 var _ Sender = (*JSONSink)(nil)
 
-// NewJSONSink makes a Hook.
+// NewJSONSink returns a JSONSink. A timeout of 0 means [DefaultTimeout].
 func NewJSONSink(url string, timeout time.Duration) *JSONSink {
 	return &JSONSink{client: httpClient(timeout), url: url}
 }

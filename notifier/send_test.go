@@ -30,7 +30,7 @@ func senders(t *testing.T, slack *fakeslack.Server) map[string]notifier.Sender {
 	})
 	return map[string]notifier.Sender{
 		"bot":     notifier.NewBot(notifier.BotOptions{Token: "xoxb-1", Channel: "C1", APIURL: slack.APIURL(), Timeout: time.Second}),
-		"webhook": notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: slack.WebhookURL("C1", "very-secret"), Timeout: time.Second}),
+		"webhook": notifier.NewIncomingWebhook(slack.WebhookURL("C1", "very-secret"), time.Second),
 	}
 }
 
@@ -176,7 +176,7 @@ func TestTheFakeSlackChecksTokenChannelAndText(t *testing.T) {
 	tooLong := message
 	tooLong.Blocks = nil
 	tooLong.Text = ""
-	_, err = notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: slack.WebhookURL("C1", "x")}).Send(t.Context(), tooLong)
+	_, err = notifier.NewIncomingWebhook(slack.WebhookURL("C1", "x"), 0).Send(t.Context(), tooLong)
 	require.NoError(t, err, "an attachment with a fallback is enough")
 }
 
@@ -189,7 +189,7 @@ func TestSecretsStayOutOfTransportErrors(t *testing.T) {
 	for _, url := range []string{
 		"http://" + listener.Addr().String() + "/services/T/B/very-secret", "http://127.0.0.1:1/\x7fvery-secret", "very-secret://x/very-secret",
 	} {
-		_, err := notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: url}).Send(t.Context(), message)
+		_, err := notifier.NewIncomingWebhook(url, 0).Send(t.Context(), message)
 		var failure *notifier.Error
 		require.ErrorAs(t, err, &failure)
 		require.Equal(t, notifier.Retry, failure.Action)
@@ -210,7 +210,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	webhook := notifier.NewIncomingWebhook(notifier.IncomingWebhookOptions{URL: server.URL})
+	webhook := notifier.NewIncomingWebhook(server.URL, 0)
 	_, err := webhook.Send(context.Background(), message) //nolint:usetesting // ends with the server
 	require.Error(t, err)
 	require.Equal(t, 1, asked)

@@ -3,7 +3,6 @@ package notifier
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -49,23 +48,12 @@ func ParseTemplate(title, text string) (*Template, error) {
 		return nil, nil //nolint:nilnil // documented: there is no template and nothing is wrong
 	}
 	var t Template
-	for name, source := range map[string]string{"title": title, "text": text} {
-		parsed, err := template.New(name).Funcs(templateFunctions).Option("missingkey=zero").Parse(source)
-		if err != nil {
-			return nil, fmt.Errorf("template: %w", err)
-		}
-		if len(parsed.Templates()) > 1 {
-			return nil, fmt.Errorf("template %s: define and block are not allowed", name)
-		}
-		if err := checkNode(parsed.Root, 0); err != nil {
-			return nil, fmt.Errorf("template %s: %w", name, err)
-		}
-		if source != "" && name == "title" {
-			t.title = parsed
-		}
-		if source != "" && name == "text" {
-			t.text = parsed
-		}
+	var err error
+	if t.title, err = parseTemplate("title", title); err != nil {
+		return nil, err
+	}
+	if t.text, err = parseTemplate("text", text); err != nil {
+		return nil, err
 	}
 	sample := dataOf(events.Event{
 		Title: "Disk full", Text: "/var is full", Category: "disk", Severity: events.Critical, Status: events.Firing, Source: "generic",
@@ -77,6 +65,24 @@ func ParseTemplate(title, text string) (*Template, error) {
 		}
 	}
 	return &t, nil
+}
+
+// parseTemplate parses a template that must end; nil for an empty one.
+func parseTemplate(name, source string) (*template.Template, error) {
+	if source == "" {
+		return nil, nil //nolint:nilnil // documented: the default layout applies
+	}
+	parsed, err := template.New(name).Funcs(templateFunctions).Option("missingkey=zero").Parse(source)
+	if err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	if len(parsed.Templates()) > 1 {
+		return nil, fmt.Errorf("template %s: define and block are not allowed", name)
+	}
+	if err := checkNode(parsed.Root, 0); err != nil {
+		return nil, fmt.Errorf("template %s: %w", name, err)
+	}
+	return parsed, nil
 }
 
 // step is an empty text at the beginning of each iteration of a loop: a template can only be stopped where it writes.
@@ -175,13 +181,13 @@ type boundedWriter struct {
 // Write implements [io.Writer].
 func (w *boundedWriter) Write(p []byte) (int, error) {
 	if w.Len()+len(p) > maxTemplateOutput {
-		return 0, errors.New("it writes more than " + strconv.Itoa(maxTemplateOutput) + " bytes")
+		return 0, fmt.Errorf("it writes more than %d bytes", maxTemplateOutput)
 	}
 	if w.steps++; w.steps > maxTemplateSteps {
-		return 0, errors.New("it takes more than " + strconv.Itoa(maxTemplateSteps) + " steps")
+		return 0, fmt.Errorf("it takes more than %d steps", maxTemplateSteps)
 	}
 	if time.Now().After(w.until) {
-		return 0, errors.New("it takes longer than " + w.timeout.String())
+		return 0, fmt.Errorf("it takes longer than %s", w.timeout)
 	}
 	return w.Builder.Write(p) //nolint:wrapcheck // never fails
 }

@@ -47,7 +47,7 @@ func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, r
 		return err
 	}
 	for _, queue := range a.Outboxes {
-		if err := queue.Pause(ctx, ch.scope(), wait, reason); err != nil {
+		if err := queue.Pause(ctx, ch.Scope(), wait, reason); err != nil {
 			return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 		}
 	}

@@ -18,21 +18,13 @@ type DropLister interface {
 	Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error)
 }
 
-// DeadLetterStore is the part of an outbox that an [Archive] calls.
-type DeadLetterStore interface {
-	// DeadLetters lists dead letters, newest first: up to most that are older than an id ("" = all).
-	DeadLetters(ctx context.Context, channel store.Channel, before string, most int) ([]store.DeadLetter, error)
-	// DeleteDead deletes dead letters, and returns how many there were.
-	DeleteDead(ctx context.Context, channel store.Channel, ids ...string) (int, error)
-}
-
 // Archive lists and replays what did not reach Slack: the dead letters, and the log of dropped events. All fields are
 // needed:
 //
 //	archive := &pipeline.Archive{Limiter: limiter, Outbox: queue, Intake: intake, Channels: channels}
 type Archive struct {
 	Limiter  DropLister
-	Outbox   DeadLetterStore
+	Outbox   store.DeadLetters
 	Intake   *Intake
 	Channels []Channel
 }
@@ -83,7 +75,7 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	if err != nil {
 		return nil, err
 	}
-	letters, err := a.Outbox.DeadLetters(ctx, ch.scope(), before, min(max(most, 1), MaxPage))
+	letters, err := a.Outbox.DeadLetters(ctx, ch.Scope(), before, min(max(most, 1), MaxPage))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 	}
@@ -102,19 +94,34 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	return all, nil
 }
 
-// find returns the first record of a list that matches, page by page. list returns a page, and the id that the next one
-// begins after.
-func find[T any](list func(before string) (page []T, last string, err error), matches func(T) bool) (T, error) {
+// record is an entry of a list that is found by its id.
+type record interface {
+	cursor() string // the next page of the list begins after it
+	is(id string) bool
+}
+
+func (d DeadLetter) cursor() string    { return d.ID }
+func (d DeadLetter) is(id string) bool { return d.ID == id }
+func (d DropRecord) cursor() string    { return d.ID }
+func (d DropRecord) is(id string) bool { return d.ID == id || d.Event != nil && d.Event.ID == id }
+
+// find returns the record with an id, or [ErrNotKept]. list is [Archive.Dead] or [Archive.Drops].
+func find[T record](
+	ctx context.Context, list func(ctx context.Context, channel, before string, most int) ([]T, error), channel, id string,
+) (T, error) {
 	var none T
 	for before := ""; ; {
-		page, last, err := list(before)
-		if err != nil || len(page) == 0 {
-			return none, errors.Join(err, ErrNotKept)
+		page, err := list(ctx, channel, before, MaxPage)
+		if err != nil {
+			return none, err
 		}
-		if i := slices.IndexFunc(page, matches); i >= 0 {
+		if i := slices.IndexFunc(page, func(r T) bool { return r.is(id) }); i >= 0 {
 			return page[i], nil
 		}
-		before = last
+		if len(page) == 0 {
+			return none, ErrNotKept
+		}
+		before = page[len(page)-1].cursor()
 	}
 }
 
@@ -124,7 +131,7 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	n, err := a.Outbox.DeleteDead(ctx, ch.scope(), ids...)
+	n, err := a.Outbox.DeleteDead(ctx, ch.Scope(), ids...)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
 	}
@@ -134,13 +141,7 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 // ReplayDead admits the events of a dead letter again, each with a new id: they count as received, and the limits apply
 // unless force is set. The letter is deleted unless some events were dropped.
 func (a *Archive) ReplayDead(ctx context.Context, channel, id string, force bool) (Receipt, error) {
-	list := func(before string) (page []DeadLetter, last string, err error) {
-		if page, err = a.Dead(ctx, channel, before, MaxPage); len(page) > 0 {
-			last = page[len(page)-1].ID
-		}
-		return page, last, err
-	}
-	letter, err := find(list, func(d DeadLetter) bool { return d.ID == id })
+	letter, err := find(ctx, a.Dead, channel, id)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -160,7 +161,7 @@ func (a *Archive) Drops(ctx context.Context, channel, before string, most int) (
 	if err != nil {
 		return nil, err
 	}
-	drops, err := a.Limiter.Drops(ctx, ch.scope(), before, min(max(most, 1), MaxPage))
+	drops, err := a.Limiter.Drops(ctx, ch.Scope(), before, min(max(most, 1), MaxPage))
 	if err != nil {
 		return nil, err
 	}
@@ -178,13 +179,7 @@ func (a *Archive) Drops(ctx context.Context, channel, before string, most int) (
 
 // Drop returns a dropped event, by the id of its record or by its own.
 func (a *Archive) Drop(ctx context.Context, channel, id string) (DropRecord, error) {
-	list := func(before string) (page []DropRecord, last string, err error) {
-		if page, err = a.Drops(ctx, channel, before, MaxPage); len(page) > 0 {
-			last = page[len(page)-1].ID
-		}
-		return page, last, err
-	}
-	return find(list, func(d DropRecord) bool { return d.ID == id || d.Event != nil && d.Event.ID == id })
+	return find(ctx, a.Drops, channel, id)
 }
 
 // ReplayDrop admits a dropped event again, with a new id: it counts as received, and the limits apply unless force is set.

@@ -24,41 +24,25 @@ func (d *delivery) reserveCall(ctx context.Context, method string) time.Duration
 	if d.hasCall(method) {
 		return 0
 	}
-	a := d.askBudget(ctx, method)
-	d.keepCall(method, a)
-	return a.wait
-}
-
-// allowance is the answer of the workspace's budget: a call may be made, or how long to wait, and why.
-type allowance struct {
-	wait   time.Duration
-	reason string
-}
-
-// keepCall remembers the budget's answer.
-func (d *delivery) keepCall(method string, a allowance) {
-	d.refusal = cmp.Or(a.reason, BudgetReason)
-	if a.wait == 0 {
-		d.reserved[method] = time.Now().Add(callValidFor)
-	} else if method == store.MethodPost {
-		d.exhausted = time.Now().Add(a.wait)
-	}
-}
-
-// askBudget asks the workspace's budget for a call of a method.
-func (d *delivery) askBudget(ctx context.Context, method string) allowance {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
 	perMinute := map[string]int64{
 		store.MethodPost: d.opts.PostsPerMinute, store.MethodUpdate: d.opts.EditsPerMinute, store.MethodHistory: d.opts.LookupsPerMinute,
 	}[method]
 	wait, reason, err := d.opts.Budget.ReserveCall(ctx, d.workspace, method, perMinute)
-	if err != nil {
+	d.refusal = cmp.Or(reason, BudgetReason)
+	switch {
+	case err != nil:
 		d.log.DebugContext(ctx, "workspace budget unavailable", "error", err)
-		return allowance{wait: d.poll(), reason: reason}
-	}
-	if wait > 0 {
+		wait = d.poll()
+	case wait > 0:
 		d.log.DebugContext(ctx, "workspace budget spent", "method", method, "wait", wait, "reason", reason)
+	default:
+		d.reserved[method] = time.Now().Add(callValidFor)
+		return 0
 	}
-	return allowance{wait, reason}
+	if method == store.MethodPost {
+		d.exhausted = time.Now().Add(wait)
+	}
+	return wait
 }

@@ -1,12 +1,14 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"slackrelay/events"
 	"slackrelay/notifier"
@@ -59,11 +61,9 @@ type CanaryOptions struct {
 type Canary struct {
 	opts CanaryOptions
 
-	sent      time.Time // the start of the interval of the last canary
-	known     bool      // delivered and lost were read before
-	delivered int64
-	lost      int64
-	missing   string // the interval of the first canary that is missing; "" = none is
+	sent    time.Time     // the start of the interval of the last canary
+	last    *store.Ledger // as it was read last; nil = it was not
+	missing string        // the interval of the first canary that is missing; "" = none is
 }
 
 // NewCanary returns a Canary; Run runs it.
@@ -71,9 +71,7 @@ func NewCanary(opts CanaryOptions) *Canary {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	return &Canary{opts: opts}
 }
 
@@ -114,12 +112,11 @@ func (c *Canary) step(ctx context.Context) {
 		c.alarm(ctx, slot, "its state cannot be read: "+err.Error())
 		return
 	}
-	delivered, lost := status.Ledger.Delivered, status.Ledger.Failed+status.Ledger.Expired
-	arrived := c.known && delivered > c.delivered
-	failed := c.known && lost > c.lost
-	c.known = true
-	c.delivered = delivered
-	c.lost = lost
+	ledger := &status.Ledger
+	last := cmp.Or(c.last, ledger)
+	arrived := ledger.Delivered > last.Delivered
+	failed := ledger.Failed+ledger.Expired > last.Failed+last.Expired
+	c.last = ledger
 	switch {
 	case failed:
 		c.alarm(ctx, slot, "Slack refused it, or it expired")
@@ -196,12 +193,11 @@ type CanaryMetrics struct {
 
 // NewCanaryMetrics registers the gauges.
 func NewCanaryMetrics(registerer prometheus.Registerer) *CanaryMetrics {
-	m := &CanaryMetrics{
-		arrived: prometheus.NewGauge(prometheus.GaugeOpts{
+	register := promauto.With(registerer)
+	return &CanaryMetrics{
+		arrived: register.NewGauge(prometheus.GaugeOpts{
 			Name: "relay_canary_last_arrival_timestamp_seconds", Help: "When this replica last saw a canary reach Slack; take the maximum.",
 		}),
-		missing: prometheus.NewGauge(prometheus.GaugeOpts{Name: "relay_canary_missing", Help: "1 while the canary does not arrive."}),
+		missing: register.NewGauge(prometheus.GaugeOpts{Name: "relay_canary_missing", Help: "1 while the canary does not arrive."}),
 	}
-	registerer.MustRegister(m.arrived, m.missing)
-	return m
 }

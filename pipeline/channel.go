@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"time"
 
 	"slackrelay/events"
@@ -15,8 +16,8 @@ import (
 //	window := []ratelimit.Window{{Limit: 100, Per: 30 * time.Minute}}
 //	pipeline.Channel{
 //		Name:   "alerts",
-//		Tiers:  []ratelimit.Tier{{Name: ratelimit.LevelChannel, Windows: window}, {Name: ratelimit.LevelCategory, Windows: window}},
-//		Pace:   outbox.Pace{Every: time.Second, Burst: 3},
+//		Tiers:  []ratelimit.LevelSpec{{Name: ratelimit.LevelChannel, Windows: window}, {Name: ratelimit.LevelCategory, Windows: window}},
+//		Pace:   store.Pace{Every: time.Second, Burst: 3},
 //		Sender: notifier.NewBot(options),
 //	}
 type Channel struct {
@@ -46,9 +47,8 @@ type Reserve struct {
 	Slots    int64
 }
 
-func (c *Channel) scope() store.Channel {
-	return store.Channel{Group: c.group(), Name: c.Name}
-}
+// Scope names the channel in the store.
+func (c *Channel) Scope() store.Channel { return store.Channel{Group: c.group(), Name: c.Name} }
 
 // backlog is the key of the channel's level where that counts what waits in the outbox; "" = it does not.
 func (c *Channel) backlog() string {
@@ -63,12 +63,7 @@ func (c *Channel) backlogged() bool {
 	return len(c.Tiers) > 0 && c.Tiers[0].Strategy.Kind == ratelimit.Backlog
 }
 
-func (c *Channel) group() string {
-	if c.Group == "" {
-		return c.Name
-	}
-	return c.Group
-}
+func (c *Channel) group() string { return cmp.Or(c.Group, c.Name) }
 
 // level returns the level of one value of a tier. A limit group shares its channel level, except a backlog, which belongs
 // to the outbox of one channel.
@@ -76,7 +71,7 @@ func (c *Channel) level(tier ratelimit.LevelSpec, value string) ratelimit.Level 
 	if tier.Name == ratelimit.LevelChannel && tier.Strategy.Kind != ratelimit.Backlog {
 		return store.ChannelLevel(tier, c.group())
 	}
-	return store.LevelOf(tier, c.scope(), value)
+	return store.LevelOf(tier, c.Scope(), value)
 }
 
 // AllLevels returns one level for each tier, which stands for all of its values.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"slackrelay/notifier"
@@ -27,7 +28,7 @@ type delivery struct {
 }
 
 func newDelivery(c *Courier, ch Channel) *delivery {
-	d := &delivery{Courier: c, channel: ch, key: ch.scope(), log: c.opts.Logger.With("channel", ch.Name), reserved: map[string]time.Time{}}
+	d := &delivery{Courier: c, channel: ch, key: ch.Scope(), log: c.opts.Logger.With("channel", ch.Name), reserved: map[string]time.Time{}}
 	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest, Backlog: ch.backlog()}
 	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
 		d.workspace = shared.Workspace()
@@ -101,10 +102,10 @@ func (d *delivery) claimNext(ctx context.Context, woken bool) (store.Claim, erro
 	if !woken || d.hasCall(store.MethodPost) || time.Now().Before(d.exhausted) {
 		return d.claim(ctx, !d.hasCall(store.MethodPost) && !d.hasCall(store.MethodUpdate))
 	}
-	reserved := make(chan allowance, 1)
-	go func() { reserved <- d.askBudget(ctx, store.MethodPost) }()
+	var reserving sync.WaitGroup
+	reserving.Go(func() { d.reserveCall(ctx, store.MethodPost) })
 	claim, err := d.claim(ctx, false)
-	d.keepCall(store.MethodPost, <-reserved)
+	reserving.Wait()
 	return claim, err
 }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,9 +22,13 @@ type job struct {
 	counted []events.Severity // the severities of the events that a digest counts
 	edit    *notifier.Receipt // the message that it replaces; nil = it is posted
 	over    bool              // it is an edit that must be shown, by a post where Slack refuses it
-	empty   bool              // there is nothing left to post
-	delay   time.Duration     // it cannot be posted before
 }
+
+// Why there is no job of an entry that can be composed.
+var (
+	errNothingToPost = errors.New("there is nothing left to post")
+	errNotPosted     = errors.New("not posted yet")
+)
 
 // severities returns the severities of all events that the message reports or counts.
 func (j *job) severities() []events.Severity {
@@ -100,19 +105,18 @@ func (d *delivery) record(ctx context.Context, number int64) (*store.PostedMessa
 	return record, nil
 }
 
-// editOf returns the message that an edit changes, and the edit. The message is nil where it cannot be edited now: the job
-// is then empty, or delayed.
-func (d *delivery) editOf(ctx context.Context, number int64) (*store.PostedMessage, job, error) {
+// edited returns what is remembered of the message that an edit changes, and where it is.
+func (d *delivery) edited(ctx context.Context, number int64) (*store.PostedMessage, *notifier.Receipt, error) {
 	record, err := d.record(ctx, number)
 	switch {
 	case err != nil:
-		return nil, job{}, err
+		return nil, nil, err
 	case record == nil, record.InSlack && record.TS == "":
-		return nil, job{empty: true}, nil
+		return nil, nil, errNothingToPost
 	case !record.InSlack:
-		return nil, job{delay: editDelay}, nil
+		return nil, nil, errNotPosted
 	default:
-		return record, job{edit: &notifier.Receipt{Channel: record.Channel, TS: record.TS}}, nil
+		return record, &notifier.Receipt{Channel: record.Channel, TS: record.TS}, nil
 	}
 }
 
@@ -121,18 +125,15 @@ func (d *delivery) composeEdit(ctx context.Context, entry store.Entry) (job, err
 	if err != nil {
 		return job{}, fmt.Errorf("decode an edit: %w", err)
 	}
-	record, j, err := d.editOf(ctx, number)
-	if record == nil {
-		return j, err
+	record, at, err := d.edited(ctx, number)
+	if err != nil {
+		return job{}, err
 	}
 	content, ended, err := contentOf(record)
 	if err != nil {
 		return job{}, err
 	}
-	j.events = ended
-	j.over = len(ended) > 0
-	j.message = d.channel.Renderer.Notification(content)
-	return j, nil
+	return job{edit: at, events: ended, over: len(ended) > 0, message: d.channel.Renderer.Notification(content)}, nil
 }
 
 func (d *delivery) composeDigest(ctx context.Context, entry store.Entry) (job, error) {
@@ -142,15 +143,14 @@ func (d *delivery) composeDigest(ctx context.Context, entry store.Entry) (job, e
 	}
 	var j job
 	if entry.Kind == store.KindDigestEdit {
-		record, edit, err := d.editOf(ctx, digest.Post)
-		if record == nil {
-			return edit, err
+		record, at, err := d.edited(ctx, digest.Post)
+		if err != nil {
+			return job{}, err
 		}
 		if len(record.Events) > 0 { // a message reuses the number of the digest, in a Redis that lost data
-			return job{empty: true}, nil
+			return job{}, errNothingToPost
 		}
-		j = edit
-		j.over = true // its counts are shown nowhere else
+		j = job{edit: at, over: true} // its counts are shown nowhere else
 	}
 	content := digestOf(d.channel.Name, digest)
 	for _, c := range content.Categories {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -12,39 +13,29 @@ import (
 	"slackrelay/store"
 )
 
-// ClaimQueue is the part of an outbox that hands out entries. One sender at a time has the lease of a channel.
+// ClaimQueue is the part of an outbox that hands out entries. One sender at a time has the lease of a channel. See
+// [store.Queue].
 type ClaimQueue interface {
-	// Claim claims the next entry of the channel if this sender may send it now. It never blocks. On a look, an entry that
-	// could be posted or edited is not claimed: the state reports that it is ready.
 	Claim(ctx context.Context, channel store.Channel, terms store.Terms, look bool) (store.Claim, error)
-	// Renew renews the lease, and returns when it ends.
-	Renew(ctx context.Context, channel store.Channel) (time.Time, error)
-	// Release gives up the lease, if this sender has it.
+	Renew(ctx context.Context, channel store.Channel) (until time.Time, err error)
 	Release(ctx context.Context, channel store.Channel) error
-	// PostedMessage returns what is remembered of a message by its number; nil = nothing.
 	PostedMessage(ctx context.Context, channel store.Channel, number int64) (*store.PostedMessage, error)
-	// Digest queues a digest, or an edit of it, where one is due.
 	Digest(ctx context.Context, channel store.Channel, terms store.DigestTerms) error
 }
 
-// ResultStore is the part of an outbox that stores what an attempt to deliver an entry led to. A repeat of any call is
-// harmless. [outbox.ErrLeaseLost] is returned when another sender has the lease: nothing was changed.
+// ResultStore is the part of an outbox that stores the result of an attempt to deliver an entry. A repeat of any call is
+// harmless. See [store.Queue].
 type ResultStore interface {
-	// Ack deletes an entry that was posted.
 	Ack(ctx context.Context, channel store.Channel, entry store.Entry, receipt store.Receipt) error
-	// Retry leaves an entry in its place, makes it or its channel wait, and gives up the lease.
-	Retry(ctx context.Context, channel store.Channel, entry store.Entry, pausing store.RetryPlan) error
-	// Bury moves an entry that can never be posted to the dead letters.
-	Bury(ctx context.Context, channel store.Channel, entry store.Entry, death store.DeadReason) error
-	// Expire deletes a message that is too old; the next digest includes the counts.
-	Expire(ctx context.Context, channel store.Channel, entry store.Entry, counts map[string]int64) error
-	// Drop deletes an extra that has nothing to post.
+	Retry(ctx context.Context, channel store.Channel, entry store.Entry, plan store.RetryPlan) error
+	Bury(ctx context.Context, channel store.Channel, entry store.Entry, reason store.DeadReason) error
+	Expire(ctx context.Context, channel store.Channel, entry store.Entry, digestCounts map[string]int64) error
 	Discard(ctx context.Context, channel store.Channel, entry store.Entry) error
 }
 
 // NoticeQueue is the part of an outbox that queues notices to the operators.
 type NoticeQueue interface {
-	// Put queues an extra once: the id is remembered for a day.
+	// Append queues an extra once: the id is remembered for a day.
 	Append(ctx context.Context, channel store.Channel, id, kind string, payload []byte) error
 }
 
@@ -53,15 +44,6 @@ type CourierOutbox interface {
 	ClaimQueue
 	ResultStore
 	NoticeQueue
-}
-
-// CallBudget is what the channels of one Slack credential share.
-type CallBudget interface {
-	// Take reserves one call of a method, of so many a minute. Otherwise it returns how long to wait, and why: "" = the
-	// budget is spent, else the reason of a pause.
-	ReserveCall(ctx context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error)
-	// Pause stops all calls with the credential for a time; 0 ends a pause.
-	PauseCredential(ctx context.Context, workspace, reason string, wait time.Duration) error
 }
 
 // Refunder is the part of a limiter that a [Courier] calls.
@@ -92,7 +74,7 @@ type CourierOptions struct {
 	// finds nothing, a second one follows after twice that. Default 10 s; negative = there are no lookups.
 	LookupDelay time.Duration
 	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
-	Budget CallBudget
+	Budget store.Budget
 	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are the calls of a credential in a minute, over all
 	// channels. Default 300, 50 and 50.
 	PostsPerMinute, EditsPerMinute, LookupsPerMinute int64
@@ -106,21 +88,14 @@ type CourierOptions struct {
 }
 
 func (o CourierOptions) withDefaults() CourierOptions {
-	orElse := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	orElse(&o.SendTimeout, notifier.DefaultTimeout)
-	orElse(&o.LookupDelay, 10*time.Second)
-	orElse(&o.Poll, 250*time.Millisecond)
-	orElse(&o.CallTimeout, 2*time.Second)
-	orElse(&o.StoreTimeout, 30*time.Second)
-	for n, value := range map[*int64]int64{&o.PostsPerMinute: 300, &o.EditsPerMinute: 50, &o.LookupsPerMinute: 50} {
-		if *n == 0 {
-			*n = value
-		}
-	}
+	o.SendTimeout = cmp.Or(o.SendTimeout, notifier.DefaultTimeout)
+	o.LookupDelay = cmp.Or(o.LookupDelay, 10*time.Second)
+	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 2*time.Second)
+	o.StoreTimeout = cmp.Or(o.StoreTimeout, 30*time.Second)
+	o.PostsPerMinute = cmp.Or(o.PostsPerMinute, 300)
+	o.EditsPerMinute = cmp.Or(o.EditsPerMinute, 50)
+	o.LookupsPerMinute = cmp.Or(o.LookupsPerMinute, 50)
 	return o
 }
 

@@ -44,7 +44,7 @@ func (in *Intake) runPromotions(ctx context.Context, ch *RequestBuilder) {
 func (in *Intake) promote(ctx context.Context, ch *RequestBuilder) (moved bool, err error) {
 	listing, cancel := context.WithTimeout(ctx, in.opts.Timeout)
 	defer cancel()
-	waiting, err := in.opts.Outbox.Delayed(listing, ch.scope())
+	waiting, err := in.opts.Outbox.Delayed(listing, ch.Scope())
 	if err != nil || len(waiting) == 0 {
 		return false, err
 	}

@@ -17,7 +17,10 @@ func (d *delivery) deliver(ctx context.Context, claim *store.Claim) {
 	j, err := d.compose(ctx, claim.Entry)
 	ctx, span := d.continueTrace(ctx, "deliver", began, claim.Entry, j.events)
 	defer span.End()
-	t := d.checkJob(claim.Entry, &j, err)
+	var t *transition
+	if err != nil {
+		t = d.afterCompose(claim.Entry, err)
+	}
 	if t == nil && !claim.Entry.UnknownSince.IsZero() {
 		t = d.resolveUnknown(ctx, claim, &j)
 	}
@@ -30,21 +33,19 @@ func (d *delivery) deliver(ctx context.Context, claim *store.Claim) {
 	d.apply(ctx, claim.Entry, &j, t)
 }
 
-// checkJob ends the attempt where the job cannot be sent now.
-func (d *delivery) checkJob(entry store.Entry, j *job, err error) *transition {
+// afterCompose returns what follows where there is no job to send.
+func (d *delivery) afterCompose(entry store.Entry, err error) *transition {
 	var unavailable outboxError
 	switch {
 	case errors.As(err, &unavailable):
 		wait := store.RetryPlan{Wait: d.poll(), Waits: store.EntryWaits, Reason: "redis", State: stateOf(entry)}
-		return &transition{action: retryEntry, retry: wait, answer: unavailable.Error()}
-	case err != nil:
-		return refused(entry, undecodable(err))
-	case j.empty:
-		return &transition{action: discardEntry, answer: "there is nothing left to post"}
-	case j.delay > 0:
-		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: j.delay, Waits: store.EntryWaits, Reason: "not posted yet"}}
+		return &transition{action: retryEntry, retry: wait, answer: err.Error()}
+	case errors.Is(err, errNothingToPost):
+		return &transition{action: discardEntry, answer: err.Error()}
+	case errors.Is(err, errNotPosted):
+		return &transition{action: retryEntry, retry: store.RetryPlan{Wait: editDelay, Waits: store.EntryWaits, Reason: err.Error()}}
 	default:
-		return nil
+		return refused(entry, undecodable(err))
 	}
 }
 

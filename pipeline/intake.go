@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ var ErrUnknownChannel = errors.New("unknown channel")
 
 // Admitter is the part of a limiter that an [Intake] calls.
 type Admitter interface {
-	// Admit decides up to [ratelimit.MaxBatch] requests in order, each in the light of those before it, and queues what it
-	// admits. An error that is [ratelimit.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
+	// Admit decides up to [store.MaxBatch] requests in order, each in the light of those before it, and queues what it
+	// admits. An error that is [store.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
 	// twice. After any other error nothing was written.
 	Admit(ctx context.Context, scope store.Channel, requests []store.Request) (store.Answer, error)
 	// Promote decides delayed messages again, as Admit does.
@@ -79,15 +80,9 @@ type Intake struct {
 
 // NewIntake returns an Intake.
 func NewIntake(opts IntakeOptions) *Intake {
-	if opts.Timeout == 0 {
-		opts.Timeout = 2 * time.Second
-	}
-	if opts.AskEvery == 0 {
-		opts.AskEvery = 500 * time.Millisecond
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Timeout = cmp.Or(opts.Timeout, 2*time.Second)
+	opts.AskEvery = cmp.Or(opts.AskEvery, 500*time.Millisecond)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}

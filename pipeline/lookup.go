@@ -23,16 +23,6 @@ func stateOf(entry store.Entry) store.SendState {
 	return store.MaybePosted
 }
 
-// lookup is the result of looking for a message.
-type lookup int
-
-const (
-	lookupFound    lookup = iota
-	lookupNotFound        // it is not in Slack, so far
-	lookupLater           // Slack could not be asked now; the entry waits
-	lookupRefused         // Slack does not allow the lookup
-)
-
 const (
 	// maxLookups is how often an entry is claimed before lookups that fail count as refused.
 	maxLookups = 20
@@ -44,16 +34,8 @@ const (
 // now.
 func (d *delivery) resolveUnknown(ctx context.Context, claim *store.Claim, j *job) *transition {
 	if d.canLookUp() {
-		switch result, t := d.lookUp(ctx, claim, j); result {
-		case lookupFound, lookupLater:
+		if t := d.lookUp(ctx, claim, j); t != nil {
 			return t
-		case lookupNotFound:
-			state := store.NotFound
-			if claim.Entry.Lookups > 0 {
-				state = store.SendAgain
-			}
-			return &transition{action: retryEntry, retry: store.RetryPlan{State: state, Waits: store.EntryWaits}}
-		case lookupRefused:
 		}
 	}
 	if d.dropsUnknown(j) {
@@ -77,28 +59,21 @@ func (d *delivery) dropsUnknown(j *job) bool {
 	return len(all) > 0
 }
 
-// mayNotLook tells whether the answer to a lookup means that this credential cannot look here, and not that Slack or the
+// mayNotLook reports whether the answer to a lookup means that this credential cannot look here, and not that Slack or the
 // network are at fault, or that the credential is refused everywhere.
 func mayNotLook(failure *notifier.Error) bool {
-	switch failure.Action {
-	case notifier.GiveUp, notifier.Degrade, notifier.Repost:
-		return true
-	case notifier.StopToken:
-		return !failure.CredentialRevoked()
-	case notifier.Wait, notifier.Retry:
-	}
-	return failure.OwnFault // an answer that nobody knows
+	lacksRights := failure.Action == notifier.StopToken && !failure.CredentialRevoked()
+	return failure.Final() || lacksRights || failure.OwnFault // OwnFault: an answer that nobody knows
 }
 
-// lookUp looks for a message in Slack, page by page. The transition is nil where the message was not found, or cannot be
-// looked up.
-func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j *job) (lookup, *transition) {
+// lookUp looks for a message in Slack, page by page. It returns nil where Slack does not allow that.
+func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j *job) *transition {
 	finder, _ := d.channel.Sender.(notifier.Finder)
 	query := notifier.Query{Entry: j.message.Entry, Since: claim.Entry.UnknownSince, Thread: j.message.Thread}
 	for {
 		if wait := d.reserveCall(ctx, store.MethodHistory); wait > 0 {
 			retry := store.RetryPlan{Wait: wait, Waits: store.ChannelWaits, Reason: d.refusal, State: store.MaybePosted}
-			return lookupLater, &transition{action: retryEntry, retry: retry}
+			return &transition{action: retryEntry, retry: retry}
 		}
 		delete(d.reserved, store.MethodHistory)
 		page, err := d.page(ctx, claim, finder, query)
@@ -108,13 +83,17 @@ func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j *job) (look
 			d.blindUntil = time.Now().Add(blindFor)
 			d.log.WarnContext(ctx, "lookup refused by slack; give the app channels:history and invite it to the channel",
 				"reason", failure.Reason, "answer", failure.Answer)
-			return lookupRefused, nil
+			return nil
 		case err != nil:
-			return lookupLater, afterFailedLookup(claim.Entry, err)
+			return afterFailedLookup(claim.Entry, err)
 		case page.Found:
-			return lookupFound, &transition{action: ackEntry, results: []string{resultFound}, receipt: page.At}
+			return &transition{action: ackEntry, results: []string{resultFound}, receipt: page.At}
 		case page.Cursor == "":
-			return lookupNotFound, nil
+			state := store.NotFound
+			if claim.Entry.Lookups > 0 {
+				state = store.SendAgain
+			}
+			return &transition{action: retryEntry, retry: store.RetryPlan{State: state, Waits: store.EntryWaits}}
 		}
 		query.Cursor = page.Cursor
 	}
@@ -138,9 +117,7 @@ func (d *delivery) page(ctx context.Context, claim *store.Claim, finder notifier
 
 // afterFailedLookup makes the channel wait where Slack could not be asked.
 func afterFailedLookup(entry store.Entry, err error) *transition {
-	failure := failureOf(err)
-	wait := store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), State: store.MaybePosted}
-	return &transition{
-		action: retryEntry, retry: wait, failure: failure, answer: failure.Answer, pauseCredential: advices[failure.Action].pauseCredential,
-	}
+	t := waitFor(entry, failureOf(err))
+	t.retry.State = store.MaybePosted
+	return t
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"slackrelay/events"
 	"slackrelay/store"
@@ -42,35 +43,28 @@ type Metrics struct {
 
 // NewMetrics registers the metrics.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
-	m := &Metrics{
-		received: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_events_received_total", Help: "Events that were received and counted.",
-		}, []string{"channel", "source"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_events_total", Help: "Events by their outcome at intake; level is set for drops only.",
-		}, []string{"channel", "category", "outcome", "level"}),
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_limiter_decisions_total", Help: "Decisions of the limiter by who made them.",
-		}, []string{"decided_by"}),
-		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_messages_total",
-			Help: "Attempts to post a message by their result: delivered, edited, failed, expired, retried, unsettled, unknown, found, resent.",
-		}, []string{"channel", "result"}),
-		forced: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "relay_events_forced_total", Help: "Events that an operator admitted past the limits; they are also counted as admitted.",
-		}, []string{"channel"}),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "relay_slack_request_seconds", Help: "How long Slack took to answer.",
-			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5},
-		}, []string{"channel"}),
-		delivery: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "relay_delivery_seconds", Help: "From admission to Slack's confirmation.",
-			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
-		}, []string{"channel"}),
+	register := promauto.With(registerer)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return register.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	seconds := func(name, help string, buckets ...float64) *prometheus.HistogramVec {
+		return register.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"channel"})
+	}
+	return &Metrics{
+		received: counter("relay_events_received_total", "Events that were received and counted.", "channel", "source"),
+		events: counter("relay_events_total", "Events by their outcome at intake; level is set for drops only.",
+			"channel", "category", "outcome", "level"),
+		decisions: counter("relay_limiter_decisions_total", "Decisions of the limiter by who made them.", "decided_by"),
+		messages: counter("relay_messages_total",
+			"Attempts to post a message by their result: delivered, edited, failed, expired, retried, unsettled, unknown, found, resent.",
+			"channel", "result"),
+		forced: counter("relay_events_forced_total",
+			"Events that an operator admitted past the limits; they are also counted as admitted.", "channel"),
+		requests: seconds("relay_slack_request_seconds", "How long Slack took to answer.", .01, .025, .05, .1, .25, .5, 1, 2.5, 5),
+		delivery: seconds("relay_delivery_seconds", "From admission to Slack's confirmation.",
+			.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800),
 		categories: map[string]bool{},
 	}
-	registerer.MustRegister(m.received, m.events, m.decisions, m.messages, m.forced, m.requests, m.delivery)
-	return m
 }
 
 // countReceived counts the decisions on a webhook's events.

@@ -53,7 +53,7 @@ func putNotice(ctx context.Context, queue NoticeQueue, notice notifier.Notice) e
 		return fmt.Errorf("encode the notice: %w", err)
 	}
 	destination := operations(nil)
-	return queue.Append(ctx, destination.scope(), notice.ID, store.KindNotice, payload)
+	return queue.Append(ctx, destination.Scope(), notice.ID, store.KindNotice, payload)
 }
 
 // pauseCredential stops all channels of a refused credential for a while.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"iter"
 	"time"
 
 	"slackrelay/events"
@@ -32,19 +33,15 @@ type EventReceipt struct {
 	RetryAfter *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
 }
 
-// OutcomeCount is how many events of a webhook have an outcome.
-type OutcomeCount struct {
-	Outcome string
-	N       int
-}
-
-// Counts returns the counts of the receipt by outcome, in the order of the API.
-func (r *Receipt) Counts() []OutcomeCount {
-	var all []OutcomeCount
-	for _, c := range r.counters() {
-		all = append(all, OutcomeCount{c.outcome, *c.n})
+// Counts yields the counts of the receipt by outcome, in the order of the API.
+func (r *Receipt) Counts() iter.Seq2[string, int] {
+	return func(yield func(outcome string, n int) bool) {
+		for _, c := range r.counters() {
+			if !yield(c.outcome, *c.n) {
+				return
+			}
+		}
 	}
-	return all
 }
 
 // counter is the field of a receipt that counts an outcome.

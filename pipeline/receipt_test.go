@@ -58,8 +58,8 @@ func TestReceiptCountsEveryOutcome(t *testing.T) {
 			t.Parallel()
 			receipt := newReceipt(make([]events.Event, 1), []store.Decision{{Outcome: o}})
 			counted := 0
-			for _, c := range receipt.Counts() {
-				counted += c.N
+			for _, n := range receipt.Counts() {
+				counted += n
 			}
 			require.Equal(t, receipt.Received, counted)
 		})
@@ -77,7 +77,7 @@ func TestReceiptCountsAreNamedByOutcome(t *testing.T) {
 	require.NoError(t, err)
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal(text, &fields))
-	for _, c := range receipt.Counts() {
-		require.InDelta(t, c.N, fields[c.Outcome], 0, c.Outcome)
+	for outcome, n := range receipt.Counts() {
+		require.InDelta(t, n, fields[outcome], 0, outcome)
 	}
 }

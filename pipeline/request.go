@@ -21,7 +21,6 @@ import (
 // RequestBuilder builds the limiter's requests for the events of one channel.
 type RequestBuilder struct {
 	Channel
-	inScope  store.Channel
 	fairness *ratelimit.Fairness
 	edits    bool // Sender can edit messages
 
@@ -33,14 +32,11 @@ type RequestBuilder struct {
 func (c *Channel) RequestBuilder() *RequestBuilder {
 	_, edits := c.Sender.(notifier.Editor)
 	return &RequestBuilder{
-		Channel: *c, inScope: c.scope(), fairness: c.fairness(), edits: edits, byCategory: map[string][]ratelimit.Level{},
+		Channel: *c, fairness: c.fairness(), edits: edits, byCategory: map[string][]ratelimit.Level{},
 	}
 }
 
-// Scope returns the scope of the requests.
-func (b *RequestBuilder) Scope() store.Channel { return b.inScope }
-
-// Build returns a request for one slot at every level that limits the event. It has no ID.
+// Build returns a request for one slot at every level that limits the event. It has no ID, and queues nothing.
 func (b *RequestBuilder) Build(e *events.Event) ratelimit.Request {
 	return ratelimit.Request{Levels: b.levelsOf(e), Category: e.Category, Headroom: b.headroom(e.Severity), Fairness: b.fairness}
 }
@@ -151,14 +147,7 @@ func (b *RequestBuilder) status(e *events.Event) store.Status {
 			return ""
 		}
 	}
-	switch e.Status {
-	case events.Firing:
-		return store.Firing
-	case events.Resolved:
-		return store.Resolved
-	case events.NoStatus:
-	}
-	return ""
+	return store.Status(e.Status) // the same words
 }
 
 // names returns the names of the message that tracks an event, and of the one that it answers; "" = none.

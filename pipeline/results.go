@@ -38,13 +38,13 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 
 // bury moves an entry to the dead letters. The slot of a message that certainly never appeared is given back.
 func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure *notifier.Error) {
-	death := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, MaybePosted: failure.MaybePosted}
+	reason := store.DeadReason{Reason: string(failure.Reason), Answer: failure.Answer, MaybePosted: failure.MaybePosted}
 	if d.channel.Fallback != nil && entry.Kind == string(store.KindMessage) && !failure.MaybePosted {
 		fallback := d.channel.fallback()
-		queue := fallback.scope()
-		death.CopyTo = &queue
+		queue := fallback.Scope()
+		reason.CopyTo = &queue
 	}
-	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Bury(ctx, d.key, entry, death) })
+	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Bury(ctx, d.key, entry, reason) })
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", failure.Reason, "answer", failure.Answer,
 		"attempts", entry.Attempts+1)
 	if err != nil {
@@ -54,8 +54,8 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure 
 	}
 	d.countAttempt(ctx, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
-	if death.CopyTo != nil {
-		d.Wake(death.CopyTo.Name)
+	if reason.CopyTo != nil {
+		d.Wake(reason.CopyTo.Name)
 	}
 	if !failure.MaybePosted {
 		d.refund(ctx, entry, j.events)
@@ -77,7 +77,7 @@ func (d *delivery) refund(ctx context.Context, entry store.Entry, all []events.E
 	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
 	defer cancel()
 	request := store.Request{Request: ratelimit.Request{ID: dedupeID(&all[0]), Category: all[0].Category, Levels: levels}}
-	if err := d.opts.Limiter.Refund(ctx, d.channel.scope(), request); err != nil {
+	if err := d.opts.Limiter.Refund(ctx, d.channel.Scope(), request); err != nil {
 		d.log.WarnContext(ctx, "slot of a message that was never posted could not be given back", "number", entry.Number, "error", err)
 	}
 }

@@ -48,7 +48,7 @@ func (s *StatusReader) Series(ctx context.Context, channel string, back, step ti
 	if back < time.Minute || back > store.MaxLookback || step < time.Minute || step%time.Minute != 0 || back/step > MaxSteps {
 		return Series{}, ErrSeries
 	}
-	now, minutes, err := s.limiter.Minutes(ctx, ch.scope(), back)
+	now, minutes, err := s.limiter.Minutes(ctx, ch.Scope(), back)
 	if err != nil {
 		return Series{}, err
 	}

@@ -13,21 +13,14 @@ import (
 	"slackrelay/store"
 )
 
-// LimiterReader is the part of a limiter that a [StatusReader] calls.
+// LimiterReader is the part of a limiter that a [StatusReader] calls; see [store.Counts].
 type LimiterReader interface {
 	store.Peeker
-	// Report returns the ledger and the state of a channel.
+	store.Availability
 	Report(ctx context.Context, scope store.Channel) (store.Report, error)
-	// Categories returns the counts of the last 24 hours, in the order of the names.
 	Categories(ctx context.Context, scope store.Channel) ([]store.CategoryCounts, error)
-	// Minutes returns the limiter's time, and the counts of each minute since back ago, in the order of time and name.
 	Minutes(ctx context.Context, scope store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error)
-	// Warming returns for how long each level still counts too little, because its window was lengthened; 0 = it does not.
 	Warming(ctx context.Context, scope store.Channel, tiers []ratelimit.LevelSpec) ([]time.Duration, error)
-	// Ping returns an error while nothing can be read or decided.
-	Ping(ctx context.Context) error
-	// Durable reports whether an admission survives the end of this process.
-	Durable() bool
 }
 
 // OutageReader reports how a limiter decides while Redis is unavailable.
@@ -36,24 +29,20 @@ type OutageReader interface {
 	PolicyOf(scope store.Channel) replica.Policy
 }
 
-// CredentialReader reports pauses of Slack credentials.
-type CredentialReader interface {
-	// Paused returns for how long nothing is sent with the credential, and why; 0 = it is in use.
-	CredentialPaused(ctx context.Context, workspace string) (wait time.Duration, reason string, err error)
-}
-
 // StatusReader reads the state of channels, which all replicas share.
 type StatusReader struct {
 	limiter     LimiterReader
 	channels    []Channel
+	listed      []Channel // without lanes
 	outages     OutageReader
-	credentials CredentialReader
+	credentials store.Budget
 }
 
 // NewStatusReader returns a StatusReader of the channels. outages is nil where there is no Redis, and credentials where no
 // credential is shared.
-func NewStatusReader(limiter LimiterReader, channels []Channel, outages OutageReader, credentials CredentialReader) *StatusReader {
-	return &StatusReader{limiter: limiter, channels: channels, outages: outages, credentials: credentials}
+func NewStatusReader(limiter LimiterReader, channels []Channel, outages OutageReader, credentials store.Budget) *StatusReader {
+	listed := slices.DeleteFunc(slices.Clone(channels), func(ch Channel) bool { return isLane(ch.Name) })
+	return &StatusReader{limiter: limiter, channels: channels, listed: listed, outages: outages, credentials: credentials}
 }
 
 // Health returns the state of the limiter.
@@ -77,14 +66,11 @@ func (s *StatusReader) Away(ctx context.Context) map[string]replica.AwayStatus {
 	if err == nil {
 		return away
 	}
-	for i := range s.channels {
-		ch := &s.channels[i]
-		if isLane(ch.Name) {
-			continue
-		}
+	for i := range s.listed {
+		ch := &s.listed[i]
 		known := replica.AwayStatus{Channel: ch.Name, Policy: replica.PolicyClosed, Why: store.Describe(err)}
 		if s.outages != nil {
-			known.Policy = s.outages.PolicyOf(ch.scope())
+			known.Policy = s.outages.PolicyOf(ch.Scope())
 		}
 		away[ch.Name] = known
 	}
@@ -94,10 +80,8 @@ func (s *StatusReader) Away(ctx context.Context) map[string]replica.AwayStatus {
 // Channels returns the names of the channels, in the order of the configuration, without lanes.
 func (s *StatusReader) Channels() []string {
 	var names []string
-	for i := range s.channels {
-		if !isLane(s.channels[i].Name) {
-			names = append(names, s.channels[i].Name)
-		}
+	for i := range s.listed {
+		names = append(names, s.listed[i].Name)
 	}
 	return names
 }
@@ -110,16 +94,12 @@ func (s *StatusReader) Durable() bool { return s.limiter.Durable() }
 
 // All reads every channel except lanes, without their categories.
 func (s *StatusReader) All(ctx context.Context) ([]ChannelStatus, error) {
-	all := make([]ChannelStatus, 0, len(s.channels))
-	for i := range s.channels {
-		if isLane(s.channels[i].Name) {
-			continue
-		}
-		status, err := s.read(ctx, &s.channels[i])
-		if err != nil {
+	all := make([]ChannelStatus, len(s.listed))
+	for i := range s.listed {
+		var err error
+		if all[i], err = s.read(ctx, &s.listed[i]); err != nil {
 			return nil, err
 		}
-		all = append(all, status)
 	}
 	return all, nil
 }
@@ -139,15 +119,15 @@ func (s *StatusReader) Channel(ctx context.Context, name string) (ChannelStatus,
 }
 
 func (s *StatusReader) read(ctx context.Context, ch *Channel) (ChannelStatus, error) {
-	report, err := s.limiter.Report(ctx, ch.scope())
+	report, err := s.limiter.Report(ctx, ch.Scope())
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	usage, err := store.UsageOf(ctx, s.limiter, ch.scope(), []ratelimit.Level{ch.channelLevel()})
+	usage, err := store.UsageOf(ctx, s.limiter, ch.Scope(), []ratelimit.Level{ch.channelLevel()})
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
-	warming, err := s.limiter.Warming(ctx, ch.scope(), ch.Tiers)
+	warming, err := s.limiter.Warming(ctx, ch.Scope(), ch.Tiers)
 	if err != nil {
 		return ChannelStatus{}, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
@@ -197,7 +177,7 @@ func (s *StatusReader) credentialPause(ctx context.Context, ch *Channel) (time.D
 
 // categories reads how full the channel's categories are.
 func (s *StatusReader) categories(ctx context.Context, ch *Channel) ([]CategoryStatus, error) {
-	counts, err := s.limiter.Categories(ctx, ch.scope())
+	counts, err := s.limiter.Categories(ctx, ch.Scope())
 	if err != nil {
 		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}
@@ -205,7 +185,7 @@ func (s *StatusReader) categories(ctx context.Context, ch *Channel) ([]CategoryS
 	for i, c := range counts {
 		levels[i] = ch.categoryLevel(c.Category)
 	}
-	usage, err := store.UsageOf(ctx, s.limiter, ch.scope(), levels)
+	usage, err := store.UsageOf(ctx, s.limiter, ch.Scope(), levels)
 	if err != nil {
 		return nil, fmt.Errorf("read channel %s: %w", ch.Name, err)
 	}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -88,10 +87,7 @@ func traceAnswer(span trace.Span, receipt notifier.Receipt, err error) {
 		span.SetAttributes(attribute.String("slack.channel", receipt.Channel), attribute.String("slack.ts", receipt.TS))
 		return
 	}
-	reason := notifier.Network
-	if failure, ok := errors.AsType[*notifier.Error](err); ok {
-		reason = failure.Reason
-	}
-	span.SetAttributes(attribute.String("error.type", string(reason)))
-	span.SetStatus(codes.Error, string(reason))
+	reason := string(failureOf(err).Reason)
+	span.SetAttributes(attribute.String("error.type", reason))
+	span.SetStatus(codes.Error, reason)
 }

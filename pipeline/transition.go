@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -48,22 +47,6 @@ type transition struct {
 	notify          bool             // the operators are notified that the channel waits
 }
 
-// advice is what follows from what the notifier advises after a failed request.
-type advice struct {
-	final           bool   // the entry can never be posted
-	pauseCredential bool   // the credential is refused
-	editWaits       string // what waits after a failed edit; "" = the edit itself
-}
-
-var advices = map[notifier.Action]advice{
-	notifier.Wait:      {editWaits: store.EditsWait},
-	notifier.Retry:     {},
-	notifier.StopToken: {pauseCredential: true},
-	notifier.GiveUp:    {final: true},
-	notifier.Degrade:   {final: true}, // plain text was refused too
-	notifier.Repost:    {final: true}, // the edit need not be posted
-}
-
 // failureOf returns the failure of a request to Slack.
 func failureOf(err error) *notifier.Error {
 	if failure, ok := errors.AsType[*notifier.Error](err); ok {
@@ -85,19 +68,19 @@ func failureOf(err error) *notifier.Error {
 //	any                                      other    retry; the channel waits
 func (d *delivery) afterFailure(entry store.Entry, j *job, err error) *transition {
 	failure := failureOf(err)
-	next := advices[failure.Action]
-	if next.final || failure.OwnFault && entry.Faults+1 >= maxFaults {
+	if failure.Final() || failure.OwnFault && entry.Faults+1 >= maxFaults {
 		return refused(entry, failure)
 	}
-	t := &transition{
-		action: retryEntry, results: []string{resultRetried}, failure: failure, answer: failure.Answer, pauseCredential: next.pauseCredential,
-		retry: store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason), Fault: failure.OwnFault},
-	}
-	t.notify = !next.pauseCredential && (entry.Attempts+1 == notifyAttempts || t.retry.Wait >= notifyWait)
+	t := waitFor(entry, failure)
+	t.results = []string{resultRetried}
+	t.retry.Fault = failure.OwnFault
+	t.notify = !t.pauseCredential && (entry.Attempts+1 == notifyAttempts || t.retry.Wait >= notifyWait)
 	switch {
+	case j.edit != nil && failure.Action == notifier.Wait:
+		t.retry.Waits = store.EditsWait
 	case j.edit != nil:
-		t.retry.Waits = cmp.Or(next.editWaits, store.EntryWaits)
-	case next.pauseCredential || !failure.MaybePosted:
+		t.retry.Waits = store.EntryWaits
+	case t.pauseCredential || !failure.MaybePosted:
 	case d.canLookUp() || d.dropsUnknown(j):
 		t.results = []string{resultUnknown}
 		t.retry.Wait = 0
@@ -138,14 +121,21 @@ func (d *delivery) apply(ctx context.Context, entry store.Entry, j *job, t *tran
 	}
 }
 
+// waitFor makes the channel wait after a failed request, and pauses the credential that was refused.
+func waitFor(entry store.Entry, failure *notifier.Error) *transition {
+	return &transition{
+		action: retryEntry, failure: failure, answer: failure.Answer, pauseCredential: failure.Action == notifier.StopToken,
+		retry: store.RetryPlan{Wait: waitAfter(failure, entry.Attempts), Reason: string(failure.Reason)},
+	}
+}
+
 // waitAfter returns how long a channel waits after a failure of a message that was tried attempts times before.
 func waitAfter(failure *notifier.Error, attempts int64) time.Duration {
-	switch failure.Action {
-	case notifier.Wait:
+	if failure.Action == notifier.Wait {
 		return failure.After
-	case notifier.StopToken:
+	}
+	if failure.Action == notifier.StopToken {
 		return pauseFor
-	case notifier.Retry, notifier.GiveUp, notifier.Degrade, notifier.Repost:
 	}
 	growing := backoff.NewExponentialBackOff()
 	growing.InitialInterval = 500 * time.Millisecond

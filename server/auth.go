@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -153,6 +152,9 @@ func (s *Server) authenticate(in *ingestRequest, entry ingress) (sender, error) 
 	return sender{}, entry.errUnauthorized(in.source, skipped)
 }
 
+// maxQuoted is how many bytes of a sender's text an error message repeats.
+const maxQuoted = 100
+
 // errUnauthorized names what a channel requires. skipped are the sources of credentials that were not tried, because the path
 // names another source.
 func (g ingress) errUnauthorized(source string, skipped []string) error {
@@ -165,15 +167,8 @@ func (g ingress) errUnauthorized(source string, skipped []string) error {
 	hint := ""
 	if len(skipped) > 0 {
 		slices.Sort(skipped)
-		hint = fmt.Sprintf("; the path names source %s, and credentials for %s were not tried",
-			quoteCut(source), strings.Join(slices.Compact(skipped), ", "))
+		hint = fmt.Sprintf("; the path names source %q, and credentials for %s were not tried",
+			cutBytes(source, maxQuoted), strings.Join(slices.Compact(skipped), ", "))
 	}
 	return errorf(unauthorized, "channel %q needs a credential: send %s%s", g.channel, strings.Join(required, ", or "), hint)
-}
-
-// maxQuoted is how many bytes of a sender's text an error message repeats.
-const maxQuoted = 100
-
-func quoteCut(text string) string {
-	return strconv.Quote(text[:min(len(text), maxQuoted)])
 }

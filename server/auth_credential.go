@@ -1,7 +1,7 @@
 package server
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,44 +83,51 @@ func (c Credential) source() string {
 // headers are the kinds of providers whose header contains the secret itself.
 var headers = map[string]string{"gitlab": "X-Gitlab-Token"}
 
-// Check returns what is wrong with a credential: the field, its value, and what is valid. It never contains the secret.
+// CredentialError is what is wrong with a field of a credential. It never contains the secret.
+type CredentialError struct {
+	Field string // as the configuration names it
+	Fault string // the value, what is wrong with it, and what to use
+}
+
+// Error implements error.
+func (e *CredentialError) Error() string { return e.Field + ": " + e.Fault }
+
+func faultf(field, format string, args ...any) error {
+	return &CredentialError{Field: field, Fault: fmt.Sprintf(format, args...)}
+}
+
+// Check returns a [*CredentialError] unless a credential is valid.
 func (c Credential) Check() error {
 	kinds := CredentialKinds()
 	switch {
 	case !slices.Contains(kinds, c.Kind):
-		return fmt.Errorf("kind is %q; it must be %s", c.Kind, strings.Join(kinds, ", "))
+		return faultf("kind", "%q is not a kind of credential; use %s", c.Kind, strings.Join(kinds, ", "))
 	case c.Name == "":
-		return errors.New("name is needed: events name their sender by it")
+		return faultf("name", "is empty; set one, because events name their sender by it")
 	case strings.TrimSpace(c.Secret) == "" && c.Kind != "sns" && c.Kind != "mtls":
-		return errors.New("secret, or secret_file, is needed")
-	}
-	switch c.Kind {
-	case "basic":
-		if c.Username == "" {
-			return errors.New("username is needed for kind basic")
-		}
-	case "header", "hmac":
-		if c.Header == "" {
-			return fmt.Errorf("header is needed for kind %s", c.Kind)
-		}
-	case "sns":
+		return faultf("secret", "is empty; set secret or secret_file")
+	case c.Username == "" && c.Kind == "basic":
+		return faultf("username", "is empty; kind basic needs it")
+	case c.Header == "" && (c.Kind == "header" || c.Kind == "hmac"):
+		return faultf("header", "is empty; set the header that kind %s reads", c.Kind)
+	case c.Kind == "sns":
 		return c.checkSNS()
-	case "standard":
+	case c.Kind == "standard":
 		return c.checkStandard()
-	}
-	if c.signsBody() {
+	case c.signsBody():
 		return c.checkSignature()
+	default:
+		return nil
 	}
-	return nil
 }
 
 func (c Credential) checkStandard() error {
 	key, err := standardKey(c.Secret)
 	if err != nil {
-		return errors.New("secret is not a key of Standard Webhooks; it must be whsec_ followed by base64")
+		return faultf("secret", "the value is not a key of Standard Webhooks; use whsec_ followed by base64")
 	}
 	if len(key) < minStandardKey {
-		return fmt.Errorf("secret holds a key of %d bytes; Standard Webhooks require %d or more", len(key), minStandardKey)
+		return faultf("secret", "the value is a key of %d bytes; Standard Webhooks require %d or more", len(key), minStandardKey)
 	}
 	return nil
 }
@@ -130,14 +137,14 @@ const minStandardKey = 24
 
 func (c Credential) checkSNS() error {
 	if len(c.Topics) == 0 {
-		return errors.New("topics are needed for kind sns: Amazon signs messages of anybody's topics")
+		return faultf("topics", "is empty; list the ARNs to accept, because Amazon signs messages of anybody's topics")
 	}
 	if c.source() != "sns" {
-		return fmt.Errorf("source is %q; it must be sns, or empty, for kind sns", c.Source)
+		return faultf("source", "%q is not possible with kind sns; use sns, or leave it out", c.Source)
 	}
 	for _, topic := range c.Topics {
 		if snsRegion(topic) == "" {
-			return fmt.Errorf("topics has %q; write the ARN of a topic, like arn:aws:sns:eu-west-1:123456789012:alarms", topic)
+			return faultf("topics", "%q is not the ARN of a topic; use one like arn:aws:sns:eu-west-1:123456789012:alarms", topic)
 		}
 	}
 	return nil
@@ -146,21 +153,16 @@ func (c Credential) checkSNS() error {
 func (c Credential) checkSignature() error {
 	switch {
 	case hashes[c.algorithm()] == nil:
-		return fmt.Errorf("algorithm is %q; it must be sha256, sha512 or sha1", c.Algorithm)
+		return faultf("algorithm", "%q is not a valid value; use sha256, sha512 or sha1", c.Algorithm)
 	case c.Encoding != "" && c.Encoding != "hex" && c.Encoding != "base64":
-		return fmt.Errorf("encoding is %q; it must be hex or base64", c.Encoding)
+		return faultf("encoding", "%q is not a valid value; use hex or base64", c.Encoding)
 	case c.Tolerance < 0:
-		return fmt.Errorf("tolerance is %s; it must not be negative", c.Tolerance)
+		return faultf("tolerance", "%s is out of range; use 0s or more", c.Tolerance)
 	}
 	return nil
 }
 
-func (c Credential) algorithm() string {
-	if c.Algorithm == "" {
-		return "sha256"
-	}
-	return c.Algorithm
-}
+func (c Credential) algorithm() string { return cmp.Or(c.Algorithm, "sha256") }
 
 // required describes what a sender must present. It contains no secret.
 func (c Credential) required() string {
@@ -171,10 +173,8 @@ func (c Credential) required() string {
 		return "a token in the header Authorization: Bearer <token>"
 	case c.Kind == "basic":
 		return "a username and password in the header Authorization: Basic <...>"
-	case c.Kind == "header":
-		return "a token in the header " + c.Header
-	case headers[c.Kind] != "":
-		return "a token in the header " + headers[c.Kind]
+	case c.Kind == "header" || headers[c.Kind] != "":
+		return "a token in the header " + c.withDefaults().Header
 	case c.Kind == "url":
 		return "a token in the URL, ?token=<token>"
 	case c.Kind == "mtls":
@@ -190,15 +190,12 @@ func (c Credential) required() string {
 
 // withDefaults returns the credential with the values of its provider and the default tolerance.
 func (c Credential) withDefaults() Credential {
-	if preset, ok := signatures[c.Kind]; ok {
-		if c.Header == "" {
-			c.Header = preset.Header
-		}
+	preset, ok := signatures[c.Kind]
+	if ok {
 		c.Prefix = preset.Prefix
 	}
-	if c.Tolerance == 0 {
-		c.Tolerance = DefaultTolerance
-	}
+	c.Header = cmp.Or(headers[c.Kind], c.Header, preset.Header)
+	c.Tolerance = cmp.Or(c.Tolerance, DefaultTolerance)
 	return c
 }
 

@@ -193,25 +193,25 @@ func TestCheckNamesTheFaultyField(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, server.CredentialKinds(), "gitlab")
 	for message, c := range map[string]server.Credential{
-		`kind is "token"; it must be basic, bearer`: {Name: "a", Kind: "token", Secret: "s"},
-		"name is needed":                    {Kind: "bearer", Secret: "s"},
-		"secret, or secret_file, is needed": {Name: "a", Kind: "bearer"},
-		"username is needed":                {Name: "a", Kind: "basic", Secret: "s"},
-		"header is needed for kind hmac":    {Name: "a", Kind: "hmac", Secret: "s"},
-		"header is needed for kind header":  {Name: "a", Kind: "header", Secret: "s"},
-		"topics are needed":                 {Name: "a", Kind: "sns"},
-		"must be whsec_ followed by base64": {Name: "a", Kind: "standard", Secret: "no base64!"},
-		"a key of 0 bytes":                  {Name: "a", Kind: "standard", Secret: "whsec_"},
+		`kind: "token" is not a kind of credential; use basic, bearer`: {Name: "a", Kind: "token", Secret: "s"},
+		"name: is empty": {Kind: "bearer", Secret: "s"},
+		"secret: is empty; set secret or secret_file":             {Name: "a", Kind: "bearer"},
+		"username: is empty":                                      {Name: "a", Kind: "basic", Secret: "s"},
+		"header: is empty; set the header that kind hmac reads":   {Name: "a", Kind: "hmac", Secret: "s"},
+		"header: is empty; set the header that kind header reads": {Name: "a", Kind: "header", Secret: "s"},
+		"topics: is empty; list the ARNs":                         {Name: "a", Kind: "sns"},
+		"use whsec_ followed by base64":                           {Name: "a", Kind: "standard", Secret: "no base64!"},
+		"a key of 0 bytes":                                        {Name: "a", Kind: "standard", Secret: "whsec_"},
 		"a key of 23 bytes": {
 			Name: "a", Kind: "standard",
 			Secret: "whsec_" + base64.StdEncoding.EncodeToString([]byte(standardKey[1:])),
 		},
-		`source is "generic"; it must be sns`:       {Name: "a", Kind: "sns", Source: "generic", Topics: []string{topic}},
-		`topics has "alarms"; write the ARN`:        {Name: "a", Kind: "sns", Topics: []string{topic, "alarms"}},
-		"or secret_file, is needed":                 {Name: "a", Kind: "hmac", Header: "X", Secret: " \t"},
-		`algorithm is "md5"`:                        {Name: "a", Kind: "hmac", Secret: "s", Header: "X", Algorithm: "md5"},
-		`encoding is "rot13"`:                       {Name: "a", Kind: "github", Secret: "s", Encoding: "rot13"},
-		"tolerance is -1s; it must not be negative": {Name: "a", Kind: "grafana", Secret: "s", Tolerance: -time.Second},
+		`source: "generic" is not possible with kind sns; use sns`: {Name: "a", Kind: "sns", Source: "generic", Topics: []string{topic}},
+		`topics: "alarms" is not the ARN of a topic; use one like`: {Name: "a", Kind: "sns", Topics: []string{topic, "alarms"}},
+		"set secret or secret_file":                                {Name: "a", Kind: "hmac", Header: "X", Secret: " \t"},
+		`algorithm: "md5" is not a valid value; use sha256`:        {Name: "a", Kind: "hmac", Secret: "s", Header: "X", Algorithm: "md5"},
+		`encoding: "rot13" is not a valid value; use hex`:          {Name: "a", Kind: "github", Secret: "s", Encoding: "rot13"},
+		"tolerance: -1s is out of range; use 0s or more":           {Name: "a", Kind: "grafana", Secret: "s", Tolerance: -time.Second},
 	} {
 		t.Run(message, func(t *testing.T) {
 			require.ErrorContains(t, c.Check(), message)

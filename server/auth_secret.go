@@ -58,10 +58,9 @@ func (c Credential) presented() func(in *ingestRequest) bool {
 			passwordOK := secret.equals(password)
 			return ok && nameOK && passwordOK
 		}
-	case c.Kind == "header":
-		return func(in *ingestRequest) bool { return secret.equals(in.r.Header.Get(c.Header)) }
-	case headers[c.Kind] != "":
-		return func(in *ingestRequest) bool { return secret.equals(in.r.Header.Get(headers[c.Kind])) }
+	case c.Kind == "header" || headers[c.Kind] != "":
+		header := c.withDefaults().Header
+		return func(in *ingestRequest) bool { return secret.equals(in.r.Header.Get(header)) }
 	case c.Kind == "url":
 		return func(in *ingestRequest) bool {
 			return secret.equals(in.token) || secret.equals(in.r.URL.Query().Get("token"))

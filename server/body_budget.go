@@ -105,7 +105,8 @@ type reservation struct {
 }
 
 // reserve starts a reservation of 0 bytes for a request whose sender is not authenticated yet.
-func (b *bodyBudget) reserve(from netip.Prefix) reservation {
+func (b *bodyBudget) reserve(address netip.Addr) reservation {
+	from := network(address)
 	return reservation{budget: b, network: from, accounts: []account{{}, {unauthenticated: true}, {unauthenticated: true, address: from}}}
 }
 

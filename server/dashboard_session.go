@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,7 +39,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) error {
 	if s.signedIn(r) {
 		cookie, _ := r.Cookie(sessionCookie) // signedIn found it
-		s.guard.ended.end(cookie.Value, time.Now())
+		s.opts.Guard.ended.end(cookie.Value, time.Now())
 		s.audit(r, "signed out")
 	}
 	s.setSession(w, r, "", time.Unix(1, 0))
@@ -61,12 +59,8 @@ func (s *Server) encrypted(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && s.proxies.contains(address.Unmap().WithZone("")) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	address, ok := parseHop(r.RemoteAddr)
+	return ok && s.proxies.contains(address) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // session returns the value of a cookie that is valid until a time. The nonce makes it unique.
@@ -88,7 +82,7 @@ func (s *Server) signedIn(r *http.Request) bool {
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	until := time.Unix(seconds, 0)
 	valid := err == nil && hmac.Equal([]byte(cookie.Value), []byte(s.session(until, nonce))) && time.Now().Before(until)
-	return valid && !s.guard.ended.contains(cookie.Value)
+	return valid && !s.opts.Guard.ended.contains(cookie.Value)
 }
 
 // maxEndedSessions is how many ended sessions are remembered.

@@ -52,7 +52,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer ticker.Stop()
 	for {
 		control.SetWriteDeadline(time.Now().Add(streamTimeout)) //nolint:errcheck // tests write to memory
-		now := s.snapshots.get(r.Context(), s.takeSnapshot)
+		now := s.snapshots.get(r.Context(), s.readSnapshot)
 		now.May = may
 		encoded, err := json.Marshal(now)
 		if err != nil {
@@ -79,22 +79,22 @@ type snapshotCache struct {
 	last snapshot
 }
 
-func (c *snapshotCache) get(ctx context.Context, take func(ctx context.Context, last snapshot) snapshot) snapshot {
+func (c *snapshotCache) get(ctx context.Context, read func(ctx context.Context, last snapshot) snapshot) snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.at) >= streamEvery*9/10 {
-		c.last = take(context.WithoutCancel(ctx), c.last)
+		c.last = read(context.WithoutCancel(ctx), c.last)
 		c.at = time.Now()
 	}
 	return c.last
 }
 
-// takeSnapshot reads the state of the relay. If the channels cannot be read, it repeats those of the last snapshot and adds a
+// readSnapshot reads the state of the relay. If the channels cannot be read, it repeats those of the last snapshot and adds a
 // reason.
-func (s *Server) takeSnapshot(ctx context.Context, last snapshot) snapshot {
+func (s *Server) readSnapshot(ctx context.Context, last snapshot) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	now := snapshot{Refused: s.guard.count(), Config: s.opts.Config().Hash, Channels: last.Channels, Shared: s.sharedState(ctx)}
+	now := snapshot{Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Channels: last.Channels, Shared: s.sharedState(ctx)}
 	channels := sync.OnceValues(func() ([]pipeline.ChannelStatus, error) { return s.opts.Status.All(ctx) })
 	now.Ready, _ = s.readiness(ctx, channels)
 	all, err := channels()
@@ -110,12 +110,12 @@ func (s *Server) takeSnapshot(ctx context.Context, last snapshot) snapshot {
 }
 
 func (s *Server) sharedState(ctx context.Context) sharedState {
-	health := s.opts.Shared.Health()
-	if !s.opts.Shared.Durable() {
+	health := s.opts.Status.Health()
+	if !s.opts.Status.Durable() {
 		return sharedState{Redis: "none", Replicas: health.Replicas}
 	}
 	state := sharedState{Redis: "up", Replicas: health.Replicas}
-	if err := s.opts.Shared.Ping(ctx); err != nil {
+	if err := s.opts.Status.Ping(ctx); err != nil {
 		state.Redis = "away"
 		state.Why = store.Describe(err)
 	} else if len(health.Away) > 0 {

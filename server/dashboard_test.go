@@ -32,7 +32,7 @@ func opsServer() *server.Server {
 	return server.New(server.Options{
 		Channels: []server.Channel{{Name: "alerts"}, {Name: "sent"}}, AdminToken: "4dm1n", Registry: prometheus.NewRegistry(),
 		Logger: slog.New(slog.DiscardHandler),
-		Status: status, Shared: status,
+		Status: status,
 		Config: func() server.ConfigState { return server.ConfigState{Hash: "abc"} },
 		Previews: func(channel string) ([]notifier.Message, bool) {
 			return []notifier.Message{

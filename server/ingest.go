@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"slackrelay/pipeline"
 )
@@ -31,25 +32,25 @@ type ingestRequest struct {
 	token string
 	body  *body // nil = not read yet
 
-	span      trace.Span // nil = none, or the sender is not known yet
+	span      trace.Span // does nothing as long as the sender is not known, and without a tracer
 	reserved  reservation
 	leaveGate func() // of the decode gate; nil = not entered
-	freeSlot  func() // of the requests in flight; nil = none acquired
 }
 
-// endpoint adapts a handler of the public listener: it traces the request and writes the reply of the handler's error.
+// endpoint adapts a handler of the public listener: it bounds the requests of an address, traces the request, and writes the
+// reply of the handler's error.
 func (s *Server) endpoint(
 	handle func(in *ingestRequest) error, writeError func(w http.ResponseWriter, r *http.Request, err error),
 ) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		in := &ingestRequest{w: w, r: r, now: time.Now(), address: s.proxies.client(r)}
+		in := &ingestRequest{w: w, r: r, now: time.Now(), address: s.proxies.client(r), span: noop.Span{}}
 		var recorder *statusRecorder
 		if s.opts.Tracer != nil {
 			recorder = &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 			in.w = recorder
-			defer in.endSpan()
+			defer func() { in.span.End() }()
 		}
-		if err := handle(in); err != nil {
+		if err := s.inSlot(in, handle); err != nil {
 			writeError(in.w, r, err)
 		}
 		if recorder != nil {
@@ -58,16 +59,24 @@ func (s *Server) endpoint(
 	})
 }
 
+// inSlot handles a request while it counts among those of its address that are in flight, and releases its memory.
+func (s *Server) inSlot(in *ingestRequest, handle func(in *ingestRequest) error) error {
+	if !s.inFlight.acquire(in.address) {
+		return errorf(unavailable, "more than %d webhooks from this address are in flight (max_concurrent); send the request again",
+			s.inFlight.limit)
+	}
+	defer s.inFlight.release(in.address)
+	in.reserved = s.bodyBudget.reserve(in.address)
+	defer in.release()
+	return handle(in)
+}
+
 // ingest serves /hooks/{channel} and /hooks/{channel}/{source}.
 func (s *Server) ingest(in *ingestRequest) error {
 	in.source = in.r.PathValue("source")
 	if err := in.requirePost(); err != nil {
 		return err
 	}
-	if err := s.acquireSlot(in); err != nil {
-		return err
-	}
-	defer in.release()
 	from, err := s.identify(in, in.r.PathValue("channel"))
 	if err != nil {
 		return err
@@ -79,12 +88,11 @@ func (s *Server) ingest(in *ingestRequest) error {
 	if err != nil {
 		return err
 	}
-	in.body.release() // events contain copies
 	receipt, err := s.submit(in, arrival)
 	if err != nil {
 		return err
 	}
-	in.releaseMemory() // a sender that does not read the reply must not occupy what others need
+	in.release() // a sender that does not read the reply must not occupy what others need
 	throttles := slices.Contains(s.ingresses[arrival.Channel].throttled, arrival.Events[0].Source)
 	if seconds, all := allDropped(receipt); all && throttles {
 		in.w.Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -102,36 +110,15 @@ func (in *ingestRequest) requirePost() error {
 	return errorf(methodNotAllowed, "webhooks must be sent by POST, not by %s", in.r.Method)
 }
 
-// acquireSlot counts the request among those of its address that are served, and starts its reservation of memory. release must
-// follow.
-func (s *Server) acquireSlot(in *ingestRequest) error {
-	if !s.inFlight.acquire(in.address) {
-		return errorf(unavailable, "more than %d webhooks from this address are in flight (max_concurrent); send the request again",
-			s.inFlight.limit)
-	}
-	in.freeSlot = func() { s.inFlight.release(in.address) }
-	in.reserved = s.bodyBudget.reserve(network(in.address))
-	return nil
-}
-
-// releaseMemory returns what the request reserved of the budget and the decode gate. It may be called more than once.
-func (in *ingestRequest) releaseMemory() {
-	in.reserved.release()
-	if in.leaveGate != nil {
-		in.leaveGate()
-		in.leaveGate = nil
-	}
-}
-
-// release returns all that the request occupies. It may be called more than once.
+// release returns the memory that the request occupies. It may be called more than once.
 func (in *ingestRequest) release() {
 	if in.body != nil {
 		in.body.release()
 	}
-	in.releaseMemory()
-	if in.freeSlot != nil {
-		in.freeSlot()
-		in.freeSlot = nil
+	in.reserved.release()
+	if in.leaveGate != nil {
+		in.leaveGate()
+		in.leaveGate = nil
 	}
 }
 
@@ -140,7 +127,7 @@ func (s *Server) submit(in *ingestRequest, arrival pipeline.Arrival) (pipeline.R
 	if s.opts.NoTestLane && arrival.Test {
 		return pipeline.Receipt{}, errorf(forbidden, "?test=1 is refused: test_lane is false")
 	}
-	ctx := in.context()
+	ctx := trace.ContextWithSpan(in.r.Context(), in.span)
 	receipt, err := s.opts.Intake.Admit(ctx, arrival)
 	if err != nil {
 		return receipt, err //nolint:wrapcheck // the reply depends on its kind

@@ -49,6 +49,7 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 			all[i].Category = events.NormalizeCategory(from.name)
 		}
 	}
+	in.body.release() // the events contain copies
 	return pipeline.Arrival{
 		Channel: from.channel, Sender: from.name, Header: webhook.Header, Test: isTest(in.r), Events: all,
 	}, nil

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -16,7 +15,7 @@ import (
 // sender's trace; in a channel without credentials only if TraceUnauthenticated is set. A path and a query may contain a token,
 // so the span has the route instead, which no ready-made instrumentation does.
 func (s *Server) startSpan(in *ingestRequest, authenticated bool) {
-	if s.opts.Tracer == nil || in.span != nil {
+	if s.opts.Tracer == nil || in.span.SpanContext().IsValid() {
 		return
 	}
 	ctx := in.r.Context()
@@ -27,25 +26,8 @@ func (s *Server) startSpan(in *ingestRequest, authenticated bool) {
 		trace.WithTimestamp(in.now), trace.WithAttributes(attribute.String("http.route", in.r.Pattern)))
 }
 
-func (in *ingestRequest) endSpan() {
-	if in.span != nil {
-		in.span.End()
-	}
-}
-
-// context returns the context of the request, with its span.
-func (in *ingestRequest) context() context.Context {
-	if in.span == nil {
-		return in.r.Context()
-	}
-	return trace.ContextWithSpan(in.r.Context(), in.span)
-}
-
 // annotateStatus adds the status of the reply to the span.
 func (in *ingestRequest) annotateStatus(status int) {
-	if in.span == nil {
-		return
-	}
 	in.span.SetAttributes(attribute.Int("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {
 		in.span.SetStatus(codes.Error, http.StatusText(status))
@@ -54,7 +36,7 @@ func (in *ingestRequest) annotateStatus(status int) {
 
 // annotate adds the outcome of a webhook to its span.
 func (in *ingestRequest) annotate(arrival pipeline.Arrival, receipt pipeline.Receipt) {
-	if in.span == nil || !in.span.IsRecording() {
+	if !in.span.IsRecording() {
 		return
 	}
 	in.span.SetAttributes(
@@ -64,8 +46,8 @@ func (in *ingestRequest) annotate(arrival pipeline.Arrival, receipt pipeline.Rec
 		attribute.Int("relay.received", receipt.Received),
 		attribute.Bool("relay.durable", receipt.Durable),
 	)
-	for _, c := range receipt.Counts() {
-		in.span.SetAttributes(attribute.Int("relay."+c.Outcome, c.N))
+	for outcome, n := range receipt.Counts() {
+		in.span.SetAttributes(attribute.Int("relay."+outcome, n))
 	}
 }
 

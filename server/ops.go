@@ -14,27 +14,6 @@ import (
 	"slackrelay/ratelimit/replica"
 )
 
-// ChannelStatus reads the state of channels; *pipeline.StatusReader implements it.
-type ChannelStatus interface {
-	// All returns every channel, without its categories.
-	All(ctx context.Context) ([]pipeline.ChannelStatus, error)
-	Channel(ctx context.Context, name string) (pipeline.ChannelStatus, error)
-	Series(ctx context.Context, channel string, back, step time.Duration) (pipeline.Series, error)
-}
-
-// SharedState reads the state of what replicas share; *pipeline.StatusReader implements it.
-type SharedState interface {
-	// Away returns the channels that are decided without Redis now.
-	Away(ctx context.Context) map[string]replica.AwayStatus
-	// Channels returns the names of all channels.
-	Channels() []string
-	// Durable reports whether admitted events survive this process.
-	Durable() bool
-	Health() replica.Health
-	// Ping returns an error while the state can neither be read nor changed.
-	Ping(ctx context.Context) error
-}
-
 // readyTimeout bounds how long /readyz waits for the shared state.
 const readyTimeout = time.Second
 
@@ -68,9 +47,9 @@ func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.Chan
 		status = http.StatusServiceUnavailable
 		ready.Reasons = append(ready.Reasons, "draining: this replica is about to stop")
 	}
-	away := s.opts.Shared.Away(ctx)
+	away := s.opts.Status.Away(ctx)
 	ready.Reasons = append(ready.Reasons, awayReasons(away)...)
-	if len(away) == len(s.opts.Shared.Channels()) && !slices.ContainsFunc(slices.Collect(maps.Values(away)), acceptsWebhooks) {
+	if len(away) == len(s.opts.Status.Channels()) && !slices.ContainsFunc(slices.Collect(maps.Values(away)), acceptsWebhooks) {
 		status = http.StatusServiceUnavailable
 		ready.Reasons = append(ready.Reasons, "no channel accepts webhooks")
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,13 +11,6 @@ import (
 	"slackrelay/events"
 	"slackrelay/pipeline"
 )
-
-// Admin changes the state of channels; *pipeline.Admin implements it.
-type Admin interface {
-	// Pause pauses a channel for a time; 0 resumes it.
-	Pause(ctx context.Context, channel string, wait time.Duration, reason string) error
-	ResetLimit(ctx context.Context, channel, level, value string) error
-}
 
 // isAdmin reports whether a request presents the admin token, or the cookie of a session.
 func (s *Server) isAdmin(r *http.Request) bool {

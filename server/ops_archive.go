@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,26 +14,12 @@ import (
 	"slackrelay/pipeline"
 )
 
-// Archive lists, explains, replays and deletes dead letters and dropped events; *pipeline.Archive implements it.
-type Archive interface {
-	Dead(ctx context.Context, channel, before string, limit int) ([]pipeline.DeadLetter, error)
-	DeleteDead(ctx context.Context, channel string, ids ...string) (int, error)
-	ReplayDead(ctx context.Context, channel, id string, force bool) (pipeline.Receipt, error)
-	Drops(ctx context.Context, channel, before string, limit int) ([]pipeline.DropRecord, error)
-	Drop(ctx context.Context, channel, id string) (pipeline.DropRecord, error)
-	ReplayDrop(ctx context.Context, channel, id string, force bool) (pipeline.Receipt, error)
-}
-
 // defaultPageSize is how many entries are listed without ?limit.
-const defaultPageSize = 50
+const defaultPageSize = "50"
 
 // listDead lists dead letters, newest first. Without the right to read texts, those of events are left out.
 func (s *Server) listDead(w http.ResponseWriter, r *http.Request) error {
-	limit, err := pageSize(r)
-	if err != nil {
-		return err
-	}
-	before, err := pageBefore(r)
+	before, limit, err := pageOf(r)
 	if err != nil {
 		return err
 	}
@@ -45,9 +32,6 @@ func (s *Server) listDead(w http.ResponseWriter, r *http.Request) error {
 		for e := range letters[i].Events {
 			redact(texts, &letters[i].Events[e])
 		}
-	}
-	if letters == nil {
-		letters = []pipeline.DeadLetter{}
 	}
 	s.writeJSON(w, r, http.StatusOK, map[string]any{"dead": letters, "texts": texts})
 	return nil
@@ -78,11 +62,7 @@ func (s *Server) replayDead(w http.ResponseWriter, r *http.Request) error {
 
 // listDrops lists dropped events, in the same way.
 func (s *Server) listDrops(w http.ResponseWriter, r *http.Request) error {
-	limit, err := pageSize(r)
-	if err != nil {
-		return err
-	}
-	before, err := pageBefore(r)
+	before, limit, err := pageOf(r)
 	if err != nil {
 		return err
 	}
@@ -93,9 +73,6 @@ func (s *Server) listDrops(w http.ResponseWriter, r *http.Request) error {
 	texts := s.mayRead(r)
 	for i := range drops {
 		redact(texts, drops[i].Event)
-	}
-	if drops == nil {
-		drops = []pipeline.DropRecord{}
 	}
 	s.writeJSON(w, r, http.StatusOK, map[string]any{"drops": drops, "texts": texts})
 	return nil
@@ -176,30 +153,24 @@ func errNotKept(r *http.Request) error {
 	return errorf(notFound, "nothing is kept under the id %q in channel %q", r.PathValue("id"), r.PathValue("channel"))
 }
 
-func pageSize(r *http.Request) (int, error) {
-	text := r.URL.Query().Get("limit")
-	if text == "" {
-		return defaultPageSize, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > pipeline.MaxPage {
-		return 0, errorf(events.BadField, "limit: %q is not a whole number between 1 and %d",
-			cutBytes(text, maxRefusalMessage), pipeline.MaxPage)
-	}
-	return n, nil
-}
-
 // entryID matches the id of a dead letter or of a drop.
 var entryID = regexp.MustCompile(`^[0-9]{1,19}(-[0-9]{1,19})?$`)
 
-// pageBefore returns the id that a page continues from; "" = from the newest.
-func pageBefore(r *http.Request) (string, error) {
-	before := r.URL.Query().Get("before")
+// pageOf returns the id that a page continues from ("" = from the newest), and how many entries it lists.
+func pageOf(r *http.Request) (before string, limit int, err error) {
+	query := r.URL.Query()
+	text := cmp.Or(query.Get("limit"), defaultPageSize)
+	limit, err = strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > pipeline.MaxPage {
+		return "", 0, errorf(events.BadField, "limit: %q is not a whole number between 1 and %d",
+			cutBytes(text, maxRefusalMessage), pipeline.MaxPage)
+	}
+	before = query.Get("before")
 	if before != "" && !entryID.MatchString(before) {
-		return "", errorf(events.BadField, "before: %q is not an id of this list; use one like 1700000000000-0",
+		return "", 0, errorf(events.BadField, "before: %q is not an id of this list; use one like 1700000000000-0",
 			cutBytes(before, maxRefusalMessage))
 	}
-	return before, nil
+	return before, limit, nil
 }
 
 // redact removes the texts of an event, unless the caller may read them.

@@ -8,26 +8,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"slackrelay/pipeline"
-	"slackrelay/ratelimit/replica"
 )
-
-// GaugeSource is the state that the gauges show; *pipeline.StatusReader implements it.
-type GaugeSource interface {
-	Health() replica.Health
-	Ping(ctx context.Context) error
-	All(ctx context.Context) ([]pipeline.ChannelStatus, error)
-}
 
 // gauges are read from the shared state at each scrape. Every replica shows the same, so take the maximum over replicas.
 type gauges struct {
-	source func() GaugeSource
+	source func() *pipeline.StatusReader
 
 	pending, oldest, used, imbalance, paused, up, fallback, replicas, lost *prometheus.Desc
 }
 
 // NewGauges returns a collector of the state that all replicas share. source is called at each scrape, because a reload replaces
 // it.
-func NewGauges(source func() GaugeSource) prometheus.Collector {
+func NewGauges(source func() *pipeline.StatusReader) prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,13 +9,6 @@ import (
 	"slackrelay/events"
 	"slackrelay/silence"
 )
-
-// Silences lists and changes silences; *silence.Silencer implements it.
-type Silences interface {
-	List(ctx context.Context) ([]silence.Listed, error)
-	Add(ctx context.Context, s silence.Silence, duration time.Duration) (silence.Silence, error)
-	Expire(ctx context.Context, id string) (silence.Silence, error)
-}
 
 // listSilences lists the silences that are pending, active or ended recently. Matchers contain texts of events, so they are left
 // out without the right to read texts.

@@ -17,7 +17,7 @@ func (s *Server) logPanic(r *http.Request) {
 		return
 	}
 	if reason != http.ErrAbortHandler { //nolint:errorlint // net/http panics with this value itself
-		s.guard.panics.Inc()
+		s.opts.Guard.panics.Inc()
 		s.opts.Logger.ErrorContext(r.Context(), "handler panicked", "route", r.Pattern,
 			"panic", cutBytes(fmt.Sprint(reason), maxRefusalMessage), "stack", cutBytes(string(debug.Stack()), maxStack))
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
@@ -30,11 +29,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, channel string, 
 		Route:   r.Pattern,
 		Channel: channel,
 		Source:  s.knownSource(r),
-		From:    s.addressText(r),
+		From:    s.proxies.client(r).String(),
 		Message: reply.Message,
 		Last:    time.Now().UTC(),
 	}
-	s.guard.add(refusal)
+	s.opts.Guard.add(refusal)
 	var input *events.InputError
 	switch {
 	case !errors.As(err, &input): // the relay failed; the sender did nothing wrong
@@ -45,7 +44,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, channel string, 
 		s.opts.Logger.WarnContext(r.Context(), Refused,
 			"code", reply.Code, "channel", channel, "source", refusal.Source, "from", refusal.From, "route", refusal.Route)
 	}
-	if reply.Code == unauthorized && !s.guard.authDelay.wait(r.Context(), s.proxies.client(r), s.opts.WrongCredentialDelay) {
+	if reply.Code == unauthorized && !s.opts.Guard.authDelay.wait(r.Context(), s.proxies.client(r), s.opts.WrongCredentialDelay) {
 		w.Header().Set("Connection", "close")
 	}
 }
@@ -92,17 +91,9 @@ func (s *Server) knownSource(r *http.Request) string {
 	return ""
 }
 
-// addressText returns the address that a request comes from, or "unknown".
-func (s *Server) addressText(r *http.Request) string {
-	if address := s.proxies.client(r); address.IsValid() {
-		return address.String()
-	}
-	return "unknown"
-}
-
 // listRefusals returns what this process refused. Without the right to read texts, addresses and messages are left out.
 func (s *Server) listRefusals(w http.ResponseWriter, r *http.Request) error {
-	s.writeJSON(w, r, http.StatusOK, s.guard.list(s.mayRead(r)))
+	s.writeJSON(w, r, http.StatusOK, s.opts.Guard.list(s.mayRead(r)))
 	return nil
 }
 
@@ -111,8 +102,5 @@ func cutBytes(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit] + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

@@ -2,16 +2,17 @@
 // and decodes their body, and passes the events to the pipeline. The ops listener serves health, metrics, the API for operators
 // and the dashboard.
 //
-// The package opens no connection to Redis or Slack. It reaches the pipeline through the interfaces that it declares (Intake,
-// ChannelStatus, SharedState, Archive, Admin, Silences). It does know the errors of an outage, to explain them to operators, and
-// Slack's inbound protocols, which tools for Slack speak to the relay. The one address it calls is Amazon's, for the
-// certificates of SNS.
+// The package opens no connection to Redis or Slack: webhooks go to the pipeline's Intake, and operators read and change the
+// state of channels through its StatusReader, Archive and Admin. It does know the errors of an outage, to explain them to
+// operators, and Slack's inbound protocols, which tools for Slack speak to the relay. The one address it calls is Amazon's, for
+// the certificates of SNS.
 //
 // The files are grouped by prefix: auth (credentials, signatures, addresses), body (limits of what is read), ingest (the
 // endpoints of the public listener), ops (those of the API), dashboard (the page, its stream and its sessions) and refusals.
 package server
 
 import (
+	"cmp"
 	"crypto/x509"
 	"log/slog"
 	"net/http"
@@ -26,6 +27,8 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
+	"slackrelay/pipeline"
+	"slackrelay/silence"
 )
 
 // Channel is a channel as the public listener needs it.
@@ -44,12 +47,12 @@ type Channel struct {
 }
 
 // Options configure a Server. Channels, Intake and Logger are needed by the public listener; the ops listener also needs
-// Status, Shared, Archive, Admin, Silences and Registry:
+// Status, Archive, Admin, Silences and Registry:
 //
 //	s := server.New(server.Options{
 //		Channels: []server.Channel{{Name: "alerts", IngressToken: token}},
 //		Intake:   intake,
-//		Status:   status, Shared: status, Archive: archive, Admin: admin, Silences: silencer,
+//		Status:   status, Archive: archive, Admin: admin, Silences: silencer,
 //		Registry: registry, Logger: logger,
 //	})
 //	http.Serve(public, s.Public())
@@ -66,11 +69,10 @@ type Options struct {
 	Transport http.RoundTripper
 	// SNSRoots are the authorities that certificates of Amazon SNS must chain to. Default: those of the system.
 	SNSRoots *x509.CertPool
-	Status   ChannelStatus
-	Shared   SharedState
-	Archive  Archive
-	Admin    Admin
-	Silences Silences
+	Status   *pipeline.StatusReader
+	Archive  *pipeline.Archive
+	Admin    *pipeline.Admin
+	Silences *silence.Silencer
 	// Previews returns the last messages of a channel that is not connected to Slack; shown is false for channels that are.
 	// Default: no previews.
 	Previews func(channel string) (messages []notifier.Message, shown bool)
@@ -109,15 +111,9 @@ const DefaultMaxConcurrent = 256
 
 // withDefaults returns the options with all defaults filled in.
 func (o Options) withDefaults() Options {
-	if o.MaxBody == 0 {
-		o.MaxBody = DefaultMaxBody
-	}
-	if o.MaxInFlight == 0 {
-		o.MaxInFlight = DefaultMaxInFlight
-	}
-	if o.MaxConcurrent == 0 {
-		o.MaxConcurrent = DefaultMaxConcurrent
-	}
+	o.MaxBody = cmp.Or(o.MaxBody, DefaultMaxBody)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)
+	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	if o.Decoder == nil {
 		o.Decoder, _ = events.NewDecoder(events.Options{}) // empty options have no faults
 	}
@@ -135,8 +131,7 @@ func (o Options) withDefaults() Options {
 
 // Server serves both listeners for one configuration. A reload makes a new Server.
 type Server struct {
-	opts  Options
-	guard *Guard
+	opts Options
 
 	ingresses   map[string]ingress // by channel
 	bySlackName map[string]string  // the channel of a Slack channel
@@ -161,7 +156,6 @@ func New(opts Options) *Server {
 	retired := make(chan struct{})
 	s := &Server{
 		opts:        opts,
-		guard:       opts.Guard,
 		ingresses:   map[string]ingress{},
 		bySlackName: map[string]string{},
 		proxies:     opts.Proxies,
@@ -174,7 +168,7 @@ func New(opts Options) *Server {
 		retire:      sync.OnceFunc(func() { close(retired) }),
 	}
 	for _, ch := range opts.Channels {
-		s.guard.initCounters(ch.Name, senderFaults...)
+		s.opts.Guard.initCounters(ch.Name, senderFaults...)
 		s.ingresses[ch.Name] = s.newIngress(ch)
 		if ch.SlackName != "" {
 			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name

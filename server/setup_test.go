@@ -44,14 +44,14 @@ func setup(tb testing.TB) bundle {
 	}
 	registry := prometheus.NewRegistry()
 	status := pipeline.NewStatusReader(limiter, channels, nil, nil)
-	registry.MustRegister(server.NewGauges(func() server.GaugeSource { return status }))
+	registry.MustRegister(server.NewGauges(func() *pipeline.StatusReader { return status }))
 	log := &bytes.Buffer{}
 	return bundle{limiter: limiter, log: log, Server: server.New(server.Options{
 		Channels: []server.Channel{{Name: "open"}, {Name: "guarded", IngressToken: "s3cret"}},
 		Intake: pipeline.NewIntake(pipeline.IntakeOptions{
 			Limiter: limiter, Channels: channels, Metrics: pipeline.NewMetrics(registry), Wake: func(string) {},
 		}),
-		Status: status, Shared: status, Registry: registry, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Status: status, Registry: registry, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})}
 }
 
