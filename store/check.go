@@ -39,7 +39,7 @@ func (r *Request) checkSameAs(first *Request) error {
 }
 
 func (r *Request) check(mode Mode) error {
-	if err := r.Request.Check(); err != nil {
+	if err := r.Check(); err != nil {
 		return err
 	}
 	for i := range r.Levels {

@@ -51,10 +51,12 @@ type channelLimiter struct {
 	channel Channel
 }
 
+// Admit implements [ratelimit.Limiter].
 func (l channelLimiter) Admit(ctx context.Context, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
 	return l.decide(ctx, l.decider.Admit, requests)
 }
 
+// Peek implements [ratelimit.Limiter].
 func (l channelLimiter) Peek(ctx context.Context, requests []ratelimit.Request) ([]ratelimit.Decision, error) {
 	return l.decide(ctx, l.decider.Peek, requests)
 }

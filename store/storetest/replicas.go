@@ -91,7 +91,8 @@ func (h *History) Compare(rt *rapid.T, plain, cached Limiter, c *Clock) (hits in
 		got, err := cached.Admit(rt.Context(), h.scope, batch)
 		require.NoError(rt, err)
 		for i := range batch {
-			require.Equal(rt, want.Decisions[i].Outcome == store.Admitted, got.Decisions[i].Outcome == store.Admitted, "request %d: %v", i, got.Decisions[i])
+			d := got.Decisions[i]
+			require.Equal(rt, want.Decisions[i].Outcome == store.Admitted, d.Outcome == store.Admitted, "request %d: %v", i, d)
 			if got.Decisions[i].DecidedBy == store.ByClosedCache {
 				hits++
 				require.Contains(rt, []store.Outcome{store.Dropped, store.Duplicate, store.Never}, want.Decisions[i].Outcome)
