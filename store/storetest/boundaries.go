@@ -88,7 +88,7 @@ func testIdleLevelForgetsTheWindowsOfOthers(t *testing.T, start Start) {
 			b.ToTheGrid()
 			long, short := ofBuckets(ratelimit.Window{Limit: 100, Per: time.Hour}), ofBuckets(ratelimit.Window{Limit: 100, Per: time.Minute})
 			admit := func(id string, level ratelimit.Level) {
-				require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{ID: id, Levels: []ratelimit.Level{level}}).Outcome)
+				require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}}).Outcome)
 			}
 			admit("1", long)
 			b.Advance(row.idle)
@@ -107,7 +107,7 @@ func testBurstOutlivesAnIdleWindow(t *testing.T, start Start) {
 		Name: "channel", Windows: []ratelimit.Window{{Limit: 1, Per: time.Hour}},
 		Strategy: ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 10},
 	}, Scope.Group)
-	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{ID: "1", N: 10, Levels: []ratelimit.Level{level}}).Outcome)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{Request: ratelimit.Request{ID: "1", N: 10, Levels: []ratelimit.Level{level}}}).Outcome)
 	b.Advance(3 * time.Hour)
 	require.Equal(t, int64(7), b.UsedOf(t, level))
 }
@@ -120,7 +120,7 @@ func testWideBucketCountsWhileTheLevelIsIdle(t *testing.T, start Start) {
 		Name: "channel", Windows: []ratelimit.Window{{Limit: 10, Per: time.Hour}},
 		Strategy: ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: time.Hour},
 	}, Scope.Group)
-	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{ID: "1", Levels: []ratelimit.Level{level}}).Outcome)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{Request: ratelimit.Request{ID: "1", Levels: []ratelimit.Level{level}}}).Outcome)
 	ends := b.Now().Truncate(time.Hour).Add(2 * time.Hour).Sub(b.Now())
 	b.Advance(ends - time.Microsecond)
 	require.Equal(t, int64(1), b.UsedOf(t, level))
