@@ -44,7 +44,7 @@ redis.call('HSET', KEYS[1], 's', ARGV[1], 'us', ARGV[2])
 if tonumber(ARGV[3]) == 0 then return end
 for _, key in ipairs(redis.call('KEYS', 'relay:*:limit:*')) do
   local left = redis.call('PTTL', key)
-  if left >= 0 then redis.call('PEXPIRE', key, left - ARGV[3]) end
+  local _ = left >= 0 and redis.call('PEXPIRE', key, left - ARGV[3])
 end`
 
 // Advance moves the clock forward by d, or back if d is negative.
