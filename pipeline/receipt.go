@@ -27,10 +27,11 @@ type EventReceipt struct {
 	ID         string   `json:"id"`
 	Category   string   `json:"category"`
 	Outcome    string   `json:"outcome"`
-	Level      string   `json:"level,omitempty"`       // of a drop: the level that refused it, or the reason: never, full, suppressed
-	Channel    string   `json:"channel,omitempty"`     // where a rule sent it, or the test lane; absent where it is the webhook's own
-	By         string   `json:"by,omitempty"`          // of a muted event: the rule or the silence
-	RetryAfter *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
+	Level       string   `json:"level,omitempty"`       // of a drop: the level that refused it, or the reason ([store.Outcome.Reason])
+	Explanation string   `json:"explanation,omitempty"` // of a drop with a reason: the reason in words
+	Channel     string   `json:"channel,omitempty"`     // where a rule sent it, or the test lane; absent where it is the webhook's own
+	By          string   `json:"by,omitempty"`          // of a muted event: the rule or the silence
+	RetryAfter  *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
 }
 
 // Counts yields the counts of the receipt by outcome, in the order of the API.
@@ -80,9 +81,12 @@ func newReceipt(all []events.Event, decisions []store.Decision) Receipt {
 		receipt.count(outcome)
 		receipt.Durable = receipt.Durable && d.Durable
 		event := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcome, Level: levelOf(d)}
-		if d.Outcome == store.Dropped { // the other reasons to drop have no end
+		switch {
+		case d.Outcome == store.Dropped: // the other reasons to drop have no end
 			waits[i] = secondsOf(d.RetryAfter)
 			event.RetryAfter = &waits[i]
+		case d.Outcome.Drops():
+			event.Explanation = d.Outcome.Meaning()
 		}
 		receipt.Events = append(receipt.Events, event)
 	}

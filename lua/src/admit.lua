@@ -71,9 +71,7 @@
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far the clock went back, if units had to be moved; otherwise 0
 --   events   flat, for each: outcome, refused, shadow, retry_us, window
---     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit), 5 merged, 6 delayed,
---              7 suppressed (dropped: a resolve whose firing was never posted), 8 full (dropped: no more events may
---              be delayed), 9 admitted in the place of its firing, with the slot of that
+--     outcome  a code of the part outcomes, below: 1 admitted, 2 dropped by a level, and so on (docs/glossary.md)
 --     refused  bit i-1 is set if the event's i-th level refused; shadow is the same for shadow levels
 --     retry_us the time until the event could fit, microseconds (0 unless dropped)
 --     window   the window that refuses longest, of the first level that refused; from 0
