@@ -100,8 +100,15 @@ func (h *comparison) appendNotice(t *rapid.T) {
 	})
 }
 
+// comparedWaits are the times of the terms and policies that are drawn, so that steps come at the instant at which something
+// ends, and shorter and longer ones.
+var comparedWaits = []time.Duration{
+	time.Microsecond, time.Second, time.Second, 5 * time.Second, 10 * time.Second, 11 * time.Second, 15 * time.Second, time.Minute,
+	time.Minute, 90 * time.Second, 2 * time.Minute, 5 * time.Minute, 6 * time.Minute,
+}
+
 func (h *comparison) wait(t *rapid.T) {
-	d := rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 11 * time.Second, time.Minute, 6 * time.Minute}).Draw(t, "time")
+	d := rapid.SampledFrom(comparedWaits).Draw(t, "time")
 	h.a.Advance(d)
 	h.b.Advance(d)
 }
