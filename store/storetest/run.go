@@ -52,6 +52,8 @@ var subjects = []struct {
 	{"expiry", expiryBehaviours},
 	{"dead letters", deadLettersBehaviours},
 	{"extras", extrasBehaviours},
+	{"threads", threadsBehaviours},
+	{"instants", instantsBehaviours},
 	{"digest", digestBehaviours},
 	{"digest bounds", digestBoundsBehaviours},
 	{"budget", budgetBehaviours},
