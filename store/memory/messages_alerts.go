@@ -20,8 +20,12 @@ const (
 	alertOver
 )
 
-// stateIn returns the state of an alert in a message. A message is followed until all of its alerts are over.
+// stateIn returns the state of an alert in a message. A message is followed until all of its alerts are over. An event
+// without a fingerprint is no alert.
 func stateIn(message *store.PostedMessage, fingerprint string) alertState {
+	if fingerprint == "" {
+		return alertUnknown
+	}
 	for _, event := range message.Events {
 		if event.Fingerprint == fingerprint {
 			return stateSince(event.Resolved)

@@ -45,7 +45,7 @@ func TestReplicasAreCountedWhileTheyAreAlive(t *testing.T) {
 	require.Equal(t, int64(1), r.beat(store.Heartbeat{Replica: "two", Ended: true}).Alive)
 }
 
-// A replica learns the windows of the others: their texts, except those that it has. Its own it need not be told.
+// A replica learns the windows of the others: their texts, except those that it has. Its own windows it does not get.
 func TestReplicasLearnTheWindowsOfTheOthers(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)

@@ -37,7 +37,7 @@ func firings(from, n int) []event {
 func bundleOf(l Limits, h *store.MessagePolicy, name string, events ...event) []store.Request {
 	requests := make([]store.Request, len(events))
 	for i, e := range events {
-		requests[i] = l.Told(h, e.id, "c", e.status, e.fingerprint)
+		requests[i] = l.AlertRequest(h, e.id, "c", e.status, e.fingerprint)
 		requests[i].Event.Bundle = name
 	}
 	return requests
@@ -135,7 +135,7 @@ func testBundleThatWasPostedIsEdited(t *testing.T, start Start) {
 	require.NoError(t, b.A.Ack(t.Context(), Scope, edit, store.Receipt{}))
 	require.Equal(t, store.Empty, Claim(t, b.A, Unpaced).State)
 
-	resolve := wide.Told(editedResolves, "over", "c", store.Resolved, "f3")
+	resolve := wide.AlertRequest(editedResolves, "over", "c", store.Resolved, "f3")
 	require.Equal(t, store.Merged, b.AdmitOne(t, resolve).Outcome, "an alert that joined is found")
 	message := b.postedMessage(t, post.Number)
 	require.NotZero(t, message.Events[3].Resolved)
@@ -147,7 +147,7 @@ func testBundleThatWaitedIsFoundAfterItsPromotion(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", Resolves: "edit", MaxDelayed: 5, MaxDelay: 10 * 60e9}
 	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
-	b.AdmitOne(t, l.Told(h, "first", "c", "", ""))
+	b.AdmitOne(t, l.AlertRequest(h, "first", "c", "", ""))
 	require.Equal(t, fillAfter(store.Delayed, store.Merged, 10), OutcomesOf(b.MustAdmit(t, bundleOf(l, h, "@1", firings(0, 11)...)...)))
 	require.Equal(t, fill(store.Merged, 1), OutcomesOf(b.MustAdmit(t, bundleOf(l, h, "@1", firings(11, 1)...)...)))
 	waiting, err := b.A.Delayed(t.Context(), Scope)
@@ -159,13 +159,13 @@ func testBundleThatWaitedIsFoundAfterItsPromotion(t *testing.T, start Start) {
 	require.NoError(t, b.A.Ack(t.Context(), Scope, ClaimEntry(t, b.A), store.Receipt{}))
 
 	b.Advance(60e9)
-	again := l.Told(h, "e0", "c", store.Firing, "")
+	again := l.AlertRequest(h, "e0", "c", store.Firing, "")
 	again.Delayed, again.Enqueue.Payload = waiting[0].Number, waiting[0].Payload
 	require.Equal(t, store.Admitted, b.AdmitOne(t, again).Outcome)
 	post := ClaimEntry(t, b.A)
 	require.NoError(t, b.A.Ack(t.Context(), Scope, post, store.Receipt{Channel: "C1", TS: "1.000001"}))
 	for _, name := range []string{"f0", "f11"} {
-		require.Equal(t, store.Merged, b.AdmitOne(t, l.Told(h, "over "+name, "c", store.Resolved, name)).Outcome, name)
+		require.Equal(t, store.Merged, b.AdmitOne(t, l.AlertRequest(h, "over "+name, "c", store.Resolved, name)).Outcome, name)
 	}
 	message := b.postedMessage(t, post.Number)
 	require.NotZero(t, message.Events[0].Resolved)

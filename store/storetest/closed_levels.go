@@ -26,7 +26,9 @@ type closedLevel struct {
 }
 
 // decide decides requests, and returns what the call reported besides.
-func (b Fixture) decide(t *testing.T, mode store.Mode, requests ...store.Request) (outcomes string, closed []closedLevel, stepped time.Duration) {
+func (b Fixture) decide(
+	t *testing.T, mode store.Mode, requests ...store.Request,
+) (outcomes string, closed []closedLevel, stepped time.Duration) {
 	t.Helper()
 	answer, err := b.C.Decide(t.Context(), mode, Scope, requests)
 	require.NoError(t, err)

@@ -24,11 +24,16 @@ type comparison struct {
 	terms    store.Terms
 	claimed  map[int]store.Entry // by sender
 	bundles  int
-	sent     map[[2]int64]bool // what was handed out to be sent, and has not been reported as not posted since
+	sent     map[entryName]bool // what was handed out to be sent, and has not been reported as not posted since
 }
 
+// entryName identifies an entry: a number alone may be used again.
+type entryName struct{ number, admittedAt int64 }
+
+func nameOf(e store.Entry) entryName { return entryName{e.Number, e.AdmittedAt} }
+
 // Compare plays the same random histories on two stores, and compares what they return and all that can be read of them
-// after each step: first the life of messages, then what replicas admitted while the store was away. -rapid.checks says how
+// after each step: first the life of messages, then what replicas admitted while the store was away. -rapid.checks is how
 // many histories there are.
 func Compare(t *testing.T, a, b Start) {
 	t.Helper()
@@ -44,7 +49,7 @@ func Compare(t *testing.T, a, b Start) {
 
 func playMessages(tb testing.TB, rt *rapid.T, a, b Fixture) {
 	tb.Helper()
-	h := &comparison{tb: tb, t: rt, a: a, b: b, claimed: map[int]store.Entry{}, sent: map[[2]int64]bool{}}
+	h := &comparison{tb: tb, t: rt, a: a, b: b, claimed: map[int]store.Entry{}, sent: map[entryName]bool{}}
 	h.draw()
 	rt.Repeat(map[string]func(*rapid.T){
 		"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim,
@@ -68,7 +73,7 @@ func (h *comparison) draw() {
 			Every: time.Duration(rapid.IntRange(0, 2).Draw(h.t, "pace")) * time.Second,
 			Burst: rapid.Int64Range(1, 3).Draw(h.t, "burst"),
 		},
-		TTL: rapid.SampledFrom([]time.Duration{2 * time.Minute, 2 * time.Minute, time.Minute, 0}).Draw(h.t, "ttl"),
+		TTL:         rapid.SampledFrom([]time.Duration{2 * time.Minute, 2 * time.Minute, time.Minute, 0}).Draw(h.t, "ttl"),
 		LookupDelay: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
 		Digest: store.DigestTerms{
 			Interval: time.Minute, EditEvery: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 15 * time.Second,
@@ -194,7 +199,7 @@ func (h *comparison) claim(t *rapid.T) {
 		h.claimed[sender] = claim.Entry
 	}
 	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.UnknownSince.IsZero() {
-		name := [2]int64{claim.Entry.Number, claim.Entry.AdmittedAt}
+		name := nameOf(claim.Entry)
 		require.False(t, h.sent[name], "%v may have been posted", name)
 		h.sent[name] = true
 	}

@@ -31,7 +31,7 @@ func testDelayedMessagesAreListedInParts(t *testing.T, start Start) {
 func testDelayedMessagesAreBoundedInNumberAndAge(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 2, MaxDelay: 90 * time.Second, Resolves: "post"}
-	request := func(id, category string) store.Request { return narrow.Told(h, id, category, "", "") }
+	request := func(id, category string) store.Request { return narrow.AlertRequest(h, id, category, "", "") }
 	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Delayed, store.Delayed, store.Full}, OutcomesOf(b.MustAdmit(t,
 		request("1", "c"), request("2", "c"), request("3", "c"), request("4", "other"), request("5", "c"))),
 		"what comes later waits behind what waits")
@@ -58,9 +58,9 @@ func testDelayedTooLongIsDropped(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: 10 * time.Second, Resolves: "post", KeepDrops: 5}
 	closed := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
-	r := closed.Told(h, "1", "c", "", "")
+	r := closed.AlertRequest(h, "1", "c", "", "")
 	b.AdmitOne(t, r)
-	r = closed.Told(h, "2", "c", "", "")
+	r = closed.AlertRequest(h, "2", "c", "", "")
 	require.Equal(t, store.Delayed, b.AdmitOne(t, r).Outcome)
 	r.Delayed = 2
 	b.Advance(9 * time.Second)

@@ -128,7 +128,7 @@ func testDigestNamesTheCategoriesThatWereSilent(t *testing.T, start Start) {
 			t.Parallel()
 			b := start(t)
 			h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
-			b.AdmitOne(t, Small.Told(h, "1", "disk", "", ""))
+			b.AdmitOne(t, Small.AlertRequest(h, "1", "disk", "", ""))
 			require.NoError(t, b.A.Ack(t.Context(), Scope, ClaimEntry(t, b.A), store.Receipt{}))
 			b.Advance(row.before)
 			b.DropForDigest(t, "disk", 1)

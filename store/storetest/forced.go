@@ -83,11 +83,11 @@ func testForcedEventIsAttachedToItsMessage(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
 	force := func(id string, status store.Status, fingerprint string) store.Outcome {
-		r := narrow.Told(h, id, "c", status, fingerprint)
+		r := narrow.AlertRequest(h, id, "c", status, fingerprint)
 		r.Forced = true
 		return b.AdmitOne(t, r).Outcome
 	}
-	require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.Told(h, "1", "c", store.Resolved, "f")).Outcome)
+	require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.AlertRequest(h, "1", "c", store.Resolved, "f")).Outcome)
 	require.Equal(t, store.Admitted, force("2", store.Resolved, "f"))
 	require.Equal(t, store.Admitted, force("3", store.Firing, "g"))
 	require.Equal(t, store.Merged, force("4", store.Firing, "g"))

@@ -24,7 +24,7 @@ func (b Fixture) beat(t *testing.T, beat store.Heartbeat) store.HeartbeatReply {
 	return reply
 }
 
-// A replica that is alone counts itself, however often it says so, and hears of no other.
+// A replica that is alone counts itself, however often it sends a heartbeat, and gets no windows of others.
 func testSingleReplicaIsAlive(t *testing.T, start Start) {
 	b := start(t)
 	for range 2 {

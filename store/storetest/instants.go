@@ -235,8 +235,8 @@ func testDelayedMessageIsDroppedJustAfterItsDelay(t *testing.T, start Start) {
 			b := start(t)
 			h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: time.Minute, Resolves: "post"}
 			l := Limits{Channel: PerMinute(9), Category: ratelimit.Window{Limit: 1, Per: time.Hour}}
-			b.AdmitOne(t, l.Told(h, "1", "c", "", ""))
-			waits := l.Told(h, "2", "c", "", "")
+			b.AdmitOne(t, l.AlertRequest(h, "1", "c", "", ""))
+			waits := l.AlertRequest(h, "2", "c", "", "")
 			require.Equal(t, store.Delayed, b.AdmitOne(t, waits).Outcome)
 			b.Advance(wait)
 			waits.Delayed = 2

@@ -62,7 +62,7 @@ var subjects = []struct {
 }
 
 // Run tests a store: first a few fixed random histories, which most mistakes do not survive (with -failfast nothing
-// follows a failure), then every behaviour as a subtest of its subject, last many random histories. SOAK_DECISIONS says
+// follows a failure), then every behaviour as a subtest of its subject, last many random histories. SOAK_DECISIONS is
 // how many decisions are compared with the oracle for each strategy; -rapid.checks how many histories there are of the
 // other kinds.
 func Run(t *testing.T, start Start) {

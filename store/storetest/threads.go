@@ -12,6 +12,7 @@ var threadsBehaviours = []behaviour{
 	{"AnswersAndResolvesAreRepliesToTheirMessage", testAnswersAndResolvesAreRepliesToTheirMessage},
 	{"RepeatIsMergedIntoTheMessageOfItsAlert", testRepeatIsMergedIntoTheMessageOfItsAlert},
 	{"ResolveEndsTheAlertInAllItsMessages", testResolveEndsTheAlertInAllItsMessages},
+	{"ResolveWithoutAFingerprintEndsNoAlert", testResolveWithoutAFingerprintEndsNoAlert},
 	{"MergedEventsAreCountedOnTheLastMessage", testMergedEventsAreCountedOnTheLastMessage},
 }
 
@@ -30,19 +31,19 @@ func testAnswersAndResolvesAreRepliesToTheirMessage(t *testing.T, start Start) {
 			t.Parallel()
 			b := start(t)
 			h := &store.MessagePolicy{Overflow: "drop", Resolves: resolves}
-			firing := b.post(t, wide.Told(h, "1", "c", store.Firing, "f"))
+			firing := b.post(t, wide.AlertRequest(h, "1", "c", store.Firing, "f"))
 			require.Zero(t, firing.Thread)
-			answer := wide.Told(h, "2", "c", "", "g")
+			answer := wide.AlertRequest(h, "2", "c", "", "g")
 			answer.Event.ReplyTo = "f"
 			require.Equal(t, firing.Number, b.post(t, answer).Thread)
-			resolve := b.post(t, wide.Told(h, "3", "c", store.Resolved, "f"))
+			resolve := b.post(t, wide.AlertRequest(h, "3", "c", store.Resolved, "f"))
 			if isReply {
 				require.Equal(t, firing.Number, resolve.Thread)
 			} else {
 				require.Zero(t, resolve.Thread)
 			}
 			require.NotZero(t, b.postedMessage(t, firing.Number).Events[0].Resolved)
-			require.Zero(t, b.post(t, wide.Told(h, "4", "c", "", "")).Thread)
+			require.Zero(t, b.post(t, wide.AlertRequest(h, "4", "c", "", "")).Thread)
 		})
 	}
 }
@@ -50,11 +51,11 @@ func testAnswersAndResolvesAreRepliesToTheirMessage(t *testing.T, start Start) {
 func testRepeatIsMergedIntoTheMessageOfItsAlert(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
-	firing := b.post(t, wide.Told(h, "1", "c", store.Firing, "f"))
-	require.Equal(t, store.Merged, b.AdmitOne(t, wide.Told(h, "2", "c", store.Firing, "f")).Outcome)
-	require.Equal(t, store.Merged, b.AdmitOne(t, wide.Told(h, "3", "c", store.Resolved, "f")).Outcome)
+	firing := b.post(t, wide.AlertRequest(h, "1", "c", store.Firing, "f"))
+	require.Equal(t, store.Merged, b.AdmitOne(t, wide.AlertRequest(h, "2", "c", store.Firing, "f")).Outcome)
+	require.Equal(t, store.Merged, b.AdmitOne(t, wide.AlertRequest(h, "3", "c", store.Resolved, "f")).Outcome)
 	require.NotZero(t, b.postedMessage(t, firing.Number).Events[0].Resolved)
-	b.post(t, wide.Told(h, "4", "other", store.Firing, "g"))
+	b.post(t, wide.AlertRequest(h, "4", "other", store.Firing, "g"))
 	message := b.postedMessage(t, firing.Number)
 	require.Len(t, message.Events, 1)
 	require.Equal(t, "c", message.Category)
@@ -66,10 +67,10 @@ func testResolveEndsTheAlertInAllItsMessages(t *testing.T, start Start) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit"}
 	var posts []store.Entry
 	for _, id := range []string{"1", "2", "3"} {
-		posts = append(posts, b.post(t, wide.Told(h, id, "c", store.Firing, "f")))
+		posts = append(posts, b.post(t, wide.AlertRequest(h, id, "c", store.Firing, "f")))
 	}
-	other := b.post(t, wide.Told(h, "4", "c", store.Firing, "g"))
-	require.Equal(t, store.Merged, b.AdmitOne(t, wide.Told(h, "5", "c", store.Resolved, "f")).Outcome)
+	other := b.post(t, wide.AlertRequest(h, "4", "c", store.Firing, "g"))
+	require.Equal(t, store.Merged, b.AdmitOne(t, wide.AlertRequest(h, "5", "c", store.Resolved, "f")).Outcome)
 	for _, e := range posts {
 		require.NotZero(t, b.postedMessage(t, e.Number).Events[0].Resolved)
 	}
@@ -83,7 +84,7 @@ func testResolveEndsTheAlertInAllItsMessages(t *testing.T, start Start) {
 	}
 	require.Len(t, edited, 3, "an edit of each")
 	require.Equal(t, store.Empty, Claim(t, b.A, Unpaced).State)
-	require.Equal(t, store.Suppressed, b.AdmitOne(t, wide.Told(h, "6", "c", store.Resolved, "f")).Outcome, "it is over")
+	require.Equal(t, store.Suppressed, b.AdmitOne(t, wide.AlertRequest(h, "6", "c", store.Resolved, "f")).Outcome, "it is over")
 }
 
 // With merge, an event that its category refuses is counted on the last message of the category; one that the channel refuses
@@ -92,10 +93,26 @@ func testMergedEventsAreCountedOnTheLastMessage(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "merge", Resolves: "post"}
 	l := Limits{Channel: PerMinute(2), Category: PerMinute(1)}
-	first := b.post(t, l.Told(h, "1", "a", "", ""))
-	require.Equal(t, fill(store.Merged, 2), OutcomesOf(b.MustAdmit(t, l.Told(h, "2", "a", "", ""), l.Told(h, "3", "a", "", ""))))
+	first := b.post(t, l.AlertRequest(h, "1", "a", "", ""))
+	require.Equal(t, fill(store.Merged, 2), OutcomesOf(b.MustAdmit(t,
+		l.AlertRequest(h, "2", "a", "", ""), l.AlertRequest(h, "3", "a", "", ""))))
 	require.Equal(t, int64(2), b.postedMessage(t, first.Number).Merged)
-	second := b.AdmitOne(t, l.Told(h, "4", "b", "", ""))
+	second := b.AdmitOne(t, l.AlertRequest(h, "4", "b", "", ""))
 	require.Equal(t, store.Admitted, second.Outcome)
-	require.Equal(t, store.Dropped, b.AdmitOne(t, l.Told(h, "5", "c", "", "")).Outcome, "the channel is full, and it has no message")
+	require.Equal(t, store.Dropped, b.AdmitOne(t, l.AlertRequest(h, "5", "c", "", "")).Outcome, "the channel is full, and it has no message")
+}
+
+// A resolve without a fingerprint that replies to a message ends none of its events, those without a fingerprint included.
+func testResolveWithoutAFingerprintEndsNoAlert(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "reply"}
+	b.MustAdmit(t, bundleOf(wide, h, "@1", event{"1", "f", store.Firing}, event{"2", "", ""})...)
+	post := ClaimEntry(t, b.A)
+	require.NoError(t, b.A.Ack(t.Context(), Scope, post, store.Receipt{Channel: "C1", TS: "1.000001"}))
+	resolve := wide.AlertRequest(h, "3", "c", store.Resolved, "")
+	resolve.Event.ReplyTo = "f"
+	require.Equal(t, post.Number, b.post(t, resolve).Thread)
+	for _, one := range b.postedMessage(t, post.Number).Events {
+		require.Zero(t, one.Resolved, one.Payload)
+	}
 }
