@@ -72,7 +72,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.run, "run", "", "only mutants whose \"file:line: change\" contains one of these, with commas")
 	f.StringVar(&o.tests, "tests", ".", "tests to run")
 	f.StringVar(&o.skip, "skip", skippedTests, "tests to leave out")
-	f.StringVar(&o.split, "split", "^(TestStore|TestTheTwinsAgree)$", "tests whose subtests count as tests of their own")
+	f.StringVar(&o.split, "split", "^TestStore$", "tests whose subtests count as tests of their own")
 	f.StringVar(&o.flags, "flags", "-rapid.seed=1 -rapid.checks=40 -rapid.shrinktime=0s -rapid.nofailfile", "flags of the test binaries")
 	f.StringVar(&o.equivalent, "equivalent", "test/mutation/equivalent.txt", "list of mutants that cannot be noticed")
 	f.IntVar(&o.sample, "sample", 0, "how many mutants, drawn at random; 0: all")
