@@ -32,6 +32,7 @@ func (h *comparison) settle(t *rapid.T) {
 	drawn := drawStep(t, how, entry)
 	before := h.b.Snapshot(h.tb)
 	gone := !h.b.Queued(h.tb, entry)
+	require.Equal(t, !gone, h.a.Queued(h.tb, entry), "queued in both stores, or in neither")
 	var err error
 	same(h, "settle", func(w Fixture) (string, error) {
 		err = drawn.run(w.sender(sender))

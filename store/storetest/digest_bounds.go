@@ -16,6 +16,7 @@ var digestBoundsBehaviours = []behaviour{
 	{"DigestIsEditedAndClosedAtTheInstant", testDigestIsEditedAndClosedAtTheInstant},
 	{"DigestNamesTheCategoriesThatWereSilent", testDigestNamesTheCategoriesThatWereSilent},
 	{"DigestCountsAreBoundedAndLeaveNothingOut", testDigestCountsAreBoundedAndLeaveNothingOut},
+	{"SingleCountMakesADigest", testSingleCountMakesADigest},
 	{"TitlesNeverDisplaceCounts", testTitlesNeverDisplaceCounts},
 }
 
@@ -198,4 +199,10 @@ func testTitlesNeverDisplaceCounts(t *testing.T, start Start) {
 	require.NotContains(t, digest.Counts, "t:other:warning")
 	require.Len(t, digest.Silent, 100, "a title is no category")
 	require.Equal(t, "c0000", digest.Silent[0])
+}
+
+func testSingleCountMakesADigest(t *testing.T, start Start) {
+	b := start(t)
+	b.noteForDigest(t, 1, map[string]int64{"x:disk:error": 2})
+	require.Equal(t, map[string]int64{"x:disk:error": 2}, b.digestAtTheEnd(t).Counts)
 }

@@ -121,6 +121,7 @@ func testClaimBlockedTwiceWaitsForTheSooner(t *testing.T, start Start) {
 		want  store.Claim
 	}{
 		"the message": {time.Minute, store.Claim{State: store.Paced, Wait: 10 * time.Second}},
+		"equal waits": {10 * time.Second, store.Claim{State: store.Paced, Wait: 10 * time.Second}},
 		"the edit":    {2 * time.Second, store.Claim{State: store.Paused, Wait: 2 * time.Second}},
 	} {
 		for _, isEditFirst := range []bool{true, false} {

@@ -32,6 +32,7 @@ var subjects = []struct {
 	{"windows", windowsBehaviours},
 	{"strategies", strategiesBehaviours},
 	{"boundaries", boundariesBehaviours},
+	{"fairness", fairnessBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
 	{"closed levels", closedLevelsBehaviours},
