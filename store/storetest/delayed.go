@@ -13,6 +13,7 @@ import (
 var delayedBehaviours = []behaviour{
 	{"DelayedMessagesAreListedInParts", testDelayedMessagesAreListedInParts},
 	{"DelayedMessagesAreBoundedInNumberAndAge", testDelayedMessagesAreBoundedInNumberAndAge},
+	{"OldestDelayedMessageOfEachCategoryIsListed", testOldestDelayedMessageOfEachCategoryIsListed},
 	{"DelayedTooLongIsDropped", testDelayedTooLongIsDropped},
 	{"DelayedEventsAreBoundedInBytes", testDelayedEventsAreBoundedInBytes},
 }
@@ -91,4 +92,25 @@ func testDelayedEventsAreBoundedInBytes(t *testing.T, start Start) {
 	require.Equal(t, store.Admitted, b.AdmitOne(t, again).Outcome)
 	after := b.MustAdmit(t, l.Large(h, "room", "c"), l.Large(h, "none", "c"))
 	require.Equal(t, []store.Outcome{store.Delayed, store.Full}, OutcomesOf(after))
+}
+
+func testOldestDelayedMessageOfEachCategoryIsListed(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 1000, MaxDelay: time.Hour, Resolves: "post"}
+	closed := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
+	b.AdmitOne(t, closed.AlertRequest(h, "first", "c", "", ""))
+	for round := range 2 {
+		for from := 0; from < store.MaxDelayed+20; from += 60 {
+			var requests []store.Request
+			for i := from; i < min(from+60, store.MaxDelayed+20); i++ {
+				requests = append(requests, closed.AlertRequest(h, fmt.Sprint(round, "-", i), fmt.Sprint("c", i), "", ""))
+			}
+			b.MustAdmit(t, requests...)
+		}
+	}
+	waiting, err := b.A.Delayed(t.Context(), Scope)
+	require.NoError(t, err)
+	require.Len(t, waiting, store.MaxDelayed)
+	require.JSONEq(t, `{"id":"0-0"}`, string(waiting[0].Payload))
+	require.JSONEq(t, fmt.Sprintf(`{"id":"0-%d"}`, store.MaxDelayed-1), string(waiting[store.MaxDelayed-1].Payload))
 }

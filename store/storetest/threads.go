@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ var threadsBehaviours = []behaviour{
 	{"AnswersAndResolvesAreRepliesToTheirMessage", testAnswersAndResolvesAreRepliesToTheirMessage},
 	{"RepeatIsMergedIntoTheMessageOfItsAlert", testRepeatIsMergedIntoTheMessageOfItsAlert},
 	{"ResolveEndsTheAlertInAllItsMessages", testResolveEndsTheAlertInAllItsMessages},
+	{"MessageListsABoundedNumberOfEarlierOnes", testMessageListsABoundedNumberOfEarlierOnes},
 	{"ResolveWithoutAFingerprintEndsNoAlert", testResolveWithoutAFingerprintEndsNoAlert},
 	{"MergedEventsAreCountedOnTheLastMessage", testMergedEventsAreCountedOnTheLastMessage},
 }
@@ -115,4 +117,25 @@ func testResolveWithoutAFingerprintEndsNoAlert(t *testing.T, start Start) {
 	for _, one := range b.postedMessage(t, post.Number).Events {
 		require.Zero(t, one.Resolved, one.Payload)
 	}
+}
+
+// An alert that fires again and again lists its last 16 messages.
+func testMessageListsABoundedNumberOfEarlierOnes(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "reply"}
+	var posts []store.Entry
+	for i := range 18 {
+		posts = append(posts, b.post(t, wide.AlertRequest(h, fmt.Sprint(i), "c", store.Firing, "f")))
+		message := b.postedMessage(t, posts[i].Number)
+		require.Len(t, message.Earlier, min(i, 1), "it lists the one before, which lists its own")
+	}
+	names := make([]event, 18)
+	for i := range names {
+		names[i] = event{fmt.Sprint("g", i), fmt.Sprint("g", i), store.Firing}
+		b.post(t, wide.AlertRequest(h, fmt.Sprint("one ", i), "c", store.Firing, names[i].fingerprint))
+	}
+	b.MustAdmit(t, bundleOf(wide, h, "@1", names...)...)
+	message := b.postedMessage(t, ClaimEntry(t, b.A).Number)
+	require.Len(t, message.Earlier, 16)
+	require.Equal(t, fmt.Sprint(posts[17].Number+3), message.Earlier[0], "the oldest two are left out")
 }

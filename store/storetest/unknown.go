@@ -29,6 +29,9 @@ func testUnknownAttemptIsLookedUpTwiceThenSentAgain(t *testing.T, start Start) {
 	require.Equal(t, 10*time.Second, report.PausedFor, "and it is seen")
 	require.Equal(t, store.ReasonAwaitingLookup, report.PauseReason, "and it is seen")
 	b.Advance(10 * time.Second)
+	report = b.BalancedReport(t)
+	require.Zero(t, report.PausedFor)
+	require.Empty(t, report.PauseReason)
 	again := Claim(t, b.B, Lookable).Entry
 	require.Equal(t, first.Number, again.Number)
 	require.Equal(t, int64(0), again.Lookups)

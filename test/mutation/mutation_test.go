@@ -153,10 +153,11 @@ func TestTheFirstFailureNamesItsSubtest(t *testing.T) {
 		"TestStore/admission/a_unit": "=== RUN   TestStore\n=== RUN   TestStore/admission/a_unit\n=== CONT  TestStore/admission/a_unit\n" +
 			"    a_test.go:1: \n        \tError Trace:\ta_test.go:1\n=== RUN   TestStore/admission/b\n    a_test.go:2: \n        \tError Trace:\n",
 		"TestStore/histories": "=== NAME  TestStore/histories\n    run.go:99: [rapid] failed after 3 tests: units\n",
-		"TestStore/leases":    "=== RUN   TestStore/leases\n    --- FAIL: TestStore/leases (0.00s)\n",
-		"TestA":               "=== RUN   TestA\npanic: no map [recovered]\n",
-		"the process":         "panic: before any test\n",
-		"":                    "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\n",
+		"TestStore/leases/a": "=== RUN   TestStore/leases/a\n--- FAIL: TestStore (0.00s)\n    --- FAIL: TestStore/leases (0.00s)\n" +
+			"        --- FAIL: TestStore/leases/a (0.00s)\npanic: no map [recovered]\n",
+		"TestA":       "=== RUN   TestA\npanic: no map [recovered]\n",
+		"the process": "panic: before any test\n",
+		"":            "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\n",
 	} {
 		ended := 0
 		require.Equal(t, name, firstFailure(strings.NewReader(output), func() error { ended++; return nil }))

@@ -64,19 +64,26 @@ var (
 	failure = regexp.MustCompile(`^\s*Error Trace:|\[rapid\] (?:failed|panic|flaky)|^panic: |^\s*--- FAIL: (\S+)`)
 )
 
-// firstFailure reads the output of tests to its end, and returns the name of the test or subtest that fails first. At that
-// failure it ends them.
+// firstFailure reads the output of tests to its end, and returns the name of the test or subtest that fails first. Once that
+// is known it ends them.
 func firstFailure(out io.Reader, kill func() error) (name string) {
-	lines, current := bufio.NewReader(out), "the process"
+	lines, current, isEnded := bufio.NewReader(out), "the process", false
 	for {
 		line, err := lines.ReadString('\n')
 		if match := running.FindStringSubmatch(line); match != nil {
 			current = match[1]
 		}
-		if match := failure.FindStringSubmatch(line); match != nil && name == "" {
-			if name = match[1]; name == "" {
-				name = current
-			}
+		match := failure.FindStringSubmatch(line)
+		isFramework := match != nil && match[1] != "" // which names a test before its subtests
+		switch {
+		case isEnded:
+		case isFramework && (name == "" || strings.HasPrefix(match[1], name+"/")):
+			name = match[1]
+		case match != nil && name == "":
+			name = current
+		}
+		if name != "" && !isFramework && !isEnded {
+			isEnded = true
 			_ = kill() // it may have ended
 		}
 		if err != nil {
