@@ -47,10 +47,10 @@ func playLimits(_ testing.TB, rt *rapid.T, a, b Fixture) {
 
 // drawConfig draws windows of the levels, and what else the strategy can be given.
 func drawConfig(t *rapid.T, s ratelimit.Strategy) limitsConfig {
-	switch s.Kind {
-	case ratelimit.GCRA:
+	if s.Kind == ratelimit.GCRA {
 		s.Burst = rapid.Int64Range(0, 3).Draw(t, "burst")
-	case ratelimit.SlidingBuckets:
+	}
+	if s.Kind == ratelimit.SlidingBuckets {
 		s.Bucket = rapid.SampledFrom([]time.Duration{0, 125 * time.Millisecond, time.Second}).Draw(t, "bucket")
 	}
 	spec := func(name string, most int64) ratelimit.LevelSpec {
