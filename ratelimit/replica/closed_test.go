@@ -28,5 +28,6 @@ func TestClosedCacheDoesNotDecideRequestsThatMaySpendNoSlot(t *testing.T) {
 	require.Equal(t, storetest.Dropped, decide(l.AlertRequest(h, "2", "c", "", "")).Outcome)
 	require.Equal(t, store.ByClosedCache, decide(l.AlertRequest(h, "3", "c", "", "")).DecidedBy)
 	require.Equal(t, storetest.Merged, decide(l.AlertRequest(h, "4", "c", store.Firing, "f")).Outcome)
-	require.Equal(t, storetest.Admitted, decide(l.AlertRequest(h, "5", "c", store.Resolved, "f")).Outcome, "it takes the place of the one that waits")
+	resolve := l.AlertRequest(h, "5", "c", store.Resolved, "f")
+	require.Equal(t, storetest.Admitted, decide(resolve).Outcome, "it takes the place of the one that waits")
 }
