@@ -46,12 +46,12 @@ type DropRecord struct {
 	ID         string        `json:"id"`
 	At         time.Time     `json:"at"`
 	Category   string        `json:"category"`
-	Level      string        `json:"level"`           // that dropped it, or the reason ([store.Outcome.Reason])
-	Used       int64         `json:"used"`            // slots of that level at the time; -1 where it has a reason
-	Limit      int64         `json:"limit"`           // of that level; -1 where it has a reason
-	RetryAfter float64       `json:"retry_after"`     // seconds until it would have fit; 0 = unknown
+	Level      string        `json:"level"`               // that dropped it, or the reason ([store.Outcome.Reason])
+	Used       int64         `json:"used"`                // slots of that level at the time; -1 where it has a reason
+	Limit      int64         `json:"limit"`               // of that level; -1 where it has a reason
+	RetryAfter float64       `json:"retry_after"`         // seconds until it would have fit; 0 = unknown
 	Permanent  bool          `json:"permanent,omitempty"` // the limits would drop it again at any time
-	Event      *events.Event `json:"event,omitempty"` // nil = it was not kept
+	Event      *events.Event `json:"event,omitempty"`     // nil = it was not kept
 }
 
 // MaxPage is the maximum number of records in one page.

@@ -24,9 +24,9 @@ type Receipt struct {
 
 // EventReceipt reports the outcome of one event.
 type EventReceipt struct {
-	ID         string   `json:"id"`
-	Category   string   `json:"category"`
-	Outcome    string   `json:"outcome"`
+	ID          string   `json:"id"`
+	Category    string   `json:"category"`
+	Outcome     string   `json:"outcome"`
 	Level       string   `json:"level,omitempty"`       // of a drop: the level that refused it, or the reason ([store.Outcome.Reason])
 	Explanation string   `json:"explanation,omitempty"` // of a drop with a reason: the reason in words
 	Channel     string   `json:"channel,omitempty"`     // where a rule sent it, or the test lane; absent where it is the webhook's own

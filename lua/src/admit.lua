@@ -24,14 +24,8 @@
 -- KEYS[7..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy. A hash also has
 --   "since", the time of its first unit, to recognise a refund from before a reset; "last", the time of its last unit,
 --   to recognise a step of the clock; and "<...>:u", when a replica with another configuration last used a window.
---   sliding-log      sorted set with a member for each unit, score = time; scores below 0 are the windows that use it
---   sliding-buckets  hash: "<end of the bucket>" = units; a bucket counts until its end has left the window;
---                    "keep:<longest window>:<width>" = the last use by such windows
---   fixed-window     hash: "<per>:at" = start of the window, "<per>:n" = units in it, "<per>:f" = those at its start
---   sliding-counter  hash: the same, and "<per>:p" = units of the window before, counted in proportion
---   gcra, gate       hash: "<per>/<drain>:tat" = when the bucket is empty again; a unit drains in drain = per / limit
---   backlog-stream   stream of the waiting messages; admits while it holds fewer than the limit
---   backlog-list     list of the same
+--   Of a sliding-log, it is a sorted set with a member for each unit, score = time; scores below 0 are the windows that
+--   use it. The other strategies are explained below, in the parts limits/strategies.
 -- then, only with first_notice auto: known (rw) and heard (rw), sorted sets of the channel's categories, by the times
 --   of their last attempts and last admissions
 -- then, only with options:
