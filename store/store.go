@@ -133,6 +133,13 @@ type Queue interface {
 	// Delayed lists the delayed messages that may be promoted next: the oldest of each category, of at most [MaxDelayed]
 	// categories. Script: delayed.lua.
 	Delayed(ctx context.Context, channel Channel) ([]DelayedMessage, error)
+
+	// Due returns which of the channels have something due now, earliest first, at most [MaxDue] in one call. A channel
+	// that is due may turn out to have nothing that can go on: its claim, or its promotion, says so, and when to look
+	// again. On a Redis Cluster, each call asks some of the limit groups of the channels, and the next call those that
+	// follow; with all, one call asks all of them. When some servers do not answer, the work that others returned comes
+	// with the error. Script: due.lua.
+	Due(ctx context.Context, among []Channel, all bool) (work []Work, err error)
 }
 
 // DeadLetters reads and deletes what could never be delivered.

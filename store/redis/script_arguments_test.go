@@ -22,18 +22,19 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		good   []any
 		bad    [][]any
 	}{
-		"append": {lua.Append, 3, []any{"id", "notice", "{}", 1}, [][]any{
+		"append": {lua.Append, 4, []any{"id", "notice", "{}", 1}, [][]any{
 			{"id", "notice", "{}"}, {"id", "notice", "{}", 0}, {"id", "notice", "{}", -1},
 		}},
 		"budget_reserve":   {lua.BudgetReserve, 2, []any{1}, [][]any{{}, {0}, {""}}},
 		"count_muted":      {lua.CountMuted, 1, []any{1}, [][]any{{}, {0}, {"x"}}},
 		"credential_pause": {lua.CredentialPause, 1, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
-		"delayed":          {lua.Delayed, 2, []any{1}, [][]any{{}, {0}, {"x"}}},
+		"delayed":          {lua.Delayed, 3, []any{1}, [][]any{{}, {0}, {"x"}}},
+		"due":              {lua.Due, 1, []any{0, 1}, [][]any{{}, {0}, {0, 0}, {-1, 1}, {"x", 1}, {0, "x"}}},
 		"heartbeat": {lua.Heartbeat, 4, []any{"one", 1, "epoch", 0, "", ""}, [][]any{
 			{}, {"one"}, {"one", "", "epoch", 0, "", ""}, {"one", 0, "epoch", 0, "", ""}, {"one", 1}, {"one", 1, "epoch", 0, ""},
 		}},
 		"page":   {lua.Page, 1, []any{"+", 1}, [][]any{{}, {""}, {"", 0}, {"", "x"}}},
-		"pause":  {lua.Pause, 1, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
+		"pause":  {lua.Pause, 2, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
 		"remove": {lua.Remove, 1, []any{"1-1"}, [][]any{{}}},
 		"renew":  {lua.Renew, 1, []any{"one", 1}, [][]any{{}, {"one"}, {"one", 0}, {"one", "x"}}},
 	} {

@@ -1,0 +1,49 @@
+package memory
+
+import (
+	"context"
+	"maps"
+
+	"slackrelay/lua"
+	"slackrelay/store"
+)
+
+// Due implements [store.Queue]. It is the twin of lua/due.lua.
+func (s *Store) Due(_ context.Context, among []store.Channel, _ bool) ([]store.Work, error) {
+	var found []store.TimedWork
+	s.data.Do(func(tx *Tx) {
+		for name, at := range tx.look(lua.DueIndex) {
+			if at <= tx.now {
+				kind, group, channel := lua.ParseWork(name)
+				work := store.Work{Kind: store.WorkKind(kind), Channel: store.Channel{Group: group, Name: channel}}
+				found = append(found, store.TimedWork{Work: work, At: at})
+			}
+		}
+	})
+	return store.WorkOf(found, among), nil
+}
+
+// DueIndex returns when to look at each work next, in microseconds of store time, by the names in the index.
+func (d *Data) DueIndex() map[string]int64 {
+	index := map[string]int64{}
+	d.Do(func(tx *Tx) { maps.Copy(index, tx.look(lua.DueIndex)) })
+	return index
+}
+
+// lookAt notes when to look at a work of the channel; 0 = the channel has none.
+func (tx channelTx) lookAt(kind store.WorkKind, at int64) {
+	work := tx.keys.Work(string(kind))
+	if at == 0 {
+		delete(tx.look(lua.DueIndex), work)
+		return
+	}
+	tx.numbers(lua.DueIndex)[work] = at
+}
+
+// lookNow lets senders look at the channel now, because it may have more to do than before.
+func (tx channelTx) lookNow(kind store.WorkKind) {
+	work, index := tx.keys.Work(string(kind)), tx.numbers(lua.DueIndex)
+	if at, isKnown := index[work]; !isKnown || at > tx.now {
+		index[work] = tx.now
+	}
+}
