@@ -41,10 +41,11 @@ func (c *Courier) watch(ctx context.Context) {
 	}
 }
 
+// due asks for what is due in the channels that can go on: those of a refused credential stay due, and may be many.
 func (c *Courier) due(ctx context.Context, all bool) ([]store.Work, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.CallTimeout)
 	defer cancel()
-	return c.opts.Outbox.Due(ctx, c.among, all)
+	return c.opts.Outbox.Due(ctx, c.memories.able(c.among), all)
 }
 
 // startWork starts what the store says is due.

@@ -25,10 +25,12 @@ type silent struct {
 	due    func(work []store.Work) ([]store.Work, error) // what it says; nil = nothing is due
 	claims atomic.Int64
 	asked  atomic.Int64
+	among  atomic.Int64 // channels of the last question
 }
 
 func (s *silent) Due(ctx context.Context, among []store.Channel, all bool) ([]store.Work, error) {
 	s.asked.Add(1)
+	s.among.Store(int64(len(among)))
 	if s.due == nil {
 		return nil, nil
 	}
@@ -208,6 +210,7 @@ func TestChannelThatCannotPostIsNotClaimedFrom(t *testing.T) {
 		b.admit(t, "a", 3)
 		b.run(t, 50*time.Second)
 		require.LessOrEqual(t, box.claims.Load(), int64(3))
+		require.Zero(t, box.among.Load(), "a thousand such channels hide no other")
 		b.admit(t, "a", 4) // one is new
 		b.run(t, 20*time.Second)
 		require.Len(t, to.sent, 4)

@@ -2,8 +2,11 @@ package pipeline
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"slackrelay/store"
 )
 
 // memory is what delivery remembers of a channel from one run to the next.
@@ -53,6 +56,20 @@ func (m *memories) isExhausted(channel string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return time.Now().Before(m.saved[channel].exhausted)
+}
+
+// able returns the channels that could reserve a post now, or run.
+func (m *memories) able(among []store.Channel) []store.Channel {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	isExhausted := func(of memory) bool { return now.Before(of.exhausted) }
+	for _, saved := range m.saved {
+		if isExhausted(saved) {
+			return slices.DeleteFunc(slices.Clone(among), func(channel store.Channel) bool { return isExhausted(m.saved[channel.Name]) })
+		}
+	}
+	return among
 }
 
 // forget deletes what does not matter any more.
