@@ -49,9 +49,9 @@ soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	$(MAKE) fuzz FUZZTIME=2m
 	for source in events/testdata/*/; do SOAK_SOURCE=$$(basename $$source) $(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 2m -fuzzminimizetime 1x ./events || exit 1; done
 
-MUTANTS ?= 200
-mutation: redis ## change operators of the state machine, and see that tests notice (MUTANTS=0: all, which takes hours)
-	$(GO) run ./test/mutation -sample $(MUTANTS) $(ARGS)
+SAMPLE ?= 200
+mutation: redis ## change operators of the state machine, and see that tests notice (SAMPLE=0: all, which takes hours; ONLY=lua/src/claim)
+	nice $(GO) run ./test/mutation -sample $(SAMPLE) $(if $(ONLY),-run $(ONLY)) $(ARGS)
 
 FUZZTIME ?= 10s
 fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each

@@ -16,6 +16,7 @@
 -- KEYS[7] aged     (-)  not used here
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (-)  not used here
+-- KEYS[10] due     (-)  not used here
 -- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
 -- ARGV[1] owner    the sender that claimed the entry
@@ -31,7 +32,7 @@
 -- Example:
 --   redis-cli --eval lua/ack.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
---     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
+--     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' relay:due , \
 --     me 1 1700000000000000 1 '{"ts":"1700000000.000100"}'
 --
 -- Code generated from lua/src/ack.lua by go generate ./lua; DO NOT EDIT.
@@ -45,7 +46,7 @@ local decoded, options = pcall(cjson.decode, ARGV[5] or '')
 if not decoded or type(options) ~= 'table' or not claims then
   return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
-local posted, backlog = KEYS[6], KEYS[10]
+local posted, backlog = KEYS[6], KEYS[11]
 
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')

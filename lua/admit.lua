@@ -21,7 +21,8 @@
 -- KEYS[5] entries  (rw) hash: "seq" = last number, "delayed" = bytes that wait for a slot,
 --                  "<number>" = "<admitted at> <kind> <payload>"
 -- KEYS[6] minutes  (rw) hash of the same counts by minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
--- KEYS[7..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy. A hash also has
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[8..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy. A hash also has
 --   "since", the time of its first unit, to recognise a refund from before a reset; "last", the time of its last unit,
 --   to recognise a step of the clock; and "<...>:u", when a replica with another configuration last used a window.
 --   sliding-log      sorted set with a member for each unit, score = time; scores below 0 are the windows that use it
@@ -84,7 +85,7 @@
 -- Example: a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
 --   redis-cli --eval lua/admit.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' \
+--     'relay:{demo}:minutes:demo:0' relay:due \
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
 --     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
@@ -99,12 +100,12 @@ local MODE = 'admit'
 -- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
 -- decided.
 local seen = KEYS[1]
-local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local keys_before_levels = 7 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
-  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+  return redis.error_reply('ARG seven keys and a plan in JSON are needed')
 end
 local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
 if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then
@@ -702,7 +703,13 @@ if fair then
   end
 end
 -- part batch/written: what the batch writes at the end.
-local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local ledger, series, outbox, entries, minutes, due = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 local totals = {} -- of the ledger, by name: by how much each rises
 local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
@@ -906,12 +913,9 @@ if options then
       end
 
       local function store_edits()
-        for number, due in pairs(edits) do call('ZADD', extras, due, number) end
-      end
-
-      -- check_types fails if a key that will be written has a wrong type.
-      function editor.check_types()
-        if next(edits) then call('ZCARD', extras) end
+        if not next(edits) then return end
+        for number, at in pairs(edits) do call('ZADD', extras, at, number) end
+        look_now('send', extras)
       end
 
       editor.enter = enter
@@ -1312,9 +1316,16 @@ if options then
           else
             bytes = bytes + length
             call('ZADD', delayed, number, member)
+            look_now('promote', delayed)
           end
         end
         return bytes
+      end
+
+      -- check_types fails if a key that will be written has a wrong type.
+      function editor.check_types()
+        if next(edits) then call('ZCARD', extras) end
+        if next(edits) or moved[1] then call('ZCARD', due) end
       end
 
       function editor.store()
@@ -1523,7 +1534,10 @@ if options then
   function messages.check_types()
     check_kept()
     if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
-    if next(digest_counts) then call('HLEN', digest) end
+    if next(digest_counts) then
+      call('HLEN', digest)
+      call('ZCARD', due)
+    end
   end
 
   function messages.store()
@@ -1593,7 +1607,7 @@ if options then
         end
         if events <= 0 then return end
         call('HINCRBY', digest, 'noted', int(events))
-        call('HSETNX', digest, 'since', int(now))
+        if call('HSETNX', digest, 'since', int(now)) == 1 then look_now('send', digest) end
         call('HSET', digest, 'last', int(now))
         expire(digest, digest_ms)
       end
@@ -1737,7 +1751,10 @@ local reply = { now, stepped, decisions, states }
 -- part batch/check_types: read the keys that were not read yet, so that a wrong type fails before any write.
 call('HLEN', series)
 call('HLEN', minutes)
-if last_number and #places > 0 then call('ZCARD', outbox) end
+if last_number and #places > 0 then
+  call('ZCARD', outbox)
+  call('ZCARD', due)
+end
 if messages then messages.check_types() end
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
@@ -1802,7 +1819,10 @@ end
 if last_number then
   local ids_page = 32 -- admissions between two removals of ids that are no longer remembered
   if messages then messages.finish() end
-  if #places > 0 then call('ZADD', outbox, unpack(places)) end
+  if #places > 0 then
+    call('ZADD', outbox, unpack(places))
+    look_now('send', outbox)
+  end
   for from = 1, #waiting, max_args do
     call('HSET', entries, unpack(waiting, from, min(from + max_args - 1, #waiting)))
   end

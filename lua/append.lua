@@ -3,6 +3,7 @@
 -- KEYS[1] extras   (w)  sorted set of the numbers of extras, score = due time
 -- KEYS[2] entries  (w)  hash of entries
 -- KEYS[3] noted    (rw) sorted set of the ids of such extras, score = time
+-- KEYS[4] due      (w)  sorted set of the work of channels (see due.lua)
 --
 -- ARGV[1] id       of the extra; a second one with the same id changes nothing
 -- ARGV[2] kind
@@ -13,11 +14,11 @@
 --
 -- Example:
 --   redis-cli --eval lua/append.lua 'relay:{demo}:extras:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:noted:demo' , paused-1 notice '{"text":"channel demo is paused"}' 3600000000
+--     'relay:{demo}:noted:demo' relay:due , paused-1 notice '{"text":"channel demo is paused"}' 3600000000
 --
 -- Code generated from lua/src/append.lua by go generate ./lua; DO NOT EDIT.
 
-local extras, entries, notice_ids = KEYS[1], KEYS[2], KEYS[3]
+local extras, entries, notice_ids, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, kind, payload, remember = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = redis.call
 
@@ -29,12 +30,19 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 
 if tonumber(call('ZSCORE', notice_ids, id) or 0) > now - remember then return 0 end
-call('ZCARD', extras) -- a wrong type fails before any write
+for _, set in ipairs({ extras, due }) do call('ZCARD', set) end -- a wrong type fails before any write
 local number = int(call('HINCRBY', entries, 'seq', 1))
 call('HSET', entries, number, int(now) .. ' ' .. kind .. ' ' .. payload)
 call('ZADD', extras, int(now), number)
+look_now('send', extras)
 call('ZADD', notice_ids, int(now), id)
 call('ZREMRANGEBYSCORE', notice_ids, '-inf', int(now - remember))
 call('PEXPIRE', notice_ids, int(math.ceil(remember / 1000)))

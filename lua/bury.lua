@@ -16,7 +16,8 @@
 -- KEYS[7] aged     (rw) sorted set of their numbers, score = time of the last change
 -- KEYS[8] dead     (rw) stream of dead letters: number, entry, reason, answer, attempts, sum (bytes)
 -- KEYS[9] digest   (-)  not used here
--- KEYS[10], [11]   only with copy: extras (w) and entries (w) of the outbox for the copy
+-- KEYS[10] due     (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[11], [12]   only with copy: extras (w) and entries (w) of the outbox for the copy
 -- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
 -- ARGV[1] owner    the sender that claimed the entry
@@ -26,7 +27,7 @@
 -- ARGV[5] options, JSON; all but keep are optional:
 --   reason, answer   of the dead letter
 --   keep             how many dead letters the channel keeps; the oldest are deleted first
---   copy             true: append a copy to the outbox of KEYS[10]
+--   copy             true: append a copy to the outbox of KEYS[11]
 --   forget           true: the message certainly never appeared, and its posted message is deleted. Otherwise it may
 --                    have appeared
 --
@@ -36,7 +37,7 @@
 -- Example:
 --   redis-cli --eval lua/bury.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
---     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
+--     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' relay:due , \
 --     me 1 1700000000000000 1 '{"reason":"channel_not_found","keep":1000}'
 --
 -- Code generated from lua/src/bury.lua by go generate ./lua; DO NOT EDIT.
@@ -50,10 +51,10 @@ local decoded, options = pcall(cjson.decode, ARGV[5] or '')
 if not decoded or type(options) ~= 'table' or not claims then
   return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
-local posted, aged, dead = KEYS[6], KEYS[7], KEYS[8]
+local posted, aged, dead, due = KEYS[6], KEYS[7], KEYS[8], KEYS[10]
 local copy_extras, copy_entries = nil, nil
-if options.copy then copy_extras, copy_entries = KEYS[10], KEYS[11] end
-local backlog = KEYS[options.copy and 12 or 10]
+if options.copy then copy_extras, copy_entries = KEYS[11], KEYS[12] end
+local backlog = KEYS[options.copy and 13 or 11]
 local max = math.max
 if not options.keep or options.keep < 1 then
   return redis.error_reply('ARG the number of dead letters to keep must be 1 or more')
@@ -65,9 +66,15 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 
 -- A wrong type fails before any write.
-for _, set in ipairs({ outbox, extras, aged, copy_extras }) do call('ZCARD', set) end
+for _, set in ipairs({ outbox, extras, aged, due, copy_extras }) do call('ZCARD', set) end
 for _, hash in ipairs({ entries, ledger, posted, copy_entries }) do call('HLEN', hash) end
 call('XLEN', dead)
 -- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
@@ -188,6 +195,7 @@ local function send_copy()
   local copied = int(call('HINCRBY', copy_entries, 'seq', 1))
   call('HSET', copy_entries, copied, int(now) .. ' copy ' .. payload)
   call('ZADD', copy_extras, int(now), copied)
+  look_now('send', copy_extras)
 end
 
 remove_entry('failed')

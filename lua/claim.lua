@@ -23,6 +23,7 @@
 --                  what = first (the first attempt) or again
 -- KEYS[6] extras   (r)  sorted set of the numbers of extras, score = due time
 -- KEYS[7] digest   (r)  hash of the counts for the next digest (see digest.lua)
+-- KEYS[8] due      (rw) sorted set of the work of channels (see due.lua)
 --
 -- ARGV[1] owner    the sender; unique to one process
 -- ARGV[2] lease, microseconds
@@ -45,20 +46,22 @@
 --   attempts how often it was claimed before; faults: how many of those failed through its own fault
 --   sent     0, or since when the message is uncertain (microseconds of Redis's time)
 -- An empty outbox or a pause ends the caller's own lease, so that any replica can send the next message at once.
+-- The call notes in the due index when to look at the channel next: when the state ends, an extra or a digest is due,
+-- or the lease of who claimed ends. What the caller can go on with now, others look at a second later.
 --
 -- Example:
 --   redis-cli --eval lua/claim.lua 'relay:{demo}:lease:demo' 'relay:{demo}:pause:demo' 'relay:{demo}:pace:demo' \
 --     'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' 'relay:{demo}:extras:demo' \
---     'relay:{demo}:digest:demo' , me 10000000 1000000 3 3600000000 10000000 0 0 1 0 1 0 0
+--     'relay:{demo}:digest:demo' relay:due , me 10000000 1000000 3 3600000000 10000000 0 0 1 0 1 0 0
 --
 -- Code generated from lua/src/claim.lua by go generate ./lua; DO NOT EDIT.
 
 local lease, pause, pace, outbox, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local extras, digest = KEYS[6], KEYS[7]
+local extras, digest, due = KEYS[6], KEYS[7], KEYS[8]
 local owner = ARGV[1]
 local EMPTY, CLAIMED, LEASED, PAUSED, PACED, STALE = 0, 1, 2, 3, 4, 5
 local DIGEST_DUE, POST_READY, EDIT_READY, UNKNOWN = 6, 7, 8, 9
-local call, max = redis.call, math.max
+local call, ceil, max, min = redis.call, math.ceil, math.max, math.min
 
 local number = {}
 for i = 2, 13 do
@@ -78,14 +81,63 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's
--- hash.
-local function is_digest_due(state)
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/at: note when to look at work again. Reading the index first fails if it has a wrong type.
+local function read_work(work_kind, key)
+  local work = { name = work_of(work_kind, key) }
+  work.at = tonumber(call('ZSCORE', due, work.name))
+  return work
+end
+
+-- look_at notes a time, or nil if there is no work.
+local function look_at(work, at)
+  if at == work.at then return end
+  if at then call('ZADD', due, int(at), work.name) else call('ZREM', due, work.name) end
+end
+-- part claim/next: when to look at the channel next.
+local ready_us = 1000000 -- how long the caller has to go on with what is ready
+-- part digest_due: when to post, edit or close a digest. state has the fields of the digest's hash.
+
+-- digest_due_at returns a time in microseconds, or nil if nothing is counted.
+local function digest_due_at(state)
   local since, open = tonumber(state.since), tonumber(state.open)
-  if open then return now >= open + interval or since and now >= tonumber(state.moved) + every end
-  if not since then return false end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
-  return is_early or now >= since + interval
+  if open then return since and min(open + interval, tonumber(state.moved) + every) or open + interval end
+  if not since then return nil end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum
+  return since + (is_early and min(interval, ceil(every / 3)) or interval)
+end
+
+local work = read_work('send', outbox)
+
+-- next_digest is when the next digest may be due. If too little is counted for one, more may be by the next look.
+local next_digest
+if interval > 0 then
+  local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
+  state.since, state.noted, state.open, state.moved = unpack(state)
+  next_digest = digest_due_at(state)
+  local is_waiting = next_digest and not state.open and tonumber(state.noted or 0) < minimum
+  if is_waiting and every > 0 then next_digest = min(next_digest, now + ceil(every / 3)) end
+end
+
+-- look_next notes the earliest of some times, any of which may be nil, and of the next digest.
+local function look_next(at, other)
+  for _, one in pairs({ other, next_digest }) do at = at and min(at, one) or one end
+  look_at(work, at)
+end
+
+-- look_after notes when the state of a reply ends, or an earlier time, and returns the reply.
+local function look_after(reply, other)
+  look_next(now + reply[2], other)
+  return reply
+end
+
+-- look_soon lets others look soon, and returns the reply.
+local function look_soon(reply)
+  look_at(work, now + ready_us)
+  return reply
 end
 -- part claim/candidate: the state of an entry that may be claimed, and how long it lasts.
 
@@ -135,6 +187,7 @@ local function candidate(name, is_message, bucket_empty_at, edits_paused_until)
     c.state = STALE
   else
     c.wait = bucket_empty_at - (burst - 1) * pace_us - now
+    if is_message and ttl > 0 then c.wait = min(c.wait, c.at + ttl + 1 - now) end -- then it is stale
     if c.wait > 0 then c.state = PACED end
   end
   return c
@@ -181,11 +234,7 @@ local function mark_claimed(c, bucket_empty_at)
   call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
 end
 
-if interval > 0 then
-  local state = call('HMGET', digest, 'since', 'noted', 'open', 'moved')
-  state.since, state.noted, state.open, state.moved = unpack(state)
-  if is_digest_due(state) then return { DIGEST_DUE, 0 } end
-end
+if next_digest and next_digest <= now then return look_soon({ DIGEST_DUE, 0 }) end
 
 local leased = call('HMGET', lease, 'owner', 'until', 'call')
 local is_mine = leased[1] == owner
@@ -195,21 +244,25 @@ local function end_lease()
 end
 
 local head = call('ZRANGE', outbox, 0, 0)[1]
-local extra = call('ZRANGEBYSCORE', extras, '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, 1)
-if not head and not extra[1] then
+local extra, extra_at = unpack(call('ZRANGE', extras, 0, 0, 'WITHSCORES'))
+extra_at = tonumber(extra_at)
+local next_extra = nil
+if extra_at and extra_at > now then extra, next_extra = nil, extra_at end
+if not head and not extra then
+  look_next(next_extra)
   end_lease()
   return { EMPTY, 0 }
 end
 local is_overtaken = is_mine and tonumber(leased[3] or 0) > this_call -- by a later claim of the same owner
 if is_overtaken or leased[1] and not is_mine and leased_until > now then
-  return { LEASED, max(0, leased_until - now) }
+  return look_after({ LEASED, max(0, leased_until - now) })
 end
 
 local paused = call('HMGET', pause, 'until', 'edits', 'settling')
 local paused_until, edits_paused_until, has_settling = tonumber(paused[1] or 0), tonumber(paused[2] or 0), paused[3]
 if paused_until > now then
   end_lease()
-  return { PAUSED, paused_until - now }
+  return look_after({ PAUSED, paused_until - now })
 end
 
 -- Of the next message and the next extra, the one that has waited longer is first. The first that may be sent is
@@ -217,18 +270,19 @@ end
 local bucket_empty_at = max(now, tonumber(call('GET', pace) or 0))
 local first, second = nil, nil
 if head then first = candidate(head, true, bucket_empty_at, edits_paused_until) end
-if extra[1] then second = candidate(extra[1], false, bucket_empty_at, edits_paused_until) end
-if not first or second and tonumber(extra[2]) < first.at then first, second = second, first end
+if extra then second = candidate(extra, false, bucket_empty_at, edits_paused_until) end
+if not first or second and extra_at < first.at then first, second = second, first end
 local chosen, blocked = choose(first, second)
 if not chosen then
   if blocked.state == UNKNOWN then remember_lookup(blocked.wait) end
-  return { blocked.state, blocked.wait }
+  return look_after({ blocked.state, blocked.wait }, next_extra)
 end
 if has_settling then call('HDEL', pause, 'settling') end
 if look and chosen.state == CLAIMED and not chosen.is_unknown then
-  return { chosen.is_edit and EDIT_READY or POST_READY, 0 }
+  return look_soon({ chosen.is_edit and EDIT_READY or POST_READY, 0 })
 end
 mark_claimed(chosen, bucket_empty_at)
+look_next(now + lease_us)
 
 local name = chosen.name
 local attempts = call('HINCRBY', entries, name .. ':attempts', 1) - 1

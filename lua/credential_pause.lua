@@ -19,10 +19,6 @@ local call = redis.call
 if not wait or wait < 0 or not reason then
   return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
 end
-if wait == 0 then
-  call('DEL', pause)
-  return 1
-end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
@@ -31,7 +27,17 @@ local function int(x) return format('%d', x) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-local paused_until = int(now + wait)
-call('HSET', pause, 'until', paused_until, 'reason', reason)
-call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+-- set_pause returns the text of when the pause ends, or nil if there is none.
+local function set_pause()
+  if wait == 0 then
+    call('DEL', pause)
+    return nil
+  end
+  local paused_until = int(now + wait)
+  call('HSET', pause, 'until', paused_until, 'reason', reason)
+  call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+  return paused_until
+end
+
+set_pause()
 return 1

@@ -15,6 +15,7 @@
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] posted   (w)  hash of posted messages, so that an edit finds the post
 -- KEYS[6] aged     (w)  sorted set of their numbers, score = time of the last change
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
 --
 -- ARGV[1] channel  the beginning of the digest's id
 -- ARGV[2] interval, microseconds
@@ -25,13 +26,15 @@
 --
 -- Example:
 --   redis-cli --eval lua/digest.lua 'relay:{demo}:digest:demo' 'relay:{demo}:told:demo' 'relay:{demo}:extras:demo' \
---     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' , demo 1800000000 30000000 1
+--     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' relay:due , \
+--     demo 1800000000 30000000 1
 --
 -- Code generated from lua/src/digest.lua by go generate ./lua; DO NOT EDIT.
 
 local digest, last_admitted, extras, entries, posted, aged = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local due = KEYS[7]
 local channel, interval, every, minimum = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local call = redis.call
+local call, ceil, min = redis.call, math.ceil, math.min
 
 if not interval or interval <= 0 or not every or not minimum then
   return redis.error_reply('ARG a channel, an interval above 0, every and a minimum are needed')
@@ -43,14 +46,15 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's
--- hash.
-local function is_digest_due(state)
+-- part digest_due: when to post, edit or close a digest. state has the fields of the digest's hash.
+
+-- digest_due_at returns a time in microseconds, or nil if nothing is counted.
+local function digest_due_at(state)
   local since, open = tonumber(state.since), tonumber(state.open)
-  if open then return now >= open + interval or since and now >= tonumber(state.moved) + every end
-  if not since then return false end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
-  return is_early or now >= since + interval
+  if open then return since and min(open + interval, tonumber(state.moved) + every) or open + interval end
+  if not since then return nil end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum
+  return since + (is_early and min(interval, ceil(every / 3)) or interval)
 end
 -- part digest/counts: the counts and totals of the digest.
 
@@ -96,6 +100,12 @@ local function silent_categories(counts, since)
   table.sort(silent)
   return silent
 end
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 -- part digest/post: enqueue the digest's post, or an edit of it.
 local digest_ms = 5356800000 -- 62 days: twice the longest interval
 
@@ -107,6 +117,7 @@ local function enqueue(kind, post, body)
   body.post = post or number
   call('HSET', entries, number, entry_of(kind, body))
   call('ZADD', extras, int(now), number)
+  look_now('send', extras)
   return number
 end
 
@@ -145,13 +156,15 @@ local function keep_open(state, body)
   call('PEXPIRE', digest, digest_ms)
 end
 
-for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- a wrong type fails before any write
+-- A wrong type fails before any write.
+for _, set in ipairs({ last_admitted, extras, aged, due }) do call('ZCARD', set) end
 for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
 local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
-if not is_digest_due(state) then return 0 end
+local due_at = digest_due_at(state)
+if not due_at or due_at > now then return 0 end
 if not is_open and amount < minimum then -- too little to report
   call('DEL', digest)
   return 0

@@ -57,6 +57,7 @@ var (
 	Append            = load("append")
 	PostDigest        = load("digest")
 	Delayed           = load("delayed")
+	Due               = load("due")
 	BudgetReserve     = load("budget_reserve")
 	CredentialPause   = load("credential_pause")
 	CredentialPaused  = load("credential_paused")

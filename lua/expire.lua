@@ -16,6 +16,7 @@
 -- KEYS[7] aged     (rw) sorted set of their numbers, score = time of the last change
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (rw) hash of what the next digest will report
+-- KEYS[10] due     (w)  sorted set of the work of channels (see due.lua)
 -- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
 -- ARGV[1] owner    the sender that claimed the entry
@@ -31,7 +32,7 @@
 -- Example:
 --   redis-cli --eval lua/expire.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
---     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
+--     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' relay:due , \
 --     me 1 1700000000000000 1 '{}'
 --
 -- Code generated from lua/src/expire.lua by go generate ./lua; DO NOT EDIT.
@@ -45,8 +46,8 @@ local decoded, options = pcall(cjson.decode, ARGV[5] or '')
 if not decoded or type(options) ~= 'table' or not claims then
   return redis.error_reply('ARG an owner, a number, a time, a number of claims and JSON are needed')
 end
-local posted, aged, digest = KEYS[6], KEYS[7], KEYS[9]
-local backlog = KEYS[10]
+local posted, aged, digest, due = KEYS[6], KEYS[7], KEYS[9], KEYS[10]
+local backlog = KEYS[11]
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
@@ -55,7 +56,7 @@ local function int(x) return format('%d', x) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-for _, set in ipairs({ outbox, extras, aged }) do call('ZCARD', set) end -- a wrong type fails before any write
+for _, set in ipairs({ outbox, extras, aged, due }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash) end
 -- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
@@ -124,6 +125,12 @@ local slack_ms = 10000
 local function expire(key, ms)
   if call('PTTL', key) < ms - slack_ms then call('PEXPIRE', key, int(ms)) end
 end
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 -- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
 -- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
 -- is lower. Beyond it, events count under "other", and titles are not stored.
@@ -144,7 +151,7 @@ local function count_for_digest(counts)
   end
   if events <= 0 then return end
   call('HINCRBY', digest, 'noted', int(events))
-  call('HSETNX', digest, 'since', int(now))
+  if call('HSETNX', digest, 'since', int(now)) == 1 then look_now('send', digest) end
   call('HSET', digest, 'last', int(now))
   expire(digest, digest_ms)
 end

@@ -118,7 +118,36 @@ func (k Keys) Pause() string { return k.of("pause") }
 // Pace is the state of the channel's sending pace.
 func (k Keys) Pace() string { return k.of("pace") }
 
+// Due is the due index of the limit group on a Redis Cluster; elsewhere it is [DueIndex].
+func (k Keys) Due() string { return k.tag + "due" }
+
+// DueBeside returns the due index of the limit group of another key.
+func DueBeside(key string) string {
+	tag, _, _ := strings.Cut(key, "}")
+	return tag + "}:due"
+}
+
+// Work is the name of a work of the channel in a due index, for example "send team:alerts".
+func (k Keys) Work(kind string) string {
+	tag := strings.TrimSuffix(strings.TrimPrefix(k.tag, "relay:{"), "}:")
+	return kind + " " + tag + ":" + k.channel
+}
+
+// ParseWork returns what [Keys.Work] was made of. The group is never empty, unless the channel is too.
+func ParseWork(work string) (kind, group, channel string) {
+	kind, names, _ := strings.Cut(work, " ")
+	group, channel, _ = strings.Cut(names, ":")
+	if group == noName {
+		group = ""
+	}
+	return kind, unescape(group), unescape(channel)
+}
+
 func (k Keys) of(kind string) string { return k.tag + kind + ":" + k.channel }
+
+// DueIndex is the sorted set of the work of all channels, by when to look at it next; see due.lua. A Redis Cluster has one
+// for each limit group instead, in the slot of its other keys: see [Keys.Due].
+const DueIndex = "relay:due"
 
 // The keys of the replicas. They belong to no channel.
 const (
@@ -160,6 +189,25 @@ func escape(name string) string {
 			b.WriteRune(r)
 		}
 		i += size
+	}
+	return b.String()
+}
+
+// unescape is the inverse of escape.
+func unescape(name string) string {
+	if !strings.Contains(name, "%") {
+		return name
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		if name[i] == '%' && i+2 < len(name) {
+			if n, err := strconv.ParseUint(name[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(name[i])
 	}
 	return b.String()
 }

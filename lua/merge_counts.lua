@@ -7,7 +7,8 @@
 -- KEYS[4] drops    (rw) stream, the drop log
 -- KEYS[5] digest   (rw) hash of the counts for the next digest (see digest.lua)
 -- KEYS[6] minutes  (w)  hash of the same counts by minute: "<minute since 1970>:d:<category>"
--- KEYS[7] known    (w)  sorted set of the channel's categories by their last attempt; only with
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[8] known    (w)  sorted set of the channel's categories by their last attempt; only with
 --                  first_notice auto
 --
 -- ARGV[1] replica  unique to one process
@@ -24,13 +25,14 @@
 --
 -- Example:
 --   redis-cli --eval lua/merge_counts.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' \
---     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' , \
+--     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' \
+--     relay:due , \
 --     replica-1 1 '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
 --
 -- Code generated from lua/src/merge_counts.lua by go generate ./lua; DO NOT EDIT.
 
 local ledger, series, sequences, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local minutes, known = KEYS[6], KEYS[7]
+local minutes, due, known = KEYS[6], KEYS[7], KEYS[8]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local call, max, floor = redis.call, math.max, math.floor
 
@@ -150,6 +152,12 @@ local function record_drops(list, keep)
   trim(drops, 'event', max_drop_bytes, sum, 2 * #list + 1)
   expire(drops, drops_ms)
 end
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 -- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
 -- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
 -- is lower. Beyond it, events count under "other", and titles are not stored.
@@ -170,7 +178,7 @@ local function count_for_digest(counts)
   end
   if events <= 0 then return end
   call('HINCRBY', digest, 'noted', int(events))
-  call('HSETNX', digest, 'since', int(now))
+  if call('HSETNX', digest, 'since', int(now)) == 1 then look_now('send', digest) end
   call('HSET', digest, 'last', int(now))
   expire(digest, digest_ms)
 end
@@ -180,6 +188,7 @@ if fault then return redis.error_reply(fault) end
 -- A wrong type fails before any write.
 for _, hash in ipairs({ ledger, series, minutes, digest }) do call('HLEN', hash) end
 call('XLEN', drops)
+call('ZCARD', due)
 if known then call('ZCARD', known) end
 
 for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end

@@ -1,6 +1,7 @@
 -- pause.lua: pause a channel for an operator, or end its pause.
 --
 -- KEYS[1] pause    (w)  hash: until (microseconds), reason; edits (microseconds): until then nothing is edited
+-- KEYS[2] due      (w)  sorted set of the work of channels (see due.lua)
 --
 -- ARGV[1] wait     duration in microseconds; 0 = end the pause, whatever its reason
 -- ARGV[2] reason   why
@@ -8,7 +9,7 @@
 -- Reply: 1
 --
 -- Example:
---   redis-cli --eval lua/pause.lua 'relay:{demo}:pause:demo' , 3600000000 maintenance
+--   redis-cli --eval lua/pause.lua 'relay:{demo}:pause:demo' relay:due , 3600000000 maintenance
 --
 -- Code generated from lua/src/pause.lua by go generate ./lua; DO NOT EDIT.
 
@@ -19,10 +20,6 @@ local call = redis.call
 if not wait or wait < 0 or not reason then
   return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
 end
-if wait == 0 then
-  call('DEL', pause)
-  return 1
-end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
@@ -31,8 +28,27 @@ local function int(x) return format('%d', x) end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
-local paused_until = int(now + wait)
-call('HSET', pause, 'until', paused_until, 'reason', reason)
-call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
-call('HSET', pause, 'edits', paused_until)
+-- set_pause returns the text of when the pause ends, or nil if there is none.
+local function set_pause()
+  if wait == 0 then
+    call('DEL', pause)
+    return nil
+  end
+  local paused_until = int(now + wait)
+  call('HSET', pause, 'until', paused_until, 'reason', reason)
+  call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+  return paused_until
+end
+local due = KEYS[2]
+
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
+
+call('ZCARD', due) -- a wrong type fails before any write
+local paused_until = set_pause()
+if paused_until then call('HSET', pause, 'edits', paused_until) else look_now('send', pause) end
 return 1

@@ -6,7 +6,8 @@
 -- KEYS[4] outbox   (-)  not used here
 -- KEYS[5] entries  (-)  not used here
 -- KEYS[6] minutes  (-)  not used here
--- KEYS[7..] limit  (r)  the levels, by their place from 1
+-- KEYS[7] due      (-)  not used here
+-- KEYS[8..] limit  (r)  the levels, by their place from 1
 -- then, only with first_notice auto: known (r) and heard (r)
 -- then, only with options: seven keys that are not used here
 --
@@ -18,7 +19,7 @@
 -- Example:
 --   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
+--     'relay:{demo}:minutes:demo:0' relay:due 'relay:{demo}:limit:sliding-log:channel' , \
 --     '["peek",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
 --
@@ -30,12 +31,12 @@ local MODE = 'peek'
 -- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
 -- decided.
 local seen = KEYS[1]
-local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local keys_before_levels = 7 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
-  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+  return redis.error_reply('ARG seven keys and a plan in JSON are needed')
 end
 local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
 if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then

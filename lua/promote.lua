@@ -7,7 +7,8 @@
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
 -- KEYS[6] minutes  (rw) hash of the counts of each category and minute
--- KEYS[7..] limit  (rw) the levels, by their place from 1
+-- KEYS[7] due      (rw) sorted set of the work of channels (see due.lua)
+-- KEYS[8..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
 -- then as of lua/admit.lua: extras (rw), posted (rw), aged (rw), drops (rw), digest (rw),
 --   told (rw), delayed (rw)
@@ -20,7 +21,7 @@
 -- Example:
 --   redis-cli --eval lua/promote.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:extras:demo' \
+--     'relay:{demo}:minutes:demo:0' relay:due 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' \
 --     'relay:{demo}:told:demo' 'relay:{demo}:delayed:demo' , \
 --     '["promote",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]],{},"",0,\
@@ -36,12 +37,12 @@ local MODE = 'promote'
 -- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
 -- decided.
 local seen = KEYS[1]
-local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local keys_before_levels = 7 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
-  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+  return redis.error_reply('ARG seven keys and a plan in JSON are needed')
 end
 local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
 if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then
@@ -640,7 +641,13 @@ if fair then
   end
 end
 -- part batch/written: what the batch writes at the end.
-local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local ledger, series, outbox, entries, minutes, due = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 local totals = {} -- of the ledger, by name: by how much each rises
 local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
@@ -843,12 +850,9 @@ local function make_archive()
     end
 
     local function store_edits()
-      for number, due in pairs(edits) do call('ZADD', extras, due, number) end
-    end
-
-    -- check_types fails if a key that will be written has a wrong type.
-    function editor.check_types()
-      if next(edits) then call('ZCARD', extras) end
+      if not next(edits) then return end
+      for number, at in pairs(edits) do call('ZADD', extras, at, number) end
+      look_now('send', extras)
     end
 
     editor.enter = enter
@@ -1249,9 +1253,16 @@ local function make_archive()
         else
           bytes = bytes + length
           call('ZADD', delayed, number, member)
+          look_now('promote', delayed)
         end
       end
       return bytes
+    end
+
+    -- check_types fails if a key that will be written has a wrong type.
+    function editor.check_types()
+      if next(edits) then call('ZCARD', extras) end
+      if next(edits) or moved[1] then call('ZCARD', due) end
     end
 
     function editor.store()
@@ -1460,7 +1471,10 @@ function messages.lead(event) open_editor().lead(event) end
 function messages.check_types()
   check_kept()
   if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
-  if next(digest_counts) then call('HLEN', digest) end
+  if next(digest_counts) then
+    call('HLEN', digest)
+    call('ZCARD', due)
+  end
 end
 
 function messages.store()
@@ -1530,7 +1544,7 @@ function messages.store()
       end
       if events <= 0 then return end
       call('HINCRBY', digest, 'noted', int(events))
-      call('HSETNX', digest, 'since', int(now))
+      if call('HSETNX', digest, 'since', int(now)) == 1 then look_now('send', digest) end
       call('HSET', digest, 'last', int(now))
       expire(digest, digest_ms)
     end
@@ -1547,13 +1561,35 @@ function messages.is_still_waiting(event)
     and payload_of(call('HGET', entries, number) or '') == event.entry
 end
 
--- has_waited_too_long returns whether an event was delayed for longer than allowed.
-function messages.has_waited_too_long(event)
+-- drops_at returns until when an event may be delayed.
+function messages.drops_at(event)
   local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
-  return now - at > options.age
+  return at + options.age
 end
 
 function messages.leave(event) open_editor().leave(event) end
+-- part due/at: note when to look at work again. Reading the index first fails if it has a wrong type.
+local function read_work(work_kind, key)
+  local work = { name = work_of(work_kind, key) }
+  work.at = tonumber(call('ZSCORE', due, work.name))
+  return work
+end
+
+-- look_at notes a time, or nil if there is no work.
+local function look_at(work, at)
+  if at == work.at then return end
+  if at then call('ZADD', due, int(at), work.name) else call('ZREM', due, work.name) end
+end
+-- part promote/next: when to decide the delayed events next: when the first of those that stay delayed may fit, or has
+-- waited too long. If others take their place, that is soon.
+local min_wait, max_wait = 100000, 10000000 -- microseconds; limits may be raised, and units refunded
+local work = read_work('promote', delayed)
+local again_at = now + max_wait
+
+local function store_next()
+  local at = call('ZCARD', delayed) > 0 and floor(max(again_at, now + min_wait)) or nil
+  look_at(work, at)
+end
 
 -- part batch/decisions: the decisions, as the reply has them, and the event that messages are asked about.
 local decisions = {}
@@ -1601,7 +1637,7 @@ for at = 2, #ARGV, width do
         end
       end
       outcome = refused == 0 and ADMITTED or is_never and NEVER or DROPPED
-      if outcome == DROPPED then outcome = messages.has_waited_too_long(event) and FULL or DELAYED end
+      if outcome == DROPPED then outcome = now > messages.drops_at(event) and FULL or DELAYED end
     end
     if outcome == ADMITTED then
       local is_sent = false
@@ -1666,6 +1702,7 @@ for at = 2, #ARGV, width do
       dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
     end
   end
+  again_at = outcome == DELAYED and min(again_at, retry_at, messages.drops_at(event) + 1) or now
   -- part batch/report: add the decision to the reply.
   local n = #decisions
   decisions[n + 1], decisions[n + 2], decisions[n + 3] = outcome, refused, shadow
@@ -1692,7 +1729,10 @@ local reply = { now, stepped, decisions, states }
 -- part batch/check_types: read the keys that were not read yet, so that a wrong type fails before any write.
 call('HLEN', series)
 call('HLEN', minutes)
-if last_number and #places > 0 then call('ZCARD', outbox) end
+if last_number and #places > 0 then
+  call('ZCARD', outbox)
+  call('ZCARD', due)
+end
 if messages then messages.check_types() end
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
@@ -1757,7 +1797,10 @@ end
 if last_number then
   local ids_page = 32 -- admissions between two removals of ids that are no longer remembered
   if messages then messages.finish() end
-  if #places > 0 then call('ZADD', outbox, unpack(places)) end
+  if #places > 0 then
+    call('ZADD', outbox, unpack(places))
+    look_now('send', outbox)
+  end
   for from = 1, #waiting, max_args do
     call('HSET', entries, unpack(waiting, from, min(from + max_args - 1, #waiting)))
   end
@@ -1813,4 +1856,5 @@ end
 for total, n in pairs(totals) do
   if n ~= 0 then call('HINCRBY', ledger, total, int(n)) end
 end
+store_next()
 return reply

@@ -8,7 +8,8 @@
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
 -- KEYS[6] minutes  (rw) hash of the counts of each category and minute
--- KEYS[7..] limit  (rw) the levels, by their place from 1
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[8..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
 -- then folds (rw), hash: replica = sequence of its last call of restore.lua or merge_counts.lua
 -- then dead (rw), stream of dead letters
@@ -25,7 +26,7 @@
 -- Example:
 --   redis-cli --eval lua/restore.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:folds:demo' \
+--     'relay:{demo}:minutes:demo:0' relay:due 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:folds:demo' \
 --     'relay:{demo}:dead:demo' , \
 --     '["restore",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]],{},"replica-1",1]' \
 --     event-1 1 1 'message {"title":"disk full"}' ''
@@ -38,12 +39,12 @@ local MODE = 'restore'
 -- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
 -- decided.
 local seen = KEYS[1]
-local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local keys_before_levels = 7 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
-  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+  return redis.error_reply('ARG seven keys and a plan in JSON are needed')
 end
 local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
 if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then
@@ -648,7 +649,13 @@ if fair then
   end
 end
 -- part batch/written: what the batch writes at the end.
-local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local ledger, series, outbox, entries, minutes, due = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 local totals = {} -- of the ledger, by name: by how much each rises
 local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed
@@ -852,12 +859,9 @@ if options then
       end
 
       local function store_edits()
-        for number, due in pairs(edits) do call('ZADD', extras, due, number) end
-      end
-
-      -- check_types fails if a key that will be written has a wrong type.
-      function editor.check_types()
-        if next(edits) then call('ZCARD', extras) end
+        if not next(edits) then return end
+        for number, at in pairs(edits) do call('ZADD', extras, at, number) end
+        look_now('send', extras)
       end
 
       editor.enter = enter
@@ -1258,9 +1262,16 @@ if options then
           else
             bytes = bytes + length
             call('ZADD', delayed, number, member)
+            look_now('promote', delayed)
           end
         end
         return bytes
+      end
+
+      -- check_types fails if a key that will be written has a wrong type.
+      function editor.check_types()
+        if next(edits) then call('ZCARD', extras) end
+        if next(edits) or moved[1] then call('ZCARD', due) end
       end
 
       function editor.store()
@@ -1588,7 +1599,10 @@ local reply = { now, stepped, decisions, states }
 -- part batch/check_types: read the keys that were not read yet, so that a wrong type fails before any write.
 call('HLEN', series)
 call('HLEN', minutes)
-if last_number and #places > 0 then call('ZCARD', outbox) end
+if last_number and #places > 0 then
+  call('ZCARD', outbox)
+  call('ZCARD', due)
+end
 if messages then messages.check_types() end
 
 -- The first write needs memory: where there is none, it is refused, and nothing was written yet.
@@ -1653,7 +1667,10 @@ end
 if last_number then
   local ids_page = 32 -- admissions between two removals of ids that are no longer remembered
   if messages then messages.finish() end
-  if #places > 0 then call('ZADD', outbox, unpack(places)) end
+  if #places > 0 then
+    call('ZADD', outbox, unpack(places))
+    look_now('send', outbox)
+  end
   for from = 1, #waiting, max_args do
     call('HSET', entries, unpack(waiting, from, min(from + max_args - 1, #waiting)))
   end

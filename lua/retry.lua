@@ -14,6 +14,7 @@
 -- KEYS[3] extras   (rw) sorted set of the numbers of extras
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] pause    (rw) hash: until (microseconds), reason; edits (microseconds)
+-- KEYS[6] due      (w)  sorted set of the work of channels (see due.lua)
 --
 -- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
@@ -31,12 +32,13 @@
 --
 -- Example:
 --   redis-cli --eval lua/retry.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
---     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo' , \
+--     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo' relay:due , \
 --     me 1 1700000000000000 1 30000000 rate_limited 0 channel not-posted
 --
 -- Code generated from lua/src/retry.lua by go generate ./lua; DO NOT EDIT.
 
 local lease, outbox, extras, entries, pause = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local due = KEYS[6]
 local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local wait, reason, fault, who, state = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), ARGV[8], ARGV[9]
 local call, max = redis.call, math.max
@@ -51,8 +53,14 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
+for _, set in ipairs({ outbox, extras, due }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, pause }) do call('HLEN', hash) end
 -- part entry/claimed: find the entry that the caller claimed. The script ends here if another sender has the
 -- lease, or if the number and the admission time do not match an entry.
@@ -103,4 +111,5 @@ if is_extra and who == 'entry' then
 else
   pause_channel(who == 'edits' and 'edits' or 'until')
 end
+look_now('send', outbox)
 return DONE

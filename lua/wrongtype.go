@@ -12,12 +12,12 @@ import (
 // typesOf are the types of the keys, by the kind in their name. All other kinds are hashes.
 var typesOf = map[string]string{
 	"seen": "zset", "refunds": "zset", "known": "zset", "heard": "zset", "outbox": "zset", "extras": "zset", "aged": "zset",
-	"told": "zset", "delayed": "zset", "noted": "zset", "alive": "zset", "limit:sliding-log": "zset",
+	"told": "zset", "delayed": "zset", "noted": "zset", "due": "zset", "alive": "zset", "limit:sliding-log": "zset",
 	"dead": "stream", "drops": "stream", "limit:backlog-stream": "stream",
 	"limit:backlog-list": "list", "pace": "string", "epoch": "string", "budget": "string",
 }
 
-var kindInKey = regexp.MustCompile(`^relay:\{[^}]*\}:(limit:[a-z-]+|[a-z]+)`)
+var kindInKey = regexp.MustCompile(`^relay:(?:\{[^}]*\}:)?(limit:[a-z-]+|[a-z]+)`)
 
 // TypeOf returns the Redis type of a key of the relay, for example zset, or "" if the relay has no such key.
 func TypeOf(key string) string {

@@ -26,7 +26,7 @@ var k = lua.KeysOf("g", "ch")
 // admitting is a call of admit.lua with all options. Each event has eleven fields.
 func admitting(mode, overflow, strategy string, restored bool, events ...any) call {
 	keys := []string{
-		k.Seen(), k.Ledger(), "relay:{g}:series:ch:1", k.Outbox(), k.Entries(), "relay:{g}:minutes:ch:1",
+		k.Seen(), k.Ledger(), "relay:{g}:series:ch:1", k.Outbox(), k.Entries(), "relay:{g}:minutes:ch:1", lua.DueIndex,
 		k.ChannelLimit(strategy), k.ValueLimit("sliding-log", "category", "a"), k.Known(), k.AdmittedCategories(),
 	}
 	if restored {
@@ -52,14 +52,14 @@ func admittingOne() call {
 func claiming() call {
 	return call{
 		lua.Claim,
-		[]string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()},
+		[]string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest(), lua.DueIndex},
 		[]any{"me", 10000000, 1000000, 3, 3600000000, 0, 1800000000, 0, 1, 0, 1, 0, 0},
 	}
 }
 
 func completing(script *redis.Script, more string) call {
 	other := lua.KeysOf("g", "copy")
-	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest()}
+	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest(), lua.DueIndex}
 	if strings.Contains(more, "copy") {
 		keys = append(keys, other.Extras(), other.Entries())
 	}
@@ -69,7 +69,9 @@ func completing(script *redis.Script, more string) call {
 func merging() call {
 	return call{
 		lua.MergeCounts,
-		[]string{k.Ledger(), "relay:{g}:series:ch:1", k.MergeSequences(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", k.Known()},
+		[]string{
+			k.Ledger(), "relay:{g}:series:ch:1", k.MergeSequences(), k.Drops(), k.Digest(), "relay:{g}:minutes:ch:1", lua.DueIndex, k.Known(),
+		},
 		[]any{"replica", 1, `{
 			"totals": {"dropped": 1}, "categories": {"a": 1}, "noted": {"d:a:warning": 1},
 			"keep": 9, "drops": [["{}", "a", "channel", "1", "1", "5"]]
@@ -93,7 +95,7 @@ func writers() map[string][]call {
 	restored := append(event("one", "firing", "f1", ""), `{"result":"failed","keep":3}`)
 	retry := call{
 		lua.Retry,
-		[]string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()},
+		[]string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause(), lua.DueIndex},
 		[]any{"me", "1", admittedAt, 1, 1000000, "why", 1, "channel", "not-posted"},
 	}
 	refund := func(strategy string) call {
@@ -103,7 +105,11 @@ func writers() map[string][]call {
 			[]any{"one", 1, 3600000000, "sliding-log", 0, strategy, 1},
 		}
 	}
-	digest := call{lua.PostDigest, []string{k.Digest(), k.LastAdmitted(), k.Extras(), k.Entries(), k.Posted(), k.Aged()}, []any{"ch", 1, 1, 1}}
+	digest := call{
+		lua.PostDigest,
+		[]string{k.Digest(), k.LastAdmitted(), k.Extras(), k.Entries(), k.Posted(), k.Aged(), lua.DueIndex},
+		[]any{"ch", 1, 1, 1},
+	}
 	all := map[string][]call{
 		"admit":        {admittingOne(), claiming(), admitting("admit", "drop", "sliding-log", false, batch...)},
 		"admit, delay": {admittingOne(), admitting("admit", "delay", "gcra", false, batch...)},
@@ -119,7 +125,8 @@ func writers() map[string][]call {
 		"bury":               {admittingOne(), claiming(), completing(lua.Bury, `{"keep":3,"forget":true,"copy":true}`)},
 		"expire":             {admittingOne(), claiming(), completing(lua.Expire, `{"noted":{"x:a:warning":1}}`)},
 		"retry":              {admittingOne(), claiming(), retry},
-		"append":             {{lua.Append, []string{k.Extras(), k.Entries(), k.NoticeIDs()}, []any{"id", "notice", "{}", 1000000}}},
+		"release":            {admittingOne(), claiming(), {lua.Release, []string{k.Lease(), lua.DueIndex}, []any{"me"}}},
+		"append":             {{lua.Append, []string{k.Extras(), k.Entries(), k.NoticeIDs(), lua.DueIndex}, []any{"id", "notice", "{}", 1000000}}},
 		"digest":             {merging(), digest},
 		"refund, log":        {admittingOne(), refund("sliding-buckets")},
 		"heartbeat":          {heartbeating("replica"), heartbeating("other")},
@@ -189,7 +196,8 @@ func TestTypeOfIsTheTypeThatTheScriptsUse(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, lua.TypeOf("another program's"))
 	for name, want := range map[string]string{
-		k.Seen(): "zset", k.Ledger(): "hash", k.Dead(): "stream", k.Pace(): "string", lua.Epoch: "string", lua.Alive: "zset", lua.Levels: "hash",
+		k.Seen(): "zset", k.Ledger(): "hash", k.Dead(): "stream", k.Pace(): "string", lua.Epoch: "string",
+		lua.DueIndex: "zset", k.Due(): "zset", lua.Alive: "zset", lua.Levels: "hash",
 		k.ChannelLimit("sliding-log"): "zset", k.ChannelLimit("backlog-list"): "list", k.ValueLimit("gcra", "category", "a"): "hash",
 	} {
 		require.Equal(t, want, lua.TypeOf(name), name)

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+
 	"slackrelay/lua"
 )
 
@@ -9,6 +11,9 @@ type Channel struct {
 	Group string // the limit group, whose channels share one hash tag; "" = the channel's own name
 	Name  string
 }
+
+// LimitGroup returns the limit group of the channel, which by default has its name.
+func (c Channel) LimitGroup() string { return cmp.Or(c.Group, c.Name) }
 
 // Keys returns the names of the channel's keys.
 func (c Channel) Keys() lua.Keys { return lua.KeysOf(c.Group, c.Name) }

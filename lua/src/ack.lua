@@ -16,6 +16,7 @@
 -- KEYS[7] aged     (-)  not used here
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (-)  not used here
+-- KEYS[10] due     (-)  not used here
 -- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
 -- ARGV[1] owner    the sender that claimed the entry
@@ -31,11 +32,11 @@
 -- Example:
 --   redis-cli --eval lua/ack.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
---     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
+--     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' relay:due , \
 --     me 1 1700000000000000 1 '{"ts":"1700000000.000100"}'
 
 --- @include parts/entry/arguments
-local posted, backlog = KEYS[6], KEYS[10]
+local posted, backlog = KEYS[6], KEYS[11]
 
 --- @include parts/clock
 

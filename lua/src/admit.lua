@@ -21,7 +21,8 @@
 -- KEYS[5] entries  (rw) hash: "seq" = last number, "delayed" = bytes that wait for a slot,
 --                  "<number>" = "<admitted at> <kind> <payload>"
 -- KEYS[6] minutes  (rw) hash of the same counts by minute: "<minute since 1970>:a:<category>" admitted, ":d:" dropped
--- KEYS[7..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy. A hash also has
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[8..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy. A hash also has
 --   "since", the time of its first unit, to recognise a refund from before a reset; "last", the time of its last unit,
 --   to recognise a step of the clock; and "<...>:u", when a replica with another configuration last used a window.
 --   sliding-log      sorted set with a member for each unit, score = time; scores below 0 are the windows that use it
@@ -84,7 +85,7 @@
 -- Example: a channel limit of 10 and a category limit of 3 per 60 s (the space around the comma matters):
 --   redis-cli --eval lua/admit.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' \
+--     'relay:{demo}:minutes:demo:0' relay:due \
 --     'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:limit:sliding-log:category:demo:errors' , \
 --     '["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'

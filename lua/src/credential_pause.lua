@@ -11,4 +11,6 @@
 --   redis-cli --eval lua/credential_pause.lua 'relay:{ws:demo}:pause' , 3600000000 invalid_auth
 
 --- @include parts/pause
+
+set_pause()
 return 1

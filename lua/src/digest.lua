@@ -15,6 +15,7 @@
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] posted   (w)  hash of posted messages, so that an edit finds the post
 -- KEYS[6] aged     (w)  sorted set of their numbers, score = time of the last change
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
 --
 -- ARGV[1] channel  the beginning of the digest's id
 -- ARGV[2] interval, microseconds
@@ -25,11 +26,13 @@
 --
 -- Example:
 --   redis-cli --eval lua/digest.lua 'relay:{demo}:digest:demo' 'relay:{demo}:told:demo' 'relay:{demo}:extras:demo' \
---     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' , demo 1800000000 30000000 1
+--     'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' relay:due , \
+--     demo 1800000000 30000000 1
 
 local digest, last_admitted, extras, entries, posted, aged = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local due = KEYS[7]
 local channel, interval, every, minimum = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local call = redis.call
+local call, ceil, min = redis.call, math.ceil, math.min
 
 if not interval or interval <= 0 or not every or not minimum then
   return redis.error_reply('ARG a channel, an interval above 0, every and a minimum are needed')
@@ -39,15 +42,19 @@ end
 --- @include parts/clock
 --- @include parts/digest_due
 --- @include parts/digest/counts
+--- @include parts/due/work
+--- @include parts/due/now
 --- @include parts/digest/post
 
-for _, set in ipairs({ last_admitted, extras, aged }) do call('ZCARD', set) end -- a wrong type fails before any write
+-- A wrong type fails before any write.
+for _, set in ipairs({ last_admitted, extras, aged, due }) do call('ZCARD', set) end
 for _, hash in ipairs({ entries, posted }) do call('HLEN', hash) end
 local counts, state = read_digest()
 local amount = tonumber(state.noted or 0)
 local is_open = state.open ~= nil
 local ends = is_open and now >= tonumber(state.open) + interval
-if not is_digest_due(state) then return 0 end
+local due_at = digest_due_at(state)
+if not due_at or due_at > now then return 0 end
 if not is_open and amount < minimum then -- too little to report
   call('DEL', digest)
   return 0

@@ -16,6 +16,7 @@
 -- KEYS[7] aged     (rw) sorted set of their numbers, score = time of the last change
 -- KEYS[8] dead     (-)  not used here
 -- KEYS[9] digest   (rw) hash of what the next digest will report
+-- KEYS[10] due     (w)  sorted set of the work of channels (see due.lua)
 -- then, optional: backlog (rw) the stream or list of a level with the strategy backlog, which the entry leaves
 --
 -- ARGV[1] owner    the sender that claimed the entry
@@ -31,17 +32,17 @@
 -- Example:
 --   redis-cli --eval lua/expire.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:entries:demo' 'relay:{demo}:ledger:demo' 'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' \
---     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' , \
+--     'relay:{demo}:dead:demo' 'relay:{demo}:digest:demo' relay:due , \
 --     me 1 1700000000000000 1 '{}'
 
 --- @include parts/entry/arguments
-local posted, aged, digest = KEYS[6], KEYS[7], KEYS[9]
-local backlog = KEYS[10]
+local posted, aged, digest, due = KEYS[6], KEYS[7], KEYS[9], KEYS[10]
+local backlog = KEYS[11]
 
 --- @include parts/int
 --- @include parts/clock
 
-for _, set in ipairs({ outbox, extras, aged }) do call('ZCARD', set) end -- a wrong type fails before any write
+for _, set in ipairs({ outbox, extras, aged, due }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash) end
 --- @include parts/entry/backlog
 --- @include parts/entry/claimed
@@ -50,6 +51,8 @@ for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash)
 --- @include parts/posted_names
 --- @include parts/entry/forgotten
 --- @include parts/expire
+--- @include parts/due/work
+--- @include parts/due/now
 --- @include parts/digest_counts
 
 remove_entry('expired')

@@ -7,7 +7,8 @@
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
 -- KEYS[6] minutes  (rw) hash of the counts of each category and minute
--- KEYS[7..] limit  (-)  the levels; not used here
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[8..] limit  (-)  the levels; not used here
 -- then, only with first_notice auto: two keys that are not used here
 -- then, only with options, as of lua/admit.lua: extras (rw), posted (rw), aged (rw), drops (rw), digest (rw),
 --   told (rw), delayed (rw)
@@ -20,7 +21,7 @@
 -- Example:
 --   redis-cli --eval lua/force.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
+--     'relay:{demo}:minutes:demo:0' relay:due 'relay:{demo}:limit:sliding-log:channel' , \
 --     '["force",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
 

@@ -7,7 +7,8 @@
 -- KEYS[4] drops    (rw) stream, the drop log
 -- KEYS[5] digest   (rw) hash of the counts for the next digest (see digest.lua)
 -- KEYS[6] minutes  (w)  hash of the same counts by minute: "<minute since 1970>:d:<category>"
--- KEYS[7] known    (w)  sorted set of the channel's categories by their last attempt; only with
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[8] known    (w)  sorted set of the channel's categories by their last attempt; only with
 --                  first_notice auto
 --
 -- ARGV[1] replica  unique to one process
@@ -24,11 +25,12 @@
 --
 -- Example:
 --   redis-cli --eval lua/merge_counts.lua 'relay:{demo}:ledger:demo' 'relay:{demo}:series:demo:0' \
---     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' , \
+--     'relay:{demo}:folds:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:minutes:demo:0' \
+--     relay:due , \
 --     replica-1 1 '{"totals":{"received":3,"dropped":3},"categories":{"errors":2,"disk":1}}'
 
 local ledger, series, sequences, drops, digest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local minutes, known = KEYS[6], KEYS[7]
+local minutes, due, known = KEYS[6], KEYS[7], KEYS[8]
 local replica, sequence = ARGV[1], tonumber(ARGV[2])
 local call, max, floor = redis.call, math.max, math.floor
 
@@ -46,6 +48,8 @@ end
 --- @include parts/counts
 --- @include parts/stream_bytes
 --- @include parts/drops
+--- @include parts/due/work
+--- @include parts/due/now
 --- @include parts/digest_counts
 
 local fault = fault_of(counted)
@@ -53,6 +57,7 @@ if fault then return redis.error_reply(fault) end
 -- A wrong type fails before any write.
 for _, hash in ipairs({ ledger, series, minutes, digest }) do call('HLEN', hash) end
 call('XLEN', drops)
+call('ZCARD', due)
 if known then call('ZCARD', known) end
 
 for name, n in pairs(counted.totals or {}) do call('HINCRBY', ledger, name, n) end

@@ -6,7 +6,8 @@
 -- KEYS[4] outbox   (-)  not used here
 -- KEYS[5] entries  (-)  not used here
 -- KEYS[6] minutes  (-)  not used here
--- KEYS[7..] limit  (r)  the levels, by their place from 1
+-- KEYS[7] due      (-)  not used here
+-- KEYS[8..] limit  (r)  the levels, by their place from 1
 -- then, only with first_notice auto: known (r) and heard (r)
 -- then, only with options: seven keys that are not used here
 --
@@ -18,7 +19,7 @@
 -- Example:
 --   redis-cli --eval lua/peek.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' , \
+--     'relay:{demo}:minutes:demo:0' relay:due 'relay:{demo}:limit:sliding-log:channel' , \
 --     '["peek",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]]]' \
 --     event-1 1 1 'message {"title":"disk full"}'
 

@@ -7,7 +7,8 @@
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
 -- KEYS[6] minutes  (rw) hash of the counts of each category and minute
--- KEYS[7..] limit  (rw) the levels, by their place from 1
+-- KEYS[7] due      (rw) sorted set of the work of channels (see due.lua)
+-- KEYS[8..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
 -- then as of lua/admit.lua: extras (rw), posted (rw), aged (rw), drops (rw), digest (rw),
 --   told (rw), delayed (rw)
@@ -20,7 +21,7 @@
 -- Example:
 --   redis-cli --eval lua/promote.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:extras:demo' \
+--     'relay:{demo}:minutes:demo:0' relay:due 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:extras:demo' \
 --     'relay:{demo}:posted:demo' 'relay:{demo}:aged:demo' 'relay:{demo}:drops:demo' 'relay:{demo}:digest:demo' \
 --     'relay:{demo}:told:demo' 'relay:{demo}:delayed:demo' , \
 --     '["promote",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]],{},"",0,\
@@ -37,6 +38,8 @@ if not options then return redis.error_reply('ARG the plan needs options') end
 --- @include parts/messages
 --- @include parts/messages/decide
 --- @include parts/messages/promoted
+--- @include parts/due/at
+--- @include parts/promote/next
 
 --- @include parts/batch/decisions
 for at = 2, #ARGV, width do
@@ -47,7 +50,7 @@ for at = 2, #ARGV, width do
     --- @include parts/messages/attached
     if not outcome then
       --- @include parts/batch/ask
-      if outcome == DROPPED then outcome = messages.has_waited_too_long(event) and FULL or DELAYED end
+      if outcome == DROPPED then outcome = now > messages.drops_at(event) and FULL or DELAYED end
     end
     if outcome == ADMITTED then
       local is_sent = false
@@ -60,9 +63,11 @@ for at = 2, #ARGV, width do
     totals.delayed = (totals.delayed or 0) - 1 -- DELAYED adds one again
     --- @include parts/batch/count
   end
+  again_at = outcome == DELAYED and min(again_at, retry_at, messages.drops_at(event) + 1) or now
   --- @include parts/batch/report
 end
 for _, hash in ipairs({ entries, ledger }) do call('HLEN', hash) end -- a wrong type fails before any write
 call('ZCARD', seen)
 --- @include parts/batch/write
+store_next()
 return reply

@@ -8,7 +8,8 @@
 -- KEYS[4] outbox   (rw) sorted set of the numbers of messages in order
 -- KEYS[5] entries  (rw) hash of entries
 -- KEYS[6] minutes  (rw) hash of the counts of each category and minute
--- KEYS[7..] limit  (rw) the levels, by their place from 1
+-- KEYS[7] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[8..] limit  (rw) the levels, by their place from 1
 -- then, only with first_notice auto: known (rw) and heard (rw)
 -- then folds (rw), hash: replica = sequence of its last call of restore.lua or merge_counts.lua
 -- then dead (rw), stream of dead letters
@@ -25,7 +26,7 @@
 -- Example:
 --   redis-cli --eval lua/restore.lua 'relay:{demo}:seen:demo' 'relay:{demo}:ledger:demo' \
 --     'relay:{demo}:series:demo:0' 'relay:{demo}:outbox:demo' 'relay:{demo}:entries:demo' \
---     'relay:{demo}:minutes:demo:0' 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:folds:demo' \
+--     'relay:{demo}:minutes:demo:0' relay:due 'relay:{demo}:limit:sliding-log:channel' 'relay:{demo}:folds:demo' \
 --     'relay:{demo}:dead:demo' , \
 --     '["restore",3600000000,[["sliding-log",0,0,10,60000000]],[["errors",0,0,1]],{},"replica-1",1]' \
 --     event-1 1 1 'message {"title":"disk full"}' ''

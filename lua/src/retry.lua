@@ -14,6 +14,7 @@
 -- KEYS[3] extras   (rw) sorted set of the numbers of extras
 -- KEYS[4] entries  (rw) hash of entries
 -- KEYS[5] pause    (rw) hash: until (microseconds), reason; edits (microseconds)
+-- KEYS[6] due      (w)  sorted set of the work of channels (see due.lua)
 --
 -- ARGV[1] owner    the sender that claimed the entry
 -- ARGV[2] number   the entry's number
@@ -31,10 +32,11 @@
 --
 -- Example:
 --   redis-cli --eval lua/retry.lua 'relay:{demo}:lease:demo' 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
---     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo' , \
+--     'relay:{demo}:entries:demo' 'relay:{demo}:pause:demo' relay:due , \
 --     me 1 1700000000000000 1 30000000 rate_limited 0 channel not-posted
 
 local lease, outbox, extras, entries, pause = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local due = KEYS[6]
 local owner, number, named_at, claims = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local wait, reason, fault, who, state = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), ARGV[8], ARGV[9]
 local call, max = redis.call, math.max
@@ -45,8 +47,10 @@ end
 
 --- @include parts/int
 --- @include parts/clock
+--- @include parts/due/work
+--- @include parts/due/now
 
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
+for _, set in ipairs({ outbox, extras, due }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, pause }) do call('HLEN', hash) end
 --- @include parts/entry/claimed
 --- @include parts/entry/latest_claim
@@ -82,4 +86,5 @@ if is_extra and who == 'entry' then
 else
   pause_channel(who == 'edits' and 'edits' or 'until')
 end
+look_now('send', outbox)
 return DONE

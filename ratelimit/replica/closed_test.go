@@ -24,9 +24,10 @@ func TestClosedCacheDoesNotDecideRequestsThatMaySpendNoSlot(t *testing.T) {
 		require.NoError(t, err)
 		return answer.Decisions[0]
 	}
-	require.Equal(t, storetest.Admitted, decide(l.Told(h, "1", "c", store.Firing, "f")).Outcome)
-	require.Equal(t, storetest.Dropped, decide(l.Told(h, "2", "c", "", "")).Outcome)
-	require.Equal(t, store.ByClosedCache, decide(l.Told(h, "3", "c", "", "")).DecidedBy)
-	require.Equal(t, storetest.Merged, decide(l.Told(h, "4", "c", store.Firing, "f")).Outcome)
-	require.Equal(t, storetest.Admitted, decide(l.Told(h, "5", "c", store.Resolved, "f")).Outcome, "it takes the place of the one that waits")
+	require.Equal(t, storetest.Admitted, decide(l.AlertRequest(h, "1", "c", store.Firing, "f")).Outcome)
+	require.Equal(t, storetest.Dropped, decide(l.AlertRequest(h, "2", "c", "", "")).Outcome)
+	require.Equal(t, store.ByClosedCache, decide(l.AlertRequest(h, "3", "c", "", "")).DecidedBy)
+	require.Equal(t, storetest.Merged, decide(l.AlertRequest(h, "4", "c", store.Firing, "f")).Outcome)
+	resolve := l.AlertRequest(h, "5", "c", store.Resolved, "f")
+	require.Equal(t, storetest.Admitted, decide(resolve).Outcome, "it takes the place of the one that waits")
 }

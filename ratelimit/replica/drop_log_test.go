@@ -21,7 +21,7 @@ func TestStormIsRecordedInPartAndCountedInWhole(t *testing.T) {
 	limiter := storetest.Share(t, redisstore.New(client, redisstore.Options{}), replica.Options{})
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true, KeepDrops: 10_000}
 	l := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
-	request := func(id, category string) store.Request { return uncompleted(l.Told(h, id, category, "", "")) }
+	request := func(id, category string) store.Request { return uncompleted(l.AlertRequest(h, id, category, "", "")) }
 	_, err := limiter.Admit(t.Context(), storetest.Scope, []store.Request{request("1", "a"), request("2", "a")})
 	require.NoError(t, err)
 	for i := range 3000 {

@@ -34,7 +34,7 @@ func TestJournalOfSeveralConfigurationsIsRestored(t *testing.T) {
 			h = &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10, PostedFor: time.Hour}
 		}
 		for i := range 3 {
-			require.Equal(t, storetest.Admitted, b.AdmitOne(t, l.Told(h, fmt.Sprint(reload, "-", i), "a", "", "")).Outcome)
+			require.Equal(t, storetest.Admitted, b.AdmitOne(t, l.AlertRequest(h, fmt.Sprint(reload, "-", i), "a", "", "")).Outcome)
 		}
 	}
 	lines[0].Away.Store(false)
@@ -52,9 +52,9 @@ func TestDelayedEventIsNotAdmittedWithoutRedis(t *testing.T) {
 			h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 3, MaxDelay: time.Minute, Resolves: "post", PostedFor: time.Hour}
 			l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(2)}
 			for i := range 3 {
-				replicas[0].AdmitOne(t, l.Told(h, fmt.Sprint(i), "a", "", ""))
+				replicas[0].AdmitOne(t, l.AlertRequest(h, fmt.Sprint(i), "a", "", ""))
 			}
-			again := l.Told(h, "2", "a", "", "")
+			again := l.AlertRequest(h, "2", "a", "", "")
 			again.Delayed = 3
 			for i, line := range lines {
 				line.Away.Store(true)

@@ -13,6 +13,7 @@ func (s *Store) Append(_ context.Context, channel store.Channel, id, kind string
 		if !ids.has(id, expired) {
 			ids.add(id, tx.now, expired)
 			tx.outbox().addExtra(tx.now, tx.now, kind, payload)
+			tx.lookNow(store.WorkSend)
 		}
 	})
 	return nil

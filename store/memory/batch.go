@@ -16,12 +16,13 @@ type batch struct {
 	fairness  *fairness         // nil = nothing is reserved
 	messages  *messageBatch     // nil = the requests have no policy
 	answer    store.Answer
+	againAt   int64 // when to promote next
 }
 
 func (s *Store) newBatch(tx channelTx, mode store.Mode, requests []store.Request) *batch {
 	b := &batch{
 		plan: store.NewPlan(mode, requests), tx: tx, dedupe: s.dedupe(), decidedBy: s.opts.DecidedBy,
-		admitted: tx.admitted(),
+		admitted: tx.admitted(), againAt: tx.now + maxPromotionWait,
 	}
 	b.answer.Decisions = make([]store.Decision, len(requests))
 	b.answer.Numbers = make([]int64, len(requests))
@@ -64,23 +65,29 @@ func (b *batch) run(requests []store.Request) store.Answer {
 	if b.fairness != nil && !b.isPeek() {
 		b.fairness.store()
 	}
+	if b.isPromotion() {
+		b.storeNextPromotion()
+	}
 	return b.answer
 }
 
 // admit decides and counts one request. It returns the number of its entry; 0 = it has none.
 func (b *batch) admit(d *store.Decision, r *store.Request, path store.Path) (number int64) {
 	d.DecidedBy = b.decidedBy
+	var decided decision
 	if b.isDuplicate(r) {
 		d.Outcome, d.Duplicate = store.Duplicate, true
 	} else {
-		decided := b.decide(r, path)
+		decided = b.decide(r, path)
 		b.report(d, r, path, decided)
-		number = decided.number
+	}
+	if b.isPromotion() {
+		b.noteNextPromotion(r, decided)
 	}
 	if !b.isPeek() {
 		b.count(r, d.Outcome)
 	}
-	return number
+	return decided.number
 }
 
 // isDuplicate reports whether a request was admitted before, or waits for a slot no more.

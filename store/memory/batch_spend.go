@@ -25,6 +25,7 @@ func (b *batch) commit(r *store.Request, path store.Path, shadow int64) (number 
 		outbox.messages = append(outbox.messages, entry{
 			number: outbox.seq, at: b.tx.now, kind: string(r.Enqueue.Kind), payload: r.Enqueue.Payload,
 		})
+		b.tx.lookNow(store.WorkSend)
 	}
 	if b.fairness != nil && !b.isForced() {
 		b.fairness.noteAdmission(path.Category)

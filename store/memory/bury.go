@@ -18,8 +18,9 @@ func (s *Store) Bury(_ context.Context, channel store.Channel, claimed store.Ent
 			Reason: death.Reason, Answer: death.Answer, Attempts: buried.attempts,
 		}, s.opts.DeadLetters)
 		if death.CopyTo != nil {
-			outbox := kept[queue](tx.Tx, death.CopyTo.Keys().Outbox())
-			outbox.addExtra(tx.now, tx.now, store.KindCopy, buried.payload)
+			to := channelTx{tx.Tx, death.CopyTo.Keys()}
+			to.outbox().addExtra(tx.now, tx.now, store.KindCopy, buried.payload)
+			to.lookNow(store.WorkSend)
 		}
 		tx.posted().forgetBuried(buried.number, death.MaybePosted)
 	})

@@ -49,6 +49,9 @@ type claimant struct {
 	lease *lease
 	pause *pause
 	pace  *bucket
+
+	nextDigest int64 // when the next digest may be due; 0 = nothing is counted for one
+	nextExtra  int64 // when the next extra is due; 0 = none is, or one is due now
 }
 
 // paceEvery is the time between two messages, in microseconds.
@@ -59,26 +62,31 @@ func blockedAs(state store.ClaimState, wait int64) store.Claim {
 }
 
 func (c *claimant) claim() store.Claim {
-	if digest := (dueDigest{c.tx.digest(), c.terms.Digest, c.tx.now}); c.terms.Digest.Interval > 0 && digest.isDue() {
-		return blockedAs(store.DigestDue, 0)
+	c.nextDigest = c.lookForDigest()
+	if c.nextDigest > 0 && c.nextDigest <= c.tx.now {
+		return c.lookSoon(store.DigestDue)
 	}
 	outbox := c.tx.outbox()
 	head := outbox.head()
 	extra := outbox.dueExtra(c.tx.now)
+	if extra == nil {
+		c.nextExtra = outbox.nextExtra()
+	}
 	if head == nil && extra == nil {
+		c.lookNext(c.nextExtra)
 		c.lease.release(c.opts.Owner)
 		return blockedAs(store.Empty, 0)
 	}
 	if c.lease.stopped {
-		return store.Claim{State: store.Leased, Wait: stoppedWait}
+		return c.lookAfter(store.Leased, stoppedWait.Microseconds())
 	}
 	isOvertaken := c.lease.owner == c.opts.Owner && c.lease.call > c.call.Number // by a later claim: nobody waits for this reply
 	if isOvertaken || c.lease.isHeldByOther(c.opts.Owner, c.tx.now) {
-		return blockedAs(store.Leased, max(0, c.lease.until-c.tx.now))
+		return c.lookAfter(store.Leased, max(0, c.lease.until-c.tx.now))
 	}
 	if c.pause.until > c.tx.now {
 		c.lease.release(c.opts.Owner)
-		return blockedAs(store.Paused, c.pause.until-c.tx.now)
+		return c.lookAfter(store.Paused, c.pause.until-c.tx.now)
 	}
 	return c.claimNext(head, extra)
 }
@@ -90,16 +98,17 @@ func (c *claimant) claimNext(head, extra *entry) store.Claim {
 		if blocked.state == store.AwaitingLookup {
 			c.pause.lookupUntil = c.tx.now + blocked.wait
 		}
-		return blockedAs(blocked.state, blocked.wait)
+		return c.lookAfter(blocked.state, blocked.wait, c.nextExtra)
 	}
 	c.pause.lookupUntil = 0
 	if c.look && chosen.isSend() {
 		if chosen.isEdit {
-			return blockedAs(store.EditReady, 0)
+			return c.lookSoon(store.EditReady)
 		}
-		return blockedAs(store.PostReady, 0)
+		return c.lookSoon(store.PostReady)
 	}
 	c.mark(chosen)
+	c.lookNext(c.lease.until)
 	return c.claimed(chosen)
 }
 

@@ -63,7 +63,11 @@ func (c *claimant) candidate(e *entry) *candidate {
 	case !e.isExtra && c.terms.TTL > 0 && c.tx.now-e.at > c.terms.TTL.Microseconds():
 		one.state = store.Stale
 	default:
-		one.block(store.Paced, max(c.tx.now, c.pace.emptyAt)-(c.terms.Pace.Burst-1)*c.paceEvery()-c.tx.now)
+		wait := max(c.tx.now, c.pace.emptyAt) - (c.terms.Pace.Burst-1)*c.paceEvery() - c.tx.now
+		if ttl := c.terms.TTL.Microseconds(); !e.isExtra && ttl > 0 {
+			wait = min(wait, e.at+ttl+1-c.tx.now) // then it is stale
+		}
+		one.block(store.Paced, wait)
 	}
 	return one
 }

@@ -52,17 +52,38 @@ func (d dueDigest) isLast() bool { return d.terms.EditEvery == 0 || d.isOver() }
 
 // isDue reports whether there is something to do. An open digest is edited, and closed at its end.
 func (d dueDigest) isDue() bool {
-	every := d.terms.EditEvery.Microseconds()
+	at := d.dueAt()
+	return at > 0 && d.now >= at
+}
+
+// dueAt returns when there is something to do; 0 = nothing is counted.
+func (d dueDigest) dueAt() int64 {
+	interval, every := d.terms.Interval.Microseconds(), d.terms.EditEvery.Microseconds()
 	switch {
+	case d.open > 0 && d.since > 0:
+		return min(d.open+interval, d.moved+every)
 	case d.open > 0:
-		return d.isOver() || d.since > 0 && d.now >= d.moved+every
+		return d.open + interval
 	case d.since == 0:
-		return false
+		return 0
+	case every > 0 && d.isEnough():
+		return d.since + min(interval, thirdOf(every))
 	default:
-		isEarly := every > 0 && d.isEnough() && d.now >= d.since+every/3
-		return isEarly || d.now >= d.since+d.terms.Interval.Microseconds()
+		return d.since + interval
 	}
 }
+
+// nextLook returns when it may be due next; 0 = nothing is counted. What is not enough may be enough by the next look.
+func (d dueDigest) nextLook() int64 {
+	at, every := d.dueAt(), d.terms.EditEvery.Microseconds()
+	if at > 0 && d.open == 0 && every > 0 && !d.isEnough() {
+		return min(at, d.now+thirdOf(every))
+	}
+	return at
+}
+
+// thirdOf returns a third, rounded up.
+func thirdOf(every int64) int64 { return (every + 2) / 3 }
 
 // update enqueues the digest's post, or an edit of it, with all that was counted since.
 func (d dueDigest) update(tx channelTx, channel string) error {
@@ -88,13 +109,14 @@ func (d dueDigest) update(tx channelTx, channel string) error {
 	d.counts = nil
 	d.moved = d.now
 	if !isNew {
-		d.editPost(outbox, payload)
+		d.editPost(tx, payload)
 		return nil
 	}
 	if d.terms.EditEvery > 0 { // it can be edited later, and is remembered like any other message
 		tx.posted().keep(&message{number: d.post, PostedMessage: store.PostedMessage{At: d.now}}, d.now)
 	}
 	outbox.addExtra(d.now, d.now, store.KindDigest, payload)
+	tx.lookNow(store.WorkSend)
 	return nil
 }
 
@@ -107,7 +129,8 @@ func (d dueDigest) body(lastAdmitted map[string]int64) store.Digest {
 }
 
 // editPost rewrites an entry that nobody began to send, or adds an edit.
-func (d dueDigest) editPost(outbox *queue, payload []byte) {
+func (d dueDigest) editPost(tx channelTx, payload []byte) {
+	outbox := tx.outbox()
 	for _, number := range []int64{d.post, d.edit} {
 		if unsent := outbox.find(number); unsent.isUnsent() {
 			unsent.at = d.now
@@ -116,6 +139,7 @@ func (d dueDigest) editPost(outbox *queue, payload []byte) {
 		}
 	}
 	d.edit = outbox.addExtra(d.now, d.now, store.KindDigestEdit, payload)
+	tx.lookNow(store.WorkSend)
 }
 
 // silentCategories are the categories of counts of which nothing was admitted since a time.

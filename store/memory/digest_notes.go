@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"slackrelay/store"
 )
 
 // A digest has a bounded number of fields, and titles must not crowd out counts.
@@ -31,8 +33,14 @@ type digestState struct {
 // noteForDigest counts for the next digest. The names of counts are "d:<category>:<severity>" (dropped),
 // "x:<category>:<severity>" (expired) and "t:<title>".
 func (tx channelTx) noteForDigest(digestCounts map[string]int64) {
-	if len(digestCounts) > 0 {
-		tx.digest().note(tx.now, digestCounts)
+	if len(digestCounts) == 0 {
+		return
+	}
+	digest := tx.digest()
+	isFirst := digest.since == 0
+	digest.note(tx.now, digestCounts)
+	if isFirst && digest.since > 0 {
+		tx.lookNow(store.WorkSend)
 	}
 }
 

@@ -3,24 +3,39 @@ package memory
 import (
 	"context"
 
+	"slackrelay/lua"
 	"slackrelay/store"
 )
 
-// Due implements [store.Queue].
-func (s *Store) Due(_ context.Context, among []store.Channel, _ bool) (work []store.Work, err error) {
-	for _, channel := range among {
-		if len(work) >= store.MaxDue-1 {
-			break
+// Due implements [store.Queue]. It is the twin of lua/due.lua.
+func (s *Store) Due(_ context.Context, among []store.Channel, _ bool) ([]store.Work, error) {
+	var found []store.TimedWork
+	s.data.Do(func(tx *Tx) {
+		for name, at := range tx.look(lua.DueIndex) {
+			if at <= tx.now {
+				kind, group, channel := lua.ParseWork(name)
+				work := store.Work{Kind: store.WorkKind(kind), Channel: store.Channel{Group: group, Name: channel}}
+				found = append(found, store.TimedWork{Work: work, At: at})
+			}
 		}
-		s.do(channel, func(tx channelTx) {
-			outbox := tx.outbox()
-			if len(outbox.messages)+len(outbox.extras) > 0 || tx.digest().since > 0 || tx.digest().open > 0 {
-				work = append(work, store.Work{Kind: store.WorkSend, Channel: channel})
-			}
-			if len(outbox.delayed) > 0 {
-				work = append(work, store.Work{Kind: store.WorkPromote, Channel: channel})
-			}
-		})
+	})
+	return store.WorkOf(found, among), nil
+}
+
+// lookAt notes when to look at a work of the channel; 0 = the channel has none.
+func (tx channelTx) lookAt(kind store.WorkKind, at int64) {
+	work := tx.keys.Work(string(kind))
+	if at == 0 {
+		delete(tx.look(lua.DueIndex), work)
+		return
 	}
-	return work, nil
+	tx.numbers(lua.DueIndex)[work] = at
+}
+
+// lookNow lets senders look at the channel now, because it may have more to do than before.
+func (tx channelTx) lookNow(kind store.WorkKind) {
+	work, index := tx.keys.Work(string(kind)), tx.numbers(lua.DueIndex)
+	if at, isKnown := index[work]; !isKnown || at > tx.now {
+		index[work] = tx.now
+	}
 }

@@ -20,8 +20,12 @@ const (
 	alertOver
 )
 
-// stateOf returns the state of an alert in the message. A message is followed until all of its alerts are over.
+// stateOf returns the state of an alert in the message. A message is followed until all of its alerts are over. An
+// event without a fingerprint is no alert.
 func (m *message) stateOf(fingerprint string) alertState {
+	if fingerprint == "" {
+		return alertUnknown
+	}
 	for _, event := range m.Events {
 		if event.Fingerprint == fingerprint {
 			return stateSince(event.Resolved)

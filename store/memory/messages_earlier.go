@@ -123,9 +123,11 @@ func (m *messageBatch) edit(changed *message, at int64) {
 	case !last.isUnsent():
 		changed.LastEdit = m.queue.addExtra(m.now, at, store.KindEdit, strconv.AppendInt(nil, changed.number, 10))
 		changed.EditDue = at
+		m.batch.tx.lookNow(store.WorkSend)
 	case changed.EditDue > at:
 		changed.EditDue = at
 		m.queue.postpone(last, at)
+		m.batch.tx.lookNow(store.WorkSend)
 	}
 }
 

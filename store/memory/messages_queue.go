@@ -20,6 +20,7 @@ func (m *messageBatch) delay(r *store.Request) (outcome store.Outcome, number in
 	m.queue.delayed = append(m.queue.delayed, entry{
 		number: m.queue.seq, at: m.now, kind: string(store.KindMessage), payload: r.Payload(), category: r.Category,
 	})
+	m.batch.tx.lookNow(store.WorkPromote)
 	return store.Delayed, m.queue.seq
 }
 

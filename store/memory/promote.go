@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"slackrelay/store"
 )
@@ -25,9 +26,36 @@ func (m *messageBatch) waitingAt(r *store.Request) int {
 }
 
 // hasWaitedTooLong reports whether a delayed request is older than the policy allows.
-func (m *messageBatch) hasWaitedTooLong(r *store.Request) bool {
-	i := m.waitingAt(r)
-	return i >= 0 && m.now-m.queue.delayed[i].at > m.policy.MaxDelay.Microseconds()
+func (m *messageBatch) hasWaitedTooLong(r *store.Request) bool { return m.now > m.dropsAt(r) }
+
+// dropsAt returns until when a request may be delayed.
+func (m *messageBatch) dropsAt(r *store.Request) int64 {
+	return m.queue.delayed[m.waitingAt(r)].at + m.policy.MaxDelay.Microseconds()
+}
+
+// How soon delayed requests are decided again, in microseconds; limits may be raised, and units refunded.
+const (
+	minPromotionWait = int64(100 * time.Millisecond / time.Microsecond)
+	maxPromotionWait = int64(10 * time.Second / time.Microsecond)
+)
+
+// noteNextPromotion notes when a request may fit, or has waited too long. If it is delayed no more, the next of its category
+// takes its place.
+func (b *batch) noteNextPromotion(r *store.Request, d decision) {
+	at := b.tx.now
+	if d.outcome == store.Delayed {
+		at = min(d.refusal.retryAt, b.messages.dropsAt(r)+1)
+	}
+	b.againAt = min(b.againAt, at)
+}
+
+// storeNextPromotion stores when to promote next.
+func (b *batch) storeNextPromotion() {
+	at := max(b.againAt, b.tx.now+minPromotionWait)
+	if len(b.messages.queue.delayed) == 0 {
+		at = 0
+	}
+	b.tx.lookAt(store.WorkPromote, at)
 }
 
 // leaveDelayed removes a request from the delayed entries.

@@ -70,6 +70,7 @@ func (b *batch) restoreWaiting(number, at int64, r *store.Request) {
 	}
 	outbox := b.tx.outbox()
 	outbox.messages = append(outbox.messages, waiting)
+	b.tx.lookNow(store.WorkSend)
 	if b.messages == nil {
 		return
 	}

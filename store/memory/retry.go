@@ -13,6 +13,7 @@ func (s *Store) Retry(_ context.Context, channel store.Channel, claimed store.En
 			return store.ErrLeaseLost
 		}
 		tx.lease().release(s.opts.Owner)
+		tx.lookNow(store.WorkSend)
 		if plan.Fault {
 			tried.faults++
 		}

@@ -77,7 +77,10 @@ func (e *entry) outageResult(now int64) store.OutageResult {
 
 // Resume allows claims from a channel again after [Store.TakeBack].
 func (s *Store) Resume(channel store.Channel) {
-	s.do(channel, func(tx channelTx) { tx.lease().stopped = false })
+	s.do(channel, func(tx channelTx) {
+		tx.lease().stopped = false
+		tx.lookNow(store.WorkSend)
+	})
 }
 
 // keepResult keeps the result of a message for [Store.TakeBack].

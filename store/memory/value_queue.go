@@ -102,6 +102,14 @@ func (q *queue) dueExtra(now int64) *entry {
 	return &q.extras[0]
 }
 
+// nextExtra returns when the next extra is due; 0 = there is none.
+func (q *queue) nextExtra() int64 {
+	if len(q.extras) == 0 {
+		return 0
+	}
+	return q.extras[0].due
+}
+
 // find returns the entry of a number, or nil. Delayed entries are not found.
 func (q *queue) find(number int64) *entry {
 	if found := findIn(q.messages, number); found != nil {

@@ -20,6 +20,7 @@ func TestBatchThatWasMergedBeforeIsNotDecoded(t *testing.T) {
 	client := redistest.Start(t).Client()
 	keys := []string{
 		"relay:{a}:ledger:a", "relay:{a}:series:a:0", "relay:{a}:folds:a", "relay:{a}:drops:a", "relay:{a}:digest:a", "relay:{a}:minutes:a:0",
+		lua.DueIndex,
 	}
 	require.Equal(t, int64(1), lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":1}}`).Val())
 	answer, err := lua.MergeCounts.Run(t.Context(), client, keys, "replica-1", 1, `{"totals":{"received":`).Int64()

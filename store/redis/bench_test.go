@@ -174,7 +174,7 @@ func BenchmarkGroups(b *testing.B) {
 			for turn, status := range []store.Status{store.Firing, store.Firing, store.Resolved} {
 				requests := make([]store.Request, size)
 				for j := range requests {
-					requests[j] = l.Told(h, fmt.Sprintf("%d-%d-%d", turn, i, j), "c", status, fmt.Sprintf("%016d%016d", i, j))
+					requests[j] = l.AlertRequest(h, fmt.Sprintf("%d-%d-%d", turn, i, j), "c", status, fmt.Sprintf("%016d%016d", i, j))
 					requests[j].Enqueue.Payload, requests[j].Event.Bundle = storetest.Payload, "group"
 				}
 				if _, err := engine.Admit(b.Context(), storetest.Scope, requests); err != nil {

@@ -32,7 +32,7 @@ func (r *Store) claim(
 	ctx context.Context, channel store.Channel, terms store.Terms, look bool, call store.ClaimCall,
 ) (store.Claim, error) {
 	k := channel.Keys()
-	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest()}
+	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest(), lua.DueIndex}
 	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
 		r.opts.Owner, r.opts.Lease.Microseconds(),
 		terms.Pace.Every.Microseconds(), terms.Pace.Burst, terms.TTL.Microseconds(), terms.LookupDelay.Microseconds(),

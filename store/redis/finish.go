@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"slackrelay/lua"
 	"slackrelay/store"
 )
 
@@ -34,6 +35,7 @@ func (r *Store) finish(ctx context.Context, channel store.Channel, entry store.E
 	k := channel.Keys()
 	keys := []string{
 		k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Ledger(), k.Posted(), k.Aged(), k.Dead(), k.Digest(),
+		lua.DueIndex,
 	}
 	keys = append(keys, f.keys...)
 	if entry.Backlog != "" {

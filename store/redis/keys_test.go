@@ -69,6 +69,7 @@ func TestEveryKeyButTotalsAndOutboxExpires(t *testing.T) {
 		"relay:{alerts}:ledger:alerts":                       -1,
 		"relay:{alerts}:outbox:alerts":                       -1,
 		"relay:{alerts}:entries:alerts":                      -1,
+		"relay:due":                                          -1,
 		"relay:{alerts}:known:alerts":                        24*time.Hour + time.Minute,
 		"relay:{alerts}:heard:alerts":                        2 * time.Minute,
 		"relay:{alerts}:folds:alerts":                        25 * time.Hour,
@@ -191,7 +192,7 @@ func TestAdmitScriptRunsByHandWithRedisCLI(t *testing.T) {
 		cli := exec.CommandContext(t.Context(), "redis-cli", "-h", host, "-p", port, "--eval", "../../lua/admit.lua",
 			"relay:{demo}:seen:demo", "relay:{demo}:ledger:demo", "relay:{demo}:series:demo:0",
 			"relay:{demo}:outbox:demo", "relay:{demo}:entries:demo", "relay:{demo}:minutes:demo:0",
-			"relay:{demo}:limit:sliding-log:channel", "relay:{demo}:limit:sliding-log:category:demo:errors", ",",
+			"relay:due", "relay:{demo}:limit:sliding-log:channel", "relay:{demo}:limit:sliding-log:category:demo:errors", ",",
 			`["admit",3600000000,[["sliding-log",0,0,10,60000000],["sliding-log",0,0,3,60000000]],[["errors",0,2,1,2]]]`,
 			fmt.Sprint("event-", i), "1", "1", `message {"title":"disk full"}`)
 		out, err := cli.CombinedOutput()
@@ -212,7 +213,7 @@ func TestScriptRejectsInvalidArgumentsBeforeAnyWrite(t *testing.T) {
 	require.NoError(t, err)
 	before, err := redistest.Dump(t.Context(), client, "*")
 	require.NoError(t, err)
-	keys := []string{"s", "l", "r", "o", "e", "level"}
+	keys := []string{"s", "l", "r", "o", "e", "minutes", "due", "level"}
 	const plan = `["admit",1000,[["sliding-log",0,0,10,1000]],[["a",0,0,1]]]`
 	for name, args := range map[string][]any{
 		"nothing":          {},

@@ -15,7 +15,7 @@ import (
 func (r *Store) MergeCounts(ctx context.Context, channel store.Channel, id store.MergeID, counts store.LocalCounts) error {
 	k := channel.Keys()
 	hour := r.redisTime()
-	keys := []string{k.Ledger(), k.Series(hour), k.MergeSequences(), k.Drops(), k.Digest(), k.Minutes(hour)}
+	keys := []string{k.Ledger(), k.Series(hour), k.MergeSequences(), k.Drops(), k.Digest(), k.Minutes(hour), lua.DueIndex}
 	if counts.LearnCategories {
 		keys = append(keys, k.Known())
 	}

@@ -10,6 +10,6 @@ import (
 
 // Pause implements [store.Queue].
 func (r *Store) Pause(ctx context.Context, channel store.Channel, wait time.Duration, reason string) error {
-	keys := []string{channel.Keys().Pause()}
+	keys := []string{channel.Keys().Pause(), lua.DueIndex}
 	return r.runFenced(ctx, "pause", lua.Pause, channel, keys, wait.Microseconds(), reason)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"slackrelay/lua"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
@@ -21,8 +22,8 @@ type decideCall struct {
 // keys returns KEYS; hour is a time within the hour whose series counts the requests.
 func (c *decideCall) keys(hour time.Time) []string {
 	k := c.channel.Keys()
-	keys := make([]string, 0, 17+len(c.plan.Levels))
-	keys = append(keys, k.Seen(), k.Ledger(), k.Series(hour), k.Outbox(), k.Entries(), k.Minutes(hour))
+	keys := make([]string, 0, 18+len(c.plan.Levels))
+	keys = append(keys, k.Seen(), k.Ledger(), k.Series(hour), k.Outbox(), k.Entries(), k.Minutes(hour), lua.DueIndex)
 	for i := range c.plan.Levels {
 		keys = append(keys, c.plan.Levels[i].Key)
 	}

@@ -38,9 +38,10 @@ type Options struct {
 
 // Store is the store on Redis. It is safe for concurrent use.
 type Store struct {
-	scripter redis.Scripter
+	scripter *indexScripter
 	opts     Options
 	calls    store.ClaimCalls
+	turn     groupTurn
 	ahead    atomic.Int64 // Redis's clock minus this process's, microseconds
 }
 
@@ -56,7 +57,7 @@ func New(scripter redis.Scripter, opts Options) *Store {
 	if opts.ClockStepped == nil {
 		opts.ClockStepped = func(string, time.Duration) {}
 	}
-	return &Store{scripter: scripter, opts: opts}
+	return &Store{scripter: newIndexScripter(scripter), opts: opts}
 }
 
 // Durable returns true: Redis outlives this process.

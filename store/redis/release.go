@@ -9,5 +9,5 @@ import (
 
 // Release implements [store.Queue].
 func (r *Store) Release(ctx context.Context, channel store.Channel) error {
-	return r.runFenced(ctx, "release", lua.Release, channel, []string{channel.Keys().Lease()}, r.opts.Owner)
+	return r.runFenced(ctx, "release", lua.Release, channel, []string{channel.Keys().Lease(), lua.DueIndex}, r.opts.Owner)
 }

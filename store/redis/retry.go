@@ -14,7 +14,7 @@ func (r *Store) Retry(ctx context.Context, channel store.Channel, entry store.En
 		fault = 1
 	}
 	k := channel.Keys()
-	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause()}
+	keys := []string{k.Lease(), k.Outbox(), k.Extras(), k.Entries(), k.Pause(), lua.DueIndex}
 	return r.runFenced(ctx, "retry", lua.Retry, channel, keys,
 		r.opts.Owner, entry.Number, entry.AdmittedAt, entry.Attempts+1,
 		plan.Wait.Microseconds(), plan.Reason, fault, plan.WaitsOrDefault(), plan.StateOrDefault())

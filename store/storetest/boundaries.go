@@ -88,7 +88,7 @@ func testIdleLevelForgetsTheWindowsOfOthers(t *testing.T, start Start) {
 			b.ToTheGrid()
 			long, short := ofBuckets(ratelimit.Window{Limit: 100, Per: time.Hour}), ofBuckets(ratelimit.Window{Limit: 100, Per: time.Minute})
 			admit := func(id string, level ratelimit.Level) {
-				require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}}).Outcome)
+				require.Equal(t, store.Admitted, b.AdmitOne(t, atLevel(level, id, 1)).Outcome)
 			}
 			admit("1", long)
 			b.Advance(row.idle)
@@ -107,7 +107,7 @@ func testBurstOutlivesAnIdleWindow(t *testing.T, start Start) {
 		Name: "channel", Windows: []ratelimit.Window{{Limit: 1, Per: time.Hour}},
 		Strategy: ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 10},
 	}, Scope.Group)
-	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{Request: ratelimit.Request{ID: "1", N: 10, Levels: []ratelimit.Level{level}}}).Outcome)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, atLevel(level, "1", 10)).Outcome)
 	b.Advance(3 * time.Hour)
 	require.Equal(t, int64(7), b.UsedOf(t, level))
 }
@@ -120,7 +120,7 @@ func testWideBucketCountsWhileTheLevelIsIdle(t *testing.T, start Start) {
 		Name: "channel", Windows: []ratelimit.Window{{Limit: 10, Per: time.Hour}},
 		Strategy: ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: time.Hour},
 	}, Scope.Group)
-	require.Equal(t, store.Admitted, b.AdmitOne(t, store.Request{Request: ratelimit.Request{ID: "1", Levels: []ratelimit.Level{level}}}).Outcome)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, atLevel(level, "1", 1)).Outcome)
 	ends := b.Now().Truncate(time.Hour).Add(2 * time.Hour).Sub(b.Now())
 	b.Advance(ends - time.Microsecond)
 	require.Equal(t, int64(1), b.UsedOf(t, level))
@@ -199,4 +199,9 @@ func testCategoryThatAsksAgainAfterADayIsKnown(t *testing.T, start Start) {
 		autoNotice(fair, "4", "heard", 2), autoNotice(fair, "5", "heard", 1))
 	require.Equal(t, store.Dropped, got[2].Outcome, "2 would leave none for the rare one")
 	require.Equal(t, store.Admitted, got[3].Outcome)
+}
+
+// atLevel is a request of one level for so many units.
+func atLevel(level ratelimit.Level, id string, units int64) store.Request {
+	return store.Request{Request: ratelimit.Request{ID: id, N: units, Levels: []ratelimit.Level{level}}}
 }

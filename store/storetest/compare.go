@@ -24,15 +24,22 @@ type comparison struct {
 	terms    store.Terms
 	claimed  map[int]store.Entry // by sender
 	bundles  int
-	sent     map[[2]int64]bool // what was handed out to be sent, and has not been reported as not posted since
+	sent     map[entryName]bool // what was handed out to be sent, and has not been reported as not posted since
 }
 
+// entryName identifies an entry: a number alone may be used again.
+type entryName struct{ number, admittedAt int64 }
+
+func nameOf(e store.Entry) entryName { return entryName{e.Number, e.AdmittedAt} }
+
 // Compare plays the same random histories on two stores, and compares what they return and all that can be read of them
-// after each step: first the life of messages, then what replicas admitted while the store was away. -rapid.checks says how
+// after each step: the life of messages, what replicas admitted while the store was away, and limits. -rapid.checks is how
 // many histories there are.
 func Compare(t *testing.T, a, b Start) {
 	t.Helper()
-	for name, play := range map[string]func(tb testing.TB, rt *rapid.T, a, b Fixture){"messages": playMessages, "outages": playOutages} {
+	for name, play := range map[string]func(tb testing.TB, rt *rapid.T, a, b Fixture){
+		"messages": playMessages, "outages": playOutages, "limits": playLimits,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, second := a(t), b(t)
@@ -44,7 +51,7 @@ func Compare(t *testing.T, a, b Start) {
 
 func playMessages(tb testing.TB, rt *rapid.T, a, b Fixture) {
 	tb.Helper()
-	h := &comparison{tb: tb, t: rt, a: a, b: b, claimed: map[int]store.Entry{}, sent: map[[2]int64]bool{}}
+	h := &comparison{tb: tb, t: rt, a: a, b: b, claimed: map[int]store.Entry{}, sent: map[entryName]bool{}}
 	h.draw()
 	rt.Repeat(map[string]func(*rapid.T){
 		"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim,
@@ -60,14 +67,19 @@ func (h *comparison) draw() {
 		Overflow:   rapid.SampledFrom([]store.OverflowPolicy{"drop", "delay", "merge"}).Draw(h.t, "overflow"),
 		MaxDelayed: 3, MaxDelay: 90 * time.Second,
 		Resolves: rapid.SampledFrom([]store.ResolvesPolicy{"post", "reply", "edit"}).Draw(h.t, "resolves"),
-		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: true, KeepDrops: 5, PostedFor: 5 * time.Minute,
+		Repeats:  rapid.Bool().Draw(h.t, "repeats"), Digest: rapid.IntRange(0, 4).Draw(h.t, "digest") > 0,
+		KeepDrops: rapid.SampledFrom([]int64{5, 5, 1, 0}).Draw(h.t, "kept drops"), PostedFor: 5 * time.Minute,
 	}
 	h.terms = store.Terms{
-		Pace: store.Pace{Every: time.Duration(rapid.IntRange(0, 2).Draw(h.t, "pace")) * time.Second, Burst: 2}, TTL: 2 * time.Minute,
+		Pace: store.Pace{
+			Every: time.Duration(rapid.IntRange(0, 2).Draw(h.t, "pace")) * time.Second,
+			Burst: rapid.Int64Range(1, 3).Draw(h.t, "burst"),
+		},
+		TTL:         rapid.SampledFrom([]time.Duration{2 * time.Minute, 2 * time.Minute, time.Minute, 0}).Draw(h.t, "ttl"),
 		LookupDelay: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "settle")) * 5 * time.Second,
 		Digest: store.DigestTerms{
-			Interval: time.Minute, EditEvery: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 10 * time.Second,
-			Minimum: int64(rapid.IntRange(1, 2).Draw(h.t, "minimum")),
+			Interval: time.Minute, EditEvery: time.Duration(rapid.IntRange(0, 1).Draw(h.t, "live")) * 15 * time.Second,
+			Minimum: int64(rapid.IntRange(1, 3).Draw(h.t, "minimum")),
 		},
 	}
 }
@@ -110,9 +122,12 @@ func (h *comparison) admit(t *rapid.T) {
 		r.ID = id
 		r.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)}
 		r.Event = store.Event{
-			Status:      rapid.SampledFrom([]store.Status{"", "firing", "firing", "resolved"}).Draw(t, "status"),
+			Status:      rapid.SampledFrom([]store.Status{"", "firing", "firing", "firing", "resolved", "resolved", "update"}).Draw(t, "status"),
 			Fingerprint: rapid.SampledFrom(names).Draw(t, "fingerprint"),
-			Severity:    "error", Title: "title " + id,
+			Severity:    rapid.SampledFrom([]string{"error", ""}).Draw(t, "severity"), Title: "title " + id,
+		}
+		if bundle == "" && rapid.IntRange(0, 5).Draw(t, "reply") == 0 {
+			r.Event.ReplyTo = rapid.SampledFrom(names).Draw(t, "reply to")
 		}
 		r.Event.Bundle = bundle
 		requests = append(requests, r)
@@ -132,6 +147,7 @@ func drawMode(t *rapid.T) store.Mode {
 type decided struct {
 	outcome store.Outcome
 	level   string
+	window  ratelimit.Window
 	refused string
 	retry   time.Duration
 }
@@ -141,9 +157,9 @@ func (h *comparison) decide(mode store.Mode, requests []store.Request) {
 		answer, err := w.method(mode)(h.t.Context(), Scope, slices.Clone(requests))
 		all := make([]decided, len(answer.Decisions))
 		for i, d := range answer.Decisions {
-			all[i] = decided{d.Outcome, d.Level, strings.Join(d.Refused, " "), d.RetryAfter}
+			all[i] = decided{d.Outcome, d.Level, d.Window, strings.Join(d.Refused, " "), d.RetryAfter}
 			if d.Outcome != store.Dropped {
-				all[i].level, all[i].refused = "", "" // an event that is attached asks no level
+				all[i].level, all[i].window, all[i].refused = "", ratelimit.Window{}, "" // an event that is attached asks no level
 			}
 		}
 		return all, err
@@ -196,7 +212,7 @@ func (h *comparison) claim(t *rapid.T) {
 		h.claimed[sender] = claim.Entry
 	}
 	if claim.State == store.Claimed && !strings.HasSuffix(claim.Entry.Kind, store.KindEdit) && claim.Entry.UnknownSince.IsZero() {
-		name := [2]int64{claim.Entry.Number, claim.Entry.AdmittedAt}
+		name := nameOf(claim.Entry)
 		require.False(t, h.sent[name], "%v may have been posted", name)
 		h.sent[name] = true
 	}
@@ -208,6 +224,13 @@ func (h *comparison) compare(t *rapid.T) {
 	report := same(h, "report", func(w Fixture) (store.Report, error) { return w.Report(t.Context(), Scope) })
 	require.Zero(t, report.Ledger.Imbalance(), "%+v", report.Ledger)
 	same(h, "categories", func(w Fixture) ([]store.CategoryCounts, error) { return w.Categories(t.Context(), Scope) })
+	same(h, "minutes", func(w Fixture) ([]store.MinuteCount, error) {
+		_, all, err := w.Minutes(t.Context(), Scope, time.Hour)
+		return append([]store.MinuteCount{}, all...), err
+	})
+	same(h, "usage", func(w Fixture) ([]ratelimit.Usage, error) {
+		return store.UsageOf(t.Context(), w, Scope, h.request("a").Levels)
+	})
 	same(h, "drops", func(w Fixture) ([]store.Drop, error) {
 		drops, err := w.Drops(t.Context(), Scope, "", 10)
 		for i := range drops {

@@ -51,8 +51,9 @@ func (h *restoreComparison) requests(t *rapid.T) (requests []store.Request) {
 	l := Limits{Channel: PerMinute(6), Category: PerMinute(3)}
 	for range rapid.IntRange(1, 4).Draw(t, "events") {
 		status := rapid.SampledFrom([]store.Status{"", "firing", "firing", "resolved", "update"}).Draw(t, "status")
-		r := l.Told(h.handling, fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "id")), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "category"),
-			status, rapid.SampledFrom([]string{"", "f1", "f2"}).Draw(t, "fingerprint"))
+		id, category := fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "id")), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "category")
+		fingerprint := rapid.SampledFrom([]string{"", "f1", "f2"}).Draw(t, "fingerprint")
+		r := l.AlertRequest(h.handling, id, category, status, fingerprint)
 		if rapid.IntRange(0, 9).Draw(t, "large") == 0 {
 			r.Enqueue.Payload = []byte(`{"id":"` + r.ID + `","text":"` + strings.Repeat("x", LargeEvent) + `"}`)
 		}
@@ -127,7 +128,7 @@ func (h *restoreComparison) promote(t *rapid.T) {
 		line, _, _ := bytes.Cut(one.Payload, []byte("\n"))
 		require.NoError(t, json.Unmarshal(line, &first))
 		for _, category := range []string{"a", "b"} { // of another category, it is not found
-			r := Limits{Channel: PerMinute(6), Category: PerMinute(3)}.Told(h.handling, first.ID, category, "", "")
+			r := Limits{Channel: PerMinute(6), Category: PerMinute(3)}.AlertRequest(h.handling, first.ID, category, "", "")
 			r.Delayed, r.Enqueue.Payload = one.Number, one.Payload
 			requests = append(requests, r)
 		}

@@ -10,6 +10,13 @@ import (
 	"slackrelay/store"
 )
 
+// step is a report on a claimed entry, or what a sender does with its lease.
+type step struct {
+	run func(o store.Queue) error
+	// isUnsent tells that the entry was certainly not posted, and may be sent once more.
+	isUnsent bool
+}
+
 func (h *comparison) settle(t *rapid.T) {
 	h.t = t
 	sender := rapid.IntRange(0, 1).Draw(t, "sender")
@@ -18,53 +25,68 @@ func (h *comparison) settle(t *rapid.T) {
 		return
 	}
 	delete(h.claimed, sender)
-	n := entry.Number
-	seconds := func(most int) time.Duration {
-		return time.Duration(rapid.IntRange(0, most).Draw(t, "seconds")) * time.Second
-	}
-	var settle func(o store.Queue) error
-	unsent := false
-	switch rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "drop", "retry", "retry", "release", "renew"}).Draw(t, "how") {
-	case "ack":
-		settle = func(o store.Queue) error {
-			return o.Ack(t.Context(), Scope, entry, store.Receipt{Channel: "C1", TS: fmt.Sprint(n, ".000001")})
-		}
-	case "bury":
-		death := store.DeadReason{Reason: "is_archived", Answer: "no", MaybePosted: rapid.Bool().Draw(t, "shown")}
-		if rapid.Bool().Draw(t, "copy") {
-			death.CopyTo = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
-		}
-		settle = func(o store.Queue) error { return o.Bury(t.Context(), Scope, entry, death) }
-	case "expire":
-		settle = func(o store.Queue) error {
-			return o.Expire(t.Context(), Scope, entry, map[string]int64{"x:a:error": 2, "t:old": 2})
-		}
-	case "drop":
-		settle = func(o store.Queue) error { return o.Discard(t.Context(), Scope, entry) }
-	case "retry":
-		p := store.RetryPlan{Wait: seconds(20), Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault")}
-		p.Waits = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
-		p.State = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.MaybePosted, store.NotFound, store.SendAgain}).Draw(t, "fate")
-		settle = func(o store.Queue) error { return o.Retry(t.Context(), Scope, entry, p) }
-		unsent = p.State != store.MaybePosted && p.State != store.NotFound
-	case "renew":
+	how := rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "discard", "retry", "retry", "release", "renew"}).Draw(t, "how")
+	if how == "renew" {
 		h.claimed[sender] = entry
-		settle = func(o store.Queue) error { _, err := o.Renew(t.Context(), Scope); return err }
-	default:
-		settle = func(o store.Queue) error { return o.Release(t.Context(), Scope) }
 	}
+	drawn := drawStep(t, how, entry)
 	before := h.b.Snapshot(h.tb)
 	gone := !h.b.Queued(h.tb, entry)
+	require.Equal(t, !gone, h.a.Queued(h.tb, entry), "queued in both stores, or in neither")
 	var err error
 	same(h, "settle", func(w Fixture) (string, error) {
-		err = settle(w.sender(sender))
+		err = drawn.run(w.sender(sender))
 		return "", err
 	})
-	if unsent && err == nil {
-		delete(h.sent, [2]int64{n, entry.AdmittedAt})
+	if drawn.isUnsent && err == nil {
+		delete(h.sent, nameOf(entry))
 	}
 	if gone {
 		require.Equal(t, before, h.b.Snapshot(h.tb), "settling what is gone changes nothing")
+	}
+}
+
+func drawStep(t *rapid.T, how string, entry store.Entry) step {
+	switch how {
+	case "ack":
+		return step{run: func(o store.Queue) error {
+			return o.Ack(t.Context(), Scope, entry, store.Receipt{Channel: "C1", TS: fmt.Sprint(entry.Number, ".000001")})
+		}}
+	case "bury":
+		return drawBurial(t, entry)
+	case "expire":
+		return step{run: func(o store.Queue) error {
+			return o.Expire(t.Context(), Scope, entry, map[string]int64{"x:a:error": 2, "t:old": 2})
+		}}
+	case "discard":
+		return step{run: func(o store.Queue) error { return o.Discard(t.Context(), Scope, entry) }}
+	case "retry":
+		return drawRetry(t, entry)
+	case "renew":
+		return step{run: func(o store.Queue) error { _, err := o.Renew(t.Context(), Scope); return err }}
+	default:
+		return step{run: func(o store.Queue) error { return o.Release(t.Context(), Scope) }}
+	}
+}
+
+func drawBurial(t *rapid.T, entry store.Entry) step {
+	reason := store.DeadReason{Reason: "is_archived", Answer: "no", MaybePosted: rapid.Bool().Draw(t, "shown")}
+	if rapid.Bool().Draw(t, "copy") {
+		reason.CopyTo = &store.Channel{Group: "alerts", Name: "alerts~fallback"}
+	}
+	return step{run: func(o store.Queue) error { return o.Bury(t.Context(), Scope, entry, reason) }}
+}
+
+func drawRetry(t *rapid.T, entry store.Entry) step {
+	p := store.RetryPlan{
+		Wait:   time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second,
+		Reason: "rate_limited", Fault: rapid.Bool().Draw(t, "fault"),
+	}
+	p.Waits = rapid.SampledFrom([]string{"", store.ChannelWaits, store.EditsWait, store.EntryWaits}).Draw(t, "who")
+	p.State = rapid.SampledFrom([]store.SendState{"", store.NotPosted, store.MaybePosted, store.NotFound, store.SendAgain}).Draw(t, "fate")
+	return step{
+		run:      func(o store.Queue) error { return o.Retry(t.Context(), Scope, entry, p) },
+		isUnsent: p.State != store.MaybePosted && p.State != store.NotFound,
 	}
 }
 
@@ -100,8 +122,15 @@ func (h *comparison) appendNotice(t *rapid.T) {
 	})
 }
 
+// comparedWaits are the times of the terms and policies that are drawn, so that steps come at the instant at which something
+// ends, and shorter and longer ones.
+var comparedWaits = []time.Duration{
+	time.Microsecond, time.Second, time.Second, 5 * time.Second, 10 * time.Second, 11 * time.Second, 15 * time.Second, time.Minute,
+	time.Minute, 90 * time.Second, 2 * time.Minute, 5 * time.Minute, 6 * time.Minute,
+}
+
 func (h *comparison) wait(t *rapid.T) {
-	d := rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 11 * time.Second, time.Minute, 6 * time.Minute}).Draw(t, "time")
+	d := rapid.SampledFrom(comparedWaits).Draw(t, "time")
 	h.a.Advance(d)
 	h.b.Advance(d)
 }

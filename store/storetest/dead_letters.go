@@ -10,6 +10,7 @@ import (
 )
 
 var deadLettersBehaviours = []behaviour{
+	{"DeadLettersAreListedInPagesAndCountedWhenDeleted", testDeadLettersAreListedInPagesAndCountedWhenDeleted},
 	{"DeadLettersAreListedNewestFirst", testDeadLettersAreListedNewestFirst},
 	{"DeadLettersAreBoundedInBytes", testDeadLettersAreBoundedInBytes},
 	{"BuryKeepsTheNewestDeadLetters", testBuryKeepsTheNewestDeadLetters},
@@ -77,4 +78,32 @@ func testBuryKeepsTheNewestDeadLetters(t *testing.T, start Start) {
 	}
 	require.Equal(t, "4 of 4", string(ClaimEntry(t, b.A).Payload))
 	require.Equal(t, store.Ledger{Received: 4, Admitted: 4, Failed: 3, Pending: 1}, b.BalancedReport(t).Ledger)
+}
+
+func testDeadLettersAreListedInPagesAndCountedWhenDeleted(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 12)
+	for range 12 {
+		require.NoError(t, b.C.Bury(t.Context(), Scope, ClaimEntry(t, b.C), store.DeadReason{Reason: "no"}))
+	}
+	var ids []string
+	before := ""
+	for _, want := range []int{5, 5, 2, 0} {
+		page, err := b.C.DeadLetters(t.Context(), Scope, before, 5)
+		require.NoError(t, err)
+		require.Len(t, page, want)
+		for _, letter := range page {
+			ids = append(ids, letter.ID)
+			before = letter.ID
+		}
+	}
+	require.Len(t, ids, 12)
+	for _, want := range []int{3, 0} {
+		deleted, err := b.C.DeleteDead(t.Context(), Scope, ids[0], ids[4], ids[11])
+		require.NoError(t, err)
+		require.Equal(t, want, deleted)
+	}
+	rest, err := b.C.DeadLetters(t.Context(), Scope, "", 20)
+	require.NoError(t, err)
+	require.Len(t, rest, 9)
 }

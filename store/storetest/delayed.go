@@ -13,6 +13,7 @@ import (
 var delayedBehaviours = []behaviour{
 	{"DelayedMessagesAreListedInParts", testDelayedMessagesAreListedInParts},
 	{"DelayedMessagesAreBoundedInNumberAndAge", testDelayedMessagesAreBoundedInNumberAndAge},
+	{"OldestDelayedMessageOfEachCategoryIsListed", testOldestDelayedMessageOfEachCategoryIsListed},
 	{"DelayedTooLongIsDropped", testDelayedTooLongIsDropped},
 	{"DelayedEventsAreBoundedInBytes", testDelayedEventsAreBoundedInBytes},
 }
@@ -31,7 +32,7 @@ func testDelayedMessagesAreListedInParts(t *testing.T, start Start) {
 func testDelayedMessagesAreBoundedInNumberAndAge(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 2, MaxDelay: 90 * time.Second, Resolves: "post"}
-	request := func(id, category string) store.Request { return narrow.Told(h, id, category, "", "") }
+	request := func(id, category string) store.Request { return narrow.AlertRequest(h, id, category, "", "") }
 	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Delayed, store.Delayed, store.Full}, OutcomesOf(b.MustAdmit(t,
 		request("1", "c"), request("2", "c"), request("3", "c"), request("4", "other"), request("5", "c"))),
 		"what comes later waits behind what waits")
@@ -56,9 +57,9 @@ func testDelayedTooLongIsDropped(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: 10 * time.Second, Resolves: "post", KeepDrops: 5}
 	closed := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
-	r := closed.Told(h, "1", "c", "", "")
+	r := closed.AlertRequest(h, "1", "c", "", "")
 	b.AdmitOne(t, r)
-	r = closed.Told(h, "2", "c", "", "")
+	r = closed.AlertRequest(h, "2", "c", "", "")
 	require.Equal(t, store.Delayed, b.AdmitOne(t, r).Outcome)
 	b.Advance(9 * time.Second)
 	require.Equal(t, store.Delayed, b.PromoteOne(t, r, 2).Outcome)
@@ -86,4 +87,25 @@ func testDelayedEventsAreBoundedInBytes(t *testing.T, start Start) {
 	require.Equal(t, store.Admitted, b.PromoteOne(t, l.Large(h, "1", "c"), 2).Outcome)
 	after := b.MustAdmit(t, l.Large(h, "room", "c"), l.Large(h, "none", "c"))
 	require.Equal(t, []store.Outcome{store.Delayed, store.Full}, OutcomesOf(after))
+}
+
+func testOldestDelayedMessageOfEachCategoryIsListed(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 1000, MaxDelay: time.Hour, Resolves: "post"}
+	closed := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
+	b.AdmitOne(t, closed.AlertRequest(h, "first", "c", "", ""))
+	for round := range 2 {
+		for from := 0; from < store.MaxDelayed+20; from += 60 {
+			var requests []store.Request
+			for i := from; i < min(from+60, store.MaxDelayed+20); i++ {
+				requests = append(requests, closed.AlertRequest(h, fmt.Sprint(round, "-", i), fmt.Sprint("c", i), "", ""))
+			}
+			b.MustAdmit(t, requests...)
+		}
+	}
+	waiting, err := b.A.Delayed(t.Context(), Scope)
+	require.NoError(t, err)
+	require.Len(t, waiting, store.MaxDelayed)
+	require.JSONEq(t, `{"id":"0-0"}`, string(waiting[0].Payload))
+	require.JSONEq(t, fmt.Sprintf(`{"id":"0-%d"}`, store.MaxDelayed-1), string(waiting[store.MaxDelayed-1].Payload))
 }

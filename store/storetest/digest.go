@@ -116,6 +116,9 @@ func testDigestOfAWebhookIsPostedAtTheEnd(t *testing.T, start Start) {
 	e := Claim(t, b.B, terms).Entry
 	require.Equal(t, int64(4), digestOf(t, e).Counts["d:disk:error"])
 	require.True(t, digestOf(t, e).Closed)
+	record, err := b.B.PostedMessage(t.Context(), Scope, e.Number)
+	require.NoError(t, err)
+	require.Nil(t, record, "nothing edits it")
 	require.NoError(t, b.B.Ack(t.Context(), Scope, e, store.Receipt{}))
 
 	b.DropForDigest(t, "cpu", 2)

@@ -99,10 +99,10 @@ func (b Fixture) AdmitOne(t *testing.T, request store.Request) store.Decision {
 	return b.MustAdmit(t, request)[0]
 }
 
-// method returns the method of a mode: of admit, promote or force.
+// method returns the method of a mode: of admit, peek, promote or force.
 func (b Fixture) method(mode store.Mode) store.DecideFunc {
 	return map[store.Mode]store.DecideFunc{
-		store.ModeAdmit: b.Admit, store.ModePromote: b.Promote, store.ModeForce: b.Force,
+		store.ModeAdmit: b.Admit, store.ModePeek: b.Peek, store.ModePromote: b.Promote, store.ModeForce: b.Force,
 	}[mode]
 }
 

@@ -88,11 +88,11 @@ func testForcedEventIsAttachedToItsMessage(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
 	force := func(id string, status store.Status, fingerprint string) store.Outcome {
-		answer, err := b.Force(t.Context(), Scope, []store.Request{narrow.Told(h, id, "c", status, fingerprint)})
+		answer, err := b.Force(t.Context(), Scope, []store.Request{narrow.AlertRequest(h, id, "c", status, fingerprint)})
 		require.NoError(t, err)
 		return answer.Decisions[0].Outcome
 	}
-	require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.Told(h, "1", "c", store.Resolved, "f")).Outcome)
+	require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.AlertRequest(h, "1", "c", store.Resolved, "f")).Outcome)
 	require.Equal(t, store.Admitted, force("2", store.Resolved, "f"))
 	require.Equal(t, store.Admitted, force("3", store.Firing, "g"))
 	require.Equal(t, store.Merged, force("4", store.Firing, "g"))

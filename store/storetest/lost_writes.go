@@ -57,8 +57,8 @@ func (b Fixture) reused(t *testing.T, extra bool) (old store.Entry, where store.
 	return old, where
 }
 
-// settlements are all ways to settle an entry, by name.
-func settlements(t *testing.T, where store.Channel) map[string]func(o store.Queue, entry store.Entry) error {
+// reportsOn are all reports that a sender can make on an entry, by name.
+func reportsOn(t *testing.T, where store.Channel) map[string]func(o store.Queue, entry store.Entry) error {
 	t.Helper()
 	fallback := store.Channel{Group: "alerts", Name: "alerts~fallback"}
 	retry := func(p store.RetryPlan) func(o store.Queue, entry store.Entry) error {
@@ -84,14 +84,14 @@ func settlements(t *testing.T, where store.Channel) map[string]func(o store.Queu
 
 // A store that was restored from an older snapshot gives a number again. Settling the old entry does not touch the new one.
 func testReusedNumberIsNotSettledByItsOldEntry(t *testing.T, start Start) {
-	for says, extra := range map[string]bool{"message": false, "extra": true} {
-		for how := range settlements(t, Scope) {
-			t.Run(how+" of a "+says, func(t *testing.T) {
+	for kind, extra := range map[string]bool{"message": false, "extra": true} {
+		for how := range reportsOn(t, Scope) {
+			t.Run(how+" of a "+kind, func(t *testing.T) {
 				t.Parallel()
 				b := start(t)
 				old, where := b.reused(t, extra)
 				before := b.Snapshot(t)
-				require.NoError(t, settlements(t, where)[how](b.A, old), "it is gone")
+				require.NoError(t, reportsOn(t, where)[how](b.A, old), "it is gone")
 				require.Equal(t, before, b.Snapshot(t), "and nothing was changed")
 				require.Equal(t, store.AwaitingLookup, Claim(t, b.B, Lookable).State)
 				b.Advance(Lookable.LookupDelay)
@@ -108,7 +108,7 @@ func testReusedNumberIsNotSettledByItsOldEntry(t *testing.T, start Start) {
 // Another sender claimed the entry since, and its lease has ended: its attempt may have been posted, so that only an Ack, which
 // is certain, settles the entry.
 func testClaimThatAnotherFollowedSettlesOnlyAnAck(t *testing.T, start Start) {
-	for how := range settlements(t, Scope) {
+	for how := range reportsOn(t, Scope) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
@@ -118,7 +118,7 @@ func testClaimThatAnotherFollowedSettlesOnlyAnAck(t *testing.T, start Start) {
 			followed := Claim(t, b.B, Lookable).Entry
 			require.NoError(t, b.B.Retry(t.Context(), Scope, followed, store.RetryPlan{State: store.MaybePosted}))
 			before := b.Snapshot(t)
-			err := settlements(t, Scope)[how](b.A, late)
+			err := reportsOn(t, Scope)[how](b.A, late)
 			if how == "ack" {
 				require.NoError(t, err)
 				require.Equal(t, store.Empty, Claim(t, b.B, Lookable).State)

@@ -31,15 +31,15 @@ func testResolveOfWhatIsNotPostedIsSuppressed(t *testing.T, start Start) {
 			b := start(t)
 			h := &store.MessagePolicy{Overflow: "drop", Resolves: resolves, KeepDrops: 10}
 			require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Suppressed}, OutcomesOf(b.MustAdmit(t,
-				narrow.Told(h, "1", "c", store.Firing, "f"),
-				narrow.Told(h, "2", "c", store.Resolved, "f"), // takes its place
-				narrow.Told(h, "3", "c", store.Resolved, "f"), // nothing is left that it resolves
+				narrow.AlertRequest(h, "1", "c", store.Firing, "f"),
+				narrow.AlertRequest(h, "2", "c", store.Resolved, "f"), // takes its place
+				narrow.AlertRequest(h, "3", "c", store.Resolved, "f"), // nothing is left that it resolves
 			)))
 			report := b.MustReport(t)
 			require.Equal(t, store.Ledger{Received: 3, Admitted: 2, Superseded: 1, Dropped: 1, Pending: 1}, report.Ledger)
 			require.Equal(t, int64(1), b.Usage(t, narrow.Request("x", "c")), "for its slot")
-			require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Resolved, "never posted")).Outcome)
-			require.Equal(t, store.Admitted, b.AdmitOne(t, narrow.Told(h, "5", "c", store.Resolved, "")).Outcome,
+			require.Equal(t, store.Suppressed, b.AdmitOne(t, narrow.AlertRequest(h, "4", "c", store.Resolved, "never posted")).Outcome)
+			require.Equal(t, store.Admitted, b.AdmitOne(t, narrow.AlertRequest(h, "5", "c", store.Resolved, "")).Outcome,
 				"without a fingerprint, its firing cannot be found")
 			drops, err := b.Drops(t.Context(), Scope, "", 10)
 			require.NoError(t, err)
@@ -56,25 +56,25 @@ func testUpdateReplacesItsMessage(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10}
 	require.Equal(t, []store.Outcome{store.Admitted, store.Merged, store.Suppressed}, OutcomesOf(b.MustAdmit(t,
-		narrow.Told(h, "1", "c", "", "f"),
-		narrow.Told(h, "2", "c", store.Update, "f"),
-		narrow.Told(h, "3", "c", store.Update, "never posted"),
+		narrow.AlertRequest(h, "1", "c", "", "f"),
+		narrow.AlertRequest(h, "2", "c", store.Update, "f"),
+		narrow.AlertRequest(h, "3", "c", store.Update, "never posted"),
 	)))
 	require.Equal(t, store.Ledger{Received: 3, Admitted: 1, Merged: 1, Dropped: 1, Pending: 1}, b.MustReport(t).Ledger)
-	require.Equal(t, store.Merged, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Update, "f")).Outcome)
+	require.Equal(t, store.Merged, b.AdmitOne(t, narrow.AlertRequest(h, "4", "c", store.Update, "f")).Outcome)
 	require.Equal(t, int64(1), b.Usage(t, narrow.Request("x", "c")), "for no slot")
 }
 
 func testAnswersSpendSlots(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
-	answer := narrow.Told(h, "2", "c", "", "g")
+	answer := narrow.AlertRequest(h, "2", "c", "", "g")
 	answer.Event.ReplyTo = "f"
-	lost := narrow.Told(h, "3", "c", "", "h")
+	lost := narrow.AlertRequest(h, "3", "c", "", "h")
 	lost.Event.ReplyTo = "never posted"
 	require.Equal(t, []store.Outcome{store.Admitted, store.Admitted, store.Dropped},
-		OutcomesOf(b.MustAdmit(t, narrow.Told(h, "1", "c", "", "f"), answer, lost)))
-	require.Equal(t, store.Merged, b.AdmitOne(t, narrow.Told(h, "4", "c", store.Update, "g")).Outcome, "an answer can be updated too")
+		OutcomesOf(b.MustAdmit(t, narrow.AlertRequest(h, "1", "c", "", "f"), answer, lost)))
+	require.Equal(t, store.Merged, b.AdmitOne(t, narrow.AlertRequest(h, "4", "c", store.Update, "g")).Outcome, "an answer can be updated too")
 }
 
 func testRefusedBundleDropsAllItsEvents(t *testing.T, start Start) {
@@ -82,7 +82,7 @@ func testRefusedBundleDropsAllItsEvents(t *testing.T, start Start) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post"}
 	group := func(name string, n int) (requests []store.Request) {
 		for i := range n {
-			r := narrow.Told(h, fmt.Sprint(name, i), "c", store.Firing, fmt.Sprint(name, i))
+			r := narrow.AlertRequest(h, fmt.Sprint(name, i), "c", store.Firing, fmt.Sprint(name, i))
 			r.Event.Bundle = name
 			requests = append(requests, r)
 		}
@@ -106,7 +106,7 @@ func fill(o store.Outcome, n int) []store.Outcome {
 func testMergeNeedsAMessageToCountOn(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "merge", Resolves: "post"}
-	request := func(id, category string) store.Request { return narrow.Told(h, id, category, "", "") }
+	request := func(id, category string) store.Request { return narrow.AlertRequest(h, id, category, "", "") }
 	require.Equal(t, []store.Outcome{
 		store.Admitted, store.Admitted, store.Merged, store.Admitted, store.Admitted, store.Merged,
 		store.Dropped,
@@ -127,7 +127,7 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			h := good
-			r := narrow.Told(&h, "1", "c", "", "")
+			r := narrow.AlertRequest(&h, "1", "c", "", "")
 			change(&r)
 			decide := b.Admit
 			if r.Delayed > 0 {
@@ -139,7 +139,9 @@ func testInvalidPoliciesAreRejected(t *testing.T, start Start) {
 		})
 	}
 	h, other := good, good
-	_, err := b.Admit(t.Context(), Scope, []store.Request{narrow.Told(&h, "1", "c", "", ""), narrow.Told(&other, "2", "c", "", "")})
+	_, err := b.Admit(t.Context(), Scope, []store.Request{
+		narrow.AlertRequest(&h, "1", "c", "", ""), narrow.AlertRequest(&other, "2", "c", "", ""),
+	})
 	require.ErrorContains(t, err, "request 1: policy differs")
 	require.Zero(t, b.MustReport(t).Ledger.Received)
 }
@@ -149,9 +151,9 @@ func testDropLogIsBoundedInBytes(t *testing.T, start Start) {
 	b := start(t)
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 10_000}
 	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
-	b.AdmitOne(t, l.Told(h, "admitted", "c", "", ""))
+	b.AdmitOne(t, l.AlertRequest(h, "admitted", "c", "", ""))
 	for i := range 30 {
-		b.AdmitOne(t, l.Told(h, fmt.Sprint("small", i), "c", "", ""))
+		b.AdmitOne(t, l.AlertRequest(h, fmt.Sprint("small", i), "c", "", ""))
 	}
 	for i := 0; i < 640; i += 32 {
 		batch := make([]store.Request, 32)
@@ -160,7 +162,7 @@ func testDropLogIsBoundedInBytes(t *testing.T, start Start) {
 		}
 		b.MustAdmit(t, batch...)
 	}
-	b.AdmitOne(t, l.Told(h, "last", "c", "", ""))
+	b.AdmitOne(t, l.AlertRequest(h, "last", "c", "", ""))
 	drops, err := b.Drops(t.Context(), Scope, "", 10_000)
 	require.NoError(t, err)
 	bytes := 0
@@ -189,7 +191,7 @@ func testPostedMessagesAreBoundedInBytes(t *testing.T, start Start) {
 		b.Advance(time.Millisecond)
 	}
 	resolve := func(n int) store.Outcome {
-		return b.AdmitOne(t, l.Told(h, fmt.Sprint("r", n), "c", store.Resolved, fmt.Sprint("f", n))).Outcome
+		return b.AdmitOne(t, l.AlertRequest(h, fmt.Sprint("r", n), "c", store.Resolved, fmt.Sprint("f", n))).Outcome
 	}
 	require.Equal(t, store.Suppressed, resolve(0))
 	require.Equal(t, store.Suppressed, resolve(31))

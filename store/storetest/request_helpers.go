@@ -37,8 +37,8 @@ func (l Limits) Request(id, category string) store.Request {
 	}
 }
 
-// Told is a request of an alert, with a policy.
-func (l Limits) Told(h *store.MessagePolicy, id, category string, status store.Status, fingerprint string) store.Request {
+// AlertRequest is a request of an alert, with a policy.
+func (l Limits) AlertRequest(h *store.MessagePolicy, id, category string, status store.Status, fingerprint string) store.Request {
 	r := l.Request(id, category)
 	r.Policy = h
 	r.Event = store.Event{Status: status, Fingerprint: fingerprint, Severity: "error", Title: "title " + id}
@@ -50,7 +50,7 @@ const LargeEvent = 32 << 10
 
 // Large is a request with a payload of [LargeEvent] bytes.
 func (l Limits) Large(h *store.MessagePolicy, id, category string) store.Request {
-	r := l.Told(h, id, category, "", "")
+	r := l.AlertRequest(h, id, category, "", "")
 	r.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `","text":"` + strings.Repeat("x",
 		LargeEvent) + `"}`)}
 	return r

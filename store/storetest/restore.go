@@ -144,14 +144,14 @@ func testRestoredEndsAreFinal(t *testing.T, start Start) {
 func testRestoredFiringsAreFound(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
-	e.restore(t, []store.Request{narrow.Told(h, "1", "c", store.Firing, "f")},
+	e.restore(t, []store.Request{narrow.AlertRequest(h, "1", "c", store.Firing, "f")},
 		&store.OutageResult{Result: store.Delivered, TS: "1.1", Channel: "C1", Age: 5e6})
 	require.Equal(t, &store.PostedMessage{
 		Category: "c", At: StartTime.Add(-5 * time.Second).UnixMicro(), InSlack: true, TS: "1.1", Channel: "C1",
 		Events: []store.PostedEvent{{Fingerprint: "f", Payload: `{"id":"1"}`}},
 	}, e.posted(t, 1))
 	require.Equal(t, []store.Outcome{store.Merged, store.Merged}, e.admit(t,
-		narrow.Told(h, "2", "c", store.Firing, "f"), narrow.Told(h, "3", "c", store.Resolved, "f")))
+		narrow.AlertRequest(h, "2", "c", store.Firing, "f"), narrow.AlertRequest(h, "3", "c", store.Resolved, "f")))
 	record := e.posted(t, 1)
 	require.EqualValues(t, 1, record.Repeats)
 	require.Positive(t, record.Events[0].Resolved)
@@ -162,7 +162,7 @@ func testNothingIsMergedIntoAMessageOfUnknownPlace(t *testing.T, start Start) {
 	e := afterOutage(start(t))
 	h := &store.MessagePolicy{Overflow: "merge", Resolves: "edit", Repeats: true}
 	alert := func(id string, status store.Status, fingerprint string) store.Request {
-		return narrow.Told(h, id, "c", status, fingerprint)
+		return narrow.AlertRequest(h, id, "c", status, fingerprint)
 	}
 	posted := &store.OutageResult{Result: store.Delivered}
 	e.restore(t, []store.Request{alert("1", store.Firing, "f"), alert("2", "", "u")}, posted, posted)
@@ -196,13 +196,13 @@ func testRestoredRepeatsKeepTheEditableMessage(t *testing.T, start Start) {
 			t.Parallel()
 			e := afterOutage(start(t))
 			h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
-			e.admit(t, narrow.Told(h, "1", "c", store.Firing, "f"))
+			e.admit(t, narrow.AlertRequest(h, "1", "c", store.Firing, "f"))
 			if c.posted {
 				require.NoError(t, e.C.Ack(t.Context(), Scope, e.claim(t, 0).Entry, store.Receipt{TS: "1.1", Channel: "C1"}))
 			}
 			e.Advance(time.Minute)
-			e.restore(t, []store.Request{narrow.Told(h, "2", "c", store.Firing, "f")}, &c.past)
-			require.Equal(t, []store.Outcome{store.Merged}, e.admit(t, narrow.Told(h, "3", "c", store.Firing, "f")))
+			e.restore(t, []store.Request{narrow.AlertRequest(h, "2", "c", store.Firing, "f")}, &c.past)
+			require.Equal(t, []store.Outcome{store.Merged}, e.admit(t, narrow.AlertRequest(h, "3", "c", store.Firing, "f")))
 			require.EqualValues(t, 1, e.posted(t, c.number).Repeats)
 		})
 	}
@@ -215,14 +215,16 @@ func testRestoredResolvesEndAnAlert(t *testing.T, start Start) {
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: true}
 	for i, past := range []*store.OutageResult{{Result: store.Delivered, TS: "2.2", Age: 1e6}, {Age: 1e6}} {
 		id := func(name string) string { return fmt.Sprint(name, i) }
-		require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, wide.Told(h, id("1"), "c", store.Firing, "f")))
+		require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, wide.AlertRequest(h, id("1"), "c", store.Firing, "f")))
 		e.Advance(time.Minute)
-		e.restore(t, []store.Request{wide.Told(h, id("2"), "c", store.Resolved, "f")}, past)
-		require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, wide.Told(h, id("3"), "c", store.Firing, "f")), "no repeat")
-		e.restore(t, []store.Request{wide.Told(h, id("4"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 30e6})
-		require.Equal(t, []store.Outcome{store.Merged}, e.admit(t, wide.Told(h, id("5"), "c", store.Firing, "f")),
+		e.restore(t, []store.Request{wide.AlertRequest(h, id("2"), "c", store.Resolved, "f")}, past)
+		require.Equal(t, []store.Outcome{store.Admitted}, e.admit(t, wide.AlertRequest(h, id("3"), "c", store.Firing, "f")), "no repeat")
+		e.restore(t, []store.Request{wide.AlertRequest(h, id("4"), "c", store.Resolved, "f")},
+			&store.OutageResult{Result: store.Delivered, Age: 30e6})
+		require.Equal(t, []store.Outcome{store.Merged}, e.admit(t, wide.AlertRequest(h, id("5"), "c", store.Firing, "f")),
 			"what was resolved before is another alert")
 		e.Advance(time.Minute)
-		e.restore(t, []store.Request{wide.Told(h, id("6"), "c", store.Resolved, "f")}, &store.OutageResult{Result: store.Delivered, Age: 1e6})
+		e.restore(t, []store.Request{wide.AlertRequest(h, id("6"), "c", store.Resolved, "f")},
+			&store.OutageResult{Result: store.Delivered, Age: 1e6})
 	}
 }

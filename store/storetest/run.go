@@ -32,13 +32,18 @@ var subjects = []struct {
 	{"windows", windowsBehaviours},
 	{"strategies", strategiesBehaviours},
 	{"boundaries", boundariesBehaviours},
+	{"fairness", fairnessBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
+	{"closed levels", closedLevelsBehaviours},
 	{"counts", countsBehaviours},
+	{"merged counts", mergedCountsBehaviours},
+	{"heartbeats", heartbeatsBehaviours},
 	{"forced", forcedBehaviours},
 	{"messages", messagesBehaviours},
 	{"delayed", delayedBehaviours},
 	{"bundles", bundlesBehaviours},
+	{"bundle lists", bundleListsBehaviours},
 	{"outbox", outboxBehaviours},
 	{"leases", leasesBehaviours},
 	{"retries", retriesBehaviours},
@@ -48,14 +53,17 @@ var subjects = []struct {
 	{"expiry", expiryBehaviours},
 	{"dead letters", deadLettersBehaviours},
 	{"extras", extrasBehaviours},
+	{"threads", threadsBehaviours},
+	{"instants", instantsBehaviours},
 	{"digest", digestBehaviours},
+	{"digest bounds", digestBoundsBehaviours},
 	{"budget", budgetBehaviours},
 	{"restore", restoreBehaviours},
 	{"random histories", historyBehaviours},
 }
 
 // Run tests a store: first a few fixed random histories, which most mistakes do not survive (with -failfast nothing
-// follows a failure), then every behaviour as a subtest of its subject, last many random histories. SOAK_DECISIONS says
+// follows a failure), then every behaviour as a subtest of its subject, last many random histories. SOAK_DECISIONS is
 // how many decisions are compared with the oracle for each strategy; -rapid.checks how many histories there are of the
 // other kinds.
 func Run(t *testing.T, start Start) {

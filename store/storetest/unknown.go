@@ -12,6 +12,7 @@ import (
 var unknownBehaviours = []behaviour{
 	{"UnknownAttemptIsLookedUpTwiceThenSentAgain", testUnknownAttemptIsLookedUpTwiceThenSentAgain},
 	{"AttemptOfAKilledSenderIsUnknown", testAttemptOfAKilledSenderIsUnknown},
+	{"LookupsBeginAgainAfterAnAttemptThatWasNotPosted", testLookupsBeginAgainAfterAnAttemptThatWasNotPosted},
 }
 
 // An attempt with an unknown result is looked up after the delay, again after twice the delay, and is then sent again.
@@ -28,6 +29,9 @@ func testUnknownAttemptIsLookedUpTwiceThenSentAgain(t *testing.T, start Start) {
 	require.Equal(t, 10*time.Second, report.PausedFor, "and it is seen")
 	require.Equal(t, store.ReasonAwaitingLookup, report.PauseReason, "and it is seen")
 	b.Advance(10 * time.Second)
+	report = b.BalancedReport(t)
+	require.Zero(t, report.PausedFor)
+	require.Empty(t, report.PauseReason)
 	again := Claim(t, b.B, Lookable).Entry
 	require.Equal(t, first.Number, again.Number)
 	require.Equal(t, int64(0), again.Lookups)
@@ -56,4 +60,24 @@ func testAttemptOfAKilledSenderIsUnknown(t *testing.T, start Start) {
 	require.False(t, left.UnknownSince.IsZero())
 	require.NoError(t, b.B.Retry(t.Context(), Scope, left, store.RetryPlan{State: store.NotPosted}))
 	require.True(t, Claim(t, b.B, Lookable).Entry.UnknownSince.IsZero())
+}
+
+// What was looked up, and then reported as not posted, has no history: its next unknown attempt is looked up from the start.
+func testLookupsBeginAgainAfterAnAttemptThatWasNotPosted(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 1)
+	report := func(state store.SendState) {
+		claim := Claim(t, b.A, Lookable)
+		require.Equal(t, store.Claimed, claim.State)
+		require.NoError(t, b.A.Retry(t.Context(), Scope, claim.Entry, store.RetryPlan{State: state}))
+	}
+	report(store.MaybePosted)
+	b.Advance(10 * time.Second)
+	report(store.NotFound)
+	b.Advance(20 * time.Second)
+	report(store.NotPosted)
+	report(store.MaybePosted)
+	require.Equal(t, store.Claim{State: store.AwaitingLookup, Wait: 10 * time.Second}, Claim(t, b.A, Lookable))
+	b.Advance(10 * time.Second)
+	require.Equal(t, int64(0), Claim(t, b.A, Lookable).Entry.Lookups)
 }

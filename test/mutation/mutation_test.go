@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -111,14 +112,15 @@ func TestTheListOfEquivalentMutants(t *testing.T) {
 	require.ErrorContains(t, err, "it has no reason")
 }
 
-func TestTooManySurvivorsAreAnError(t *testing.T) {
+func TestASurvivorIsAnError(t *testing.T) {
 	t.Parallel()
-	survivor := mutant{file: "x.lua", line: 3, change: "< -> <=", nth: 1}
-	results := []result{{fate: killed}, {fate: timedOut}, {fate: killed}, {fate: survived, mutant: survivor}}
+	survivor := result{fate: survived, mutant: mutant{file: "x.lua", line: 3, change: "< -> <=", nth: 1}}
+	results := []result{{fate: killed}, {fate: timedOut}, {fate: killed}}
 	var out strings.Builder
-	require.ErrorContains(t, report(&out, results, 95), "75.0 % of the mutants were noticed, fewer than 95.0 %")
+	require.NoError(t, report(&out, results, "the list"))
+	require.ErrorContains(t, report(&out, append(results, survivor), "the list"), "no test notices 1 of 4 mutants (75.0 % are noticed)")
 	require.Contains(t, out.String(), "No test notices:\nx.lua:3: < -> <=")
-	require.NoError(t, report(&out, results, 75))
+	require.Regexp(t, `all scripts +0 +0 +1 +0\.0 %`, out.String())
 }
 
 // A change in a part changes the scripts that contain it, and those only.
@@ -145,11 +147,40 @@ func TestSubtestsRunWithoutTheirSiblings(t *testing.T) {
 	require.Equal(t, "^TestStore$/^(admission|dead_letters)$", pattern([]string{"TestStore/admission", "TestStore/dead_letters"}))
 }
 
-func TestAFailureIsNamedAfterTheTestThatRan(t *testing.T) {
+func TestTheFirstFailureNamesItsSubtest(t *testing.T) {
+	t.Parallel()
+	for name, output := range map[string]string{
+		"TestStore/admission/a_unit": "=== RUN   TestStore\n=== RUN   TestStore/admission/a_unit\n=== CONT  TestStore/admission/a_unit\n" +
+			"    a_test.go:1: \n        \tError Trace:\ta_test.go:1\n=== RUN   TestStore/admission/b\n    a_test.go:2: \n        \tError Trace:\n",
+		"TestStore/histories": "=== NAME  TestStore/histories\n    run.go:99: [rapid] failed after 3 tests: units\n",
+		"TestStore/leases/a": "=== RUN   TestStore/leases/a\n--- FAIL: TestStore (0.00s)\n    --- FAIL: TestStore/leases (0.00s)\n" +
+			"        --- FAIL: TestStore/leases/a (0.00s)\npanic: no map [recovered]\n",
+		"TestA":       "=== RUN   TestA\npanic: no map [recovered]\n",
+		"the process": "panic: before any test\n",
+		"":            "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\n",
+	} {
+		ended := 0
+		require.Equal(t, name, firstFailure(strings.NewReader(output), func() error { ended++; return nil }))
+		require.Equal(t, name != "", ended == 1, "it ends the tests once")
+	}
+}
+
+func TestASubtestIsPartOfTheTestThatRan(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "TestStore/admission", nameOf("TestStore/admission/a_unit", []string{"TestStore/admission"}))
 	require.Equal(t, "TestA", nameOf("TestA/b/c", []string{"TestA"}))
-	require.Equal(t, "panic", nameOf("panic", []string{"TestA"}))
+	require.Equal(t, "TestA", nameOf("TestA", []string{"TestA"}))
+	require.Empty(t, nameOf("the process", []string{"TestA"}))
+}
+
+// A test that noticed mutants of a file is tried first, by itself, against others of that file.
+func TestWhatNoticedMutantsOfAFileRunsFirst(t *testing.T) {
+	t.Parallel()
+	quick, slow := test{name: "TestQuick", took: time.Millisecond}, test{name: "TestSlow", took: time.Second}
+	r := &runner{tests: []test{quick, slow}}
+	r.killers.add("x.lua", "", "TestSlow")
+	require.Equal(t, []stage{{names: []string{"TestSlow"}}, {names: []string{"TestQuick"}}}, r.stages(mutant{file: "x.lua"}))
+	require.Equal(t, []stage{{names: []string{"TestQuick", "TestSlow"}}}, r.stages(mutant{file: "y.lua"}))
 }
 
 // The sources of the scripts lie in folders, and a part may have the name of a script.

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -24,10 +21,9 @@ type runner struct {
 	ctx context.Context
 	options
 	*build
-	tests []test // in the order in which they are run; those of the first stage are not among them
-	first []stage
-	reach map[int]bool // the mutants of Go files that any test reaches
-	dir   string
+	tests   []test // the quickest first
+	killers killers
+	dir     string
 }
 
 // test is one test, as it ran without a mutant.
@@ -43,7 +39,6 @@ type test struct {
 type stage struct {
 	binary binary
 	names  []string
-	flags  []string
 	env    []string
 }
 
@@ -65,7 +60,7 @@ type result struct {
 
 // newRunner runs every test once without a mutant, by itself: to know how long it takes, and what it reaches.
 func newRunner(ctx context.Context, o options, b *build, dir string, out io.Writer) (*runner, error) {
-	r := &runner{ctx: ctx, options: o, build: b, dir: dir, reach: map[int]bool{}}
+	r := &runner{ctx: ctx, options: o, build: b, dir: dir}
 	var all []test
 	for _, bin := range b.binaries {
 		names, err := r.list(bin)
@@ -83,7 +78,6 @@ func newRunner(ctx context.Context, o options, b *build, dir string, out io.Writ
 		return nil, fmt.Errorf("without a mutant: %w", err)
 	}
 	for _, t := range all {
-		maps.Copy(r.reach, t.reach)
 		if t.exact {
 			fmt.Fprintf(out, "left out for scripts, whose exact text it needs: %s\n", t.name)
 		}
@@ -97,29 +91,21 @@ func newRunner(ctx context.Context, o options, b *build, dir string, out io.Writ
 	return r, nil
 }
 
-// list reads the names of a package's tests, and makes the first stage of those that are to run first.
+// list reads the names of a package's tests.
 func (r *runner) list(bin binary) (all []test, err error) {
 	output, err := exec.CommandContext(r.ctx, bin.path, "-test.list", ".").Output() //nolint:gosec // built just now
 	if err != nil {
 		return nil, fmt.Errorf("list the tests of %s: %w", bin.pkg, err)
 	}
-	skip, wanted, isFirst := regexp.MustCompile(r.skip), regexp.MustCompile(r.options.tests), regexp.MustCompile(r.options.first)
-	var first []string
+	skip, wanted := regexp.MustCompile(r.skip), regexp.MustCompile(r.options.tests)
 	names, err := r.splitTests(bin, strings.Fields(string(output)))
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		if skip.MatchString(name) || !wanted.MatchString(name) {
-			continue
+		if !skip.MatchString(name) && wanted.MatchString(name) {
+			all = append(all, test{binary: bin, name: name})
 		}
-		if isFirst.MatchString(name) {
-			first = append(first, name)
-		}
-		all = append(all, test{binary: bin, name: name})
-	}
-	if len(first) > 0 {
-		r.first = append(r.first, stage{bin, first, []string{"-rapid.checks=25"}, []string{"SOAK_DECISIONS=300"}})
 	}
 	return all, nil
 }
@@ -205,74 +191,4 @@ func (r *runner) baseline(t *test) error {
 		t.reach[id] = true
 	}
 	return nil
-}
-
-var errTimeout = errors.New("it takes too long")
-
-// process runs tests in one process, up to the first that fails, whose name it returns.
-func (r *runner) process(s stage) (failed string, err error) {
-	work, err := os.MkdirTemp(r.dir, "run")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work)
-	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
-	defer cancel()
-	args := append([]string{"-test.v", "-test.failfast", "-test.run", pattern(s.names)}, strings.Fields(r.flags)...)
-	command := exec.CommandContext(ctx, s.binary.path, append(args, s.flags...)...) //nolint:gosec // built just now
-	command.Dir = s.binary.pkg
-	command.Env = append(append(os.Environ(), "TMPDIR="+work), s.env...)
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its servers end with it
-	kill := func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
-	command.Cancel = kill
-	out, in := io.Pipe()
-	command.Stdout, command.Stderr = in, in
-	if err := command.Start(); err != nil {
-		return "", fmt.Errorf("run %s: %w", s.binary.path, err)
-	}
-	found := make(chan string)
-	go func() { found <- nameOf(firstFailure(out, kill), s.names) }()
-	err = command.Wait()
-	in.Close()
-	failed = <-found
-	_ = kill() // what it left behind, if anything
-	switch {
-	case r.ctx.Err() != nil:
-		return "", r.ctx.Err()
-	case failed != "":
-		return failed, nil
-	case ctx.Err() != nil:
-		return "", errTimeout
-	case err != nil:
-		return "the process", nil // it ended before any test could fail
-	default:
-		return "", nil
-	}
-}
-
-var failure = regexp.MustCompile(`^\s*--- FAIL: (\S+)|^(panic): `)
-
-// nameOf returns the name, of those given, of the test that a subtest is part of.
-func nameOf(failed string, names []string) string {
-	for _, name := range names {
-		if strings.HasPrefix(failed, name+"/") {
-			return name
-		}
-	}
-	return failed
-}
-
-// firstFailure reads the output of tests to its end. At the first failure it ends them.
-func firstFailure(out io.Reader, kill func() error) (name string) {
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if match := failure.FindStringSubmatch(line); match != nil && name == "" {
-			name = match[1] + match[2]
-			_ = kill() // it may have ended
-		}
-		if err != nil {
-			return name
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +13,11 @@ import (
 	"time"
 )
 
-// all runs the mutants, and prints those that survive as they are found.
+// all runs the mutants, and prints each when its fate is known.
 func (r *runner) all(mutants []mutant, out io.Writer) ([]result, error) {
 	results, errs := make([]result, len(mutants)), make([]error, len(mutants))
 	var mu sync.Mutex
-	done := 0
+	done, noticed := 0, 0
 	r.parallel(len(mutants), func(i int) {
 		begun := time.Now()
 		results[i], errs[i] = r.one(mutants[i])
@@ -27,8 +28,11 @@ func (r *runner) all(mutants []mutant, out io.Writer) ([]result, error) {
 			return
 		}
 		done++
-		fmt.Fprintf(out, "%4d/%d %-9s %5.1f s  %s:%d  %s  %s\n", done, len(mutants), results[i].fate, results[i].took.Seconds(),
-			mutants[i].file, mutants[i].line, mutants[i].label(), results[i].by)
+		if results[i].fate != survived {
+			noticed++
+		}
+		fmt.Fprintf(out, "%4d/%d %5.1f %%  %-9s %5.1f s  %s:%d  %s  %s\n", done, len(mutants), 100*float64(noticed)/float64(done),
+			results[i].fate, results[i].took.Seconds(), mutants[i].file, mutants[i].line, mutants[i].label(), results[i].by)
 	})
 	if r.ctx.Err() != nil {
 		return nil, fmt.Errorf("stopped after %d of %d mutants", done, len(mutants))
@@ -47,51 +51,102 @@ func (r *runner) one(m mutant) (result, error) {
 		env = append(env, "MUTATION_SCRIPTS="+dir)
 	}
 	for _, s := range r.stages(m) {
-		if r.ctx.Err() != nil {
-			return result{}, r.ctx.Err()
-		}
-		s.env = append(slices.Clip(s.env), env...)
-		failed, err := r.process(s)
-		switch {
-		case errors.Is(err, errTimeout):
-			return result{mutant: m, fate: timedOut, by: s.names[0]}, nil
-		case err != nil:
+		s.env = env
+		fate, by, err := r.confirmed(s)
+		if err != nil {
 			return result{mutant: m}, err
-		case failed != "" && !r.flaky(s, failed):
-			return result{mutant: m, fate: killed, by: failed}, nil
+		}
+		if fate != survived {
+			r.killers.add(m.file, s.binary.path, nameOf(by, s.names))
+			return result{mutant: m, fate: fate, by: by}, nil
 		}
 	}
 	return result{mutant: m, fate: survived}, nil
 }
 
-// flaky tells whether a test fails without the mutant, too, as on a machine that is busy.
-func (r *runner) flaky(s stage, name string) bool {
-	if !slices.Contains(s.names, name) {
-		return false // the process itself ended
+// confirmed runs tests. What fails is run again by itself, with the mutant, and must fail again: so neither a busy machine
+// nor a test that fails now and then counts.
+func (r *runner) confirmed(s stage) (fate fate, by string, err error) {
+	failed, err := r.process(s)
+	if failed == "" && err == nil {
+		return survived, "", nil
 	}
-	failed, err := r.process(stage{binary: s.binary, names: []string{name}, flags: s.flags})
-	return failed != "" || err != nil
+	again := s
+	if name := nameOf(failed, s.names); name != "" {
+		again.names = []string{name}
+	}
+	if err == nil || errors.Is(err, errTimeout) {
+		failed, err = r.process(again)
+	}
+	switch {
+	case errors.Is(err, errTimeout):
+		return timedOut, s.names[0], nil
+	case err != nil || failed == "":
+		return survived, "", err
+	default:
+		return killed, failed, nil
+	}
 }
 
-// together is how long the tests of one process take by themselves.
-const together = 4 * time.Second
+// killers counts which tests noticed the mutants of a file. Its zero value is ready to use.
+type killers struct {
+	mu    sync.Mutex
+	count map[[3]string]int
+}
 
-// stages are the tests that can notice a mutant: first those that notice most with few repetitions, then all, the
+// add counts a mutant of a file that a test of a binary noticed; "" for a test is ignored.
+func (k *killers) add(file, binary, name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.count == nil {
+		k.count = map[[3]string]int{}
+	}
+	if name != "" {
+		k.count[[3]string{file, binary, name}]++
+	}
+}
+
+// of is how many mutants of a file a test noticed.
+func (k *killers) of(file string, t test) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.count[[3]string{file, t.binary.path, t.name}]
+}
+
+const (
+	together = 4 * time.Second // that the tests of one process take at most, each measured by itself
+	likely   = 3               // how many tests that noticed mutants of the same file are tried first
+)
+
+// stages are the tests that can notice a mutant: first those that noticed most mutants of its file, then all others, the
 // quickest first, those of a package together as long as they take little time.
 func (r *runner) stages(m mutant) []stage {
-	var all []stage
-	if m.id == 0 || r.reach[m.id] {
-		all = slices.Clone(r.first)
+	tests := slices.DeleteFunc(slices.Clone(r.tests), func(t test) bool {
+		return m.id != 0 && !t.reach[m.id] || m.id == 0 && t.exact
+	})
+	noticed := map[string]int{}
+	for _, t := range tests {
+		noticed[t.binary.path+t.name] = r.killers.of(m.file, t)
 	}
+	score := func(t test) int { return noticed[t.binary.path+t.name] }
+	best := slices.DeleteFunc(slices.Clone(tests), func(t test) bool { return score(t) == 0 || t.took > together })
+	slices.SortStableFunc(best, func(a, b test) int { return cmp.Compare(score(b), score(a)) })
+	best = best[:min(len(best), likely)]
+	rest := slices.DeleteFunc(tests, func(t test) bool {
+		return slices.ContainsFunc(best, func(b test) bool { return b.binary == t.binary && b.name == t.name })
+	})
+	return append(grouped(best), grouped(rest)...)
+}
+
+// grouped are processes for tests: those of a package share one as long as they take little time. A process runs subtests
+// of one test only.
+func grouped(tests []test) (all []stage) {
 	type open struct {
 		place int
 		took  time.Duration
 	}
 	current := map[string]open{}
-	for _, t := range r.tests {
-		if m.id != 0 && !t.reach[m.id] || m.id == 0 && t.exact {
-			continue
-		}
+	for _, t := range tests {
 		parent, _, isSubtest := strings.Cut(t.name, "/")
 		if !isSubtest {
 			parent = ""

@@ -18,7 +18,7 @@ local function count_for_digest(counts)
   end
   if events <= 0 then return end
   call('HINCRBY', digest, 'noted', int(events))
-  call('HSETNX', digest, 'since', int(now))
+  if call('HSETNX', digest, 'since', int(now)) == 1 then look_now('send', digest) end
   call('HSET', digest, 'last', int(now))
   expire(digest, digest_ms)
 end

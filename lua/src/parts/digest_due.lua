@@ -1,9 +1,10 @@
--- part digest_due: whether a digest must be posted, edited or closed now. state has the fields of the digest's
--- hash.
-local function is_digest_due(state)
+-- part digest_due: when to post, edit or close a digest. state has the fields of the digest's hash.
+
+-- digest_due_at returns a time in microseconds, or nil if nothing is counted.
+local function digest_due_at(state)
   local since, open = tonumber(state.since), tonumber(state.open)
-  if open then return now >= open + interval or since and now >= tonumber(state.moved) + every end
-  if not since then return false end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum and now >= since + every / 3
-  return is_early or now >= since + interval
+  if open then return since and min(open + interval, tonumber(state.moved) + every) or open + interval end
+  if not since then return nil end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum
+  return since + (is_early and min(interval, ceil(every / 3)) or interval)
 end

@@ -5,14 +5,18 @@ local call = redis.call
 if not wait or wait < 0 or not reason then
   return redis.error_reply('ARG a wait of 0 or more and a reason are needed')
 end
-if wait == 0 then
-  call('DEL', pause)
-  return 1
-end
 
 --- @include parts/int
 --- @include parts/clock
 
-local paused_until = int(now + wait)
-call('HSET', pause, 'until', paused_until, 'reason', reason)
-call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+-- set_pause returns the text of when the pause ends, or nil if there is none.
+local function set_pause()
+  if wait == 0 then
+    call('DEL', pause)
+    return nil
+  end
+  local paused_until = int(now + wait)
+  call('HSET', pause, 'until', paused_until, 'reason', reason)
+  call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+  return paused_until
+end

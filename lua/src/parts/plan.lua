@@ -1,12 +1,12 @@
 -- part plan: decode and check the plan. MODE is that of the script. Nothing is written before every event is
 -- decided.
 local seen = KEYS[1]
-local keys_before_levels = 6 -- KEYS[keys_before_levels + i] is level i
+local keys_before_levels = 7 -- KEYS[keys_before_levels + i] is level i
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 local decoded, plan = pcall(cjson.decode, ARGV[1] or '')
 if not decoded or type(plan) ~= 'table' or #KEYS < keys_before_levels then
-  return redis.error_reply('ARG six keys and a plan in JSON are needed')
+  return redis.error_reply('ARG seven keys and a plan in JSON are needed')
 end
 local dedupe, level_specs, routes, fair, options = plan[2], plan[3], plan[4], plan[5], plan[8]
 if plan[1] ~= MODE or type(dedupe) ~= 'number' or dedupe <= 0 or not level_specs or not routes then

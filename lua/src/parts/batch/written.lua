@@ -1,5 +1,7 @@
 -- part batch/written: what the batch writes at the end.
-local ledger, series, outbox, entries, minutes = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local ledger, series, outbox, entries, minutes, due = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+--- @include parts/due/work
+--- @include parts/due/now
 local totals = {} -- of the ledger, by name: by how much each rises
 local admitted_by_route, dropped_by_route = {}, {} -- how many events
 local last_number, number_before -- of an entry; nil until one is needed

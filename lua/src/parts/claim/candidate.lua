@@ -46,6 +46,7 @@ local function candidate(name, is_message, bucket_empty_at, edits_paused_until)
     c.state = STALE
   else
     c.wait = bucket_empty_at - (burst - 1) * pace_us - now
+    if is_message and ttl > 0 then c.wait = min(c.wait, c.at + ttl + 1 - now) end -- then it is stale
     if c.wait > 0 then c.state = PACED end
   end
   return c

@@ -9,6 +9,7 @@ local function enqueue(kind, post, body)
   body.post = post or number
   call('HSET', entries, number, entry_of(kind, body))
   call('ZADD', extras, int(now), number)
+  look_now('send', extras)
   return number
 end
 

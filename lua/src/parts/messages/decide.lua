@@ -26,7 +26,10 @@ function messages.lead(event) open_editor().lead(event) end
 function messages.check_types()
   check_kept()
   if #dropped > 0 and options.drops > 0 then call('XLEN', drops) end
-  if next(digest_counts) then call('HLEN', digest) end
+  if next(digest_counts) then
+    call('HLEN', digest)
+    call('ZCARD', due)
+  end
 end
 
 function messages.store()

@@ -40,12 +40,9 @@ local function can_edit(message)
 end
 
 local function store_edits()
-  for number, due in pairs(edits) do call('ZADD', extras, due, number) end
-end
-
--- check_types fails if a key that will be written has a wrong type.
-function editor.check_types()
-  if next(edits) then call('ZCARD', extras) end
+  if not next(edits) then return end
+  for number, at in pairs(edits) do call('ZADD', extras, at, number) end
+  look_now('send', extras)
 end
 
 editor.enter = enter

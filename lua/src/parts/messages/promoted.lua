@@ -8,10 +8,10 @@ function messages.is_still_waiting(event)
     and payload_of(call('HGET', entries, number) or '') == event.entry
 end
 
--- has_waited_too_long returns whether an event was delayed for longer than allowed.
-function messages.has_waited_too_long(event)
+-- drops_at returns until when an event may be delayed.
+function messages.drops_at(event)
   local at = tonumber(string.match(call('HGET', entries, event.delayed) or '', '^%d+') or 0)
-  return now - at > options.age
+  return at + options.age
 end
 
 function messages.leave(event) open_editor().leave(event) end

@@ -13,9 +13,16 @@ local function store_moved()
     else
       bytes = bytes + length
       call('ZADD', delayed, number, member)
+      look_now('promote', delayed)
     end
   end
   return bytes
+end
+
+-- check_types fails if a key that will be written has a wrong type.
+function editor.check_types()
+  if next(edits) then call('ZCARD', extras) end
+  if next(edits) or moved[1] then call('ZCARD', due) end
 end
 
 function editor.store()
