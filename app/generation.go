@@ -53,11 +53,11 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		g.levels = append(g.levels, ch.AllLevels()...)
 	}
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
-	g.couriers = r.newCouriers(g)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer,
 	})
+	g.couriers = r.newCouriers(g)
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
 			Intake: g.intake, Status: g.status, Outboxes: r.engines.notices, Wake: r.wake, Interval: cfg.CanaryInterval, Within: cfg.CanaryWithin,
@@ -75,11 +75,17 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	posts, edits, lookups := g.cfg.PerMinute()
 	var couriers []*pipeline.Courier
 	for _, queue := range r.engines.outboxes {
-		couriers = append(couriers, pipeline.NewCourier(pipeline.CourierOptions{
+		opts := pipeline.CourierOptions{
 			Outbox: queue, Channels: g.channels, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Budget: queue, PostsPerMinute: posts,
 			EditsPerMinute: edits, LookupsPerMinute: lookups,
-		}))
+		}
+		if queue == r.engines.outbox {
+			opts.Promote = g.intake.Promote
+		} else {
+			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
+		}
+		couriers = append(couriers, pipeline.NewCourier(opts))
 	}
 	return couriers
 }
@@ -100,7 +106,6 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 // run admits and delivers until ctx ends, and finishes what is in flight.
 func (g *generation) run(ctx context.Context) {
 	var all sync.WaitGroup
-	all.Go(func() { g.intake.Run(ctx) })
 	for _, courier := range g.couriers {
 		all.Go(func() { courier.Run(ctx) })
 	}
@@ -147,5 +152,14 @@ func lookupDelay(cfg configs.Config) time.Duration {
 func (r *Relay) wake(channel string) {
 	for _, courier := range r.current.Load().couriers {
 		courier.Wake(channel)
+	}
+}
+
+// recheck makes every courier check the outboxes of all channels.
+func (r *Relay) recheck() {
+	if g := r.current.Load(); g != nil {
+		for _, courier := range g.couriers {
+			courier.Recheck()
+		}
 	}
 }

@@ -67,8 +67,6 @@ type IntakeOptions struct {
 	Tracer trace.Tracer
 	// Timeout bounds one call of the limiter. Default 2 s.
 	Timeout time.Duration
-	// AskEvery is the interval at which [Intake.Run] asks for a slot for delayed messages. Default 500 ms.
-	AskEvery time.Duration
 }
 
 // Intake admits the events of webhooks.
@@ -81,7 +79,6 @@ type Intake struct {
 // NewIntake returns an Intake.
 func NewIntake(opts IntakeOptions) *Intake {
 	opts.Timeout = cmp.Or(opts.Timeout, 2*time.Second)
-	opts.AskEvery = cmp.Or(opts.AskEvery, 500*time.Millisecond)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now

@@ -12,7 +12,7 @@ const testSuffix = "~test"
 func TestLaneOf(channel string) string { return channel + testSuffix }
 
 // isLane reports whether the channel of that name carries no real events: a test lane, or the canary's channel. Lanes
-// are not listed, and they are polled less often.
+// are not listed, and not rechecked.
 func isLane(channel string) bool {
 	return channel == canaryName || strings.HasSuffix(channel, testSuffix)
 }
