@@ -20,6 +20,17 @@ func (c *Config) Channel(name string) (Channel, bool) {
 	return c.Channels[i], true
 }
 
+// indexes returns the index of each channel, by its name; of several with one name, the first.
+func (c *Config) indexes() map[string]int {
+	all := make(map[string]int, len(c.Channels))
+	for i := range c.Channels {
+		if _, known := all[c.Channels[i].Name]; !known {
+			all[c.Channels[i].Name] = i
+		}
+	}
+	return all
+}
+
 // Policies returns what each channel does while Redis is away.
 func (c *Config) Policies() map[string]replica.Policy {
 	policies := map[string]replica.Policy{}
