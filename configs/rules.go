@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 
 	"slackrelay/events"
 )
@@ -22,11 +23,17 @@ func (c *Config) Rules(ch Channel) *events.Rules {
 // ruleCompiler compiles lists of rules. Channels with equal lists, as a YAML anchor makes them, share the compiled one.
 type ruleCompiler struct {
 	schedules []events.Schedule
-	compiled  map[string]*events.Rules // by the rules as JSON
+	known     map[string]compiledRules // by the rules as JSON
+}
+
+// compiledRules are a list of rules and what was made of it.
+type compiledRules struct {
+	from     []events.Rule
+	compiled *events.Rules
 }
 
 func newRuleCompiler(schedules []events.Schedule) ruleCompiler {
-	return ruleCompiler{schedules: schedules, compiled: map[string]*events.Rules{}}
+	return ruleCompiler{schedules: schedules, known: map[string]compiledRules{}}
 }
 
 func (c ruleCompiler) compile(rules []events.Rule) (*events.Rules, error) {
@@ -34,12 +41,12 @@ func (c ruleCompiler) compile(rules []events.Rule) (*events.Rules, error) {
 	if err != nil {
 		return events.NewRules(rules, c.schedules)
 	}
-	if compiled, ok := c.compiled[string(text)]; ok {
-		return compiled, nil
+	if known, ok := c.known[string(text)]; ok && reflect.DeepEqual(known.from, rules) { // an empty list is no list in JSON
+		return known.compiled, nil
 	}
 	compiled, err := events.NewRules(rules, c.schedules)
 	if err == nil {
-		c.compiled[string(text)] = compiled
+		c.known[string(text)] = compiledRules{from: rules, compiled: compiled}
 	}
 	return compiled, err
 }
