@@ -12,6 +12,9 @@ const testSuffix = "~test"
 // TestLaneOf returns the name of a channel's test lane.
 func TestLaneOf(channel string) string { return channel + testSuffix }
 
+// ChannelOfLane returns the name of the channel that a test lane belongs to; any other name is returned as it is.
+func ChannelOfLane(name string) string { return strings.TrimSuffix(name, testSuffix) }
+
 // isLane reports whether the channel of that name carries no real events: a test lane, or the canary's channel. Lanes
 // are not listed, and they are polled less often.
 func isLane(channel string) bool {
