@@ -29,7 +29,6 @@ type generation struct {
 	couriers []*pipeline.Courier
 	canary   *pipeline.Canary // nil = none
 	status   *pipeline.StatusReader
-	levels   []ratelimit.Level // of all channels
 }
 
 func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -49,9 +48,6 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
 	g.limiter = r.engines.limiter
-	for _, ch := range g.channels {
-		g.levels = append(g.levels, ch.AllLevels()...)
-	}
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
@@ -68,6 +64,15 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.public = g.server.Public()
 	g.ops = g.server.Ops()
 	return g, nil
+}
+
+// levels returns the levels of all channels.
+func (g *generation) levels() []ratelimit.Level {
+	all := make([]ratelimit.Level, 0, 2*len(g.channels))
+	for i := range g.channels {
+		all = append(all, g.channels[i].AllLevels()...)
+	}
+	return all
 }
 
 // newCouriers makes one courier for each outbox.

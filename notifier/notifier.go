@@ -7,9 +7,11 @@
 package notifier
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -93,15 +95,20 @@ type Workspace interface {
 // DefaultTimeout is the timeout of one request.
 const DefaultTimeout = 5 * time.Second
 
+// httpClients has the client of each timeout, as *http.Client by [time.Duration].
+var httpClients sync.Map
+
 // httpClient returns a client that follows no redirects and has each 429's Retry-After in whole seconds. A timeout of 0 means
-// [DefaultTimeout].
+// [DefaultTimeout]. Senders with the same timeout share one.
 func httpClient(timeout time.Duration) *http.Client {
-	if timeout == 0 {
-		timeout = DefaultTimeout
+	timeout = cmp.Or(timeout, DefaultTimeout)
+	if known, ok := httpClients.Load(timeout); ok {
+		return known.(*http.Client) //nolint:forcetypeassert // nothing else is stored
 	}
-	return &http.Client{
+	client, _ := httpClients.LoadOrStore(timeout, &http.Client{
 		Timeout:       timeout,
 		Transport:     retryAfterTransport{http.DefaultTransport},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	})
+	return client.(*http.Client) //nolint:forcetypeassert // nothing else is stored
 }

@@ -30,7 +30,7 @@ const (
 // closedCache has the levels and paths of a channel that are certainly full.
 type closedCache struct {
 	mu         sync.Mutex
-	entries    map[closedKey]*closedEntry
+	entries    map[closedKey]*closedEntry // nil until something is closed
 	refreshing bool
 }
 
@@ -42,8 +42,6 @@ type closedEntry struct {
 	window  ratelimit.Window // that is full
 	request *store.Request   // of the first hit since the last refresh, to refresh with; nil = there was none
 }
-
-func (c *closedCache) init() { c.entries = map[closedKey]*closedEntry{} }
 
 func (c *closedCache) clear() {
 	c.mu.Lock()
@@ -190,6 +188,9 @@ func (c *closedCache) put(key closedKey, e *closedEntry) {
 	if e == nil || len(c.entries) > 2*maxClosed {
 		delete(c.entries, key)
 		return
+	}
+	if c.entries == nil {
+		c.entries = map[closedKey]*closedEntry{}
 	}
 	c.entries[key] = e
 }
