@@ -214,7 +214,7 @@ func (h *comparison) claim(t *rapid.T) {
 		return c, err
 	})
 	h.requireDueBefore(sender, claim, dueAt)
-	if !look {
+	if lost || claim.State.HasEntry() {
 		h.leased[sender] = h.b.Now().Add(10 * time.Second)
 	}
 	if claim.State == store.Claimed || claim.State == store.Stale { // that of an unanswered claim is not known

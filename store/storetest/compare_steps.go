@@ -113,16 +113,14 @@ func (h *comparison) goBack(t *rapid.T) {
 // that only asks what is due finds it in time. dueAt is 1970 if it was not in the index.
 func (h *comparison) requireDueBefore(sender int, claim store.Claim, dueAt time.Time) {
 	latest := h.b.Now().Add(claim.Wait + time.Second) // a second for those who looked before, and may go on with it
-	switch claim.State {
-	case store.Empty: // or the claim was not answered
+	if claim.State == store.Empty { // or the claim was not answered
 		return
-	case store.DigestDue: // of a few events that just have become enough
+	}
+	if claim.State == store.DigestDue { // of a few events that just have become enough
 		latest = latest.Add(h.terms.Digest.EditEvery / 3)
-	case store.Claimed, store.Stale, store.PostReady, store.EditReady: // its sender goes on by itself
-		if latest.Before(h.leased[sender]) {
-			latest = h.leased[sender]
-		}
-	case store.Leased, store.Paused, store.Paced, store.AwaitingLookup:
+	}
+	if latest.Before(h.leased[sender]) { // who has the lease goes on by itself
+		latest = h.leased[sender]
 	}
 	require.True(h.t, dueAt.After(time.UnixMicro(0)), "%v: the channel is not in the due index", claim.State)
 	require.False(h.t, dueAt.After(latest), "%v: the channel is due %v too late", claim.State, dueAt.Sub(latest))
