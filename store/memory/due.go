@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 
 	"slackrelay/lua"
 	"slackrelay/store"
@@ -20,6 +21,13 @@ func (s *Store) Due(_ context.Context, among []store.Channel, _ bool) ([]store.W
 		}
 	})
 	return store.WorkOf(found, among), nil
+}
+
+// DueIndex returns when to look at each work next, in microseconds of store time, by the names in the index.
+func (d *Data) DueIndex() map[string]int64 {
+	index := map[string]int64{}
+	d.Do(func(tx *Tx) { maps.Copy(index, tx.look(lua.DueIndex)) })
+	return index
 }
 
 // lookAt notes when to look at a work of the channel; 0 = the channel has none.

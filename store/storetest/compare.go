@@ -23,6 +23,7 @@ type comparison struct {
 	handling *store.MessagePolicy
 	terms    store.Terms
 	claimed  map[int]store.Entry // by sender
+	leased   [2]time.Time        // until when each sender may have a lease
 	bundles  int
 	sent     map[entryName]bool // what was handed out to be sent, and has not been reported as not posted since
 }
@@ -172,6 +173,9 @@ func (h *comparison) promote(t *rapid.T) {
 		all, err := w.A.Delayed(t.Context(), Scope)
 		return append([]store.DelayedMessage{}, all...), err
 	})
+	dueAt := time.UnixMicro(h.b.dueAt(h.tb, store.WorkPromote))
+	require.True(t, len(waiting) == 0 || dueAt.After(time.UnixMicro(0)), "delayed messages are in the due index")
+	require.False(t, dueAt.After(h.b.Now().Add(10*time.Second)), "they are asked again in time")
 	var requests []store.Request
 	for _, one := range waiting {
 		var first struct{ ID string }
@@ -194,6 +198,7 @@ func (h *comparison) claim(t *rapid.T) {
 	sender := rapid.IntRange(0, 1).Draw(t, "sender")
 	look := rapid.IntRange(0, 4).Draw(t, "look") == 0
 	lost := rapid.IntRange(0, 3).Draw(t, "answered") == 0
+	dueAt := time.UnixMicro(h.b.dueAt(h.tb, store.WorkSend))
 	claim := same(h, "claim", func(w Fixture) (store.Claim, error) {
 		asking := t.Context()
 		if lost {
@@ -208,6 +213,10 @@ func (h *comparison) claim(t *rapid.T) {
 		}
 		return c, err
 	})
+	h.requireDueBefore(sender, claim, dueAt)
+	if lost || claim.State.HasEntry() {
+		h.leased[sender] = h.b.Now().Add(10 * time.Second)
+	}
 	if claim.State == store.Claimed || claim.State == store.Stale { // that of an unanswered claim is not known
 		h.claimed[sender] = claim.Entry
 	}
@@ -221,6 +230,7 @@ func (h *comparison) claim(t *rapid.T) {
 // compare compares all that can be read.
 func (h *comparison) compare(t *rapid.T) {
 	h.t = t
+	require.Equal(t, h.a.DueIndex(h.tb), h.b.DueIndex(h.tb), "the due index of the first store, of the second")
 	report := same(h, "report", func(w Fixture) (store.Report, error) { return w.Report(t.Context(), Scope) })
 	require.Zero(t, report.Ledger.Imbalance(), "%+v", report.Ledger)
 	same(h, "categories", func(w Fixture) ([]store.CategoryCounts, error) { return w.Categories(t.Context(), Scope) })

@@ -21,10 +21,11 @@ type restoreComparison struct {
 	a, b     *outage
 	handling *store.MessagePolicy
 	claimed  *store.Entry
+	tb       testing.TB
 }
 
-func playOutages(_ testing.TB, rt *rapid.T, a, b Fixture) {
-	h := &restoreComparison{a: afterOutage(a), b: afterOutage(b)}
+func playOutages(tb testing.TB, rt *rapid.T, a, b Fixture) {
+	h := &restoreComparison{tb: tb, a: afterOutage(a), b: afterOutage(b)}
 	h.handling = &store.MessagePolicy{
 		Overflow:   rapid.SampledFrom([]store.OverflowPolicy{"drop", "merge", "delay"}).Draw(rt, "overflow"),
 		MaxDelayed: 3, MaxDelay: time.Minute, Digest: true, KeepDrops: 5, PostedFor: 5 * time.Minute,
@@ -172,6 +173,7 @@ func (h *restoreComparison) wait(t *rapid.T) {
 }
 
 func (h *restoreComparison) compare(t *rapid.T) {
+	alike(t, h, func(e *outage) map[string]int64 { return e.DueIndex(h.tb) })
 	alike(t, h, func(e *outage) store.Ledger { return e.ledger(t) })
 	alike(t, h, func(e *outage) []store.DeadLetter { return e.dead(t) })
 	for n := range int64(12) {

@@ -109,6 +109,23 @@ func (h *comparison) goBack(t *rapid.T) {
 	}
 }
 
+// requireDueBefore requires that before a claim, the channel was due no later than its work could go on, so that a sender
+// that only asks what is due finds it in time. dueAt is 1970 if it was not in the index.
+func (h *comparison) requireDueBefore(sender int, claim store.Claim, dueAt time.Time) {
+	latest := h.b.Now().Add(claim.Wait + time.Second) // a second for those who looked before, and may go on with it
+	if claim.State == store.Empty { // or the claim was not answered
+		return
+	}
+	if claim.State == store.DigestDue { // of a few events that just have become enough
+		latest = latest.Add(h.terms.Digest.EditEvery / 3)
+	}
+	if latest.Before(h.leased[sender]) { // who has the lease goes on by itself
+		latest = h.leased[sender]
+	}
+	require.True(h.t, dueAt.After(time.UnixMicro(0)), "%v: the channel is not in the due index", claim.State)
+	require.False(h.t, dueAt.After(latest), "%v: the channel is due %v too late", claim.State, dueAt.Sub(latest))
+}
+
 func (h *comparison) digest(t *rapid.T) {
 	h.t = t
 	same(h, "digest", func(w Fixture) (string, error) { return "", w.A.Digest(t.Context(), Scope, h.terms.Digest) })

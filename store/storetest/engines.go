@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/lua"
 	"slackrelay/lua/redistest"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
@@ -48,6 +49,7 @@ func Memory(testing.TB) Fixture {
 		Save:     all.save,
 		Snapshot: all.all,
 		Queued:   all.queued,
+		DueIndex: func(testing.TB) map[string]int64 { return data.DueIndex() },
 		Leave: func(_ require.TestingT, key string, units int64) {
 			data.Do(func(tx *memory.Tx) {
 				if b := memory.Look[ratelimit.BacklogQueue](tx, key); b != nil {
@@ -87,6 +89,7 @@ func onServer(tb testing.TB, client *redis.Client) Fixture {
 		Save:     all.save,
 		Snapshot: all.all,
 		Queued:   all.queued,
+		DueIndex: all.dueIndex,
 		Leave: func(t require.TestingT, key string, units int64) {
 			for range units {
 				if strings.Contains(key, "backlog-list") {
@@ -139,6 +142,17 @@ func (d redisData) all(tb testing.TB) any {
 	require.NoError(tb, err)
 	maps.DeleteFunc(all, func(key, _ string) bool { return strings.Contains(key, ":lease:") })
 	return all
+}
+
+func (d redisData) dueIndex(tb testing.TB) map[string]int64 {
+	tb.Helper()
+	members, err := d.client.ZRangeWithScores(tb.Context(), lua.DueIndex, 0, -1).Result()
+	require.NoError(tb, err)
+	index := map[string]int64{}
+	for _, m := range members {
+		index[fmt.Sprint(m.Member)] = int64(m.Score)
+	}
+	return index
 }
 
 func (d redisData) queued(tb testing.TB, entry store.Entry) bool {

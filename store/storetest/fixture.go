@@ -45,6 +45,8 @@ type Fixture struct {
 	Snapshot func(tb testing.TB) any
 	// Queued tells whether an entry is in the outbox under its number and the time of its admission.
 	Queued func(tb testing.TB, entry store.Entry) bool
+	// DueIndex is when to look at each work next, by the names that Keys.Work of package lua returns, in microseconds of the store's time.
+	DueIndex func(tb testing.TB) map[string]int64
 	// Leave takes the oldest units out of the backlog at key, as settling their entries does.
 	Leave func(t require.TestingT, key string, units int64)
 	// Decisions is how many random decisions [Run] compares with the oracle for each strategy. Default 1,500.

@@ -46,6 +46,7 @@ var subjects = []struct {
 	{"bundle lists", bundleListsBehaviours},
 	{"outbox", outboxBehaviours},
 	{"leases", leasesBehaviours},
+	{"due index", dueBehaviours},
 	{"retries", retriesBehaviours},
 	{"unknown attempts", unknownBehaviours},
 	{"unanswered claims", unansweredBehaviours},

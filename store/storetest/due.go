@@ -1,0 +1,294 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
+)
+
+var dueBehaviours = []behaviour{
+	{"EveryCallThatAddsWorkMakesItsChannelDue", testEveryCallThatAddsWorkMakesItsChannelDue},
+	{"CallsThatAddNoWorkMakeNoChannelDue", testCallsThatAddNoWorkMakeNoChannelDue},
+	{"ClaimNotesWhenItsStateEnds", testClaimNotesWhenItsStateEnds},
+	{"ChannelOfADeadSenderIsDueWhenItsLeaseEnds", testChannelOfADeadSenderIsDueWhenItsLeaseEnds},
+	{"DigestIsDueAtItsTimes", testDigestIsDueAtItsTimes},
+	{"DelayedMessageIsDueWhenItMayFit", testDelayedMessageIsDueWhenItMayFit},
+	{"DelayedMessageIsAskedAgainInTime", testDelayedMessageIsAskedAgainInTime},
+	{"DueListsTheChannelsThatTheCallerNames", testDueListsTheChannelsThatTheCallerNames},
+}
+
+// due returns the work of [Scope] that is due now.
+func (b Fixture) due(t tester) (kinds []store.WorkKind) {
+	work, err := b.A.Due(t.Context(), []store.Channel{Scope}, true)
+	require.NoError(t, err)
+	for _, w := range work {
+		require.Equal(t, Scope, w.Channel)
+		kinds = append(kinds, w.Kind)
+	}
+	return kinds
+}
+
+// dueAt is when to look at a work of [Scope] next; 0 = never.
+func (b Fixture) dueAt(tb testing.TB, kind store.WorkKind) int64 {
+	tb.Helper()
+	return b.DueIndex(tb)[Scope.Keys().Work(string(kind))]
+}
+
+// requireDueIn requires that a work of [Scope] is due after a time, to the microsecond; -1 = it never is.
+func (b Fixture) requireDueIn(t *testing.T, kind store.WorkKind, after time.Duration) {
+	t.Helper()
+	at := b.dueAt(t, kind)
+	if after < 0 {
+		require.Zero(t, at)
+		return
+	}
+	require.Equal(t, after, time.UnixMicro(at).Sub(b.Now()))
+}
+
+// sendNow is what is due of a channel with messages or extras.
+var sendNow = []store.WorkKind{store.WorkSend}
+
+func testEveryCallThatAddsWorkMakesItsChannelDue(t *testing.T, start Start) {
+	held := func(t *testing.T, b Fixture) store.Entry {
+		t.Helper()
+		b.Fill(t, 2)
+		entry := ClaimEntry(t, b.A)
+		require.Empty(t, b.due(t), "its sender has a lease")
+		return entry
+	}
+	for name, add := range map[string]func(t *testing.T, b Fixture) error{
+		"admit":  func(t *testing.T, b Fixture) error { b.Fill(t, 1); return nil },
+		"append": func(t *testing.T, b Fixture) error { return b.A.Append(t.Context(), Scope, "1", store.KindNotice, nil) },
+		"force": func(t *testing.T, b Fixture) error {
+			_, err := b.Force(t.Context(), Scope, []store.Request{Small.Request("1", "a")})
+			return err
+		},
+		"restore": func(t *testing.T, b Fixture) error {
+			id := store.MergeID{Replica: "r", Sequence: 1}
+			return b.A.Restore(t.Context(), Scope, []store.Request{Small.Request("1", "a")}, id)
+		},
+		"a drop for the digest": func(t *testing.T, b Fixture) error { b.DropForDigest(t, "disk", 1); return nil },
+		"a count for the digest": func(t *testing.T, b Fixture) error {
+			counts := store.LocalCounts{DigestCounts: map[string]int64{"d:a:error": 1}}
+			return b.A.MergeCounts(t.Context(), Scope, store.MergeID{Replica: "r", Sequence: 1}, counts)
+		},
+		"retry": func(t *testing.T, b Fixture) error {
+			return b.A.Retry(t.Context(), Scope, held(t, b), store.RetryPlan{Wait: time.Hour})
+		},
+		"release": func(t *testing.T, b Fixture) error { held(t, b); return b.A.Release(t.Context(), Scope) },
+		"resume": func(t *testing.T, b Fixture) error {
+			b.Fill(t, 1)
+			require.NoError(t, b.A.Pause(t.Context(), Scope, time.Hour, "maintenance"))
+			require.Equal(t, store.Paused, Claim(t, b.A, Unpaced).State)
+			require.Empty(t, b.due(t))
+			return b.A.Pause(t.Context(), Scope, 0, "")
+		},
+		"expire": func(t *testing.T, b Fixture) error {
+			return b.A.Expire(t.Context(), Scope, held(t, b), map[string]int64{"x:a:error": 1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			require.Empty(t, b.due(t))
+			require.NoError(t, add(t, b))
+			require.Equal(t, sendNow, b.due(t))
+			b.Advance(-time.Minute)
+			require.Empty(t, b.due(t), "the clock went back")
+		})
+	}
+}
+
+func testCallsThatAddNoWorkMakeNoChannelDue(t *testing.T, start Start) {
+	b := start(t)
+	r := Small.Request("1", "a")
+	r.Enqueue = nil
+	b.MustAdmit(t, r, r)
+	_, err := b.Peek(t.Context(), Scope, []store.Request{Small.Request("2", "a")})
+	require.NoError(t, err)
+	require.NoError(t, b.A.Release(t.Context(), Scope))
+	require.NoError(t, b.A.Pause(t.Context(), Scope, time.Hour, "maintenance"))
+	require.NoError(t, b.A.Digest(t.Context(), Scope, store.DigestTerms{Interval: time.Minute}))
+	require.Empty(t, b.DueIndex(t))
+}
+
+// After each claim, the channel is due when its state ends: not a microsecond before.
+func testClaimNotesWhenItsStateEnds(t *testing.T, start Start) {
+	paced := store.Terms{Pace: store.Pace{Every: 7 * time.Second, Burst: 1}, TTL: 5 * time.Second}
+	for _, row := range []struct {
+		name    string
+		terms   store.Terms
+		look    bool
+		before  func(t *testing.T, b Fixture)
+		state   store.ClaimState
+		dueIn   time.Duration
+		claimer int
+	}{
+		{"empty", Unpaced, false, func(*testing.T, Fixture) {}, store.Empty, -1, 0},
+		{"claimed", Unpaced, false, func(t *testing.T, b Fixture) { b.Fill(t, 1) }, store.Claimed, 10 * time.Second, 0},
+		{"ready", Unpaced, true, func(t *testing.T, b Fixture) { b.Fill(t, 1) }, store.PostReady, time.Second, 0},
+		{"leased", Unpaced, false, func(t *testing.T, b Fixture) {
+			b.Fill(t, 1)
+			ClaimEntry(t, b.A)
+			b.Advance(4 * time.Second)
+		}, store.Leased, 6 * time.Second, 1},
+		{"paused", Unpaced, false, func(t *testing.T, b Fixture) {
+			b.Fill(t, 1)
+			require.NoError(t, b.A.Retry(t.Context(), Scope, ClaimEntry(t, b.A), store.RetryPlan{Wait: 33 * time.Second}))
+		}, store.Paused, 33 * time.Second, 0},
+		{"uncertain", Lookable, false, func(t *testing.T, b Fixture) {
+			b.Fill(t, 1)
+			require.NoError(t, b.A.Retry(t.Context(), Scope, ClaimEntry(t, b.A), store.RetryPlan{State: store.MaybePosted}))
+		}, store.AwaitingLookup, 10 * time.Second, 0},
+		{"paced", store.Terms{Pace: paced.Pace}, false, sendPaced(paced), store.Paced, 7 * time.Second, 0},
+		{"paced until it is too old", paced, false, sendPaced(paced), store.Paced, 5*time.Second + time.Microsecond, 0},
+		{"paced until an extra is due", store.Terms{Pace: paced.Pace}, false, func(t *testing.T, b Fixture) {
+			postpone(t, b, 3*time.Second)
+			sendPaced(paced)(t, b)
+		}, store.Paced, 3 * time.Second, 0},
+		{"empty but for a later extra", Unpaced, false, func(t *testing.T, b Fixture) { postpone(t, b, time.Minute) },
+			store.Empty, time.Minute, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			row.before(t, b)
+			claim, err := b.sender(row.claimer).Claim(t.Context(), Scope, row.terms, row.look)
+			require.NoError(t, err)
+			require.Equal(t, row.state, claim.State)
+			b.requireDueIn(t, store.WorkSend, row.dueIn)
+		})
+	}
+}
+
+// sendPaced sends one of two messages, so that the other has to wait for the pace.
+func sendPaced(terms store.Terms) func(t *testing.T, b Fixture) {
+	return func(t *testing.T, b Fixture) {
+		t.Helper()
+		b.Fill(t, 2)
+		require.NoError(t, b.A.Ack(t.Context(), Scope, Claim(t, b.A, terms).Entry, store.Receipt{}))
+	}
+}
+
+// postpone appends an extra that is due after a time.
+func postpone(t *testing.T, b Fixture, d time.Duration) {
+	t.Helper()
+	require.NoError(t, b.A.Append(t.Context(), Scope, "later", store.KindNotice, []byte("{}")))
+	entry := ClaimEntry(t, b.A)
+	require.Equal(t, store.KindNotice, entry.Kind)
+	require.NoError(t, b.A.Retry(t.Context(), Scope, entry, store.RetryPlan{Wait: d, Waits: store.EntryWaits}))
+}
+
+// A sender that dies leaves its channel to others when its lease ends, and not before.
+func testChannelOfADeadSenderIsDueWhenItsLeaseEnds(t *testing.T, start Start) {
+	b := start(t)
+	b.Fill(t, 3)
+	ClaimEntry(t, b.A)
+	b.Advance(4 * time.Second)
+	b.AdmitOne(t, Small.Request("more", "a"))
+	require.Equal(t, store.Leased, Claim(t, b.B, Unpaced).State, "what was admitted meanwhile is its sender's")
+	require.Empty(t, b.due(t))
+	b.Advance(6 * time.Second)
+	require.Equal(t, sendNow, b.due(t))
+	require.Equal(t, "1 of 3", string(ClaimEntry(t, b.B).Payload))
+}
+
+func testDigestIsDueAtItsTimes(t *testing.T, start Start) {
+	b := start(t)
+	terms := store.Terms{Pace: store.Pace{Burst: 1}, Digest: store.DigestTerms{
+		Interval: 10 * time.Minute, EditEvery: 30 * time.Second, Minimum: 2,
+	}}
+	look := func(state store.ClaimState, next time.Duration) {
+		t.Helper()
+		require.Equal(t, state, Claim(t, b.A, terms).State)
+		b.requireDueIn(t, store.WorkSend, next)
+	}
+	b.DropForDigest(t, "disk", 1)
+	b.Advance(time.Second)
+	look(store.Empty, 10*time.Second) // more may be dropped by then
+	b.DropForDigest(t, "cpu", 1)
+	look(store.Empty, 9*time.Second)
+	b.Advance(9 * time.Second)
+	look(store.DigestDue, time.Second)
+	require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
+	require.Equal(t, sendNow, b.due(t))
+	entry := Claim(t, b.A, terms).Entry
+	require.Equal(t, store.KindDigest, entry.Kind)
+	require.NoError(t, b.A.Ack(t.Context(), Scope, entry, store.Receipt{}))
+	look(store.Empty, 10*time.Minute) // it is closed then
+	b.Advance(10 * time.Second)
+	b.DropForDigest(t, "late", 1)
+	require.Equal(t, sendNow, b.due(t))
+	look(store.Empty, 20*time.Second)
+}
+
+func testDelayedMessageIsDueWhenItMayFit(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: time.Minute, Resolves: "post"}
+	one := Limits{Channel: ratelimit.Window{Limit: 1, Per: 8 * time.Second}, Category: PerMinute(100)}
+	request := func(id string) store.Request { return one.AlertRequest(h, id, "c", "", "") }
+	b.MustAdmit(t, request("1"), request("2"), request("3"))
+	require.ElementsMatch(t, []store.WorkKind{store.WorkSend, store.WorkPromote}, b.due(t))
+	require.Equal(t, store.Delayed, b.PromoteOne(t, request("2"), 2).Outcome)
+	b.requireDueIn(t, store.WorkPromote, 8*time.Second)
+	b.Advance(8 * time.Second)
+	require.Equal(t, store.Admitted, b.PromoteOne(t, request("2"), 2).Outcome)
+	b.requireDueIn(t, store.WorkPromote, 100*time.Millisecond)
+	b.Advance(8 * time.Second)
+	require.Equal(t, store.Admitted, b.PromoteOne(t, request("3"), 3).Outcome)
+	b.requireDueIn(t, store.WorkPromote, -1)
+}
+
+// Limits may be raised, and units refunded: what would wait for longer is asked again in time. It is also asked when it has
+// waited for too long.
+func testDelayedMessageIsAskedAgainInTime(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: 13 * time.Second, Resolves: "post"}
+	request := func(id string) store.Request { return narrow.AlertRequest(h, id, "c", "", "") }
+	b.MustAdmit(t, request("1"), request("2"), request("3"))
+	require.Equal(t, store.Delayed, b.PromoteOne(t, request("3"), 3).Outcome)
+	b.requireDueIn(t, store.WorkPromote, 10*time.Second)
+	b.Advance(10 * time.Second)
+	require.Equal(t, store.Delayed, b.PromoteOne(t, request("3"), 3).Outcome)
+	b.requireDueIn(t, store.WorkPromote, 3*time.Second+time.Microsecond)
+	b.Advance(3*time.Second + time.Microsecond)
+	require.Equal(t, store.Full, b.PromoteOne(t, request("3"), 3).Outcome)
+	require.Zero(t, b.dueAt(t, store.WorkPromote))
+}
+
+// The index may contain work of channels that a caller does not have: it does not hide that of others.
+func testDueListsTheChannelsThatTheCallerNames(t *testing.T, start Start) {
+	b := start(t)
+	channel := func(group, name string) store.Channel { return store.Channel{Group: group, Name: name} }
+	add := func(where store.Channel) {
+		require.NoError(t, b.A.Append(t.Context(), where, "1", store.KindNotice, []byte("{}")))
+	}
+	for i := range store.MaxDue + 10 {
+		add(channel("others", fmt.Sprint(i)))
+	}
+	b.Advance(time.Second)
+	odd := channel("a {b}: 50 %\xff", "c:d e")
+	own := channel("", "own")
+	add(odd)
+	b.Advance(time.Second)
+	add(own)
+	work, err := b.A.Due(t.Context(), []store.Channel{own, channel("none", "here"), odd}, false)
+	require.NoError(t, err)
+	require.Equal(t, []store.Work{{Kind: store.WorkSend, Channel: odd}, {Kind: store.WorkSend, Channel: own}}, work, "earliest first")
+
+	work, err = b.A.Due(t.Context(), nil, true)
+	require.NoError(t, err)
+	require.Empty(t, work)
+	var all []store.Channel
+	for i := range store.MaxDue + 10 {
+		all = append(all, channel("others", fmt.Sprint(i)))
+	}
+	work, err = b.A.Due(t.Context(), all, true)
+	require.NoError(t, err)
+	require.Len(t, work, store.MaxDue)
+}
