@@ -83,7 +83,7 @@ type CourierOptions struct {
 	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are the calls of a credential in a minute, over all
 	// channels. Default 300, 50 and 50.
 	PostsPerMinute, EditsPerMinute, LookupsPerMinute int64
-	// Poll is the longest time between two questions for channels that have something due; an admission on this replica
+	// Poll is the average time between two questions for channels that have something due; an admission on this replica
 	// wakes its channel at once. Default 500 ms.
 	Poll time.Duration
 	// RecheckEvery is the time in which every channel is claimed from once although nothing in it seems due. Default 5 min;

@@ -17,7 +17,7 @@ type DueQueue interface {
 func (c *Courier) watch(ctx context.Context) {
 	for {
 		failing := c.failing.Load()
-		work, err := c.due(ctx, c.askAll.Swap(false) || failing)
+		work, err := c.due(ctx, c.askAll.Swap(false))
 		for _, one := range work {
 			c.startWork(one)
 		}
@@ -66,7 +66,7 @@ func (c *Courier) startDelivery(channel string, looked func()) {
 	}
 }
 
-// poll returns the time until the next look, with jitter, so that replicas do not look in step.
+// poll returns the time until the next question, with jitter, so that replicas do not ask in step. It is Poll on average.
 func (c *Courier) poll() time.Duration {
-	return c.opts.Poll - rand.N(c.opts.Poll/2) //nolint:gosec // jitter is no secret
+	return c.opts.Poll*3/4 + rand.N(c.opts.Poll/2) //nolint:gosec // jitter is no secret
 }
