@@ -1,9 +1,9 @@
 // Command compose writes the Redis scripts of package lua from their sources, and the table of their keys.
 //
 // A source is lua/src/<script>.lua. Its lines "--- @include parts/<part>" stand for the files in lua/src/parts, which
-// share its local variables; "--- @include parts/<folder>/*" stands for all parts of a folder. The result, lua/<script>.lua, is one file that Redis runs and that redis-cli --eval
-// takes as it is. The part of the outcomes is made from the table in store/outcome.go. go generate ./lua runs this command
-// in the folder lua.
+// share its local variables; "--- @include parts/<folder>/*" stands for all parts of a folder. The result,
+// lua/<script>.lua, is one file that Redis runs and that redis-cli --eval takes as it is. The part of the outcomes is made
+// from the table in store/outcome.go. go generate ./lua runs this command in the folder lua.
 package main
 
 import (
