@@ -32,3 +32,22 @@ func TestDifferentNamesNeverShareAKey(t *testing.T) {
 		require.Equal(rt, a == b, x == y, "%q %q", a, b)
 	})
 }
+
+func TestWorkNamesItsChannel(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "send team:alerts", lua.KeysOf("team", "alerts").Work("send"))
+	require.Equal(t, "relay:{team}:due", lua.KeysOf("team", "alerts").Due())
+	require.Equal(t, "relay:{team}:due", lua.DueBeside(lua.KeysOf("team", "alerts").Outbox()))
+	name := rapid.StringOf(rapid.RuneFrom([]rune("a :{}%3AF\u00ff\ufffd\x00")))
+	rapid.Check(t, func(rt *rapid.T) {
+		group, channel := name.Draw(rt, "group")+string(rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(rt, "bytes")), name.Draw(rt, "channel")
+		kind, parsedGroup, parsedChannel := lua.ParseWork(lua.KeysOf(group, channel).Work("promote"))
+		require.Equal(rt, "promote", kind)
+		require.Equal(rt, channel, parsedChannel)
+		if group != "" {
+			require.Equal(rt, group, parsedGroup)
+		} else {
+			require.Equal(rt, channel, parsedGroup)
+		}
+	})
+}

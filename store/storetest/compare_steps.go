@@ -113,7 +113,7 @@ func (h *comparison) goBack(t *rapid.T) {
 // that only asks what is due finds it in time. dueAt is 1970 if it was not in the index.
 func (h *comparison) requireDueBefore(sender int, claim store.Claim, dueAt time.Time) {
 	latest := h.b.Now().Add(claim.Wait + time.Second) // a second for those who looked before, and may go on with it
-	if claim.State == store.Empty { // or the claim was not answered
+	if claim.State == store.Empty {                   // or the claim was not answered
 		return
 	}
 	if claim.State == store.DigestDue { // of a few events that just have become enough
