@@ -23,6 +23,7 @@ import (
 type silent struct {
 	pipeline.CourierOutbox
 	due    func(work []store.Work) ([]store.Work, error) // what it says; nil = nothing is due
+	broken atomic.Bool                                   // the next question fails
 	claims atomic.Int64
 	asked  atomic.Int64
 	among  atomic.Int64 // channels of the last question
@@ -31,6 +32,9 @@ type silent struct {
 func (s *silent) Due(ctx context.Context, among []store.Channel, all bool) ([]store.Work, error) {
 	s.asked.Add(1)
 	s.among.Store(int64(len(among)))
+	if s.broken.Swap(false) {
+		return nil, errors.New("redis is unavailable")
+	}
 	if s.due == nil {
 		return nil, nil
 	}
@@ -84,7 +88,7 @@ func TestWorkThatNothingReportsIsFound(t *testing.T) {
 	}{
 		"in turn":                            {5*time.Minute + time.Second, func(*bundle, *silent) {}},
 		"after another replica ended":        {time.Second, func(b *bundle, _ *silent) { b.courier.Recheck() }},
-		"after the store did not answer":     {2 * time.Second, outageOfDue},
+		"after the store did not answer":     {2 * time.Second, func(_ *bundle, box *silent) { box.broken.Store(true) }},
 		"after this replica was woken early": {time.Second, func(b *bundle, _ *silent) { b.courier.Wake("a") }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,18 +118,6 @@ func TestWorkThatNothingReportsIsFound(t *testing.T) {
 				require.WithinRange(t, to.at[0], admitted, admitted.Add(c.within))
 			})
 		})
-	}
-}
-
-// outageOfDue makes one question for due channels fail.
-func outageOfDue(_ *bundle, box *silent) {
-	failed := false
-	box.due = func([]store.Work) ([]store.Work, error) {
-		if failed {
-			return nil, nil
-		}
-		failed = true
-		return nil, errors.New("redis is unavailable")
 	}
 }
 
