@@ -32,7 +32,7 @@ func heapOf(t *testing.T, channels int) int64 {
 	var file strings.Builder
 	file.WriteString("listen: 127.0.0.1:0\nops_listen: 127.0.0.1:0\ndrain: 0s\nchannels:\n")
 	for i := range channels {
-		fmt.Fprintf(&file, "  - {name: c%d, slack_webhook_url: \"http://127.0.0.1:9/services/T/B/%d\", ingress_token: token-of-channel-%d}\n", i, i, i)
+		fmt.Fprintf(&file, "  - {name: c%[1]d, slack_webhook_url: \"http://127.0.0.1:9/T/B/%[1]d\", ingress_token: token-of-channel-%[1]d}\n", i)
 	}
 	path := filepath.Join(t.TempDir(), "relay.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(file.String()), 0o600))

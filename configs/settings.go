@@ -40,13 +40,18 @@ type setting struct {
 	when      string
 }
 
-// readSettings has the settings of each option struct that was asked for, as []setting by [reflect.Type].
-var readSettings sync.Map
+// readSettings has the settings of each option struct that was asked for.
+var readSettings = struct {
+	sync.Mutex
+	of map[reflect.Type][]setting
+}{of: map[reflect.Type][]setting{}}
 
 // settingsOf lists the settings of an option struct, in the order of its fields. The caller must not change the list.
 func settingsOf(t reflect.Type) []setting {
-	if all, ok := readSettings.Load(t); ok {
-		return all.([]setting) //nolint:forcetypeassert // nothing else is stored
+	readSettings.Lock()
+	defer readSettings.Unlock()
+	if all, ok := readSettings.of[t]; ok {
+		return all
 	}
 	all := make([]setting, 0, t.NumField())
 	for i := range t.NumField() {
@@ -57,7 +62,7 @@ func settingsOf(t reflect.Type) []setting {
 			all = append(all, s)
 		}
 	}
-	readSettings.Store(t, all)
+	readSettings.of[t] = all
 	return all
 }
 

@@ -95,20 +95,26 @@ type Workspace interface {
 // DefaultTimeout is the timeout of one request.
 const DefaultTimeout = 5 * time.Second
 
-// httpClients has the client of each timeout, as *http.Client by [time.Duration].
-var httpClients sync.Map
+// httpClients has the client of each timeout.
+var httpClients = struct {
+	sync.Mutex
+	of map[time.Duration]*http.Client
+}{of: map[time.Duration]*http.Client{}}
 
 // httpClient returns a client that follows no redirects and has each 429's Retry-After in whole seconds. A timeout of 0 means
 // [DefaultTimeout]. Senders with the same timeout share one.
 func httpClient(timeout time.Duration) *http.Client {
 	timeout = cmp.Or(timeout, DefaultTimeout)
-	if known, ok := httpClients.Load(timeout); ok {
-		return known.(*http.Client) //nolint:forcetypeassert // nothing else is stored
+	httpClients.Lock()
+	defer httpClients.Unlock()
+	client, ok := httpClients.of[timeout]
+	if !ok {
+		client = &http.Client{
+			Timeout:       timeout,
+			Transport:     retryAfterTransport{http.DefaultTransport},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		httpClients.of[timeout] = client
 	}
-	client, _ := httpClients.LoadOrStore(timeout, &http.Client{
-		Timeout:       timeout,
-		Transport:     retryAfterTransport{http.DefaultTransport},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	})
-	return client.(*http.Client) //nolint:forcetypeassert // nothing else is stored
+	return client
 }
