@@ -21,7 +21,7 @@ var cloudevents = source{
 	name: "cloudevents",
 	rank: byHeader,
 	claims: func(in input) bool {
-		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || strings.HasPrefix(mediaOf(in.header), "application/cloudevents") ||
+		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || hasCloudEventsType(in.header) ||
 			len(in.items) > 0 && isCloudEvent(objectOf(in.items[0]))
 	},
 	decode: decodeCloudEvents,
@@ -35,12 +35,16 @@ const (
 
 func isCloudEvent(o object) bool { return o.has("specversion", "type", "source", "id") }
 
-func mediaOf(header http.Header) string {
-	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil {
-		return ""
+// ceMedia begins the media types of CloudEvents, with +json, -batch+json and the like after it.
+const ceMedia = "application/cloudevents"
+
+func hasCloudEventsType(header http.Header) bool {
+	contentType := header.Get("Content-Type")
+	if len(contentType) < len(ceMedia) { // as nearly always: it need not be parsed
+		return false
 	}
-	return media
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && strings.HasPrefix(media, ceMedia)
 }
 
 func decodeCloudEvents(in input) ([]Event, error) {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -110,6 +111,14 @@ func (in *ingestRequest) requirePost() error {
 	return errorf(methodNotAllowed, "webhooks must be sent by POST, not by %s", in.r.Method)
 }
 
+// query returns the parameters of the query; nil = there are none.
+func (in *ingestRequest) query() url.Values {
+	if in.r.URL.RawQuery == "" {
+		return nil
+	}
+	return in.r.URL.Query()
+}
+
 // release returns the memory that the request occupies. It may be called more than once.
 func (in *ingestRequest) release() {
 	if in.body != nil {
@@ -127,7 +136,10 @@ func (s *Server) submit(in *ingestRequest, arrival pipeline.Arrival) (pipeline.R
 	if s.opts.NoTestLane && arrival.Test {
 		return pipeline.Receipt{}, errorf(forbidden, "?test=1 is refused: test_lane is false")
 	}
-	ctx := trace.ContextWithSpan(in.r.Context(), in.span)
+	ctx := in.r.Context()
+	if s.opts.Tracer != nil {
+		ctx = trace.ContextWithSpan(ctx, in.span)
+	}
 	receipt, err := s.opts.Intake.Admit(ctx, arrival)
 	if err != nil {
 		return receipt, err //nolint:wrapcheck // the reply depends on its kind
