@@ -99,7 +99,7 @@ func (s *Server) ingest(in *ingestRequest) error {
 		in.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		return errorf(throttled, "channel %q is over its limits; all %d events were dropped and counted", arrival.Channel, receipt.Dropped)
 	}
-	s.writeJSON(in.w, in.r, http.StatusAccepted, receipt)
+	writeReceipt(in.w, &receipt)
 	return nil
 }
 
