@@ -173,9 +173,16 @@ func writeReceipt(w http.ResponseWriter, receipt *pipeline.Receipt) {
 	writeBody(w, http.StatusAccepted, append(receipt.AppendJSON(body), '\n'))
 }
 
+// The values of the headers of all replies in JSON, made once.
+var (
+	jsonReply = []string{"application/json; charset=utf-8"}
+	nosniff   = []string{"nosniff"}
+)
+
 func writeBody(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	header := w.Header()
+	header["Content-Type"] = jsonReply
+	header["X-Content-Type-Options"] = nosniff
 	w.WriteHeader(status)
 	w.Write(body)
 }

@@ -144,7 +144,9 @@ func (s *Server) submit(in *ingestRequest, arrival pipeline.Arrival) (pipeline.R
 	if err != nil {
 		return receipt, err //nolint:wrapcheck // the reply depends on its kind
 	}
-	in.annotate(arrival, receipt)
+	if in.span.IsRecording() {
+		in.annotate(arrival, receipt)
+	}
 	if s.opts.Logger.Enabled(ctx, slog.LevelDebug) {
 		s.opts.Logger.DebugContext(ctx, "webhook accepted",
 			"channel", arrival.Channel, "sender", arrival.Sender, "source", arrival.Events[0].Source, "received", receipt.Received,
