@@ -47,7 +47,7 @@ func (in *Intake) promote(ctx context.Context, ch *RequestBuilder) (moved bool, 
 		moved = moved || d.Outcome != store.Delayed
 		queued = queued || d.Outcome == store.Admitted || d.Outcome == store.Merged
 		if d.Outcome != store.Delayed && d.Outcome != store.Duplicate {
-			in.opts.Metrics.countDecided(&firsts[i], d, 1)
+			in.opts.Metrics.countDecided(&firsts[i], &d, 1)
 		}
 	}
 	if queued {

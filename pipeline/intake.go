@@ -126,6 +126,9 @@ func (in *Intake) admit(ctx context.Context, channel string, all []events.Event,
 func (in *Intake) decideAll(
 	ctx context.Context, ch *RequestBuilder, decide store.DecideFunc, requests []store.Request,
 ) ([]store.Decision, error) {
+	if len(requests) <= ratelimit.MaxBatch {
+		return in.decideBatch(ctx, ch, decide, requests)
+	}
 	decisions := make([]store.Decision, 0, len(requests))
 	for len(requests) > 0 {
 		n := min(len(requests), ratelimit.MaxBatch)

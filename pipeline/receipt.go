@@ -64,11 +64,20 @@ func (r *Receipt) counters() [6]counter {
 }
 
 // count counts one event.
-func (r *Receipt) count(outcome string) {
-	for _, c := range r.counters() {
-		if c.outcome == outcome {
-			*c.n++
-		}
+func (r *Receipt) count(o store.Outcome) {
+	switch o.CountedAs() {
+	case store.Admitted:
+		r.Admitted++
+	case store.Dropped:
+		r.Dropped++
+	case store.Duplicate:
+		r.Duplicate++
+	case store.Muted:
+		r.Muted++
+	case store.Merged:
+		r.Merged++
+	case store.Delayed:
+		r.Delayed++
 	}
 }
 
@@ -76,11 +85,11 @@ func (r *Receipt) count(outcome string) {
 func newReceipt(all []events.Event, decisions []store.Decision) Receipt {
 	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, 0, len(decisions))}
 	waits := make([]float64, len(decisions))
-	for i, d := range decisions {
-		outcome := outcomeOf(d)
-		receipt.count(outcome)
+	for i := range decisions {
+		d := &decisions[i]
+		receipt.count(d.Outcome)
 		receipt.Durable = receipt.Durable && d.Durable
-		event := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcome, Level: levelOf(d)}
+		event := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
 		switch {
 		case d.Outcome == store.Dropped: // the other reasons to drop have no end
 			waits[i] = secondsOf(d.RetryAfter)
@@ -117,10 +126,10 @@ func (r *Receipt) addMuted(e *events.Event, place int, by string) {
 func secondsOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 // outcomeOf returns the word for a decision in receipts, metrics and traces.
-func outcomeOf(d store.Decision) string { return d.Outcome.CountedAs().String() }
+func outcomeOf(d *store.Decision) string { return d.Outcome.CountedAs().String() }
 
 // levelOf returns the level that dropped an event, or the reason; "" for an event that was not dropped.
-func levelOf(d store.Decision) string {
+func levelOf(d *store.Decision) string {
 	if d.Outcome == store.Dropped {
 		return d.Level
 	}

@@ -23,6 +23,8 @@ const (
 	// refreshPercent is when an entry is refreshed, in percent of the time that it is believed: late, so that the store is
 	// asked once in that time, and early enough for its answer.
 	refreshPercent = 95
+	// usualLevels is how many levels most channels have.
+	usualLevels = 2
 	// maxClosed is how many entries a channel has before those that ended are removed.
 	maxClosed = 4096
 )
@@ -122,6 +124,7 @@ func (e *closedEntry) refuse(d *store.Decision, level string, now time.Time) {
 		d.Durable = true
 		d.Level = level
 		d.Window = e.window
+		d.Refused = make([]string, 0, usualLevels)
 	}
 	d.Refused = append(d.Refused, level)
 	d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
