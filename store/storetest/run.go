@@ -35,6 +35,7 @@ var subjects = []struct {
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
 	{"counts", countsBehaviours},
+	{"statuses", statusBehaviours},
 	{"forced", forcedBehaviours},
 	{"messages", messagesBehaviours},
 	{"delayed", delayedBehaviours},
