@@ -108,7 +108,7 @@ func (s *Server) readSnapshot(ctx context.Context) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	now := snapshot{Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Shared: s.sharedState(ctx)}
-	reading, err := s.opts.Status.Reading(ctx)
+	reading, err := s.soonReading(ctx)
 	now.Ready, _ = s.readiness(ctx, func() *pipeline.Reading { return reading })
 	now.reading = reading
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
@@ -29,24 +30,38 @@ func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 	defer cancel()
-	reading, err := s.opts.Status.Reading(ctx)
+	reading, err := s.soonReading(ctx)
 	if err != nil {
 		return err
 	}
-	page, err := selectChannels(reading, selection)
+	page, err := reading.Select(selection)
+	if errors.Is(err, pipeline.ErrUnknownChannel) {
+		return errorf(events.BadField, "after: there is no channel %q; begin again without after", selection.After)
+	}
 	if err != nil {
 		return err
 	}
+	w.Header().Set("Age", strconv.Itoa(int(time.Since(reading.At).Seconds())))
 	s.writeJSON(w, r, http.StatusOK, channelPage{Channels: page.Channels, Next: page.Next})
 	return nil
 }
 
-func selectChannels(reading *pipeline.Reading, selection pipeline.Selection) (pipeline.Page, error) {
-	page, err := reading.Select(selection)
-	if errors.Is(err, pipeline.ErrUnknownChannel) {
-		return page, errorf(events.BadField, "after: there is no channel %q any more; begin again without after", selection.After)
+// soonReadingWait is how long a caller waits for a new reading of many channels before it gets the last one.
+const soonReadingWait = 100 * time.Millisecond
+
+// soonReading returns a new reading of the channels if it is made soon, or if the last one is old, else the last one.
+func (s *Server) soonReading(ctx context.Context) (*pipeline.Reading, error) {
+	last := s.opts.Status.Latest()
+	if last == nil || s.opts.Status.ReadsAlways() || time.Since(last.At) > recentReading {
+		return s.opts.Status.Reading(ctx)
 	}
-	return page, err
+	soon, cancel := context.WithTimeout(ctx, soonReadingWait)
+	defer cancel()
+	reading, err := s.opts.Status.Reading(soon)
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		return last, nil
+	}
+	return reading, err
 }
 
 // selectionOf reads which channels a caller wants.
