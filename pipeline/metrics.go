@@ -131,6 +131,14 @@ func (m *Metrics) categoryLabel(name string) string {
 	return name
 }
 
+// initForced sets the counter of a channel to 0, so that the first forced event shows as an increase. Of so many channels, all
+// must have series of their own.
+func (m *Metrics) initForced(channel string, channels int) {
+	if m.channels.Fits(channels) {
+		m.forced.WithLabelValues(channel)
+	}
+}
+
 // countForced counts n events that were admitted past the limits.
 func (m *Metrics) countForced(channel string, n int) {
 	m.forced.WithLabelValues(m.channels.Of(channel)).Add(float64(n))
