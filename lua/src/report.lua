@@ -1,6 +1,6 @@
--- report.lua: return the ledger of a channel and the state of its outbox, and with a level also how full that is, all read
--- at one time. No total is derived from others, so that an imbalance is visible. It writes nothing but the longest window
--- of the level, when that changes: a window that was lengthened under-counts until one full window has passed.
+-- report.lua: return the ledger of a channel and the state of its outbox, and with a level also how full that is, all
+-- read at one time. No total is derived from others, so that an imbalance is visible. It writes nothing but the longest
+-- window of the level, when that changes: a window that was lengthened under-counts until one full window has passed.
 --
 -- KEYS[1] ledger   (r)  hash of totals
 -- KEYS[2] outbox   (r)  sorted set of entry numbers; all of them are messages
@@ -91,7 +91,8 @@ known, since = tonumber(known or longest), tonumber(since or 0)
 if longest > known then since = now end
 if since + longest <= now then since = 0 end
 
-local state = { call('EXISTS', minutes, minutes_before) > 0 and 1 or 0, since > 0 and since + longest - now or 0, retry }
+local active = call('EXISTS', minutes, minutes_before) > 0 and 1 or 0
+local state = { active, since > 0 and since + longest - now or 0, retry }
 for w = FIRST, #level.spec, 2 do state[#state + 1] = level.used[w] end
 reply[6] = state
 
