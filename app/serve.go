@@ -124,11 +124,11 @@ func (r *Relay) warnOfLostMessages(ctx context.Context) {
 	if r.Status().Durable() {
 		return
 	}
-	all, err := r.Status().All(context.WithoutCancel(ctx))
+	reading, err := r.Status().Reading(context.WithoutCancel(ctx))
 	if err != nil {
 		return // memory does not fail
 	}
-	for _, status := range all {
+	for _, status := range reading.Channels {
 		if status.Ledger.Pending > 0 {
 			r.log.WarnContext(ctx, "admitted messages lost: redis_url is not set", "channel", status.Channel, "messages", status.Ledger.Pending)
 		}

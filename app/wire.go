@@ -48,6 +48,7 @@ type Relay struct {
 	unavailable error                 // of the first probe of Redis; nil = it was available
 	silencer    *silence.Silencer
 	guard       *server.Guard
+	labels      *pipeline.ChannelLabels // of all metrics
 	metrics     *pipeline.Metrics
 	canary      *pipeline.CanaryMetrics
 	previews    map[string]*notifier.Preview // by channel
@@ -62,6 +63,7 @@ func newRelay(cfg configs.Config, opts Options) *Relay {
 	r := &Relay{
 		opts: opts, started: cfg, version: cmp.Or(opts.Version, "development"), registry: prometheus.NewRegistry(),
 		flushTraces: func(context.Context) {}, previews: map[string]*notifier.Preview{},
+		labels: pipeline.NewChannelLabels(int(cfg.MetricsChannels)),
 	}
 	r.log = opts.Logger
 	if r.log == nil {
@@ -79,10 +81,12 @@ func (r *Relay) assemble(context.Context) error {
 		return err
 	}
 	r.guard = server.NewGuard(r.registry)
+	r.guard.Bound(r.labels)
 	r.metrics = pipeline.NewMetrics(r.registry)
+	r.metrics.Bound(r.labels)
 	r.canary = pipeline.NewCanaryMetrics(r.registry)
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(r.version), server.NewGauges(func() *pipeline.StatusReader { return r.Status() }))
+		buildInfo(r.version), server.NewGauges(func() *pipeline.StatusReader { return r.Status() }, r.labels))
 	r.reloader = newReloader(r)
 	g, err := r.newGeneration(r.started)
 	if err != nil {
@@ -194,8 +198,9 @@ func (r *Relay) reportClockSteps() func(channel string, by time.Duration) {
 		Name: "relay_redis_clock_steps_total", Help: "How often Redis's clock was found to have gone back.",
 	}, []string{"channel"})
 	r.registry.MustRegister(steps)
+	r.labels.Bound(steps)
 	return func(channel string, by time.Duration) {
-		steps.WithLabelValues(channel).Inc()
+		steps.WithLabelValues(r.labels.Of(channel)).Inc()
 		r.log.Error("redis clock went back: later admissions were moved to now", "channel", channel, "by", by)
 	}
 }

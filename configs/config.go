@@ -133,12 +133,15 @@ type Config struct {
 	TestLane bool `yaml:"test_lane" initial:"true"`
 
 	// LogLevel is the lowest level of log messages that are written.
-	LogLevel string `yaml:"log_level" initial:"info" oneof:"debug,info,warn,error" restart:"true" section:"Logs and traces"`
+	LogLevel string `yaml:"log_level" initial:"info" oneof:"debug,info,warn,error" restart:"true" section:"Logs, metrics and traces"`
 	// LogFormat is the format of log messages.
 	LogFormat string `yaml:"log_format" initial:"text" oneof:"text,json" restart:"true"`
 	// LogBurst is the number of log messages a second with the same text and channel. Of the others, one in a hundred is
 	// written. For refused requests it is a strict limit over all channels.
 	LogBurst int64 `yaml:"log_burst" initial:"20" min:"0" max:"1000000" restart:"true" unset:"all are written"`
+	// MetricsChannels is the number of channels with metric series of their own. If there are more channels, those with events
+	// within the last hour have theirs, and the others are summed under `channel="other"`.
+	MetricsChannels int64 `yaml:"metrics_channels" initial:"1000" min:"1" max:"1000000" restart:"true"`
 	// OtlpEndpoint is the URL of an OpenTelemetry collector that accepts traces as OTLP over HTTP.
 	OtlpEndpoint string `yaml:"otlp_endpoint" format:"url" restart:"true" unset:"no traces"`
 	// OtlpHeaders are the headers that are sent with traces, as `name=value,name=value`.

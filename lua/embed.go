@@ -39,7 +39,6 @@ var (
 	Refund            = load("refund")
 	Reset             = load("reset")
 	Probe             = load("probe")
-	Warming           = load("warming")
 	Heartbeat         = load("heartbeat")
 	Report            = load("report")
 	Series            = load("series")

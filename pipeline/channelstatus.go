@@ -19,6 +19,10 @@ type ChannelStatus struct {
 	OldestSeconds float64 `json:"oldest_seconds"`
 
 	Oldest time.Duration `json:"-"` // the same
+	Active bool          `json:"-"` // events were admitted or dropped within the hour
+
+	dropping  bool      // the count of drops grew within the last minute
+	droppedAt time.Time // when it was seen to have grown; zero = it was not
 }
 
 // LevelStatus is how full a level is. Per and RetryAfter are in seconds; a RetryAfter of 0 means that one

@@ -110,7 +110,7 @@ func (d *delivery) once(ctx context.Context, claim *store.Claim, j *job) (receip
 	ctx, span := beginSpan(ctx, d.opts.Tracer, name, trace.WithSpanKind(trace.SpanKindClient))
 	start := time.Now()
 	defer func() {
-		d.opts.Metrics.requests.WithLabelValues(d.channel.Name).Observe(time.Since(start).Seconds())
+		d.opts.Metrics.requests.WithLabelValues(d.opts.Metrics.channels.Of(d.channel.Name)).Observe(time.Since(start).Seconds())
 		traceAnswer(span, receipt, err)
 		span.End()
 	}()

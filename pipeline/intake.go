@@ -88,7 +88,7 @@ func NewIntake(opts IntakeOptions) *Intake {
 		ch := &opts.Channels[i]
 		in.channels[ch.Name] = ch.RequestBuilder()
 		if opts.Metrics != nil && !isLane(ch.Name) {
-			opts.Metrics.countForced(ch.Name, 0) // so that the first one shows as an increase
+			opts.Metrics.initForced(ch.Name, len(opts.Channels))
 		}
 	}
 	return in

@@ -37,6 +37,8 @@ type Metrics struct {
 	requests  *prometheus.HistogramVec
 	delivery  *prometheus.HistogramVec
 
+	channels *ChannelLabels
+
 	mu         sync.Mutex
 	categories map[string]bool
 }
@@ -67,10 +69,16 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	}
 }
 
+// Bound makes labels bound the channels with series of their own. It must be called before anything is counted.
+func (m *Metrics) Bound(labels *ChannelLabels) {
+	m.channels = labels
+	labels.Bound(m.received, m.events, m.messages, m.forced, m.requests, m.delivery)
+}
+
 // countReceived counts the decisions on a webhook's events.
 func (m *Metrics) countReceived(all []events.Event, decisions []store.Decision) {
 	for i, n := range runs(all, decisions) {
-		m.received.WithLabelValues(all[i].Channel, all[i].Source).Add(float64(n))
+		m.received.WithLabelValues(m.channels.Of(all[i].Channel), all[i].Source).Add(float64(n))
 		m.countDecided(&all[i], &decisions[i], n)
 	}
 }
@@ -100,13 +108,13 @@ func equalLabels(a, b *events.Event, onA, onB *store.Decision) bool {
 
 // countMuted counts an event that a rule or a silence muted.
 func (m *Metrics) countMuted(e *events.Event) {
-	m.received.WithLabelValues(e.Channel, e.Source).Inc()
-	m.events.WithLabelValues(e.Channel, m.categoryLabel(e.Category), store.Muted.String(), "").Inc()
+	m.received.WithLabelValues(m.channels.Of(e.Channel), e.Source).Inc()
+	m.events.WithLabelValues(m.channels.Of(e.Channel), m.categoryLabel(e.Category), store.Muted.String(), "").Inc()
 }
 
 // countDecided counts a decision on n events; delayed events are decided again.
 func (m *Metrics) countDecided(e *events.Event, d *store.Decision, n int) {
-	m.events.WithLabelValues(e.Channel, m.categoryLabel(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
+	m.events.WithLabelValues(m.channels.Of(e.Channel), m.categoryLabel(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
 	m.decisions.WithLabelValues(string(d.DecidedBy)).Add(float64(n))
 }
 
@@ -116,14 +124,22 @@ func (m *Metrics) categoryLabel(name string) string {
 	defer m.mu.Unlock()
 	if !m.categories[name] {
 		if len(m.categories) >= maxCategoryLabels {
-			return "other"
+			return otherLabel
 		}
 		m.categories[name] = true
 	}
 	return name
 }
 
+// initForced sets the counter of a channel to 0, so that the first forced event shows as an increase. Of so many channels, all
+// must have series of their own.
+func (m *Metrics) initForced(channel string, channels int) {
+	if m.channels.Fits(channels) {
+		m.forced.WithLabelValues(channel)
+	}
+}
+
 // countForced counts n events that were admitted past the limits.
 func (m *Metrics) countForced(channel string, n int) {
-	m.forced.WithLabelValues(channel).Add(float64(n))
+	m.forced.WithLabelValues(m.channels.Of(channel)).Add(float64(n))
 }

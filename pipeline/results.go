@@ -32,7 +32,7 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 		result = resultEdited
 	}
 	d.countAttempt(ctx, result)
-	d.opts.Metrics.delivery.WithLabelValues(d.channel.Name).Observe(entry.Age.Seconds())
+	d.opts.Metrics.delivery.WithLabelValues(d.opts.Metrics.channels.Of(d.channel.Name)).Observe(entry.Age.Seconds())
 	d.log.DebugContext(ctx, "message delivered", "number", entry.Number, "kind", entry.Kind, "age", entry.Age, "attempts", entry.Attempts+1)
 }
 
@@ -143,7 +143,7 @@ func (d *delivery) retry(ctx context.Context, entry store.Entry, t *transition) 
 
 // countAttempt counts the result of an attempt, and adds it to its trace.
 func (d *delivery) countAttempt(ctx context.Context, result string) {
-	d.opts.Metrics.messages.WithLabelValues(d.channel.Name, result).Inc()
+	d.opts.Metrics.messages.WithLabelValues(d.opts.Metrics.channels.Of(d.channel.Name), result).Inc()
 	span := trace.SpanFromContext(ctx)
 	span.SetAttributes(attribute.String("relay.result", result))
 	switch result {

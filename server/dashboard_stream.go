@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
@@ -12,14 +11,16 @@ import (
 	"slackrelay/store"
 )
 
-// snapshot is one message of the stream.
+// snapshot is the state of the relay that all viewers see.
 type snapshot struct {
-	Ready    readiness                `json:"ready"`
-	Shared   sharedState              `json:"shared"`
-	Channels []pipeline.ChannelStatus `json:"channels"`
-	Config   string                   `json:"config"`  // the hash of the configuration
-	Refused  int64                    `json:"refused"` // requests, by this process
-	May      permissions              `json:"may"`
+	Ready   readiness   `json:"ready"`
+	Shared  sharedState `json:"shared"`
+	Config  string      `json:"config"`  // the hash of the configuration
+	Refused int64       `json:"refused"` // requests, by this process
+	Total   int         `json:"total"`   // channels
+	Paused  int         `json:"paused"`  // of them
+
+	reading *pipeline.Reading // nil = the channels were not read yet
 }
 
 // sharedState is the state of what replicas share.
@@ -36,37 +37,49 @@ type permissions struct {
 	Token  bool `json:"token"`  // an admin token is configured, so one can sign in
 }
 
-// streamEvery is the interval of the stream.
-const streamEvery = time.Second
+// streamEvery is the interval of the stream, and quietFor how long it may send nothing.
+const (
+	streamEvery = time.Second
+	quietFor    = 10 * time.Second
+)
 
 // streamTimeout bounds how long writing one message to a reader may take.
 const streamTimeout = 10 * time.Second
 
-// stream sends a snapshot each second, by server-sent events, until the reader disconnects or this Server is retired.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+// stream sends a page of channels by server-sent events, and then each second what changed, until the reader disconnects or this
+// Server is retired. The page is chosen as in listChannels; ?selected= adds a channel.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
+	v, err := s.newViewer(r)
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	may := permissions{Read: s.mayRead(r), Change: s.isAdmin(r), Token: s.admin.set}
 	ticker := time.NewTicker(streamEvery)
 	defer ticker.Stop()
+	var sent time.Time
 	for {
-		control.SetWriteDeadline(time.Now().Add(streamTimeout)) //nolint:errcheck // tests write to memory
-		now := s.snapshots.get(r.Context(), s.readSnapshot)
-		now.May = may
-		encoded, err := json.Marshal(now)
+		message, err := v.message(s.snapshots.get(r.Context(), s.readSnapshot))
 		if err != nil {
 			s.opts.Logger.ErrorContext(r.Context(), "stream could not be encoded", "error", err)
-			return
+			return nil
 		}
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", encoded); err != nil || control.Flush() != nil {
-			return // the reader disconnected
+		if message == "" && time.Since(sent) >= quietFor {
+			message = ": nothing changed\n\n" // it finds out whether the reader is still there
+		}
+		if message != "" {
+			control.SetWriteDeadline(time.Now().Add(streamTimeout)) //nolint:errcheck // tests write to memory
+			if _, err := fmt.Fprint(w, message); err != nil || control.Flush() != nil {
+				return nil // the reader disconnected
+			}
+			sent = time.Now()
 		}
 		select {
 		case <-r.Context().Done():
-			return
+			return nil
 		case <-s.retired:
-			return
+			return nil
 		case <-ticker.C:
 		}
 	}
@@ -79,32 +92,32 @@ type snapshotCache struct {
 	last snapshot
 }
 
-func (c *snapshotCache) get(ctx context.Context, read func(ctx context.Context, last snapshot) snapshot) snapshot {
+func (c *snapshotCache) get(ctx context.Context, read func(ctx context.Context) snapshot) snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.at) >= streamEvery*9/10 {
-		c.last = read(context.WithoutCancel(ctx), c.last)
+		c.last = read(context.WithoutCancel(ctx))
 		c.at = time.Now()
 	}
 	return c.last
 }
 
-// readSnapshot reads the state of the relay. If the channels cannot be read, it repeats those of the last snapshot and adds a
+// readSnapshot reads the state of the relay. If the channels cannot be read, it repeats those of the last reading and adds a
 // reason.
-func (s *Server) readSnapshot(ctx context.Context, last snapshot) snapshot {
+func (s *Server) readSnapshot(ctx context.Context) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	now := snapshot{Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Channels: last.Channels, Shared: s.sharedState(ctx)}
-	channels := sync.OnceValues(func() ([]pipeline.ChannelStatus, error) { return s.opts.Status.All(ctx) })
-	now.Ready, _ = s.readiness(ctx, channels)
-	all, err := channels()
+	now := snapshot{Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Shared: s.sharedState(ctx)}
+	reading, err := s.soonReading(ctx)
+	now.Ready, _ = s.readiness(ctx, func() *pipeline.Reading { return reading })
+	now.reading = reading
 	if err != nil {
 		now.Ready.Reasons = append(now.Ready.Reasons, "the channels cannot be read, so this page shows old data")
-	} else {
-		now.Channels = all
+		now.reading = s.opts.Status.Latest()
 	}
-	if now.Channels == nil {
-		now.Channels = []pipeline.ChannelStatus{}
+	if now.reading != nil {
+		now.Total = len(now.reading.Channels)
+		now.Paused = now.reading.Paused()
 	}
 	return now
 }

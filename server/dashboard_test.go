@@ -21,12 +21,16 @@ import (
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store"
 	"slackrelay/store/memory"
 )
 
 // opsServer is a server whose ops listener is reachable from other machines.
 func opsServer() *server.Server {
-	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
+	return opsServerOf(memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}))
+}
+
+func opsServerOf(limiter *memory.Store) *server.Server {
 	window := ratelimit.Window{Limit: 3, Per: time.Minute}
 	status := pipeline.NewStatusReader(limiter, []pipeline.Channel{{Name: "alerts", Tiers: levels(window, window)}}, nil, nil)
 	return server.New(server.Options{
@@ -133,10 +137,11 @@ func TestPreviewListsMessagesNewestFirst(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// The stream sends a snapshot each second, and ends when this server is replaced or stops.
-func TestStreamSendsSnapshotsUntilShutdown(t *testing.T) {
+// The stream sends what changed each second, and ends when this server is replaced or stops.
+func TestStreamSendsChangesUntilShutdown(t *testing.T) {
 	t.Parallel()
-	s := opsServer()
+	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
+	s := opsServerOf(limiter)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -171,6 +176,7 @@ func TestStreamSendsSnapshotsUntilShutdown(t *testing.T) {
 		require.Equal(t, map[string]any{"redis": "none", "replicas": 1.0}, reply.Shared)
 		require.Equal(t, map[string]bool{"read": false, "change": false, "token": true}, reply.May)
 		require.True(t, lines.Scan(), "an empty line")
+		require.NoError(t, limiter.CountMuted(t.Context(), store.Channel{Group: "alerts", Name: "alerts"}, 1))
 	}
 	cancel()
 	require.False(t, lines.Scan(), "the stream ended")

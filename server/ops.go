@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,6 +17,9 @@ import (
 
 // readyTimeout bounds how long /readyz waits for the shared state.
 const readyTimeout = time.Second
+
+// recentReading is how old a reading may be from which /readyz takes its reasons where there are many channels.
+const recentReading = time.Minute
 
 // statusTimeout bounds how long the API and the metrics wait for the state of the channels.
 const statusTimeout = 5 * time.Second
@@ -35,12 +39,26 @@ type readiness struct {
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	ready, status := s.readiness(ctx, func() ([]pipeline.ChannelStatus, error) { return s.opts.Status.All(ctx) })
+	ready, status := s.readiness(ctx, func() *pipeline.Reading { return s.recentReading(ctx) })
 	s.writeJSON(w, r, status, ready)
 }
 
-// readiness returns the state and its HTTP status. It calls channels only while Redis is available.
-func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.ChannelStatus, error)) (readiness, int) {
+// recentReading returns a reading of the channels if it costs little: a new one of few channels, else the last one, unless it is
+// old. nil = there is none.
+func (s *Server) recentReading(ctx context.Context) *pipeline.Reading {
+	if s.opts.Status.ReadsAlways() {
+		reading, _ := s.opts.Status.Reading(ctx) // an error means that Redis is slow, which does not make this replica unready
+		return reading
+	}
+	reading := s.opts.Status.Latest()
+	if reading == nil || time.Since(reading.At) > recentReading {
+		return nil
+	}
+	return reading
+}
+
+// readiness returns the state and its HTTP status. It calls channels only while Redis is available; nil = they are not known.
+func (s *Server) readiness(ctx context.Context, channels func() *pipeline.Reading) (readiness, int) {
 	ready := readiness{Status: "ok", Reasons: []string{}}
 	status := http.StatusOK
 	if s.draining.Load() {
@@ -54,8 +72,8 @@ func (s *Server) readiness(ctx context.Context, channels func() ([]pipeline.Chan
 		ready.Reasons = append(ready.Reasons, "no channel accepts webhooks")
 	}
 	if len(away) == 0 {
-		if all, err := channels(); err == nil { // otherwise Redis is slow, which does not make this replica unready
-			ready.Reasons = append(ready.Reasons, pausedReasons(all)...)
+		if reading := channels(); reading != nil {
+			ready.Reasons = append(ready.Reasons, pausedReasons(reading.Channels)...)
 		}
 	}
 	if s.opts.Config().Reload != nil {
@@ -85,7 +103,18 @@ func awayReasons(away map[string]replica.AwayStatus) []string {
 			reasons = append(reasons, "channel "+channel+" continues without Redis ("+string(policy)+"); events that it admits are not durable")
 		}
 	}
-	return append(causes, reasons...)
+	return append(causes, bounded(reasons)...)
+}
+
+// maxReasons is how many channels the readiness names with the same kind of reason.
+const maxReasons = 100
+
+// bounded returns the first reasons, and how many more there are.
+func bounded(reasons []string) []string {
+	if more := len(reasons) - maxReasons; more > 0 {
+		return append(reasons[:maxReasons:maxReasons], fmt.Sprintf("the same holds for %d more channels; see /api/v1/channels", more))
+	}
+	return reasons
 }
 
 // pausedReasons returns which channels are paused, and why. A channel that waits as Slack demanded, or for its share of the
@@ -97,18 +126,7 @@ func pausedReasons(all []pipeline.ChannelStatus) []string {
 			reasons = append(reasons, "channel "+ch.Channel+" is paused: "+ch.State.Reason)
 		}
 	}
-	return reasons
-}
-
-func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
-	defer cancel()
-	all, err := s.opts.Status.All(ctx)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"channels": all})
-	return nil
+	return bounded(reasons)
 }
 
 func (s *Server) channel(w http.ResponseWriter, r *http.Request) error {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -10,45 +11,58 @@ import (
 	"slackrelay/pipeline"
 )
 
-// gauges are read from the shared state at each scrape. Every replica shows the same, so take the maximum over replicas.
+// A scrape waits so long for a new reading of the channels, and then shows the last one. The first scrape has none.
+const (
+	scrapeWait      = 300 * time.Millisecond
+	firstScrapeWait = time.Second
+)
+
+// gauges show the state that all replicas share, as it was read last. Every replica shows the same, so take the maximum over
+// replicas.
 type gauges struct {
 	source func() *pipeline.StatusReader
+	labels *pipeline.ChannelLabels
 
-	pending, oldest, used, imbalance, paused, up, fallback, replicas, lost *prometheus.Desc
+	pending, oldest, used, imbalance, paused, up, fallback, replicas, lost, age *prometheus.Desc
 }
 
 // NewGauges returns a collector of the state that all replicas share. source is called at each scrape, because a reload replaces
-// it.
-func NewGauges(source func() *pipeline.StatusReader) prometheus.Collector {
+// it. labels bound the channels with series of their own; nil = all channels have.
+func NewGauges(source func() *pipeline.StatusReader, labels *pipeline.ChannelLabels) prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
+	const others = " Channels without series of their own (metrics_channels) are summed under channel=\"other\"."
 	return &gauges{
-		source:    source,
-		pending:   desc("relay_outbox_pending", "Messages that wait to be sent to Slack.", "channel"),
-		oldest:    desc("relay_outbox_oldest_seconds", "Age of the oldest message that waits to be sent to Slack.", "channel"),
-		used:      desc("relay_limit_used", "Used slots of a level within its window.", "channel", "level"),
-		imbalance: desc("relay_ledger_imbalance", "By how much the counts of the ledger do not add up; 0 if they do.", "channel"),
-		paused:    desc("relay_channel_paused", "1 while a channel is paused.", "channel", "reason"),
-		up:        desc("relay_redis_up", "1 if the shared state can be read."),
+		source:  source,
+		labels:  labels,
+		pending: desc("relay_outbox_pending", "Messages that wait to be sent to Slack."+others, "channel"),
+		oldest: desc("relay_outbox_oldest_seconds",
+			"Age of the oldest message that waits to be sent to Slack; of channel=\"other\", of all channels without series of their own.", "channel"),
+		used: desc("relay_limit_used", "Used slots of a level within its window."+others, "channel", "level"),
+		imbalance: desc("relay_ledger_imbalance",
+			"By how much the counts of the ledger do not add up; 0 if they do."+others, "channel"),
+		paused: desc("relay_channel_paused", "1 while a channel is paused."+others, "channel", "reason"),
+		up:     desc("relay_redis_up", "1 if the shared state can be read."),
 		fallback: desc("relay_channel_fallback",
-			"1 while a channel is decided without Redis; its counters and gauges are then those of this replica.", "channel", "policy"),
+			"1 while a channel is decided without Redis; its counters and gauges are then those of this replica."+others, "channel", "policy"),
 		replicas: desc("relay_replicas", "Replicas that share the limits, seen or configured."),
 		lost:     desc("relay_redis_state_lost_total", "How often Redis returned without its data."),
+		age:      desc("relay_status_age_seconds", "Age of the last reading of the channels, which the gauges with the label channel show."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.pending, g.oldest, g.used, g.imbalance, g.paused, g.up, g.fallback, g.replicas, g.lost} {
+	for _, d := range []*prometheus.Desc{
+		g.pending, g.oldest, g.used, g.imbalance, g.paused, g.up, g.fallback, g.replicas, g.lost, g.age,
+	} {
 		ch <- d
 	}
 }
 
 // Collect implements [prometheus.Collector].
 func (g *gauges) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
-	defer cancel()
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
@@ -56,30 +70,76 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	health := now.Health()
 	gauge(g.replicas, float64(health.Replicas))
 	ch <- prometheus.MustNewConstMetric(g.lost, prometheus.CounterValue, float64(health.StateLost))
+	sums := newChannelSums()
 	for _, away := range health.Away {
-		gauge(g.fallback, 1, away.Channel, string(away.Policy))
+		label := away.Channel
+		if !g.labels.Fits(len(now.Channels())) {
+			label = g.labels.Known(away.Channel)
+		}
+		sums.fallback[[2]string{label, string(away.Policy)}]++
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), firstScrapeWait)
+	defer cancel()
 	up := 1.0
-	if now.Ping(ctx) != nil || len(health.Away) > 0 {
+	if len(health.Away) > 0 || now.Ping(ctx) != nil {
 		up = 0
 	}
 	gauge(g.up, up)
-	all, err := now.All(ctx)
-	if err != nil {
-		return
+	if reading := lastReading(ctx, now); reading != nil {
+		gauge(g.age, time.Since(reading.At).Seconds())
+		g.add(sums, reading)
 	}
-	for _, status := range all {
-		gauge(g.pending, float64(status.Ledger.Pending), status.Channel)
-		gauge(g.oldest, status.Oldest.Seconds(), status.Channel)
-		gauge(g.imbalance, float64(status.Ledger.Imbalance()), status.Channel)
-		for _, level := range status.Levels {
-			gauge(g.used, float64(level.Used), status.Channel, level.Level)
+	g.collect(sums, gauge)
+}
+
+// lastReading returns a reading of the channels: a new one if that is made in time, else the last; nil = there is none.
+func lastReading(ctx context.Context, status *pipeline.StatusReader) *pipeline.Reading {
+	if status.Latest() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, scrapeWait)
+		defer cancel()
+	}
+	if reading, err := status.Reading(ctx); err == nil {
+		return reading
+	}
+	return status.Latest()
+}
+
+// add adds the channels of a reading.
+func (g *gauges) add(sums *channelSums, reading *pipeline.Reading) {
+	all := g.labels.Fits(len(reading.Channels))
+	for i := range reading.Channels {
+		status := &reading.Channels[i]
+		label := status.Channel
+		switch {
+		case all:
+		case status.Active || status.Ledger.Pending > 0 || status.State.PausedUntil != nil || status.Ledger.Imbalance() != 0:
+			label = g.labels.Of(status.Channel)
+		default:
+			label = g.labels.Known(status.Channel)
 		}
-		paused := 0.0
-		if status.State.PausedUntil != nil {
-			paused = 1
+		sums.add(label, status)
+	}
+}
+
+// collect sends the sums.
+func (g *gauges) collect(sums *channelSums, gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
+	for label, sum := range sums.byLabel {
+		gauge(g.pending, float64(sum.pending), label)
+		gauge(g.oldest, sum.oldest.Seconds(), label)
+		gauge(g.imbalance, float64(sum.imbalance), label)
+		for level, used := range sum.used {
+			gauge(g.used, float64(used), label, level)
 		}
-		gauge(g.paused, paused, status.Channel, status.State.Reason)
+		if len(sum.paused) == 0 {
+			gauge(g.paused, 0, label, "")
+		}
+		for reason, channels := range sum.paused {
+			gauge(g.paused, float64(channels), label, reason)
+		}
+	}
+	for key, channels := range sums.fallback {
+		gauge(g.fallback, float64(channels), key[0], key[1])
 	}
 }
 

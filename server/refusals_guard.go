@@ -11,12 +11,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"slackrelay/events"
+	"slackrelay/pipeline"
 )
 
 // Guard counts the refused requests of one relay process. It outlives reloads of the configuration. It also remembers the last
 // refusals, the addresses that present wrong credentials, and the sessions that ended. All of that is bounded.
 type Guard struct {
 	refused   *prometheus.CounterVec
+	channels  *pipeline.ChannelLabels
 	panics    prometheus.Counter
 	since     time.Time
 	authDelay authDelay
@@ -76,6 +78,12 @@ func NewGuard(registry prometheus.Registerer) *Guard {
 	return g
 }
 
+// Bound makes labels bound the channels with series of their own. It must be called before anything is counted.
+func (g *Guard) Bound(labels *pipeline.ChannelLabels) {
+	g.channels = labels
+	labels.Bound(g.refused)
+}
+
 // initCounters sets counters to 0, so that the first refusal is an increase.
 func (g *Guard) initCounters(channel string, codes ...events.Code) {
 	g.mu.Lock()
@@ -92,7 +100,7 @@ func (g *Guard) allPresets() map[string][]events.Code {
 
 // add counts a refusal and remembers it.
 func (g *Guard) add(r Refusal) {
-	g.refused.WithLabelValues(r.Channel, string(r.Code)).Inc()
+	g.refused.WithLabelValues(g.channels.Of(r.Channel), string(r.Code)).Inc()
 	r.First = r.Last
 	r.Count = 1
 	r.Message = cutBytes(r.Message, maxRefusalMessage)

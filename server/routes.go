@@ -32,10 +32,10 @@ func (s *Server) Ops() http.Handler {
 	mux.Handle("GET /metrics", s.metrics())
 	mux.Handle("GET /{$}", page)
 	mux.Handle("GET /assets/{file}", page)
-	mux.HandleFunc("GET /api/v1/stream", s.stream)
 	for pattern, handler := range map[string]handlerFunc{
 		loginRoute:                                          s.login,
 		"POST /logout":                                      s.logout,
+		"GET /api/v1/stream":                                s.stream,
 		"GET /api/v1/config":                                s.config,
 		"GET /api/v1/refusals":                              s.listRefusals,
 		"GET /api/v1/silences":                              s.listSilences,

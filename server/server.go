@@ -168,7 +168,9 @@ func New(opts Options) *Server {
 		retire:      sync.OnceFunc(func() { close(retired) }),
 	}
 	for _, ch := range opts.Channels {
-		s.opts.Guard.initCounters(ch.Name, senderFaults...)
+		if opts.Guard.channels.Fits(len(opts.Channels)) {
+			opts.Guard.initCounters(ch.Name, senderFaults...)
+		}
 		s.ingresses[ch.Name] = s.newIngress(ch)
 		if ch.SlackName != "" {
 			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name

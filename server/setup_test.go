@@ -44,7 +44,7 @@ func setup(tb testing.TB) bundle {
 	}
 	registry := prometheus.NewRegistry()
 	status := pipeline.NewStatusReader(limiter, channels, nil, nil)
-	registry.MustRegister(server.NewGauges(func() *pipeline.StatusReader { return status }))
+	registry.MustRegister(server.NewGauges(func() *pipeline.StatusReader { return status }, nil))
 	log := &bytes.Buffer{}
 	return bundle{limiter: limiter, log: log, Server: server.New(server.Options{
 		Channels: []server.Channel{{Name: "open"}, {Name: "guarded", IngressToken: "s3cret"}},

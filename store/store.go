@@ -92,9 +92,9 @@ type Counts interface {
 	// Drops reads the log of drops, newest first: up to most that are older than the id before ("" = all). Script:
 	// page.lua.
 	Drops(ctx context.Context, channel Channel, before string, most int) ([]Drop, error)
-	// Warming remembers how long the levels of a channel look back, and returns for how long each still counts too little
-	// because its longest window was lengthened; 0 = it does not. Script: warming.lua.
-	Warming(ctx context.Context, channel Channel, levels []ratelimit.LevelSpec) ([]time.Duration, error)
+	// Statuses reads the state of channels and of one level of each, in few round trips: one instant for each channel. It
+	// remembers how long the levels look back. Script: report.lua, once for each query.
+	Statuses(ctx context.Context, queries []StatusQuery) ([]ChannelStatus, error)
 }
 
 // Queue hands out the entries of a channel's outbox, and takes reports of what happened to them. The methods that take a

@@ -233,3 +233,30 @@ func TestDashboardShowsOnlyCountsWithoutTheToken(t *testing.T) {
 	_, answer := request(t, http.MethodGet, relay.ops+"/api/v1/channels/alerts", "", nil)
 	require.NoError(t, json.Unmarshal(answer, &status))
 }
+
+// It shows a page of many channels, turns pages and filters.
+func TestDashboardPagesManyChannels(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 1000 {
+		names = append(names, fmt.Sprintf("team-%04d", i))
+	}
+	relay := startRelay(t, "RELAY_CHANNELS="+strings.Join(names, ","), "RELAY_ADMIN_TOKEN=4dm1n")
+	relay.post(t, "team-0777", event{Title: "Disk full", Category: "disk"})
+	b := openBrowser(t)
+	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(relay.ops+"/"))
+	b.shows(t, "1 to 48 of 1,000")
+	b.shows(t, "team-0000: the last hour")
+	b.picture(t, "many light", 1280, false)
+	b.do(t, chromedp.Click(`//button[text()="Next"]`))
+	b.shows(t, "49 to 96 of 1,000")
+	b.shows(t, "team-0095")
+	b.do(t, chromedp.Click(`//button[text()="Previous"]`))
+	b.shows(t, "1 to 48 of 1,000")
+	b.do(t, chromedp.SendKeys("input[name=name]", "0777"))
+	b.shows(t, "1 to 1 of 1 (1,000 in all)")
+	b.do(t, chromedp.Click(`//button[.//h3[text()="team-0777"]]`))
+	b.shows(t, "team-0777: the last hour")
+	b.picture(t, "many phone", 390, true)
+	require.Empty(t, b.consoleErrors())
+}

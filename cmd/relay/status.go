@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +23,8 @@ type statusOptions struct {
 	opsOptions
 	watch bool
 	every time.Duration
+	name  string
+	state string
 }
 
 func newStatus() *cobra.Command {
@@ -39,6 +39,8 @@ func newStatus() *cobra.Command {
 	opts.add(cmd)
 	cmd.Flag("channel").Usage = "one channel, with its categories (default: all)"
 	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "repeat until Ctrl-C")
+	cmd.Flags().StringVar(&opts.name, "name", "", "only channels whose name contains this text")
+	cmd.Flags().StringVar(&opts.state, "state", "", "only channels in this state: paused, fallback, dropping, full, sending or idle")
 	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often --watch repeats")
 	return cmd
 }
@@ -193,50 +195,4 @@ func stateOf(ch pipeline.ChannelStatus, imbalance int64) string {
 	default:
 		return color.GreenString("sends")
 	}
-}
-
-// read reads the status of one channel or all. Where the relay cannot read its channels, it returns the rest with the error.
-func (o *statusOptions) read(ctx context.Context) (relayStatus, error) {
-	status := relayStatus{Channels: []pipeline.ChannelStatus{}}
-	failed := o.readChannels(ctx, &status)
-	var refused *refusal
-	if failed != nil && (!errors.As(failed, &refused) || refused.code != "unavailable") {
-		return status, failed
-	}
-	if failed != nil {
-		status.Channels = []pipeline.ChannelStatus{}
-	}
-	if err := o.api(ctx, call{path: "/refusals", reply: &status.Refused}); err != nil {
-		return status, err
-	}
-	if err := o.readReady(ctx, &status.Ready); err != nil {
-		return status, err
-	}
-	return status, failed
-}
-
-func (o *statusOptions) readChannels(ctx context.Context, status *relayStatus) error {
-	if o.channel == "" {
-		return o.api(ctx, call{path: "/channels", reply: status})
-	}
-	status.Channels = make([]pipeline.ChannelStatus, 1)
-	return o.onChannel(ctx, call{reply: &status.Channels[0]})
-}
-
-// readReady reads the readiness, whose reasons a 503 has too.
-func (o *statusOptions) readReady(ctx context.Context, ready *readiness) error {
-	c, err := o.client()
-	if err != nil {
-		return err
-	}
-	response, err := c.send(ctx, call{path: "/readyz"})
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(ready); err != nil {
-		return fmt.Errorf("read the reply: %w", err)
-	}
-	ready.Status = cmp.Or(ready.Status, "unknown")
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -50,17 +49,6 @@ func (l *Limiter) Drops(ctx context.Context, scope store.Channel, before string,
 		}
 	}
 	return l.store.Drops(ctx, scope, before, most)
-}
-
-// Warming returns for how long each level still counts too little. While the store is unavailable, that is not known, and
-// it returns 0 for each.
-func (l *Limiter) Warming(ctx context.Context, scope store.Channel, levels []ratelimit.LevelSpec) ([]time.Duration, error) {
-	if l.channel(scope).outage.down() {
-		return make([]time.Duration, len(levels)), nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, l.opts.CallTimeout)
-	defer cancel()
-	return l.store.Warming(ctx, scope, levels)
 }
 
 // Ping returns an error unless the store can make decisions now.

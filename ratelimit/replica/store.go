@@ -20,6 +20,7 @@ type Store interface {
 type Decider interface {
 	store.Decider
 	Report(ctx context.Context, channel store.Channel) (store.Report, error)
+	Statuses(ctx context.Context, queries []store.StatusQuery) ([]store.ChannelStatus, error)
 	Categories(ctx context.Context, channel store.Channel) ([]store.CategoryCounts, error)
 	Minutes(ctx context.Context, channel store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error)
 }

@@ -1,9 +1,11 @@
 import { html, render, nothing } from '/assets/lit-html.js';
 import { ago, count, describeMatcher, describeReceipt, duration, parseMatcher, refusalReasons, title } from '/assets/format.js';
 
-// The stream sends a snapshot of all channels each second. The details of the selected channel are requested when its counts have
-// changed.
-const state = { now: null, selected: null, detail: {}, live: false, toast: '' };
+// The stream sends a page of channels, and each second what changed in it. The details of the selected channel are requested when
+// its counts have changed. byName has the channels that the stream sent; view is which of them the page shows, and pages is where
+// the pages before it began.
+const state = { now: null, byName: {}, selected: null, detail: {}, live: false, toast: '', view: { name: '', state: '', after: '' }, pages: [] };
+const pageSize = 48;
 const $ = (id) => document.getElementById(id);
 
 async function api(path, method = 'GET', body) {
@@ -33,7 +35,7 @@ const pathOf = (channel) => '/channels/' + encodeURIComponent(channel);
 // refresh requests the details of the selected channel, if its counts changed, or on the next tick of 5 s, or if forced.
 let requested = '', requesting = false;
 async function refresh(force) {
-  const ch = state.now && state.now.channels.find((c) => c.channel === state.selected);
+  const ch = state.byName[state.selected];
   if (!ch || requesting) return;
   const tick = Math.floor(Date.now() / 5000);
   const version = JSON.stringify([ch.channel, ch.ledger, ch.state, tick]);
@@ -61,24 +63,15 @@ async function refreshRefusals() {
   try { state.refusals = await api('/refusals'); draw(); } catch { refusalsSeen = 0; }
 }
 
-// A channel is shown as dropping while its count grows, and for a minute after.
-const droppedAt = {};
-function watchDrops(channels) {
-  for (const ch of channels) {
-    const before = droppedAt[ch.channel];
-    if (!before || before.count !== ch.ledger.dropped) {
-      droppedAt[ch.channel] = { count: ch.ledger.dropped, at: before ? Date.now() : 0 };
-    }
-  }
-}
-
+// stateOf returns the kind and the text of what a channel is doing.
 function stateOf(ch) {
-  if (ch.state.paused_until) return ['bad', 'paused: ' + ch.state.reason];
-  if (ch.state.fallback) return ['warn', 'without Redis (' + ch.state.fallback + ')'];
-  if (Date.now() - droppedAt[ch.channel].at < 60000) return ['warn', 'dropping: a limit is reached'];
-  if (ch.levels.some((v) => v.retry_after > 0)) return ['warn', 'a limit is reached'];
-  if (ch.ledger.pending > 0) return ['good', 'sending'];
-  return ['good', 'idle'];
+  return {
+    paused: ['bad', 'paused: ' + ch.state.reason],
+    fallback: ['warn', 'without Redis (' + ch.state.fallback + ')'],
+    dropping: ['warn', 'dropping: a limit is reached'],
+    full: ['warn', 'a limit is reached'],
+    sending: ['good', 'sending'],
+  }[ch.condition] || ['good', 'idle'];
 }
 
 const hidden = html`<span class="soft">hidden</span>`;
@@ -239,9 +232,8 @@ const preview = (messages) => html`<section class="card" aria-labelledby="previe
     : html`<p class="soft">No messages yet.</p>`}</section>`;
 
 // connections returns the state of Redis and Slack.
-function connections({ shared, channels }) {
-  const paused = channels.filter((c) => c.state.paused_until).length;
-  const slack = paused ? `paused in ${paused} of ${channels.length}` : state.detail.shown ? 'none: shown below' : 'ok';
+function connections({ shared, paused, total }) {
+  const slack = paused ? `paused in ${count(paused)} of ${count(total)}` : state.detail.shown ? 'none: shown below' : 'ok';
   return html`Redis <b class=${{ up: 'good', away: 'bad' }[shared.redis] || 'warn'} title=${shared.why || nothing}>${shared.redis}</b>
     · ${shared.replicas === 1 ? '1 replica' : count(shared.replicas) + ' replicas'}
     · Slack <b class=${paused || state.detail.shown ? 'warn' : 'good'}>${slack}</b>`;
@@ -256,6 +248,45 @@ async function signIn(event) {
 async function signOut() {
   const response = await fetch('/logout', { method: 'POST' });
   if (response.ok) location.reload(); else showToast('Not signed out: ' + response.statusText);
+}
+
+// show changes which channels are shown, from their first page.
+let typing;
+function show(view) {
+  state.view = { ...state.view, ...view, after: '' };
+  state.pages = [];
+  clearTimeout(typing);
+  typing = setTimeout(connect, 200);
+}
+
+function nextPage() {
+  state.pages.push(state.view.after);
+  state.view = { ...state.view, after: state.now.next };
+  connect();
+}
+
+function previousPage() {
+  state.view = { ...state.view, after: state.pages.pop() };
+  connect();
+}
+
+const conditions = [
+  ['', 'any state'], ['paused', 'paused'], ['fallback', 'without Redis'], ['dropping', 'dropping'], ['full', 'limit reached'],
+  ['sending', 'sending'], ['idle', 'idle'],
+];
+
+// pager filters and turns pages. It is shown where the channels do not fit one page.
+function pager({ names, next, matching, total }) {
+  if (total <= pageSize) return nothing;
+  const first = state.pages.length * pageSize;
+  return html`<form class="inline pager" role="search" @submit=${(event) => event.preventDefault()}>
+    <input type="search" name="name" placeholder="name contains" aria-label="name contains" @input=${(event) => show({ name: event.target.value })}>
+    <select name="state" aria-label="state" @change=${(event) => show({ state: event.target.value })}>
+      ${conditions.map(([value, text]) => html`<option value=${value}>${text}</option>`)}</select>
+    <span class="soft" id="shown">${names.length ? `${count(first + 1)} to ${count(first + names.length)}` : 'none'} of ${count(matching)}${
+      matching < total ? ` (${count(total)} in all)` : nothing}</span>
+    <button type="button" class="act" ?disabled=${!state.pages.length} @click=${previousPage}>Previous</button>
+    <button type="button" class="act" ?disabled=${!next} @click=${nextPage}>Next</button></form>`;
 }
 
 const signInForm = () => html`<form class="inline" @submit=${signIn}>
@@ -277,7 +308,8 @@ function draw() {
   if (!state.drawn) $('head').textContent = $('main').textContent = ''; // the placeholders of index.html
   state.drawn = true;
   render(head(), $('head'));
-  render(html`<section aria-label="Channels" class="cards">${state.now.channels.map(card)}</section>${refusals()}${detail()}
+  render(html`${pager(state.now)}<section aria-label="Channels" class="cards">${
+    state.now.names.map((name) => card(state.byName[name]))}</section>${refusals()}${detail()}
     <div role="status" aria-live="polite">${state.toast ? html`<div id="toast">${state.toast}</div>` : nothing}</div>`, $('main'));
 }
 
@@ -312,18 +344,40 @@ const redrawChart = () => state.detail.series && chart(state.detail.series);
 addEventListener('resize', redrawChart);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawChart);
 
+// receive adds what the stream sent. The first message of a connection has all that is shown.
+function receive(now) {
+  if (!state.live) state.byName = {};
+  state.now = now;
+  state.live = true;
+  for (const ch of now.channels) state.byName[ch.channel] = ch;
+  state.now.names = now.names.filter((name) => state.byName[name]);
+  if (!state.byName[state.selected]) state.selected = now.names[0];
+}
+
+let stream = null;
 function connect() {
-  const stream = new EventSource('/api/v1/stream');
+  if (stream) stream.close();
+  state.live = false;
+  if (!state.selected) state.selected = decodeURIComponent(location.hash.slice(1));
+  const query = new URLSearchParams({ ...state.view, limit: pageSize, selected: state.selected });
+  const opened = stream = new EventSource('/api/v1/stream?' + query);
   stream.onmessage = (message) => {
-    state.now = JSON.parse(message.data);
-    state.live = true;
-    watchDrops(state.now.channels);
-    const names = state.now.channels.map((c) => c.channel), wanted = decodeURIComponent(location.hash.slice(1));
-    if (!names.includes(state.selected)) state.selected = names.includes(wanted) ? wanted : names[0];
+    if (stream !== opened) return; // another page is shown by now
+    receive(JSON.parse(message.data));
     draw();
     refresh(false);
     refreshRefusals();
   };
-  stream.onerror = () => { state.live = false; draw(); }; // the browser reconnects by itself
+  stream.onerror = () => { // the browser reconnects by itself, unless the relay refused the page: then the first one is shown
+    state.live = false;
+    draw();
+    if (opened.readyState === EventSource.CLOSED && stream === opened && state.view.after) show({});
+  };
 }
 connect();
+// The details change without the channel, for example the time of the next slot.
+setInterval(() => {
+  if (!state.live) return;
+  draw();
+  refresh(false);
+}, 1000);

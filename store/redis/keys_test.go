@@ -56,7 +56,7 @@ func TestEveryKeyButTotalsAndOutboxExpires(t *testing.T) {
 		b.MustAdmit(t, fair)
 	}
 	require.NoError(t, shared.Flush(t.Context()))
-	_, err := b.Warming(t.Context(), storetest.Scope, []ratelimit.LevelSpec{{Name: "channel", Windows: fair.Levels[0].Windows}})
+	_, err := b.Statuses(t.Context(), []store.StatusQuery{{Channel: storetest.Scope, Level: fair.Levels[0], Longest: time.Hour}})
 	require.NoError(t, err)
 	shared.SetLevels(fair.Levels)
 	beating, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)

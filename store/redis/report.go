@@ -11,9 +11,7 @@ import (
 
 // Report implements [store.Counts].
 func (r *Store) Report(ctx context.Context, channel store.Channel) (store.Report, error) {
-	k := channel.Keys()
-	keys := []string{k.Ledger(), k.Outbox(), k.Entries(), k.Pause()}
-	reply, err := r.run(ctx, lua.Report, keys)
+	reply, err := r.run(ctx, lua.Report, reportKeys(channel))
 	if err != nil {
 		return store.Report{}, fmt.Errorf("report of channel %s: %w", channel.Name, err)
 	}
@@ -24,20 +22,26 @@ func (r *Store) Report(ctx context.Context, channel store.Channel) (store.Report
 	return report, nil
 }
 
-// decodeReport reads the reply of lua/report.lua.
+func reportKeys(channel store.Channel) []string {
+	k := channel.Keys()
+	return []string{k.Ledger(), k.Outbox(), k.Entries(), k.Pause()}
+}
+
+// decodeReport reads the reply of lua/report.lua without a level.
 func decodeReport(reply []any) (store.Report, error) {
-	if len(reply) < 4 {
+	if len(reply) < 5 {
 		return store.Report{}, fmt.Errorf("reply of %d values", len(reply))
 	}
 	numbers, err := integers(reply[:3])
 	if err != nil {
 		return store.Report{}, err
 	}
-	totals, err := counts(reply[4:])
+	reason, _ := reply[3].(string)
+	ledger, _ := reply[4].([]any)
+	totals, err := counts(ledger)
 	if err != nil {
 		return store.Report{}, err
 	}
-	reason, _ := reply[3].(string)
 	return store.Report{
 		Ledger:      store.ParseLedger(totals, numbers[0]),
 		Oldest:      store.Microseconds(numbers[1]),

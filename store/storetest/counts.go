@@ -85,9 +85,13 @@ func testLengthenedWindowIsWarmingUntilItHasFilled(t *testing.T, start Start) {
 			{Name: "channel", Windows: []ratelimit.Window{{Limit: 1, Per: time.Duration(minutes) * time.Minute}, {Limit: 1, Per: time.Second}}},
 			{Name: "category", Windows: []ratelimit.Window{{Limit: 1, Per: time.Minute}}},
 		}
-		w, err := b.Warming(t.Context(), Scope, tiers)
-		require.NoError(t, err)
-		return w
+		var all []time.Duration
+		for _, tier := range tiers {
+			status, err := b.Statuses(t.Context(), []store.StatusQuery{statusQuery(Scope, tier)})
+			require.NoError(t, err)
+			all = append(all, status[0].Warming)
+		}
+		return all
 	}
 	require.Equal(t, []time.Duration{0, 0}, warming(5), "there is nothing that it could miss")
 	require.Equal(t, []time.Duration{0, 0}, warming(3), "a shorter one has all it needs")

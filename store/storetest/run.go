@@ -39,6 +39,7 @@ var subjects = []struct {
 	{"counts", countsBehaviours},
 	{"merged counts", mergedCountsBehaviours},
 	{"heartbeats", heartbeatsBehaviours},
+	{"statuses", statusBehaviours},
 	{"forced", forcedBehaviours},
 	{"messages", messagesBehaviours},
 	{"delayed", delayedBehaviours},

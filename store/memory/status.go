@@ -8,16 +8,25 @@ import (
 	"slackrelay/store"
 )
 
-// Warming implements [store.Counts]. It is the twin of lua/warming.lua.
-func (s *Store) Warming(_ context.Context, channel store.Channel, specs []ratelimit.LevelSpec) ([]time.Duration, error) {
-	warming := make([]time.Duration, len(specs))
-	s.do(channel, func(tx channelTx) {
-		known := kept[longestWindows](tx.Tx, tx.keys.Windows())
-		for i, spec := range specs {
-			warming[i] = known.update(tx.now, spec.Name, ratelimit.Longest(spec.Windows).Microseconds())
-		}
-	})
-	return warming, nil
+// Statuses implements [store.Counts]. It is the twin of lua/report.lua with a level.
+func (s *Store) Statuses(_ context.Context, queries []store.StatusQuery) ([]store.ChannelStatus, error) {
+	all := make([]store.ChannelStatus, len(queries))
+	for i := range queries {
+		s.do(queries[i].Channel, func(tx channelTx) { all[i] = s.status(tx, &queries[i]) })
+	}
+	return all, nil
+}
+
+func (s *Store) status(tx channelTx, q *store.StatusQuery) store.ChannelStatus {
+	requests := []store.Request{{Request: ratelimit.Request{Levels: []ratelimit.Level{q.Level}}}}
+	decision := s.newBatch(tx, store.ModePeek, requests).run(requests).Decisions[0]
+	known := kept[longestWindows](tx.Tx, tx.keys.Windows())
+	return store.ChannelStatus{
+		Report:  tx.report(),
+		Usage:   decision.Usage(),
+		Warming: known.update(tx.now, q.Level.Name, q.Longest.Microseconds()),
+		Active:  len(tx.look(tx.keys.Minutes(tx.time)))+len(tx.look(tx.keys.Minutes(tx.time.Add(-time.Hour)))) > 0,
+	}
 }
 
 // longestWindows are the longest windows of a channel's levels, by the names of the levels.
