@@ -66,6 +66,7 @@ func New(ctx context.Context, opts Options) (*Relay, error) {
 		r.close(ctx)
 		return nil, err
 	}
+	releaseMemory()
 	return r, nil
 }
 

@@ -29,7 +29,6 @@ type generation struct {
 	couriers []*pipeline.Courier
 	canary   *pipeline.Canary // nil = none
 	status   *pipeline.StatusReader
-	levels   []ratelimit.Level // of all channels
 }
 
 func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -49,15 +48,12 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
 	g.limiter = r.engines.limiter
-	for _, ch := range g.channels {
-		g.levels = append(g.levels, ch.AllLevels()...)
-	}
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
-	g.couriers = r.newCouriers(g)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer,
 	})
+	g.couriers = r.newCouriers(g)
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
 			Intake: g.intake, Status: g.status, Outboxes: r.engines.notices, Wake: r.wake, Interval: cfg.CanaryInterval, Within: cfg.CanaryWithin,
@@ -70,16 +66,31 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	return g, nil
 }
 
+// levels returns the levels of all channels.
+func (g *generation) levels() []ratelimit.Level {
+	all := make([]ratelimit.Level, 0, 2*len(g.channels))
+	for i := range g.channels {
+		all = append(all, g.channels[i].AllLevels()...)
+	}
+	return all
+}
+
 // newCouriers makes one courier for each outbox.
 func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	posts, edits, lookups := g.cfg.PerMinute()
 	var couriers []*pipeline.Courier
 	for _, queue := range r.engines.outboxes {
-		couriers = append(couriers, pipeline.NewCourier(pipeline.CourierOptions{
+		opts := pipeline.CourierOptions{
 			Outbox: queue, Channels: g.channels, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Budget: queue, PostsPerMinute: posts,
 			EditsPerMinute: edits, LookupsPerMinute: lookups,
-		}))
+		}
+		if queue == r.engines.outbox {
+			opts.Promote = g.intake.Promote
+		} else {
+			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
+		}
+		couriers = append(couriers, pipeline.NewCourier(opts))
 	}
 	return couriers
 }
@@ -100,7 +111,6 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 // run admits and delivers until ctx ends, and finishes what is in flight.
 func (g *generation) run(ctx context.Context) {
 	var all sync.WaitGroup
-	all.Go(func() { g.intake.Run(ctx) })
 	for _, courier := range g.couriers {
 		all.Go(func() { courier.Run(ctx) })
 	}
@@ -147,5 +157,14 @@ func lookupDelay(cfg configs.Config) time.Duration {
 func (r *Relay) wake(channel string) {
 	for _, courier := range r.current.Load().couriers {
 		courier.Wake(channel)
+	}
+}
+
+// recheck makes every courier check the outboxes of all channels.
+func (r *Relay) recheck() {
+	if g := r.current.Load(); g != nil {
+		for _, courier := range g.couriers {
+			courier.Recheck()
+		}
 	}
 }

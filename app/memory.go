@@ -71,3 +71,7 @@ func groupLimit(root fs.FS, mount, file, group string) int64 {
 		}
 	}
 }
+
+// releaseMemory returns memory that is not used to the system. Reading a configuration takes a multiple of what is kept of it,
+// and nothing would return the rest soon.
+func releaseMemory() { debug.FreeOSMemory() }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -150,6 +149,7 @@ func (l *reloader) reload(ctx context.Context, requested bool) {
 	l.setApplied(next.cfg, next.restart)
 	l.files.changed(next.cfg)
 	l.files.add(ctx, next.cfg)
+	releaseMemory()
 	l.relay.log.InfoContext(ctx, "configuration reloaded", "hash", l.state().Hash, "channels", next.status.Channels())
 	if len(next.restart) > 0 {
 		l.relay.log.WarnContext(ctx, "restart needed for some settings", "settings", next.restart)
@@ -183,7 +183,7 @@ func (l *reloader) load() (loaded, error) {
 // previous one has finished the messages in flight.
 func (l *reloader) replace(ctx context.Context, g *generation) {
 	if replica := l.relay.replica; replica != nil {
-		replica.SetLevels(g.levels) // first: no window is forgotten that other replicas still count in
+		replica.SetLevels(g.levels()) // first: no window is forgotten that other replicas still count in
 		replica.SetPolicies(g.cfg.Policies())
 	}
 	before := l.relay.current.Swap(g)
@@ -196,8 +196,12 @@ func (l *reloader) replace(ctx context.Context, g *generation) {
 // logRemovedChannels names the channels that are no longer configured: their webhooks are answered 404, and their pending
 // messages stay in the outbox.
 func (l *reloader) logRemovedChannels(ctx context.Context, before *pipeline.StatusReader, now []string) {
+	configured := make(map[string]bool, len(now))
+	for _, name := range now {
+		configured[name] = true
+	}
 	for _, name := range before.Channels() {
-		if slices.Contains(now, name) {
+		if configured[name] {
 			continue
 		}
 		const message = "channel removed: its webhooks are answered 404, its pending messages are kept until it returns"

@@ -36,7 +36,7 @@ const previewCapacity = 100
 type Relay struct {
 	opts        Options
 	log         *slog.Logger
-	started     configs.Config // with which the process started
+	started     configs.Config // with which the process started; without its channels once they are assembled
 	version     string
 	registry    *prometheus.Registry
 	tracer      trace.Tracer // nil = no traces
@@ -88,9 +88,10 @@ func (r *Relay) assemble(context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.started.Channels = nil // the generation has them, and a reload may replace them
 	r.current.Store(g)
 	if r.replica != nil {
-		r.replica.SetLevels(g.levels)
+		r.replica.SetLevels(g.levels())
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options
 	shared := redisstore.New(client, redisstore.Options{Options: opts, ClockStepped: r.reportClockSteps()})
 	r.replica = replica.New(shared, replica.Options{
 		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Fallback: fallback, FallbackOutbox: fallback,
-		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Logger: r.log,
+		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Recheck: r.recheck, Logger: r.log,
 	})
 	r.engines.limiter = r.replica
 	r.engines.outbox = shared

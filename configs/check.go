@@ -2,12 +2,12 @@ package configs
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"slackrelay/ratelimit"
@@ -50,24 +50,23 @@ func (v validator) bounds(options reflect.Value) {
 
 // check checks one setting against its tags.
 func (v validator) check(s setting, value reflect.Value) {
-	if _, unset := s.field.Tag.Lookup("unset"); unset && value.IsZero() {
+	if s.zeroMeans && value.IsZero() {
 		return
 	}
-	if values := s.tag("oneof"); values != "" && !slices.Contains(strings.Split(values, ","), value.String()) {
-		v.fault(s.name, "%q is not a valid value; use %s", value, oneOf(strings.Split(values, ",")))
+	if len(s.oneof) > 0 && !slices.Contains(s.oneof, value.String()) {
+		v.fault(s.name, "%q is not a valid value; use %s", value, oneOf(s.oneof))
 	}
 	if s.isBeyond(value) {
 		v.fault(s.name, "%s is out of range; use %s", show(value.Interface()), s.rangeText())
 	}
-	if format := s.tag("format"); format != "" {
-		v.format(s.name, formats[format], value)
+	if s.format != "" {
+		v.format(s.name, formats[s.format], value)
 	}
 }
 
 // isBeyond reports whether a value is below min or above max. NaN is.
 func (s setting) isBeyond(value reflect.Value) bool {
-	low, high := s.tag("min"), s.tag("max")
-	return low != "" && compare(value, s.parse(low)) < 0 || high != "" && compare(value, s.parse(high)) > 0
+	return s.low.IsValid() && compare(value, s.low) < 0 || s.high.IsValid() && compare(value, s.high) > 0
 }
 
 // rangeText describes the bounds: "1s to 1h"; empty if there are none.
@@ -82,7 +81,7 @@ func (s setting) rangeText() string {
 	case low == "":
 		text = "up to " + high
 	}
-	if _, unset := s.field.Tag.Lookup("unset"); unset && low != "" && !s.parse(low).IsZero() {
+	if s.zeroMeans && low != "" && !s.low.IsZero() {
 		text += ", or " + show(reflect.Zero(s.field.Type).Interface())
 	}
 	return text
@@ -182,4 +181,4 @@ func isNetwork(text string) bool {
 }
 
 // indexed is the path of an item of a list.
-func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
+func indexed(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }

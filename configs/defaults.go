@@ -2,6 +2,7 @@ package configs
 
 import (
 	"reflect"
+	"sync"
 )
 
 // Default returns the configuration of a relay that nobody configured: every setting at the default that its tag
@@ -15,10 +16,17 @@ func Default() Config {
 
 // DefaultChannel returns a channel with every setting but its name at its default.
 func DefaultChannel(name string) Channel {
-	c := Channel{Name: name}
-	setDefaults(reflect.ValueOf(&c).Elem())
+	c := unnamedChannel()
+	c.Name = name
 	return c
 }
+
+// unnamedChannel is read from the tags once. Its lists are empty and without capacity, so that nothing is shared.
+var unnamedChannel = sync.OnceValue(func() Channel {
+	var c Channel
+	setDefaults(reflect.ValueOf(&c).Elem())
+	return c
+})
 
 // setDefaults sets every setting that declares a default, and makes lists empty rather than nil, so that they are
 // printed as [].

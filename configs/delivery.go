@@ -74,8 +74,8 @@ func (c Channel) validateDestination(v validator) {
 }
 
 // handling returns what happens to events beyond a limit, to resolves and to repeats.
-func (c Channel) handling() *store.MessagePolicy {
-	return &store.MessagePolicy{
+func (c Channel) handling() store.MessagePolicy {
+	return store.MessagePolicy{
 		Overflow: store.OverflowPolicy(c.Overflow), MaxDelayed: c.MaxDelayed, MaxDelay: c.MaxDelay, Resolves: store.ResolvesPolicy(c.Resolves),
 		Repeats: c.Repeats == "merge", Digest: c.Digest, KeepDrops: c.DropRecord, PostedFor: c.RememberPosted,
 	}
@@ -90,13 +90,16 @@ func (c Channel) digestTerms() store.DigestTerms {
 	}
 }
 
-func (c Channel) renderer() notifier.Renderer {
-	r := notifier.Renderer{AllowMentions: c.AllowMentions, Mentions: map[events.Severity]string{}}
-	for _, m := range c.Mentions {
-		r.Mentions[events.Severity(m.Severity)] = notifier.Mention(m.Who)
+// mentions returns the markup of whom to mention, by severity; nil = nobody.
+func (c Channel) mentions() map[events.Severity]string {
+	if len(c.Mentions) == 0 {
+		return nil
 	}
-	r.Template, _ = notifier.ParseTemplate(c.TemplateTitle, c.TemplateText) // validated before
-	return r
+	markup := make(map[events.Severity]string, len(c.Mentions))
+	for _, m := range c.Mentions {
+		markup[events.Severity(m.Severity)] = notifier.Mention(m.Who)
+	}
+	return markup
 }
 
 func (c Channel) dropUnknown() map[events.Severity]bool {

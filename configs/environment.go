@@ -22,11 +22,15 @@ func readEnvironment(cfg *Config, o *origin) []*FieldError {
 		cfg.Channels, o.inFile = pick(cfg.Channels, strings.Split(names, ","))
 		o.variables["channels"] = prefix + "CHANNELS"
 	}
-	faults = append(faults, contested(cfg.Channels)...)
+	set := setVariables()
+	faults = append(faults, contested(cfg.Channels, set)...)
 	for i := range cfg.Channels {
-		c := &cfg.Channels[i]
 		if variable := o.variables["channels"]; variable != "" {
 			o.note(indexed("channels", i)+".")("name", variable)
+		}
+		c := &cfg.Channels[i]
+		if !anyBegins(set, c.prefix()) {
+			continue
 		}
 		faults = append(faults, readVariables(reflect.ValueOf(c).Elem(), c.prefix(), o.note(indexed("channels", i)+"."))...)
 		if engine := variable(c.prefix(), removedEngine); isSet(engine) {
@@ -34,6 +38,12 @@ func readEnvironment(cfg *Config, o *origin) []*FieldError {
 		}
 	}
 	return append(faults, cfg.readSecretFiles(func(path string) string { return o.variables[path] })...)
+}
+
+// anyBegins reports whether one of sorted names begins with a prefix.
+func anyBegins(sorted []string, prefix string) bool {
+	i, _ := slices.BinarySearch(sorted, prefix)
+	return i < len(sorted) && strings.HasPrefix(sorted[i], prefix)
 }
 
 // note returns a function that records the variable of a setting of an object.
@@ -100,20 +110,13 @@ func (c Channel) prefix() string {
 
 // contested finds variables that are set and that two channels could own: A_GLOBAL_WINDOW is channel a's
 // global window, or channel a-global's window.
-func contested(channels []Channel) []*FieldError {
-	owners := map[string][]string{}
-	for _, c := range channels {
-		for _, name := range variablesOf(reflect.TypeFor[Channel](), c.prefix()) {
-			if !slices.Contains(owners[name], c.Name) {
-				owners[name] = append(owners[name], c.Name)
-			}
-		}
-	}
+func contested(channels []Channel, set []string) []*FieldError {
+	owners := newVariableOwners(channels)
 	var faults []*FieldError
-	for _, name := range setVariables() {
-		if len(owners[name]) > 1 {
+	for _, name := range set {
+		if names := owners.of(name); len(names) > 1 {
 			faults = append(faults, faultf(name, "could belong to each of the channels %s; rename one of them, or use the file",
-				strings.Join(owners[name], ", ")))
+				strings.Join(names, ", ")))
 		}
 	}
 	return faults
@@ -125,17 +128,22 @@ var injected = regexp.MustCompile(`^RELAY_(.*_)?(SERVICE_HOST|SERVICE_PORT.*|POR
 // unknownVariables lists the RELAY_ variables that nothing reads.
 func unknownVariables(cfg Config) []string {
 	known := append(variablesOf(reflect.TypeFor[Config](), prefix), prefix+"CONFIG", prefix+"CHANNELS")
-	for _, c := range cfg.Channels {
-		known = append(known, variablesOf(reflect.TypeFor[Channel](), c.prefix())...)
-		known = append(known, variable(c.prefix(), removedEngine)) // it is a fault already
+	owners := newVariableOwners(cfg.Channels)
+	names := slices.DeleteFunc(setVariables(), func(name string) bool {
+		return slices.Contains(known, name) || len(owners.of(name)) > 0 || injected.MatchString(name)
+	})
+	if len(names) == 0 {
+		return nil
 	}
-	var unknown []string
-	for _, name := range setVariables() {
-		if !slices.Contains(known, name) && !injected.MatchString(name) {
-			unknown = append(unknown, faultf(name, "unknown setting%s", suggestion(name, known)).Error())
+	for _, c := range cfg.Channels {
+		for _, ending := range owners.endings {
+			known = append(known, c.prefix()+ending)
 		}
 	}
-	return unknown
+	for i, name := range names {
+		names[i] = faultf(name, "unknown setting%s", suggestion(name, known)).Error()
+	}
+	return names
 }
 
 // variablesOf lists the variables that can set the settings of an option struct.

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"slackrelay/events"
 	"slackrelay/ratelimit"
 )
 
@@ -115,4 +116,16 @@ func (c Channel) firstNotice() ratelimit.FirstNotice {
 	default:
 		return ratelimit.FirstNotice{}
 	}
+}
+
+// headroom returns the share of the channel that each severity may use; nil = all of it.
+func (c Channel) headroom() map[events.Severity]float64 {
+	if len(c.Headroom) == 0 {
+		return nil
+	}
+	shares := make(map[events.Severity]float64, len(c.Headroom))
+	for _, h := range c.Headroom {
+		shares[events.Severity(h.Severity)] = h.Share
+	}
+	return shares
 }

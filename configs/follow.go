@@ -1,17 +1,14 @@
 package configs
 
-import (
-	"slices"
-)
-
 // Follow compares a configuration that was read again with the one in effect. faults are changes that nobody would notice
 // and that are therefore refused: a channel stops posting to Slack, or accepts webhooks from anyone. warnings are such
 // changes that are noticed, or declared as intended. A restart applies both.
 func (c *Config) Follow(before Config) (faults []*FieldError, warnings []string) {
 	v := newValidator()
+	earlier := before.indexes()
 	for i, ch := range c.Channels {
-		was := slices.IndexFunc(before.Channels, func(other Channel) bool { return other.Name == ch.Name })
-		if was < 0 {
+		was, known := earlier[ch.Name]
+		if !known {
 			continue
 		}
 		if before.posts(before.Channels[was]) && !c.posts(ch) {

@@ -7,13 +7,15 @@ import (
 // useFormerNames gives settings that a file sets by their former name the present one.
 func useFormerNames(settings map[string]any, t reflect.Type) {
 	for _, s := range settingsOf(t) {
-		former := s.tag("formerly")
-		value, ok := settings[former]
-		if _, both := settings[s.name]; former == "" || !ok || both {
+		if s.former == "" {
+			continue
+		}
+		value, ok := settings[s.former]
+		if _, both := settings[s.name]; !ok || both {
 			continue
 		}
 		settings[s.name] = value
-		delete(settings, former)
+		delete(settings, s.former)
 	}
 }
 
@@ -29,15 +31,14 @@ func formerNames(l Loaded) []*FieldError {
 
 func (l Loaded) warnFormer(v validator, t reflect.Type, prefix string) {
 	for _, s := range settingsOf(t) {
-		former := s.tag("formerly")
-		if former == "" {
+		if s.former == "" {
 			continue
 		}
 		const remedy = "is the former name of %s; it still works, but use the new name"
-		if field, ok := l.origin.fieldInFile(v.where + former); ok && l.origin.file.contains(field) {
-			v.fault(former, remedy, s.name)
+		if field, ok := l.origin.fieldInFile(v.where + s.former); ok && l.origin.file.contains(field) {
+			v.fault(s.former, remedy, s.name)
 		}
-		if name := variable(prefix, former); isSet(name) {
+		if name := variable(prefix, s.former); isSet(name) {
 			*v.faults = append(*v.faults, faultf(name, remedy, variable(prefix, s.name)))
 		}
 	}

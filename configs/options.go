@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit/replica"
@@ -20,6 +19,17 @@ func (c *Config) Channel(name string) (Channel, bool) {
 	return c.Channels[i], true
 }
 
+// indexes returns the index of each channel, by its name; of several with one name, the first.
+func (c *Config) indexes() map[string]int {
+	all := make(map[string]int, len(c.Channels))
+	for i := range c.Channels {
+		if _, known := all[c.Channels[i].Name]; !known {
+			all[c.Channels[i].Name] = i
+		}
+	}
+	return all
+}
+
 // Policies returns what each channel does while Redis is away.
 func (c *Config) Policies() map[string]replica.Policy {
 	policies := map[string]replica.Policy{}
@@ -32,29 +42,27 @@ func (c *Config) Policies() map[string]replica.Policy {
 // PipelineChannels returns the channels for the pipeline. sender returns the destination of a channel's messages.
 func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
 	channels := make([]pipeline.Channel, len(c.Channels))
+	common := newCommonParts(c)
 	for i, ch := range c.Channels {
 		channels[i] = pipeline.Channel{
 			Name:        ch.Name,
 			Group:       ch.LimitGroup,
-			Tiers:       ch.Tiers(),
+			Tiers:       common.tiersOf(ch),
 			FirstNotice: ch.firstNotice(),
-			Headroom:    map[events.Severity]float64{},
-			Handling:    ch.handling(),
+			Headroom:    ch.headroom(),
+			Handling:    common.handlingOf(ch),
 			Bundle:      ch.Bundle == "webhook",
 			Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
 			TTL:         ch.TTL,
 			Digest:      ch.digestTerms(),
 			Sender:      sender(ch),
-			Renderer:    ch.renderer(),
+			Renderer:    common.rendererOf(ch),
 			Fallback:    c.destination(ch.FallbackWebhookURL, ch.FallbackSlackChannel),
-			DropUnknown: ch.dropUnknown(),
-			Rules:       c.Rules(ch),
+			DropUnknown: common.dropUnknownOf(ch),
+			Rules:       common.rulesOf(ch),
 		}
 		for _, reserve := range ch.Reserves {
 			channels[i].Reserves = append(channels[i].Reserves, pipeline.Reserve(reserve))
-		}
-		for _, h := range ch.Headroom {
-			channels[i].Headroom[events.Severity(h.Severity)] = h.Share
 		}
 	}
 	return channels

@@ -5,18 +5,15 @@ import (
 	"encoding/hex"
 	"reflect"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Hash identifies all settings but the secrets: replicas with the same configuration have the same hash.
 func (c *Config) Hash() string {
-	text, err := yaml.Marshal(c)
-	if err != nil {
+	sum := sha256.New()
+	if err := c.WriteYAML(sum, 4); err != nil {
 		return "" // what was read from YAML can be written
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
+	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
 // Files lists the files that settings name: secrets and certificates.

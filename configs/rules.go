@@ -1,8 +1,9 @@
 package configs
 
 import (
+	"encoding/json"
 	"errors"
-	"slices"
+	"reflect"
 
 	"slackrelay/events"
 )
@@ -15,8 +16,39 @@ func (c *Config) Rules(ch Channel) *events.Rules {
 	if len(ch.Rules) == 0 {
 		return nil
 	}
-	rules, _ := events.NewRules(ch.Rules, c.schedules(newValidator())) // validated before
+	rules, _ := newRuleCompiler(c.schedules(newValidator())).compile(ch.Rules) // validated before
 	return rules
+}
+
+// ruleCompiler compiles lists of rules. Channels with equal lists, as a YAML anchor makes them, share the compiled one.
+type ruleCompiler struct {
+	schedules []events.Schedule
+	known     map[string]compiledRules // by the rules as JSON
+}
+
+// compiledRules are a list of rules and what was made of it.
+type compiledRules struct {
+	from     []events.Rule
+	compiled *events.Rules
+}
+
+func newRuleCompiler(schedules []events.Schedule) ruleCompiler {
+	return ruleCompiler{schedules: schedules, known: map[string]compiledRules{}}
+}
+
+func (c ruleCompiler) compile(rules []events.Rule) (*events.Rules, error) {
+	text, err := json.Marshal(rules)
+	if err != nil {
+		return events.NewRules(rules, c.schedules)
+	}
+	if known, ok := c.known[string(text)]; ok && reflect.DeepEqual(known.from, rules) { // an empty list is no list in JSON
+		return known.compiled, nil
+	}
+	compiled, err := events.NewRules(rules, c.schedules)
+	if err == nil {
+		c.known[string(text)] = compiledRules{from: rules, compiled: compiled}
+	}
+	return compiled, err
 }
 
 // validateClassification compiles sources, schedules and rules, and runs the tests of the rules.
@@ -26,12 +58,14 @@ func (c *Config) validateClassification(v validator) {
 		v.settings("sources", err)
 		decoder, _ = (&Config{}).Decoder()
 	}
-	schedules := c.schedules(v)
+	compiler := newRuleCompiler(c.schedules(v))
+	sources := decoder.Sources()
+	known := c.indexes()
 	for i, ch := range c.Channels {
 		in := v.in(indexed("channels", i))
-		ch.validateIngress(in, c, decoder.Sources())
-		ch.validateRules(in, c)
-		rules, err := events.NewRules(ch.Rules, schedules)
+		ch.validateIngress(in, c, sources)
+		ch.validateRules(in, known)
+		rules, err := compiler.compile(ch.Rules)
 		if err != nil {
 			in.settings("rules", err)
 		} else {
@@ -49,7 +83,7 @@ func (v validator) settings(list string, err error) {
 	}
 }
 
-func (c Channel) validateRules(v validator, cfg *Config) {
+func (c Channel) validateRules(v validator, known map[string]int) {
 	names := map[string]bool{noRule: true}
 	for i, rule := range c.Rules {
 		in := v.in(indexed("rules", i))
@@ -60,9 +94,10 @@ func (c Channel) validateRules(v validator, cfg *Config) {
 			in.fault("name", "%q is the name of another rule, or is none, which means no rule; use each name once", rule.Name)
 		}
 		names[rule.Name] = true
-		to := rule.Set.Channel
-		if to != "" && !slices.ContainsFunc(cfg.Channels, func(ch Channel) bool { return ch.Name == to }) {
-			in.fault("set.channel", "%q is not a channel; use the name of one", to)
+		if to := rule.Set.Channel; to != "" {
+			if _, ok := known[to]; !ok {
+				in.fault("set.channel", "%q is not a channel; use the name of one", to)
+			}
 		}
 	}
 }

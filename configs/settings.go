@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -27,38 +28,77 @@ type setting struct {
 	index int // of the field in its struct
 	name  string
 	field reflect.StructField
+
+	// What its tags declare. There may be thousands of channels, and each has every setting of a channel.
+	former    string
+	start     reflect.Value // the default, or the zero value
+	declared  bool          // start is declared
+	low, high reflect.Value // not valid = there is no such bound
+	oneof     []string
+	format    string
+	zeroMeans bool // the tag unset is present
+	when      string
 }
 
-// settingsOf lists the settings of an option struct, in the order of its fields.
+// readSettings has the settings of each option struct that was asked for.
+var readSettings = struct {
+	sync.Mutex
+	of map[reflect.Type][]setting
+}{of: map[reflect.Type][]setting{}}
+
+// settingsOf lists the settings of an option struct, in the order of its fields. The caller must not change the list.
 func settingsOf(t reflect.Type) []setting {
+	readSettings.Lock()
+	defer readSettings.Unlock()
+	if all, ok := readSettings.of[t]; ok {
+		return all
+	}
 	all := make([]setting, 0, t.NumField())
 	for i := range t.NumField() {
 		field := t.Field(i)
 		if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" {
-			all = append(all, setting{index: i, name: name, field: field})
+			s := setting{index: i, name: name, field: field}
+			s.readTags()
+			all = append(all, s)
 		}
 	}
+	readSettings.of[t] = all
 	return all
+}
+
+// readTags reads what the tags declare.
+func (s *setting) readTags() {
+	s.former = s.tag("formerly")
+	s.start = reflect.Zero(s.field.Type)
+	if text, ok := s.field.Tag.Lookup("initial"); ok {
+		s.start, s.declared = s.parse(text), true
+	}
+	if text := s.tag("min"); text != "" {
+		s.low = s.parse(text)
+	}
+	if text := s.tag("max"); text != "" {
+		s.high = s.parse(text)
+	}
+	if values := s.tag("oneof"); values != "" {
+		s.oneof = strings.Split(values, ",")
+	}
+	s.format = s.tag("format")
+	_, s.zeroMeans = s.field.Tag.Lookup("unset")
+	s.when = s.tag("when")
 }
 
 func (s setting) tag(name string) string { return s.field.Tag.Get(name) }
 
 // names are the name of the setting, and its former one if there is one.
 func (s setting) names() []string {
-	if former := s.tag("formerly"); former != "" {
-		return []string{s.name, former}
+	if s.former != "" {
+		return []string{s.name, s.former}
 	}
 	return []string{s.name}
 }
 
 // initial returns the default and whether one is declared.
-func (s setting) initial() (reflect.Value, bool) {
-	text, ok := s.field.Tag.Lookup("initial")
-	if !ok {
-		return reflect.Zero(s.field.Type), false
-	}
-	return s.parse(text), true
-}
+func (s setting) initial() (reflect.Value, bool) { return s.start, s.declared }
 
 // hasVariable reports whether the environment can set it.
 func (s setting) hasVariable() bool {
@@ -74,10 +114,10 @@ func (s setting) needsRestart() bool { return s.tag("restart") == "true" }
 
 // applies reports whether the bounds hold in a struct: where when names another setting, that decides.
 func (s setting) applies(in reflect.Value) bool {
-	name, want, compared := strings.Cut(s.tag("when"), "=")
-	if name == "" {
+	if s.when == "" {
 		return true
 	}
+	name, want, compared := strings.Cut(s.when, "=")
 	for _, other := range settingsOf(in.Type()) {
 		if value := in.Field(other.index); other.name == name {
 			return compared && fmt.Sprint(value) == want || !compared && !value.IsZero()

@@ -20,11 +20,14 @@ const (
 // was cut, "-" and 8 hex digits of the SHA-256 of the original follow, so that different names stay different. An empty name
 // is "uncategorized".
 func NormalizeCategory(original string) string {
+	if isNormalized(original) {
+		return original
+	}
 	var b strings.Builder
 	b.Grow(len(original))
 	lost, inRun := false, false
 	for _, r := range strings.ToLower(original) {
-		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-' {
+		if isCategoryRune(r) {
 			b.WriteRune(r)
 			inRun = false
 			continue
@@ -45,4 +48,16 @@ func NormalizeCategory(original string) string {
 		return Uncategorized
 	}
 	return category
+}
+
+func isCategoryRune(r rune) bool {
+	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-'
+}
+
+// isNormalized reports whether a name is a category as it is, as the names of many senders are.
+func isNormalized(name string) bool {
+	if name == "" || len(name) > maxCategory || name[0] == '-' || name[len(name)-1] == '-' {
+		return false
+	}
+	return isOnly(name, func(c byte) bool { return isCategoryRune(rune(c)) })
 }

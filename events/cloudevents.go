@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,7 +21,7 @@ var cloudevents = source{
 	name: "cloudevents",
 	rank: byHeader,
 	claims: func(in input) bool {
-		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || strings.HasPrefix(mediaOf(in.header), "application/cloudevents") ||
+		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || hasCloudEventsType(in.header) ||
 			len(in.items) > 0 && isCloudEvent(objectOf(in.items[0]))
 	},
 	decode: decodeCloudEvents,
@@ -37,12 +35,16 @@ const (
 
 func isCloudEvent(o object) bool { return o.has("specversion", "type", "source", "id") }
 
-func mediaOf(header http.Header) string {
-	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil {
-		return ""
+// ceMedia begins the media types of CloudEvents, with +json, -batch+json and the like after it.
+const ceMedia = "application/cloudevents"
+
+func hasCloudEventsType(header http.Header) bool {
+	contentType := header.Get("Content-Type")
+	if len(contentType) < len(ceMedia) { // as nearly always: it need not be parsed
+		return false
 	}
-	return media
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && strings.HasPrefix(media, ceMedia)
 }
 
 func decodeCloudEvents(in input) ([]Event, error) {
@@ -50,12 +52,12 @@ func decodeCloudEvents(in input) ([]Event, error) {
 		return []Event{binaryCloudEvent(in)}, nil
 	}
 	if in.object != nil {
-		event, err := cloudEvent(in.object, in.object["data"], "")
+		event, err := cloudEvent(in.object, in.object.field("data"), "")
 		return []Event{event}, err
 	}
 	return each(in.items, in.limits, func(item jsontext.Value, i int) (Event, error) {
 		fields := objectOf(item)
-		return cloudEvent(fields, fields["data"], fmt.Sprintf("[%d]", i))
+		return cloudEvent(fields, fields.field("data"), fmt.Sprintf("[%d]", i))
 	})
 }
 
@@ -69,7 +71,7 @@ func binaryCloudEvent(in input) Event {
 			continue
 		}
 		if quoted, err := json.Marshal(text); err == nil {
-			fields[strings.ToLower(attribute)] = quoted
+			fields = append(fields, member{strings.ToLower(attribute), quoted})
 		}
 	}
 	data := jsontext.Value(strings.TrimSpace(string(in.body)))
@@ -105,7 +107,7 @@ func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
 	event.Title = joined(": ", o.text("type"), o.text("subject"))
 	severity, status := o.text("severity"), cmp.Or(o.text("status"), suffixOf(o.text("type")))
 	if inner := objectOf(data); inner != nil {
-		g := guess(data)
+		g := guess(inner)
 		event.Title = cmp.Or(inner.first("title"), joined(": ", event.Title, g.title))
 		event.Text = cmp.Or(inner.first("text"), g.text, string(data))
 		event.addLink("Link", "link", cmp.Or(inner.text("link"), g.link))
@@ -120,9 +122,9 @@ func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
 		event.Status = s
 		event.Fingerprint = joined(" ", o.text("source"), o.text("subject"), strings.TrimSuffix(o.text("type"), status))
 	}
-	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if !ceContext[name] {
-			event.setLabel(name, o.text(name))
+	for _, m := range o.sorted() {
+		if !ceContext[m.name] {
+			event.setLabel(m.name, textOf(m.value))
 		}
 	}
 	return event, nil

@@ -56,10 +56,10 @@ func decodeDatadog(in input) Event {
 
 // filledIn are the fields of a template, by their names in lower case, without the variables that nothing was put in for.
 func filledIn(o object) object {
-	filled := make(object, len(o))
-	for name, value := range o {
-		if !isPlaceholder(textOf(value)) {
-			filled[strings.ToLower(name)] = value
+	filled := make(object, 0, len(o))
+	for _, m := range o {
+		if !isPlaceholder(textOf(m.value)) {
+			filled = append(filled, member{strings.ToLower(m.name), m.value})
 		}
 	}
 	return filled

@@ -217,9 +217,9 @@ func (e *Event) identify(delivery string, index int) string {
 func deliveryEventID(delivery string, index int) string { return fmt.Sprintf("%s#%d", delivery, index) }
 
 func deliveryID(header http.Header) string {
-	for _, name := range deliveryHeaders {
-		if id := header.Get(name); id != "" {
-			return cut(id, maxID)
+	for _, name := range deliveryHeaders { // they are canonical
+		if values := header[name]; len(values) > 0 && values[0] != "" {
+			return cut(values[0], maxID)
 		}
 	}
 	return ""

@@ -61,11 +61,14 @@ func (e *Event) setLabel(name, value string) {
 
 // addLabels adds labels with the names and texts of these fields; of all fields if none is named.
 func (e *Event) addLabels(from object, names ...string) {
-	if names == nil {
-		names = slices.Collect(maps.Keys(from))
-	}
 	for _, name := range names {
 		e.setLabel(name, from.text(name))
+	}
+	if names != nil {
+		return
+	}
+	for _, m := range from {
+		e.setLabel(m.name, textOf(m.value))
 	}
 }
 

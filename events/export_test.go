@@ -31,3 +31,15 @@ func Claims(w Webhook) []string {
 
 // IsLink is isLink.
 func IsLink(address string) bool { return isLink(address) }
+
+// DecodeGenericBothWays decodes an object of the relay's own format as the decoder does, and with reflection, which accepts other
+// spellings too. ok is false if the body is no object.
+func DecodeGenericBothWays(body []byte) (usual, reflected Event, usualErr, reflectedErr error, ok bool) {
+	fields, _, err := parseBody(body, standard.limits.Depth)
+	if err != nil || fields == nil {
+		return Event{}, Event{}, nil, nil, false
+	}
+	usual, usualErr = decodeGenericEvent(fields, body, "")
+	reflected, reflectedErr = decodeGenericByReflection(fields, body, "")
+	return usual, reflected, usualErr, reflectedErr, true
+}

@@ -1,7 +1,8 @@
 package events
 
 import (
-	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -38,29 +39,75 @@ var genericFields = map[string]bool{
 	"id": true, "category": true, "title": true, "text": true, "severity": true, "status": true, "link": true, "labels": true,
 }
 
-func decodeGeneric(in input) ([]Event, error) {
-	list := in.items
-	switch wrapped := in.object["events"]; {
-	case in.object == nil:
-	case wrapped == nil || wrapped.Kind() == 'n':
-		event, err := decodeGenericEvent(in.body, "")
-		return []Event{event}, err
-	default:
-		if err := unmarshal(wrapped, &list, "events"); err != nil {
-			return nil, err
+// read sets the fields of an event without reflection. explicit is false if the body has any other fields, spells one of these
+// differently, or has one of another type.
+func (g *genericEvent) read(o object) (explicit bool) {
+	for _, m := range o {
+		r := reader{body: m.value}
+		switch m.name {
+		case "id":
+			r.mismatch = !g.ID.set(m.value)
+		case "category":
+			g.Category = r.text()
+		case "title":
+			g.Title = r.text()
+		case "text":
+			g.Text = r.text()
+		case "severity":
+			g.Severity = r.text()
+		case "status":
+			g.Status = r.text()
+		case "link":
+			g.Link = r.text()
+		case "labels":
+			g.Labels = r.labels()
+		default:
+			return false
+		}
+		if r.mismatch {
+			return false
 		}
 	}
+	return o != nil
+}
+
+func decodeGeneric(in input) ([]Event, error) {
+	list := in.items
+	switch wrapped := in.field("events"); {
+	case in.object == nil:
+	case wrapped == nil || wrapped.Kind() == 'n':
+		event, err := decodeGenericEvent(in.object, in.body, "")
+		return []Event{event}, err
+	case wrapped.Kind() == '[':
+		list = slices.Collect(itemsOf(wrapped))
+	default:
+		return nil, unmarshal(wrapped, &list, "events")
+	}
 	return each(list, in.limits, func(raw jsontext.Value, i int) (Event, error) {
-		return decodeGenericEvent(raw, fmt.Sprintf("events[%d]", i))
+		return decodeGenericEvent(objectOf(raw), raw, "events["+strconv.Itoa(i)+"]")
 	})
 }
 
-func decodeGenericEvent(raw jsontext.Value, at string) (Event, error) {
+// decodeGenericEvent decodes an object, with its fields. at is its path within the body.
+func decodeGenericEvent(fields object, raw jsontext.Value, at string) (Event, error) {
+	var g genericEvent
+	if !g.read(fields) {
+		return decodeGenericByReflection(fields, raw, at)
+	}
+	return g.event(guessed{}, at) // such a body is explicit
+}
+
+// decodeGenericByReflection decodes an object with other fields, with other spellings of the fields, or with a fault.
+func decodeGenericByReflection(fields object, raw jsontext.Value, at string) (Event, error) {
 	var g genericEvent
 	if err := unmarshal(raw, &g, at, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return Event{}, err
 	}
-	guessed := guess(raw)
+	return g.event(guess(fields), at)
+}
+
+// event returns the event, whose gaps the guessed fields fill.
+func (g *genericEvent) event(guessed guessed, at string) (Event, error) {
 	if g.Title == "" && g.Text == "" {
 		if guessed.title == "" {
 			return Event{}, badField(join(at, "title"), "or text is needed; set one of them")

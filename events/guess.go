@@ -2,11 +2,8 @@ package events
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // guessed are the fields of an event, guessed from a body of unknown format.
@@ -24,11 +21,10 @@ const (
 
 // guess reads a body by the names of its fields. It returns nothing for a body that has only fields of the generic format:
 // those are explicit.
-func guess(raw jsontext.Value) guessed {
-	fields := objectOf(raw)
+func guess(fields object) guessed {
 	foreign := false
-	for name := range fields {
-		foreign = foreign || !genericFields[strings.ToLower(name)]
+	for _, m := range fields {
+		foreign = foreign || !genericFields[strings.ToLower(m.name)]
 	}
 	if !foreign {
 		return guessed{}
@@ -104,17 +100,17 @@ func flatten(o object) found {
 	for depth := 1; depth <= guessDepth && len(level) > 0; depth++ {
 		var below []object
 		for _, fields := range level {
-			for _, name := range slices.Sorted(maps.Keys(fields)) {
-				value, plain := fields[name], lettersOf(name)
+			for _, m := range fields.sorted() {
+				plain := lettersOf(m.name)
 				if len(all) >= guessFields {
 					return all
 				}
-				if inner := objectOf(value); inner != nil && !isAside(plain) {
+				if inner := objectOf(m.value); inner != nil && !isAside(plain) {
 					all = all.add(plain, cmp.Or(inner.text("text"), inner.text("title")), depth) // {"message": {"text": ...}}
 					below = append(below, inner)
 					continue
 				}
-				all = all.add(plain, textOf(value), depth)
+				all = all.add(plain, textOf(m.value), depth)
 			}
 		}
 		level = below

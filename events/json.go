@@ -6,9 +6,9 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -30,54 +30,20 @@ func parseBody(body []byte, depth int) (fields object, items []jsontext.Value, e
 	return fields, items, nil
 }
 
-// decoders keeps the decoders of jsontext for reuse.
-var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
-
 // split checks a body and returns its fields or items; ok is false unless the body is one object or array.
 func split(body jsontext.Value) (fields object, items []jsontext.Value, ok bool) {
-	dec, _ := decoders.Get().(*jsontext.Decoder)
-	defer decoders.Put(dec)
-	dec.Reset(bytes.NewBuffer(body))
-	switch dec.PeekKind() {
+	if !body.IsValid() {
+		return nil, nil, false
+	}
+	switch body.Kind() {
 	case '{':
-		fields = make(object, usualFields)
+		return objectOf(body), nil, true
 	case '[':
+		return nil, slices.Collect(itemsOf(body)), true
 	default:
 		return nil, nil, false
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, false
-	}
-	for kind := dec.PeekKind(); kind != '}' && kind != ']'; kind = dec.PeekKind() {
-		name := ""
-		if fields != nil {
-			value, err := dec.ReadValue()
-			if err != nil {
-				return nil, nil, false
-			}
-			name = unquoted(value)
-		}
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, nil, false
-		}
-		end := int(dec.InputOffset())
-		value = body[end-len(value) : end : end] // the decoder's own slice is valid only until its next call
-		if fields != nil {
-			fields[name] = value
-		} else {
-			items = append(items, value)
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, false
-	}
-	_, err := dec.ReadToken()
-	return fields, items, errors.Is(err, io.EOF)
 }
-
-// usualFields is the capacity that objects start with.
-const usualFields = 16
 
 // faultOf describes the fault of a body that is not one JSON object or array.
 func faultOf(body []byte) error {

@@ -2,8 +2,8 @@ package events
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
-	"maps"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -14,12 +14,31 @@ import (
 // object is a JSON object of a sender whose bodies vary: a field that is missing or of another type than expected reads as
 // empty. Values are decoded on access. Senders with a stable format are decoded into structs instead, where a wrong type is
 // an error.
-type object map[string]jsontext.Value
+//
+// The fields are a list, not a map, because most objects are small: a list costs less to make than a map, and hardly more to
+// search. What reads all fields must not search for each.
+type object []member
+
+// member is a field of an object.
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// field returns the value of the first field of that name, or nil.
+func (o object) field(name string) jsontext.Value {
+	for i := range o {
+		if o[i].name == name {
+			return o[i].value
+		}
+	}
+	return nil
+}
 
 // has reports whether all these fields exist, whatever their values.
 func (o object) has(names ...string) bool {
 	for _, name := range names {
-		if _, ok := o[name]; !ok {
+		if o.field(name) == nil {
 			return false
 		}
 	}
@@ -28,11 +47,16 @@ func (o object) has(names ...string) bool {
 
 // at returns the value at a path, or nil.
 func (o object) at(path ...string) jsontext.Value {
-	value := o[path[0]]
+	value := o.field(path[0])
 	for _, name := range path[1:] {
-		value = objectOf(value)[name]
+		value = objectOf(value).field(name)
 	}
 	return value
+}
+
+// sorted returns the fields by name.
+func (o object) sorted() object {
+	return slices.SortedFunc(slices.Values(o), func(a, b member) int { return cmp.Compare(a.name, b.name) })
 }
 
 // text returns the string, number (as it is written) or boolean at a path as text; "" for any other value.
@@ -81,8 +105,8 @@ func (o object) first(names ...string) string {
 // pairs reads labels from an object of texts, or from an array of [name, value], {"key", "value"} or {"name", "value"}.
 func (o object) pairs(path ...string) map[string]string {
 	all := map[string]string{}
-	for name, value := range o.child(path...) {
-		all[name] = textOf(value)
+	for _, m := range o.child(path...) {
+		all[m.name] = textOf(m.value)
 	}
 	for _, item := range o.list(path...) {
 		if fields := objectOf(item); fields != nil {
@@ -97,12 +121,18 @@ func (o object) pairs(path ...string) map[string]string {
 	return all
 }
 
+// usualFields is the capacity that objects start with.
+const usualFields = 8
+
+// objectOf returns the fields of an object, not nil; nil for any other value.
 func objectOf(value jsontext.Value) object {
 	if value.Kind() != '{' {
 		return nil
 	}
-	fields := make(object, usualFields)
-	maps.Insert(fields, fieldsOf(value))
+	fields := make(object, 0, usualFields)
+	for name, inner := range fieldsOf(value) {
+		fields = append(fields, member{name, inner})
+	}
 	return fields
 }
 
@@ -199,12 +229,20 @@ func (id *identifier) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
+	if !id.set(value) {
+		return &fieldError{message: "must be a string or a number"}
+	}
+	return nil
+}
+
+// set sets the identifier from a value; ok is false if that has another type.
+func (id *identifier) set(value jsontext.Value) (ok bool) {
 	switch value.Kind() {
 	case 'n':
 	case '"', '0':
 		*id = identifier(textOf(value))
 	default:
-		return &fieldError{message: "must be a string or a number"}
+		return false
 	}
-	return nil
+	return true
 }

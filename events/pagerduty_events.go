@@ -2,8 +2,6 @@ package events
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 )
 
 // pagerdutyEvents is what tools send to PagerDuty (Events API v2, /v2/enqueue), for those whose URL can be changed
@@ -23,9 +21,9 @@ func decodePagerdutyEvents(in input) Event {
 		StartedAt: timeOf(payload.text("timestamp")),
 	}
 	details := payload.child("custom_details")
-	for _, name := range slices.Sorted(maps.Keys(details)) {
-		if value := details.text(name); value != "" {
-			event.Text = joined("\n", event.Text, name+": "+value)
+	for _, m := range details.sorted() {
+		if value := textOf(m.value); value != "" {
+			event.Text = joined("\n", event.Text, m.name+": "+value)
 		}
 	}
 	if event.Status = statusOf(in.text("event_action")); event.Status == NoStatus { // acknowledge

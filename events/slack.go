@@ -34,7 +34,7 @@ var slack = source{
 	aliases: []string{"slack_shaped"},
 	rank:    byCommonFields, // many bodies have attachments, blocks or a text
 	claims: func(in input) bool {
-		return isArray(in.object["attachments"]) || isArray(in.object["blocks"]) ||
+		return isArray(in.at("attachments")) || isArray(in.at("blocks")) ||
 			in.has("text") && (in.has("channel") || in.has("username") || in.has("icon_emoji") || in.has("mrkdwn")) && !in.has("title")
 	},
 	decode: decodeSlack,
@@ -83,7 +83,7 @@ const (
 // value. It keeps the beginning of a longer array, up to Slack's limits. items are the objects to read text from, and removed
 // is the number of bytes that are not in kept.
 func slackList(in input, name string, most, mostText int) (kept jsontext.Value, items []object, removed int) {
-	value := in.object[name]
+	value := in.at(name)
 	if value.Kind() == '"' {
 		value = jsontext.Value(strings.TrimSpace(unquoted(value)))
 		if _, _, err := parseBody(value, in.limits.Depth); err != nil {

@@ -76,12 +76,12 @@ func (d *Decoder) Sources() []string {
 }
 
 // deliveryHeaders carry an id that stays the same when a webhook is sent again. The signed one comes first: whoever replays
-// a webhook must not be able to make it another one by adding a header.
+// a webhook must not be able to make it another one by adding a header. The names are canonical.
 var deliveryHeaders = func() []string {
 	headers := []string{"Webhook-Id", "Idempotency-Key"}
 	for _, s := range known {
 		if s.delivery != "" {
-			headers = append(headers, s.delivery)
+			headers = append(headers, http.CanonicalHeaderKey(s.delivery))
 		}
 	}
 	return append(headers, "Request-Id")

@@ -17,8 +17,8 @@ var uptimeRobot = source{
 
 func decodeUptimeRobot(in input) Event {
 	o := object{}
-	for name, value := range filledIn(in.object) {
-		o[lettersOf(name)] = value
+	for _, m := range filledIn(in.object) {
+		o = append(o, member{lettersOf(m.name), m.value})
 	}
 	name, kind := o.first("monitorfriendlyname", "monitorurl"), o.text("alerttypefriendlyname")
 	event := Event{

@@ -59,9 +59,36 @@ end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: the outcomes of events, as the reply has them. IN_PLACE: admitted in the place of its firing.
-local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
-local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+-- part outcomes: the outcomes of events, as the reply has them; for each, what it is counted as; and the reasons of
+-- drops that no level made.
+-- Code generated from store/outcome.go by go generate ./lua; DO NOT EDIT.
+local ADMITTED = 1
+local DROPPED = 2
+local DUPLICATE = 3
+local NEVER = 4
+local MERGED = 5
+local DELAYED = 6
+local SUPPRESSED = 7
+local FULL = 8
+local SUPERSEDING = 9
+local MUTED = 10
+local COUNTED_AS = {
+  [ADMITTED] = 'admitted',
+  [DROPPED] = 'dropped',
+  [DUPLICATE] = 'duplicate',
+  [NEVER] = 'dropped',
+  [MERGED] = 'merged',
+  [DELAYED] = 'delayed',
+  [SUPPRESSED] = 'dropped',
+  [FULL] = 'dropped',
+  [SUPERSEDING] = 'admitted',
+  [MUTED] = 'muted',
+}
+local REASONS = {
+  [NEVER] = 'never',
+  [SUPPRESSED] = 'suppressed',
+  [FULL] = 'full',
+}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
@@ -641,7 +668,7 @@ if options then
         if message.bundle then point('b:' .. message.bundle) end
         forget(number)
         remember_id(event.id)
-        return IN_PLACE
+        return SUPERSEDING
       end
 
       -- resolve returns the outcome of a resolve whose firing a message reports, or nil and the message that it replies
@@ -901,7 +928,7 @@ if options then
   -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
   local function drop_of(event, route)
     local outcome, window = event.outcome, event.window
-    local reason = outcome == SUPPRESSED and 'suppressed' or outcome == FULL and 'full' or outcome == NEVER and 'never'
+    local reason = REASONS[outcome]
     local drop = {
       event = payload_of(event.entry), category = event.category, level = reason or 'full', used = '-1',
       limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
@@ -1082,7 +1109,7 @@ for at = 2, #ARGV, width do
     -- part messages/closed: note the lead of a group, and a drop.
     if messages then
       local is_lead = event.bundle ~= '' and not lead and not is_attached
-      local is_dropped = outcome == DROPPED or outcome == NEVER or outcome == SUPPRESSED or outcome == FULL
+      local is_dropped = COUNTED_AS[outcome] == 'dropped'
       if is_lead or is_dropped then
         event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
         if is_lead then messages.lead(event) end
@@ -1091,13 +1118,13 @@ for at = 2, #ARGV, width do
     end
   end
   -- part batch/count: count the outcome.
-  if outcome == ADMITTED or outcome == IN_PLACE then
+  local total = COUNTED_AS[outcome]
+  if total == 'admitted' then
     admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-  elseif outcome == DUPLICATE or outcome == MERGED or outcome == DELAYED then
-    local total = outcome == DUPLICATE and 'duplicate' or outcome == MERGED and 'merged' or 'delayed'
-    totals[total] = (totals[total] or 0) + 1
-  else
+  elseif total == 'dropped' then
     dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
+  else
+    totals[total] = (totals[total] or 0) + 1
   end
   -- part batch/report: add the decision to the reply.
   local n = #decisions

@@ -63,9 +63,36 @@ end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
--- part outcomes: the outcomes of events, as the reply has them. IN_PLACE: admitted in the place of its firing.
-local ADMITTED, DROPPED, DUPLICATE, NEVER, MERGED = 1, 2, 3, 4, 5
-local DELAYED, SUPPRESSED, FULL, IN_PLACE = 6, 7, 8, 9
+-- part outcomes: the outcomes of events, as the reply has them; for each, what it is counted as; and the reasons of
+-- drops that no level made.
+-- Code generated from store/outcome.go by go generate ./lua; DO NOT EDIT.
+local ADMITTED = 1
+local DROPPED = 2
+local DUPLICATE = 3
+local NEVER = 4
+local MERGED = 5
+local DELAYED = 6
+local SUPPRESSED = 7
+local FULL = 8
+local SUPERSEDING = 9
+local MUTED = 10
+local COUNTED_AS = {
+  [ADMITTED] = 'admitted',
+  [DROPPED] = 'dropped',
+  [DUPLICATE] = 'duplicate',
+  [NEVER] = 'dropped',
+  [MERGED] = 'merged',
+  [DELAYED] = 'delayed',
+  [SUPPRESSED] = 'dropped',
+  [FULL] = 'dropped',
+  [SUPERSEDING] = 'admitted',
+  [MUTED] = 'muted',
+}
+local REASONS = {
+  [NEVER] = 'never',
+  [SUPPRESSED] = 'suppressed',
+  [FULL] = 'full',
+}
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
@@ -289,7 +316,33 @@ if needs_strategies then
       end,
     }
   end
-  -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+  -- part limits/strategies/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than
+  -- the limit. There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full
+  -- backlog is checked again soon.
+  local retry_us = 100000
+
+  local function backlog(length, add)
+    return {
+      is_backlog = true,
+      load = function(level) level.used[FIRST] = call(length, level.key) end,
+      fits_at = function() return now + retry_us end,
+      spend = function(level, units, number)
+        level.members = level.members or {}
+        for _ = 1, units do table.insert(level.members, number) end
+        level.used[FIRST] = level.used[FIRST] + units
+      end,
+      store = function(level)
+        for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
+      end,
+      refund = function() return 1 end,
+    }
+  end
+  strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
+    call('XADD', key, number .. '-' .. i, 'at', int(now))
+  end)
+  strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+  -- part limits/strategies/fixed_window: the fixed window. The key is a hash: "<per>:at" = start of the window,
+  -- "<per>:n" = units in it, "<per>:f" = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
     -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
@@ -324,41 +377,8 @@ if needs_strategies then
       return left
     end,
   })
-  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
-  -- these, the share counts that is still inside the rolling window, rounded up.
-  strategies['sliding-counter'] = strategy_of_numbers({
-    load = function(level, window)
-      local per = window.per
-      local start = floor(now / per) * per
-      if level.back > 0 and window.at > start then window.at = start end
-      if window.at < start then
-        window.p = window.at == start - per and window.n or 0
-        window.at, window.n = start, 0
-      end
-    end,
-    used = function(window)
-      local rest = window.per - max(0, now - window.at)
-      local share = floor(window.p * rest / window.per)
-      if share * window.per < window.p * rest then share = share + 1 end
-      return share + window.n
-    end,
-    spend = function(_, window, units) window.n = window.n + units end,
-    fits_at = function(level, w, window, units)
-      local limit, per = level.spec[w], window.per
-      local room = limit - units - window.n
-      if room >= 0 then return window.at + per - floor(room * per / window.p) end
-      return window.at + 2 * per - floor((limit - units) * per / window.n)
-    end,
-    refund = function(_, window, which, refunded)
-      local start = window.state[window.name .. ':at'] or 0
-      local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
-      local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
-      if in_window or in_last then return max(0, refunded.value - refunded.units) end
-    end,
-    counted_windows = 2,
-  })
-  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
-  -- in drain = per / limit; tat is when all has drained.
+  -- part limits/strategies/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. The key
+  -- is a hash: "<per>/<drain>:tat" = when all has drained. One unit drains in drain = per / limit.
   local gcra = strategy_of_numbers({
     drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -392,9 +412,10 @@ if needs_strategies then
     end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
-  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
-  -- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
-  -- used within 24 h. Buckets that only another configuration still counts are stored with its width.
+  -- part limits/strategies/sliding_buckets: sliding buckets. The key is a hash: "<end of the bucket>" = units; a bucket
+  -- counts until its end has left the window. "keep:<longest window>:<width>" is when a configuration last used the
+  -- hash. Buckets are kept for the longest window that was used within 24 h. Buckets that only another configuration
+  -- still counts are stored with its width.
   local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
   -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
@@ -475,31 +496,40 @@ if needs_strategies then
       return 1
     end,
   }
-  -- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
-  -- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
-  -- checked again soon.
-  local retry_us = 100000
-
-  local function backlog(length, add)
-    return {
-      is_backlog = true,
-      load = function(level) level.used[FIRST] = call(length, level.key) end,
-      fits_at = function() return now + retry_us end,
-      spend = function(level, units, number)
-        level.members = level.members or {}
-        for _ = 1, units do table.insert(level.members, number) end
-        level.used[FIRST] = level.used[FIRST] + units
-      end,
-      store = function(level)
-        for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
-      end,
-      refund = function() return 1 end,
-    }
-  end
-  strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
-    call('XADD', key, number .. '-' .. i, 'at', int(now))
-  end)
-  strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+  -- part limits/strategies/sliding_counter: the sliding counter, an aligned window and the units of the one before it.
+  -- Of these, the share counts that is still inside the rolling window, rounded up. The key is a hash: "<per>:at" =
+  -- start of the window, "<per>:n" = units in it, "<per>:p" = units of the window before.
+  strategies['sliding-counter'] = strategy_of_numbers({
+    load = function(level, window)
+      local per = window.per
+      local start = floor(now / per) * per
+      if level.back > 0 and window.at > start then window.at = start end
+      if window.at < start then
+        window.p = window.at == start - per and window.n or 0
+        window.at, window.n = start, 0
+      end
+    end,
+    used = function(window)
+      local rest = window.per - max(0, now - window.at)
+      local share = floor(window.p * rest / window.per)
+      if share * window.per < window.p * rest then share = share + 1 end
+      return share + window.n
+    end,
+    spend = function(_, window, units) window.n = window.n + units end,
+    fits_at = function(level, w, window, units)
+      local limit, per = level.spec[w], window.per
+      local room = limit - units - window.n
+      if room >= 0 then return window.at + per - floor(room * per / window.p) end
+      return window.at + 2 * per - floor((limit - units) * per / window.n)
+    end,
+    refund = function(_, window, which, refunded)
+      local start = window.state[window.name .. ':at'] or 0
+      local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
+      local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
+      if in_window or in_last then return max(0, refunded.value - refunded.units) end
+    end,
+    counted_windows = 2,
+  })
   -- part limits/assign: give each level its strategy; a level without one is a sliding log.
   for i = 1, #levels do
     local level = levels[i]
@@ -1162,7 +1192,7 @@ local function make_archive()
       if message.bundle then point('b:' .. message.bundle) end
       forget(number)
       remember_id(event.id)
-      return IN_PLACE
+      return SUPERSEDING
     end
 
     -- resolve returns the outcome of a resolve whose firing a message reports, or nil and the message that it replies
@@ -1422,7 +1452,7 @@ local dropped, digest_counts = {}, {}
 -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
 local function drop_of(event, route)
   local outcome, window = event.outcome, event.window
-  local reason = outcome == SUPPRESSED and 'suppressed' or outcome == FULL and 'full' or outcome == NEVER and 'never'
+  local reason = REASONS[outcome]
   local drop = {
     event = payload_of(event.entry), category = event.category, level = reason or 'full', used = '-1',
     limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
@@ -1683,7 +1713,7 @@ for at = 2, #ARGV, width do
     -- part messages/closed: note the lead of a group, and a drop.
     if messages then
       local is_lead = event.bundle ~= '' and not lead and not is_attached
-      local is_dropped = outcome == DROPPED or outcome == NEVER or outcome == SUPPRESSED or outcome == FULL
+      local is_dropped = COUNTED_AS[outcome] == 'dropped'
       if is_lead or is_dropped then
         event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
         if is_lead then messages.lead(event) end
@@ -1693,13 +1723,13 @@ for at = 2, #ARGV, width do
     if outcome ~= DELAYED then messages.leave(event) end
     totals.delayed = (totals.delayed or 0) - 1 -- DELAYED adds one again
     -- part batch/count: count the outcome.
-    if outcome == ADMITTED or outcome == IN_PLACE then
+    local total = COUNTED_AS[outcome]
+    if total == 'admitted' then
       admitted_by_route[place] = (admitted_by_route[place] or 0) + 1
-    elseif outcome == DUPLICATE or outcome == MERGED or outcome == DELAYED then
-      local total = outcome == DUPLICATE and 'duplicate' or outcome == MERGED and 'merged' or 'delayed'
-      totals[total] = (totals[total] or 0) + 1
-    else
+    elseif total == 'dropped' then
       dropped_by_route[place] = (dropped_by_route[place] or 0) + 1
+    else
+      totals[total] = (totals[total] or 0) + 1
     end
   end
   again_at = outcome == DELAYED and min(again_at, retry_at, messages.drops_at(event) + 1) or now

@@ -196,7 +196,33 @@ local function strategy_of_numbers(kind)
     end,
   }
 end
--- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+-- part limits/strategies/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than
+-- the limit. There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full
+-- backlog is checked again soon.
+local retry_us = 100000
+
+local function backlog(length, add)
+  return {
+    is_backlog = true,
+    load = function(level) level.used[FIRST] = call(length, level.key) end,
+    fits_at = function() return now + retry_us end,
+    spend = function(level, units, number)
+      level.members = level.members or {}
+      for _ = 1, units do table.insert(level.members, number) end
+      level.used[FIRST] = level.used[FIRST] + units
+    end,
+    store = function(level)
+      for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
+    end,
+    refund = function() return 1 end,
+  }
+end
+strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
+  call('XADD', key, number .. '-' .. i, 'at', int(now))
+end)
+strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+-- part limits/strategies/fixed_window: the fixed window. The key is a hash: "<per>:at" = start of the window,
+-- "<per>:n" = units in it, "<per>:f" = those at its start.
 strategies['fixed-window'] = strategy_of_numbers({
   -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
   load = function(level, window)
@@ -231,41 +257,8 @@ strategies['fixed-window'] = strategy_of_numbers({
     return left
   end,
 })
--- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
--- these, the share counts that is still inside the rolling window, rounded up.
-strategies['sliding-counter'] = strategy_of_numbers({
-  load = function(level, window)
-    local per = window.per
-    local start = floor(now / per) * per
-    if level.back > 0 and window.at > start then window.at = start end
-    if window.at < start then
-      window.p = window.at == start - per and window.n or 0
-      window.at, window.n = start, 0
-    end
-  end,
-  used = function(window)
-    local rest = window.per - max(0, now - window.at)
-    local share = floor(window.p * rest / window.per)
-    if share * window.per < window.p * rest then share = share + 1 end
-    return share + window.n
-  end,
-  spend = function(_, window, units) window.n = window.n + units end,
-  fits_at = function(level, w, window, units)
-    local limit, per = level.spec[w], window.per
-    local room = limit - units - window.n
-    if room >= 0 then return window.at + per - floor(room * per / window.p) end
-    return window.at + 2 * per - floor((limit - units) * per / window.n)
-  end,
-  refund = function(_, window, which, refunded)
-    local start = window.state[window.name .. ':at'] or 0
-    local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
-    local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
-    if in_window or in_last then return max(0, refunded.value - refunded.units) end
-  end,
-  counted_windows = 2,
-})
--- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
--- in drain = per / limit; tat is when all has drained.
+-- part limits/strategies/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. The key
+-- is a hash: "<per>/<drain>:tat" = when all has drained. One unit drains in drain = per / limit.
 local gcra = strategy_of_numbers({
   drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
   -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -299,9 +292,10 @@ local gcra = strategy_of_numbers({
   end,
 })
 strategies['gcra'], strategies['gate'] = gcra, gcra
--- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
--- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
--- used within 24 h. Buckets that only another configuration still counts are stored with its width.
+-- part limits/strategies/sliding_buckets: sliding buckets. The key is a hash: "<end of the bucket>" = units; a bucket
+-- counts until its end has left the window. "keep:<longest window>:<width>" is when a configuration last used the
+-- hash. Buckets are kept for the longest window that was used within 24 h. Buckets that only another configuration
+-- still counts are stored with its width.
 local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
 -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
@@ -382,31 +376,40 @@ strategies['sliding-buckets'] = {
     return 1
   end,
 }
--- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
--- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
--- checked again soon.
-local retry_us = 100000
-
-local function backlog(length, add)
-  return {
-    is_backlog = true,
-    load = function(level) level.used[FIRST] = call(length, level.key) end,
-    fits_at = function() return now + retry_us end,
-    spend = function(level, units, number)
-      level.members = level.members or {}
-      for _ = 1, units do table.insert(level.members, number) end
-      level.used[FIRST] = level.used[FIRST] + units
-    end,
-    store = function(level)
-      for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
-    end,
-    refund = function() return 1 end,
-  }
-end
-strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
-  call('XADD', key, number .. '-' .. i, 'at', int(now))
-end)
-strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+-- part limits/strategies/sliding_counter: the sliding counter, an aligned window and the units of the one before it.
+-- Of these, the share counts that is still inside the rolling window, rounded up. The key is a hash: "<per>:at" =
+-- start of the window, "<per>:n" = units in it, "<per>:p" = units of the window before.
+strategies['sliding-counter'] = strategy_of_numbers({
+  load = function(level, window)
+    local per = window.per
+    local start = floor(now / per) * per
+    if level.back > 0 and window.at > start then window.at = start end
+    if window.at < start then
+      window.p = window.at == start - per and window.n or 0
+      window.at, window.n = start, 0
+    end
+  end,
+  used = function(window)
+    local rest = window.per - max(0, now - window.at)
+    local share = floor(window.p * rest / window.per)
+    if share * window.per < window.p * rest then share = share + 1 end
+    return share + window.n
+  end,
+  spend = function(_, window, units) window.n = window.n + units end,
+  fits_at = function(level, w, window, units)
+    local limit, per = level.spec[w], window.per
+    local room = limit - units - window.n
+    if room >= 0 then return window.at + per - floor(room * per / window.p) end
+    return window.at + 2 * per - floor((limit - units) * per / window.n)
+  end,
+  refund = function(_, window, which, refunded)
+    local start = window.state[window.name .. ':at'] or 0
+    local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
+    local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
+    if in_window or in_last then return max(0, refunded.value - refunded.units) end
+  end,
+  counted_windows = 2,
+})
 
 for i, level in ipairs(levels) do -- a wrong type fails before any write
   level.strategy = strategies[level.name]

@@ -46,11 +46,12 @@ type DropRecord struct {
 	ID         string        `json:"id"`
 	At         time.Time     `json:"at"`
 	Category   string        `json:"category"`
-	Level      string        `json:"level"`           // that dropped it, or the reason: never, full, suppressed
-	Used       int64         `json:"used"`            // slots of that level at the time; -1 where it has a reason
-	Limit      int64         `json:"limit"`           // of that level; -1 where it has a reason
-	RetryAfter float64       `json:"retry_after"`     // seconds until it would have fit; 0 = unknown
-	Event      *events.Event `json:"event,omitempty"` // nil = it was not kept
+	Level      string        `json:"level"`               // that dropped it, or the reason ([store.Outcome.Reason])
+	Used       int64         `json:"used"`                // slots of that level at the time; -1 where it has a reason
+	Limit      int64         `json:"limit"`               // of that level; -1 where it has a reason
+	RetryAfter float64       `json:"retry_after"`         // seconds until it would have fit; 0 = unknown
+	Permanent  bool          `json:"permanent,omitempty"` // the limits would drop it again at any time
+	Event      *events.Event `json:"event,omitempty"`     // nil = it was not kept
 }
 
 // MaxPage is the maximum number of records in one page.
@@ -169,6 +170,7 @@ func (a *Archive) Drops(ctx context.Context, channel, before string, most int) (
 	for i, d := range drops {
 		all[i] = DropRecord{
 			ID: d.ID, At: d.At.UTC(), Category: d.Category, Level: d.Level, Used: d.Used, Limit: d.Limit, RetryAfter: secondsOf(d.RetryAfter),
+			Permanent: store.OutcomeOfDrop(d.Level).IsPermanent(),
 		}
 		if decoded, _, err := decodeEvents(d.Payload); err == nil {
 			all[i].Event = &decoded[0]

@@ -38,6 +38,9 @@ func (d *delivery) reserveCall(ctx context.Context, method string) time.Duration
 	case wait > 0:
 		d.log.DebugContext(ctx, "workspace budget spent", "method", method, "wait", wait, "reason", reason)
 	default:
+		if d.reserved == nil {
+			d.reserved = map[string]time.Time{}
+		}
 		d.reserved[method] = time.Now().Add(callValidFor)
 		return 0
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
+	"math"
 	"sync"
 	"time"
 
@@ -12,23 +12,31 @@ import (
 	"slackrelay/store"
 )
 
-// delivery delivers the entries of one channel.
+// maxSleep is the longest wait after which a channel goes on by itself. After a longer one the store says that it is due.
+const maxSleep = 2 * time.Second
+
+// untilDue is a longer wait: nothing is left that is due by now.
+const untilDue = time.Duration(math.MaxInt64)
+
+// delivery delivers the entries of one channel, until nothing is left that is due soon.
 type delivery struct {
 	*Courier
-	channel     Channel
-	key         store.Channel
-	terms       store.Terms
-	workspace   string // of the credential; "" = it is not shared
-	log         *slog.Logger
-	unavailable bool                 // the last call of the outbox failed
-	blindUntil  time.Time            // until then, lookups are not tried again: Slack refused the last one
-	reserved    map[string]time.Time // calls that were reserved, by method, and until when they may be made
-	exhausted   time.Time            // until then, no post can be reserved
-	refusal     string               // why the last call could not be reserved
+	memory
+	channel   *Channel
+	key       store.Channel
+	terms     store.Terms
+	workspace string // of the credential; "" = it is not shared
+	log       *slog.Logger
+	leased    bool   // this sender may have the lease
+	looked    func() // is called after each claim
+	refusal   string // why the last call could not be reserved
 }
 
-func newDelivery(c *Courier, ch Channel) *delivery {
-	d := &delivery{Courier: c, channel: ch, key: ch.Scope(), log: c.opts.Logger.With("channel", ch.Name), reserved: map[string]time.Time{}}
+func newDelivery(c *Courier, ch *Channel, looked func()) *delivery {
+	d := &delivery{
+		Courier: c, memory: c.memories.take(ch.Name), channel: ch, key: ch.Scope(), log: c.opts.Logger.With("channel", ch.Name),
+		looked: looked,
+	}
 	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest, Backlog: ch.backlog()}
 	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
 		d.workspace = shared.Workspace()
@@ -39,25 +47,43 @@ func newDelivery(c *Courier, ch Channel) *delivery {
 	return d
 }
 
-// run delivers until ctx ends, and gives up the lease then.
-func (d *delivery) run(ctx context.Context) {
-	defer d.release(ctx)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+// run delivers until nothing is left that is due soon, or ctx ends.
+func (d *delivery) run(ctx context.Context, woken bool) {
+	wake := d.deliveries.woken(d.channel.Name)
 	for {
-		woken := false
-		select {
-		case <-ctx.Done():
+		wait := untilDue
+		if ctx.Err() == nil {
+			wait = d.next(ctx, woken)
+		}
+		woken = false
+		switch {
+		case wait == 0:
+		case wait <= maxSleep:
+			select {
+			case <-ctx.Done():
+			case <-wake:
+				woken = true
+			case <-time.After(wait):
+			}
+		case d.leave(ctx):
 			return
-		case <-timer.C:
-		case <-d.wakes[d.channel.Name]:
+		default:
 			woken = true
 		}
-		if ctx.Err() != nil {
-			return // a select picks any case that is ready
-		}
-		timer.Reset(d.next(ctx, woken))
 	}
+}
+
+// leave ends the run, unless the channel was woken meanwhile. The lease is given up, so that any replica can go on.
+func (d *delivery) leave(ctx context.Context) bool {
+	if d.leased {
+		d.release(ctx)
+	}
+	d.memories.save(d.channel.Name, d.memory)
+	if d.deliveries.leave(ctx, d.channel.Name) {
+		return true
+	}
+	d.memory = d.memories.take(d.channel.Name)
+	return false
 }
 
 // release gives up the lease, so that another replica does not wait until it ends.
@@ -67,6 +93,7 @@ func (d *delivery) release(ctx context.Context) {
 	if err := d.opts.Outbox.Release(ctx, d.key); err != nil {
 		d.log.WarnContext(ctx, "could not give up the lease; another replica continues when it ends", "error", err)
 	}
+	d.leased = false
 }
 
 // next claims and handles the next entry of the channel, and returns how long to wait before the next call. The pace is
@@ -78,13 +105,13 @@ func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
 	}
 	switch claim.State {
 	case store.Empty:
-		return d.poll()
+		return untilDue
 	case store.DigestDue:
 		return d.queueDigest(ctx)
 	case store.PostReady:
-		return min(d.reserveCall(ctx, store.MethodPost), d.poll())
+		return d.reserveCall(ctx, store.MethodPost)
 	case store.EditReady:
-		return min(d.reserveCall(ctx, store.MethodUpdate), d.poll())
+		return d.reserveCall(ctx, store.MethodUpdate)
 	case store.Stale:
 		d.expire(ctx, claim.Entry)
 		return 0
@@ -92,7 +119,7 @@ func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
 		d.deliver(ctx, &claim)
 		return 0
 	default:
-		return min(claim.Wait, d.poll())
+		return claim.Wait
 	}
 }
 
@@ -117,6 +144,8 @@ func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 		d.terms.LookupDelay = d.opts.LookupDelay
 	}
 	claim, err := d.opts.Outbox.Claim(ctx, d.key, d.terms, look)
+	d.looked()
+	d.leased = err != nil || claim.State.HasEntry() || d.leased && claim.State != store.Empty
 	switch {
 	case err != nil && !d.unavailable && !errors.Is(err, context.Canceled):
 		d.log.ErrorContext(ctx, "outbox unavailable; sending stops until it is available", "why", store.Describe(err), "error", err)
@@ -126,18 +155,6 @@ func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 		d.unavailable = false
 	}
 	return claim, err
-}
-
-// lanePollFactor makes lanes poll less often: they are mostly empty, and woken by what this replica admits.
-const lanePollFactor = 8
-
-// poll returns the time until the next look, with jitter, so that replicas do not look in step.
-func (d *delivery) poll() time.Duration {
-	every := d.opts.Poll
-	if isLane(d.channel.Name) {
-		every *= lanePollFactor
-	}
-	return every - rand.N(every/2) //nolint:gosec // jitter is no secret
 }
 
 // queueDigest has a digest queued, and returns how long to wait before the next claim.

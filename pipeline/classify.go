@@ -28,25 +28,18 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
-	parts := in.classify(ch, a, traceparent(ctx))
-	if len(parts) == 1 && parts[0].channel == a.Channel && len(parts[0].muted) == 0 { // nearly always
+	mutedBy, whole := in.classify(ch, a, traceparent(ctx))
+	if whole { // nearly always
 		return in.admit(ctx, a.Channel, a.Events, false)
 	}
-	return in.admitParts(ctx, a, parts)
+	return in.admitParts(ctx, a, partsOf(a.Events, mutedBy))
 }
 
-// part is the events of a webhook that go to one channel, by their places in the webhook.
-type part struct {
-	channel string
-	open    []int // not muted
-	muted   []int
-	mutedBy []string // the rule or silence of each muted event
-}
-
-// classify applies the rules and silences to each event, and returns the parts in the order in which their channels occur.
-func (in *Intake) classify(ch *RequestBuilder, a Arrival, parent string) []*part {
-	var parts []*part
-	byChannel := map[string]*part{}
+// classify applies the rules and silences to each event. It returns the rule or silence that mutes each event, or "". whole means
+// that all events go to the channel of the webhook and none is muted.
+func (in *Intake) classify(ch *RequestBuilder, a Arrival, parent string) (mutedBy []string, whole bool) {
+	mutedBy = make([]string, len(a.Events))
+	whole = len(a.Events) > 0
 	now := in.opts.Now()
 	for i := range a.Events {
 		e := &a.Events[i]
@@ -59,23 +52,42 @@ func (in *Intake) classify(ch *RequestBuilder, a Arrival, parent string) []*part
 		if _, known := in.channels[verdict.Channel]; known {
 			e.Channel = verdict.Channel
 		}
-		mutedBy := in.mutedBy(e, verdict)
+		mutedBy[i] = in.mutedBy(e, verdict)
 		if a.Test {
 			e.Test = true
 			e.Channel = TestLaneOf(e.Channel)
 		}
-		p := byChannel[e.Channel]
+		whole = whole && mutedBy[i] == "" && e.Channel == a.Channel
+	}
+	return mutedBy, whole
+}
+
+// part is the events of a webhook that go to one channel, by their places in the webhook.
+type part struct {
+	channel string
+	open    []int // not muted
+	muted   []int
+	mutedBy []string // the rule or silence of each muted event
+}
+
+// partsOf returns the parts of classified events in the order in which their channels occur.
+func partsOf(all []events.Event, mutedBy []string) []*part {
+	var parts []*part
+	byChannel := map[string]*part{}
+	for i := range all {
+		channel := all[i].Channel
+		p := byChannel[channel]
 		if p == nil {
-			p = &part{channel: e.Channel}
-			byChannel[e.Channel] = p
+			p = &part{channel: channel}
+			byChannel[channel] = p
 			parts = append(parts, p)
 		}
-		if mutedBy == "" {
+		if mutedBy[i] == "" {
 			p.open = append(p.open, i)
 			continue
 		}
 		p.muted = append(p.muted, i)
-		p.mutedBy = append(p.mutedBy, mutedBy)
+		p.mutedBy = append(p.mutedBy, mutedBy[i])
 	}
 	return parts
 }

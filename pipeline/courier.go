@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -41,6 +43,7 @@ type NoticeQueue interface {
 
 // CourierOutbox is the part of an outbox that a [Courier] calls.
 type CourierOutbox interface {
+	DueQueue
 	ClaimQueue
 	ResultStore
 	NoticeQueue
@@ -64,6 +67,8 @@ type CourierOptions struct {
 	Operations notifier.Sender
 	// Limiter gives back the slots of messages that were never posted; nil = they stay spent.
 	Limiter Refunder
+	// Promote decides the delayed messages of a channel again; [Intake.Promote] does. nil = nothing is delayed in Outbox.
+	Promote func(ctx context.Context, channel string)
 	Metrics *Metrics
 	Logger  *slog.Logger
 	// Tracer makes spans of the delivery of messages whose webhook is traced; nil = none are made.
@@ -78,9 +83,12 @@ type CourierOptions struct {
 	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are the calls of a credential in a minute, over all
 	// channels. Default 300, 50 and 50.
 	PostsPerMinute, EditsPerMinute, LookupsPerMinute int64
-	// Poll is the longest time between two looks at a channel; an admission on this replica wakes it at once. Default
-	// 250 ms.
+	// Poll is the average time between two questions for channels that have something due; an admission on this replica
+	// wakes its channel at once. Default 500 ms.
 	Poll time.Duration
+	// RecheckEvery is the time in which every channel is claimed from once although nothing in it seems due. Default 5 min;
+	// negative = never.
+	RecheckEvery time.Duration
 	// CallTimeout bounds one call of the outbox. Default 2 s.
 	CallTimeout time.Duration
 	// StoreTimeout bounds the attempts to store the result of an attempt to deliver. Default 30 s.
@@ -90,7 +98,8 @@ type CourierOptions struct {
 func (o CourierOptions) withDefaults() CourierOptions {
 	o.SendTimeout = cmp.Or(o.SendTimeout, notifier.DefaultTimeout)
 	o.LookupDelay = cmp.Or(o.LookupDelay, 10*time.Second)
-	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
+	o.Poll = cmp.Or(o.Poll, 500*time.Millisecond)
+	o.RecheckEvery = cmp.Or(o.RecheckEvery, 5*time.Minute)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 2*time.Second)
 	o.StoreTimeout = cmp.Or(o.StoreTimeout, 30*time.Second)
 	o.PostsPerMinute = cmp.Or(o.PostsPerMinute, 300)
@@ -100,51 +109,81 @@ func (o CourierOptions) withDefaults() CourierOptions {
 }
 
 // Courier delivers queued entries to Slack: per channel in order, one sender at a time over all replicas, at the channel's
-// pace. Channels do not wait for each other.
+// pace. Channels do not wait for each other. A channel without anything to do costs nothing: one loop asks the outbox which
+// channels have something due, for the Courier and for the promotions of delayed messages.
 type Courier struct {
-	opts  CourierOptions
-	wakes map[string]chan struct{}
+	opts     CourierOptions
+	channels map[string]*Channel // the configured ones
+	among    []store.Channel     // all destinations
+
+	deliveries channelRuns
+	promotions channelRuns
+	memories   memories
+
+	rechecks chan struct{}
+	askAll   atomic.Bool // the next question is about all channels at once
+	failing  atomic.Bool // the last question failed
 }
 
 // NewCourier returns a Courier; Run runs it.
 func NewCourier(opts CourierOptions) *Courier {
-	c := &Courier{opts: opts.withDefaults(), wakes: map[string]chan struct{}{}}
-	for _, ch := range c.destinations() {
-		c.wakes[ch.Name] = make(chan struct{}, 1)
+	c := &Courier{
+		opts: opts.withDefaults(), channels: make(map[string]*Channel, len(opts.Channels)), rechecks: make(chan struct{}, 1),
+	}
+	for i := range opts.Channels {
+		ch := &opts.Channels[i]
+		c.channels[ch.Name] = ch
+		c.among = append(c.among, ch.Scope())
+		if ch.Fallback != nil {
+			fallback := ch.fallback()
+			c.among = append(c.among, fallback.Scope())
+		}
+	}
+	if opts.Operations != nil {
+		notices := operations(opts.Operations)
+		c.among = append(c.among, notices.Scope())
 	}
 	return c
 }
 
-// destinations returns the channels, their fallbacks, and the operators.
-func (c *Courier) destinations() []Channel {
-	var all []Channel
-	for _, ch := range c.opts.Channels {
-		all = append(all, ch)
-		if ch.Fallback != nil {
-			all = append(all, ch.fallback())
+// destination returns a channel, the fallback of one, or the operators; nil = there is none of that name.
+func (c *Courier) destination(name string) *Channel {
+	if name == operationsName && c.opts.Operations != nil {
+		notices := operations(c.opts.Operations)
+		return &notices
+	}
+	if of, ok := strings.CutSuffix(name, fallbackSuffix); ok {
+		if ch := c.channels[of]; ch != nil && ch.Fallback != nil {
+			fallback := ch.fallback()
+			return &fallback
 		}
 	}
-	if c.opts.Operations != nil {
-		all = append(all, operations(c.opts.Operations))
-	}
-	return all
+	return c.channels[name]
 }
 
-// Wake makes a channel look at its outbox now. It never blocks.
+// Wake makes the Courier deliver what is queued for a channel now. It never blocks.
 func (c *Courier) Wake(channel string) {
-	select {
-	case c.wakes[channel] <- struct{}{}:
-	default: // it is awake already
+	if !c.memories.isExhausted(channel) && c.destination(channel) != nil {
+		c.deliveries.wake(channel)
 	}
 }
 
 // Run delivers until ctx ends, then finishes the entries that are in flight, gives up its leases and returns.
 func (c *Courier) Run(ctx context.Context) {
-	var channels sync.WaitGroup
-	for _, ch := range c.destinations() {
-		channels.Go(func() { newDelivery(c, ch).run(ctx) })
-	}
-	channels.Wait()
+	defer c.deliveries.open(func(channel string, woken bool, looked func()) {
+		looked = sync.OnceFunc(looked)
+		defer looked() // there is no claim where ctx ends first
+		newDelivery(c, c.destination(channel), looked).run(ctx, woken)
+	})()
+	defer c.promotions.open(func(channel string, _ bool, _ func()) {
+		c.opts.Promote(ctx, channel)
+		c.promotions.leave(ctx, channel)
+	})()
+	c.askAll.Store(true)
+	var loops sync.WaitGroup
+	loops.Go(func() { c.watch(ctx) })
+	loops.Go(func() { c.recheck(ctx) })
+	loops.Wait()
 }
 
 // finishing returns a context for what must be finished although the Courier is stopped.

@@ -2,39 +2,22 @@ package pipeline
 
 import (
 	"context"
-	"math/rand/v2"
-	"sync"
-	"time"
 
 	"slackrelay/events"
 	"slackrelay/store"
 )
 
-// Run asks for a slot for delayed messages, in every channel that delays its overflow, until ctx ends. Any number of
-// replicas may run it: a message that one of them admitted is gone for the others.
-func (in *Intake) Run(ctx context.Context) {
-	var channels sync.WaitGroup
-	for _, ch := range in.channels {
-		if ch.Handling != nil && ch.Handling.Overflow == store.OverflowDelay && in.opts.Outbox != nil {
-			channels.Go(func() { in.runPromotions(ctx, ch) })
-		}
+// Promote asks for slots for the delayed messages of a channel, until none gets one. It does nothing for a channel that does
+// not delay its overflow. Any number of replicas may call it: a message that one of them admitted is gone for the others.
+func (in *Intake) Promote(ctx context.Context, channel string) {
+	ch := in.channels[channel]
+	if ch == nil || ch.Handling == nil || ch.Handling.Overflow != store.OverflowDelay || in.opts.Outbox == nil {
+		return
 	}
-	channels.Wait()
-}
-
-func (in *Intake) runPromotions(ctx context.Context, ch *RequestBuilder) {
-	log := in.opts.Logger.With("channel", ch.Name)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(in.opts.AskEvery - rand.N(in.opts.AskEvery/4)): //nolint:gosec // jitter is no secret
-		}
-		for moved := true; moved && ctx.Err() == nil; {
-			var err error
-			if moved, err = in.promote(ctx, ch); err != nil {
-				log.DebugContext(ctx, "delayed messages could not be asked for", "error", err)
-			}
+	for moved := true; moved && ctx.Err() == nil; {
+		var err error
+		if moved, err = in.promote(ctx, ch); err != nil {
+			in.opts.Logger.DebugContext(ctx, "delayed messages could not be asked for", "channel", channel, "error", err)
 		}
 	}
 }
@@ -64,7 +47,7 @@ func (in *Intake) promote(ctx context.Context, ch *RequestBuilder) (moved bool, 
 		moved = moved || d.Outcome != store.Delayed
 		queued = queued || d.Outcome == store.Admitted || d.Outcome == store.Merged
 		if d.Outcome != store.Delayed && d.Outcome != store.Duplicate {
-			in.opts.Metrics.countDecided(&firsts[i], d, 1)
+			in.opts.Metrics.countDecided(&firsts[i], &d, 1)
 		}
 	}
 	if queued {

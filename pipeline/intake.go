@@ -67,8 +67,6 @@ type IntakeOptions struct {
 	Tracer trace.Tracer
 	// Timeout bounds one call of the limiter. Default 2 s.
 	Timeout time.Duration
-	// AskEvery is the interval at which [Intake.Run] asks for a slot for delayed messages. Default 500 ms.
-	AskEvery time.Duration
 }
 
 // Intake admits the events of webhooks.
@@ -81,7 +79,6 @@ type Intake struct {
 // NewIntake returns an Intake.
 func NewIntake(opts IntakeOptions) *Intake {
 	opts.Timeout = cmp.Or(opts.Timeout, 2*time.Second)
-	opts.AskEvery = cmp.Or(opts.AskEvery, 500*time.Millisecond)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -129,6 +126,9 @@ func (in *Intake) admit(ctx context.Context, channel string, all []events.Event,
 func (in *Intake) decideAll(
 	ctx context.Context, ch *RequestBuilder, decide store.DecideFunc, requests []store.Request,
 ) ([]store.Decision, error) {
+	if len(requests) <= ratelimit.MaxBatch {
+		return in.decideBatch(ctx, ch, decide, requests)
+	}
 	decisions := make([]store.Decision, 0, len(requests))
 	for len(requests) > 0 {
 		n := min(len(requests), ratelimit.MaxBatch)

@@ -34,7 +34,7 @@ func (l *limitLog) observe(ctx context.Context, all []events.Event, decisions []
 	defer l.mu.Unlock()
 	for i, n := range runs(all, decisions) {
 		if decisions[i].Outcome == store.Dropped {
-			l.reached(ctx, &all[i], decisions[i], n)
+			l.reached(ctx, &all[i], &decisions[i], n)
 		}
 		if decisions[i].Outcome == store.Admitted && len(l.dropped) > 0 {
 			l.open(ctx, &all[i])
@@ -43,7 +43,7 @@ func (l *limitLog) observe(ctx context.Context, all []events.Event, decisions []
 }
 
 // reached counts n events that a level dropped.
-func (l *limitLog) reached(ctx context.Context, e *events.Event, d store.Decision, n int) {
+func (l *limitLog) reached(ctx context.Context, e *events.Event, d *store.Decision, n int) {
 	level := reachedLevel{e.Channel, d.Level, e.Category}
 	if d.Level == ratelimit.LevelChannel {
 		level.category = ""

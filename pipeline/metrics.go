@@ -71,7 +71,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 func (m *Metrics) countReceived(all []events.Event, decisions []store.Decision) {
 	for i, n := range runs(all, decisions) {
 		m.received.WithLabelValues(all[i].Channel, all[i].Source).Add(float64(n))
-		m.countDecided(&all[i], decisions[i], n)
+		m.countDecided(&all[i], &decisions[i], n)
 	}
 }
 
@@ -105,7 +105,7 @@ func (m *Metrics) countMuted(e *events.Event) {
 }
 
 // countDecided counts a decision on n events; delayed events are decided again.
-func (m *Metrics) countDecided(e *events.Event, d store.Decision, n int) {
+func (m *Metrics) countDecided(e *events.Event, d *store.Decision, n int) {
 	m.events.WithLabelValues(e.Channel, m.categoryLabel(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
 	m.decisions.WithLabelValues(string(d.DecidedBy)).Add(float64(n))
 }

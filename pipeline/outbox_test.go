@@ -119,6 +119,10 @@ func (unavailable) Release(context.Context, store.Channel) error {
 	return errors.New("redis is unavailable")
 }
 
+func (unavailable) Due(context.Context, []store.Channel, bool) ([]store.Work, error) {
+	return nil, errors.New("redis is unavailable")
+}
+
 func TestOutboxOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

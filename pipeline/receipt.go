@@ -24,13 +24,14 @@ type Receipt struct {
 
 // EventReceipt reports the outcome of one event.
 type EventReceipt struct {
-	ID         string   `json:"id"`
-	Category   string   `json:"category"`
-	Outcome    string   `json:"outcome"`
-	Level      string   `json:"level,omitempty"`       // of a drop: the level that refused it, or the reason: never, full, suppressed
-	Channel    string   `json:"channel,omitempty"`     // where a rule sent it, or the test lane; absent where it is the webhook's own
-	By         string   `json:"by,omitempty"`          // of a muted event: the rule or the silence
-	RetryAfter *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
+	ID          string   `json:"id"`
+	Category    string   `json:"category"`
+	Outcome     string   `json:"outcome"`
+	Level       string   `json:"level,omitempty"`       // of a drop: the level that refused it, or the reason ([store.Outcome.Reason])
+	Explanation string   `json:"explanation,omitempty"` // of a drop with a reason: the reason in words
+	Channel     string   `json:"channel,omitempty"`     // where a rule sent it, or the test lane; absent where it is the webhook's own
+	By          string   `json:"by,omitempty"`          // of a muted event: the rule or the silence
+	RetryAfter  *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
 }
 
 // Counts yields the counts of the receipt by outcome, in the order of the API.
@@ -63,11 +64,20 @@ func (r *Receipt) counters() [6]counter {
 }
 
 // count counts one event.
-func (r *Receipt) count(outcome string) {
-	for _, c := range r.counters() {
-		if c.outcome == outcome {
-			*c.n++
-		}
+func (r *Receipt) count(o store.Outcome) {
+	switch o.CountedAs() {
+	case store.Admitted:
+		r.Admitted++
+	case store.Dropped:
+		r.Dropped++
+	case store.Duplicate:
+		r.Duplicate++
+	case store.Muted:
+		r.Muted++
+	case store.Merged:
+		r.Merged++
+	case store.Delayed:
+		r.Delayed++
 	}
 }
 
@@ -75,14 +85,17 @@ func (r *Receipt) count(outcome string) {
 func newReceipt(all []events.Event, decisions []store.Decision) Receipt {
 	receipt := Receipt{Received: len(decisions), Durable: true, Events: make([]EventReceipt, 0, len(decisions))}
 	waits := make([]float64, len(decisions))
-	for i, d := range decisions {
-		outcome := outcomeOf(d)
-		receipt.count(outcome)
+	for i := range decisions {
+		d := &decisions[i]
+		receipt.count(d.Outcome)
 		receipt.Durable = receipt.Durable && d.Durable
-		event := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcome, Level: levelOf(d)}
-		if d.Outcome == store.Dropped { // the other reasons to drop have no end
+		event := EventReceipt{ID: all[i].ID, Category: all[i].Category, Outcome: outcomeOf(d), Level: levelOf(d)}
+		switch {
+		case d.Outcome == store.Dropped: // the other reasons to drop have no end
 			waits[i] = secondsOf(d.RetryAfter)
 			event.RetryAfter = &waits[i]
+		case d.Outcome.Drops():
+			event.Explanation = d.Outcome.Meaning()
 		}
 		receipt.Events = append(receipt.Events, event)
 	}
@@ -113,10 +126,10 @@ func (r *Receipt) addMuted(e *events.Event, place int, by string) {
 func secondsOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 // outcomeOf returns the word for a decision in receipts, metrics and traces.
-func outcomeOf(d store.Decision) string { return d.Outcome.CountedAs().String() }
+func outcomeOf(d *store.Decision) string { return d.Outcome.CountedAs().String() }
 
 // levelOf returns the level that dropped an event, or the reason; "" for an event that was not dropped.
-func levelOf(d store.Decision) string {
+func levelOf(d *store.Decision) string {
 	if d.Outcome == store.Dropped {
 		return d.Level
 	}

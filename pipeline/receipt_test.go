@@ -10,21 +10,14 @@ import (
 	"slackrelay/events"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
+	"slackrelay/test/golden"
 )
 
-// outcomes returns all outcomes.
-func outcomes() (all []store.Outcome) {
-	for o := store.Admitted; o.Valid(); o++ {
-		all = append(all, o)
-	}
-	return all
-}
-
-func TestReceiptJSONIsStable(t *testing.T) {
+func TestGoldenReceiptJSONIsStable(t *testing.T) {
 	t.Parallel()
 	var all []events.Event
 	var decisions []store.Decision
-	for _, o := range outcomes() {
+	for _, o := range store.Outcomes() {
 		all = append(all, events.Event{ID: o.String(), Category: "c"})
 		decisions = append(decisions, store.Decision{
 			Decision: ratelimit.Decision{Level: "category", RetryAfter: 2975068 * time.Microsecond},
@@ -34,26 +27,13 @@ func TestReceiptJSONIsStable(t *testing.T) {
 	receipt := newReceipt(all, decisions)
 	receipt.Events = append(receipt.Events, EventReceipt{})
 	receipt.addMuted(&events.Event{ID: "muted", Category: "c"}, len(all), "rule quiet")
-	text, err := json.Marshal(receipt)
-	require.NoError(t, err)
-	require.Equal(t, `{"received":11,"admitted":2,"dropped":4,"duplicate":1,"muted":2,"merged":1,"delayed":1,"durable":true,"events":[`+
-		`{"id":"admitted","category":"c","outcome":"admitted"},`+
-		`{"id":"dropped","category":"c","outcome":"dropped","level":"category","retry_after":2.975068},`+
-		`{"id":"duplicate","category":"c","outcome":"duplicate"},`+
-		`{"id":"never","category":"c","outcome":"dropped","level":"never"},`+
-		`{"id":"merged","category":"c","outcome":"merged"},`+
-		`{"id":"delayed","category":"c","outcome":"delayed"},`+
-		`{"id":"suppressed","category":"c","outcome":"dropped","level":"suppressed"},`+
-		`{"id":"full","category":"c","outcome":"dropped","level":"full"},`+
-		`{"id":"superseding","category":"c","outcome":"admitted"},`+
-		`{"id":"muted","category":"c","outcome":"muted"},`+
-		`{"id":"muted","category":"c","outcome":"muted","by":"rule quiet"}]}`, string(text))
+	golden.JSON(t, "testdata/receipt.golden", receipt)
 }
 
 // An outcome that is added to the limiter either drops the event, or has a count of its own in the receipt.
 func TestReceiptCountsEveryOutcome(t *testing.T) {
 	t.Parallel()
-	for _, o := range outcomes() {
+	for _, o := range store.Outcomes() {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
 			receipt := newReceipt(make([]events.Event, 1), []store.Decision{{Outcome: o}})

@@ -20,20 +20,18 @@ import (
 
 // RequestBuilder builds the limiter's requests for the events of one channel.
 type RequestBuilder struct {
-	Channel
+	*Channel
 	fairness *ratelimit.Fairness
 	edits    bool // Sender can edit messages
 
 	mu         sync.RWMutex
-	byCategory map[string][]ratelimit.Level // unless further levels decide too
+	byCategory map[string][]ratelimit.Level // unless further levels decide too; nil until the first event
 }
 
-// RequestBuilder returns a RequestBuilder for the channel.
+// RequestBuilder returns a RequestBuilder for the channel, which must not be changed from then on.
 func (c *Channel) RequestBuilder() *RequestBuilder {
 	_, edits := c.Sender.(notifier.Editor)
-	return &RequestBuilder{
-		Channel: *c, fairness: c.fairness(), edits: edits, byCategory: map[string][]ratelimit.Level{},
-	}
+	return &RequestBuilder{Channel: c, fairness: c.fairness(), edits: edits}
 }
 
 // Build returns a request for one slot at every level that limits the event. It has no ID, and queues nothing.
@@ -120,6 +118,9 @@ func (b *RequestBuilder) levelsOf(e *events.Event) []ratelimit.Level {
 	levels = b.levels(e)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.byCategory == nil {
+		b.byCategory = map[string][]ratelimit.Level{}
+	}
 	if len(b.byCategory) < maxLevels {
 		b.byCategory[e.Category] = levels
 	}

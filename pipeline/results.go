@@ -124,6 +124,7 @@ func (d *delivery) discard(ctx context.Context, entry store.Entry, why string) {
 // retry leaves an entry in its place.
 func (d *delivery) retry(ctx context.Context, entry store.Entry, t *transition) {
 	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.key, entry, t.retry) })
+	d.leased = err != nil // a retry ends the lease
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", t.retry.Reason, "answer", t.answer,
 		"attempts", entry.Attempts+1, "wait", t.retry.Wait)
 	switch {

@@ -1,8 +1,9 @@
 package pipeline
 
 import (
-	"slices"
 	"strings"
+
+	"slackrelay/store"
 )
 
 // testSuffix ends the name of a test lane. No configured channel has a "~" in its name.
@@ -11,8 +12,11 @@ const testSuffix = "~test"
 // TestLaneOf returns the name of a channel's test lane.
 func TestLaneOf(channel string) string { return channel + testSuffix }
 
+// ChannelOfLane returns the name of the channel that a test lane belongs to; any other name is returned as it is.
+func ChannelOfLane(name string) string { return strings.TrimSuffix(name, testSuffix) }
+
 // isLane reports whether the channel of that name carries no real events: a test lane, or the canary's channel. Lanes
-// are not listed, and they are polled less often.
+// are not listed, and not rechecked.
 func isLane(channel string) bool {
 	return channel == canaryName || strings.HasSuffix(channel, testSuffix)
 }
@@ -31,18 +35,27 @@ func (c *Channel) TestLane() Channel {
 		quiet.Digest = false
 		lane.Handling = &quiet
 	}
-	lane.Tiers = slices.Clone(c.Tiers)
 	return lane
 }
 
 // WithTestLanes returns the channels, followed by their test lanes. A channel with a backlog has none: its budget is its
 // outbox, which a test would fill.
 func WithTestLanes(channels []Channel) []Channel {
-	all := slices.Clone(channels)
+	all := make([]Channel, len(channels), 2*len(channels)+1) // the canary may follow
+	copy(all, channels)
+	quiet := map[store.MessagePolicy]*store.MessagePolicy{} // lanes with the same handling share it
 	for i := range channels {
-		if !channels[i].backlogged() {
-			all = append(all, channels[i].TestLane())
+		if channels[i].backlogged() {
+			continue
 		}
+		lane := channels[i].TestLane()
+		if lane.Handling != nil {
+			if quiet[*lane.Handling] == nil {
+				quiet[*lane.Handling] = lane.Handling
+			}
+			lane.Handling = quiet[*lane.Handling]
+		}
+		all = append(all, lane)
 	}
 	return all
 }

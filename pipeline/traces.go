@@ -50,7 +50,8 @@ func traceDecisions(span trace.Span, channel string, decisions []store.Decision,
 		return
 	}
 	counts := map[string]int{}
-	for _, d := range decisions {
+	for i := range decisions {
+		d := &decisions[i]
 		counts[outcomeOf(d)]++
 		if level := levelOf(d); level != "" {
 			span.SetAttributes(attribute.String("relay.level", level)) // of the last drop

@@ -74,7 +74,7 @@ func TestTransitionAfterAFailedRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ch := Channel{Name: "a", DropUnknown: map[events.Severity]bool{events.Info: c.drops}}
-			d := newDelivery(NewCourier(CourierOptions{Logger: slog.New(slog.DiscardHandler)}), ch)
+			d := newDelivery(NewCourier(CourierOptions{Logger: slog.New(slog.DiscardHandler)}), &ch, func() {})
 			got := d.afterFailure(c.entry, c.job, c.err)
 			require.Equal(t, c.action, got.action)
 			require.Equal(t, c.results, got.results)

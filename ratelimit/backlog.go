@@ -19,6 +19,7 @@ const (
 )
 
 var backlog = method{
+	kind: Backlog,
 	tag: func(s Strategy) string {
 		if s.Queue == List {
 			return "backlog-list"

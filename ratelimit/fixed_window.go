@@ -18,6 +18,7 @@ const (
 )
 
 var fixedWindow = method{
+	kind:     FixedWindow,
 	monotone: true,
 	check: func(s Strategy) error {
 		if s.Anchor != "" && s.Anchor != First && s.Anchor != Aligned {

@@ -9,6 +9,7 @@ const (
 )
 
 var gcra = method{
+	kind:     GCRA,
 	monotone: true,
 	check: func(s Strategy) error {
 		if s.Burst < 0 {
@@ -22,6 +23,7 @@ var gcra = method{
 }
 
 var gate = method{
+	kind:     Gate,
 	monotone: true,
 	capacity: func(_ *Level, w Window) int64 { return min(1, w.Limit) },
 	state:    tokenBucket,

@@ -46,9 +46,9 @@ func (l Level) Capacity(w Window) int64 {
 }
 
 // Option is the strategy's number in a plan for the scripts; 0 where it has none.
-func (l Level) Option() int64 {
+func (l *Level) Option() int64 {
 	if option := l.Strategy.method().option; option != nil {
-		return option(&l)
+		return option(l)
 	}
 	return 0
 }

@@ -11,6 +11,7 @@ import (
 const SlidingBuckets StrategyKind = "sliding-buckets"
 
 var slidingBuckets = method{
+	kind:     SlidingBuckets,
 	monotone: true,
 	check: func(s Strategy) error {
 		if s.Bucket < 0 {

@@ -6,6 +6,7 @@ import "time"
 const SlidingCounter StrategyKind = "sliding-counter"
 
 var slidingCounter = method{
+	kind:  SlidingCounter,
 	state: func(kept any) State { return &slidingCounterState{countsOf(kept)} },
 }
 

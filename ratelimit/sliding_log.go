@@ -10,6 +10,7 @@ import (
 const SlidingLog StrategyKind = "sliding-log"
 
 var slidingLog = method{
+	kind:     SlidingLog,
 	monotone: true,
 	state: func(kept any) State {
 		if log, ok := kept.(*LogState); ok {

@@ -10,6 +10,7 @@ type StrategyKind string
 
 // method is how one strategy counts; each has a file of its own.
 type method struct {
+	kind StrategyKind
 	// monotone: a refusal holds until the time that it names, whatever is admitted meanwhile.
 	monotone bool
 	// tag names the strategy in keys. nil = its kind.
@@ -24,20 +25,26 @@ type method struct {
 	state func(kept any) State
 }
 
-// methods are all strategies.
-var methods = map[StrategyKind]*method{
-	SlidingLog:     &slidingLog,
-	SlidingBuckets: &slidingBuckets,
-	FixedWindow:    &fixedWindow,
-	SlidingCounter: &slidingCounter,
-	GCRA:           &gcra,
-	Gate:           &gate,
-	Backlog:        &backlog,
-}
+// methods are all strategies, in the order in which docs/strategies.md explains them.
+var methods = []*method{&slidingLog, &slidingBuckets, &fixedWindow, &slidingCounter, &gcra, &gate, &backlog}
 
 // Strategies lists all strategies, in the order in which docs/strategies.md explains them.
 func Strategies() []StrategyKind {
-	return []StrategyKind{SlidingLog, SlidingBuckets, FixedWindow, SlidingCounter, GCRA, Gate, Backlog}
+	kinds := make([]StrategyKind, len(methods))
+	for i, m := range methods {
+		kinds[i] = m.kind
+	}
+	return kinds
+}
+
+// methodOf returns how the strategies of a kind count, or nil if the kind is unknown.
+func methodOf(kind StrategyKind) *method {
+	for _, m := range methods {
+		if m.kind == kind {
+			return m
+		}
+	}
+	return nil
 }
 
 // Strategy is a way to count, with its options. The zero value is the sliding log. For example, a token bucket that
@@ -73,14 +80,14 @@ func (s Strategy) Monotone() bool { return s.method().monotone }
 
 // method returns how the strategy counts. An unknown kind counts as the sliding log does; check refuses it before.
 func (s Strategy) method() *method {
-	if m := methods[s.EffectiveKind()]; m != nil {
+	if m := methodOf(s.EffectiveKind()); m != nil {
 		return m
 	}
 	return &slidingLog
 }
 
 func (s Strategy) check() error {
-	m := methods[s.EffectiveKind()]
+	m := methodOf(s.EffectiveKind())
 	if m == nil {
 		return fmt.Errorf("strategy %q is unknown", s.Kind)
 	}

@@ -78,12 +78,15 @@ func (s *Server) ingressOf(in *ingestRequest, channel string) (ingress, error) {
 		return ingress{}, errorf(forbidden, "channel %q has no credential, so it refuses requests from a page in a browser "+
 			"(Origin, Sec-Fetch-Site); set ingress_token", channel)
 	}
-	address := in.address.String()
-	if in.address.Zone() == unreadableZone {
+	unreadable := in.address.Zone() == unreadableZone
+	if unreadable {
 		s.logUnreadable(in.r, channel)
-		address = "an unreadable address in X-Forwarded-For"
 	}
 	if len(entry.allowed) > 0 && !entry.allowed.contains(in.address) {
+		address := in.address.String()
+		if unreadable {
+			address = "an unreadable address in X-Forwarded-For"
+		}
 		return ingress{}, errorf(forbidden, "channel %q does not accept webhooks from %s; check its allow_from, "+
 			"and trusted_proxies if the relay is behind a proxy", channel, address)
 	}

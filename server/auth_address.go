@@ -77,13 +77,12 @@ func (l addressList) client(r *http.Request) netip.Addr {
 // parseHop parses an address, with or without a port: 192.0.2.1, 192.0.2.1:443, 2001:db8::1 or [2001:db8::1]:443.
 func parseHop(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
-	address, err := netip.ParseAddr(text)
+	withPort, err := netip.ParseAddrPort(text) // first, because the address of every request has a port
+	address := withPort.Addr()
 	if err != nil {
-		withPort, err := netip.ParseAddrPort(text)
-		if err != nil {
+		if address, err = netip.ParseAddr(text); err != nil {
 			return netip.Addr{}, false
 		}
-		address = withPort.Addr()
 	}
 	return address.Unmap().WithZone(""), true
 }

@@ -19,9 +19,10 @@ import (
 
 // body is the body of a webhook.
 type body struct {
-	wire  []byte // as it was sent, which is what signatures cover
-	plain []byte // decompressed; after parseForm, JSON
-	form  url.Values
+	wire   []byte  // as it was sent, which is what signatures cover
+	buffer *[]byte // that wire may be in, from the pool; nil = it was released
+	plain  []byte  // decompressed; after parseForm, JSON
+	form   url.Values
 	// fromQuery means that the body was empty, and plain was made of the query parameters.
 	fromQuery bool
 
@@ -38,10 +39,11 @@ const maxPooled = 64 << 10
 // release returns the buffer of a body to the pool. Nothing may point into it any more. It may be called more than once.
 func (b *body) release() {
 	if b.wire != nil && cap(b.wire) <= maxPooled {
-		buffer := b.wire[:0]
-		buffers.Put(&buffer)
+		*b.buffer = b.wire[:0]
+		buffers.Put(b.buffer)
 	}
 	b.wire = nil
+	b.buffer = nil
 }
 
 // readBody reads the body of a request within its bounds. It decompresses and parses nothing.
@@ -55,7 +57,7 @@ func (s *Server) readBody(in *ingestRequest) error {
 	if !ok {
 		buffer = new([]byte)
 	}
-	b := &body{media: media, params: params}
+	b := &body{media: media, params: params, buffer: buffer}
 	b.wire, err = in.reserved.read(*buffer, http.MaxBytesReader(in.w, r.Body, s.opts.MaxBody), r.ContentLength, s.opts.MaxBody)
 	if err == nil {
 		in.body = b
@@ -131,7 +133,7 @@ func (s *Server) decompress(in *ingestRequest) error {
 }
 
 // parseForm turns a form, or the query parameters of a request without a body, into JSON.
-func (b *body) parseForm(query url.Values, limit int64) (err error) {
+func (b *body) parseForm(in *ingestRequest, limit int64) (err error) {
 	switch b.media {
 	case formType:
 		b.form = urlencodedForm(b.plain)
@@ -144,7 +146,7 @@ func (b *body) parseForm(query url.Values, limit int64) (err error) {
 		b.plain = formJSON(b.form)
 	}
 	if len(b.plain) == 0 {
-		b.plain, b.fromQuery = queryJSON(query), true
+		b.plain, b.fromQuery = queryJSON(in.query()), true
 	}
 	return nil
 }

@@ -27,60 +27,59 @@ type bodyBudget struct {
 	limit   int64
 	oneBody int64 // the least that every share admits: the largest body, as sent and decompressed
 
-	mu   sync.Mutex
-	used map[account]int64
+	mu              sync.Mutex
+	all             account
+	unauthenticated account
+	networks        map[netip.Prefix]*networkAccounts // with a request in flight
+	channels        map[string]*account               // of configured channels only, so that they need not be removed
 }
 
-// account is what bytes are counted by: the zero value for all requests; an address, or a channel, of authenticated requests;
-// with unauthenticated set, all the others or those of an address.
-type account struct {
-	unauthenticated bool
-	address         netip.Prefix
-	channel         string
+// account counts bytes, up to its share of the budget.
+type account struct{ used, share int64 }
+
+// networkAccounts count the bytes of one address.
+type networkAccounts struct {
+	requests                       int // in flight
+	authenticated, unauthenticated account
 }
 
 func newBodyBudget(limit, maxBody int64) *bodyBudget {
 	oneBody := 2 * (maxBody + overRead)
-	return &bodyBudget{limit: max(limit, BodiesInFlight*maxBody, oneBody), oneBody: oneBody, used: map[account]int64{}}
-}
-
-func (b *bodyBudget) share(a account) int64 {
-	parts := int64(1)
-	switch {
-	case a.unauthenticated && a.address.IsValid():
-		parts = unauthenticatedAddressShare
-	case a.unauthenticated:
-		parts = unauthenticatedShare
-	case a.address.IsValid():
-		parts = addressShare
-	case a.channel != "":
-		parts = channelShare
+	b := &bodyBudget{
+		limit: max(limit, BodiesInFlight*maxBody, oneBody), oneBody: oneBody,
+		networks: map[netip.Prefix]*networkAccounts{}, channels: map[string]*account{},
 	}
-	return max(b.limit/parts, min(b.oneBody, b.limit))
+	b.all = b.newAccount(1)
+	b.unauthenticated = b.newAccount(unauthenticatedShare)
+	return b
 }
 
-// move takes old bytes from the accounts of a reservation and puts new bytes on others. If one of these would exceed its share,
-// it changes nothing and returns false.
-func (b *bodyBudget) move(from []account, oldBytes int64, to []account, newBytes int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.add(from, -oldBytes)
-	for _, a := range to {
-		if newBytes > 0 && b.used[a]+newBytes > b.share(a) {
-			b.add(from, oldBytes)
-			return false
+// newAccount returns an account for one of so many parts of the budget.
+func (b *bodyBudget) newAccount(parts int64) account {
+	return account{share: max(b.limit/parts, min(b.oneBody, b.limit))}
+}
+
+// network returns the accounts of a network. The caller holds mu.
+func (b *bodyBudget) network(of netip.Prefix) *networkAccounts {
+	n := b.networks[of]
+	if n == nil {
+		n = &networkAccounts{
+			authenticated: b.newAccount(addressShare), unauthenticated: b.newAccount(unauthenticatedAddressShare),
 		}
+		b.networks[of] = n
 	}
-	b.add(to, newBytes)
-	return true
+	return n
 }
 
-func (b *bodyBudget) add(to []account, n int64) {
-	for _, a := range to {
-		if b.used[a] += n; b.used[a] == 0 {
-			delete(b.used, a)
-		}
+// channel returns the account of a channel. The caller holds mu.
+func (b *bodyBudget) channel(name string) *account {
+	c := b.channels[name]
+	if c == nil {
+		made := b.newAccount(channelShare)
+		c = &made
+		b.channels[name] = c
 	}
+	return c
 }
 
 // siteBits is the part of an IPv6 address that identifies a sender: a site has all the addresses below it.
@@ -98,33 +97,57 @@ func network(address netip.Addr) netip.Prefix {
 
 // reservation is the part of the budget that one request occupies.
 type reservation struct {
-	budget   *bodyBudget
+	budget   *bodyBudget // nil = it was released
 	network  netip.Prefix
-	accounts []account
+	sender   *networkAccounts
+	accounts [3]*account
 	bytes    int64
 }
 
 // reserve starts a reservation of 0 bytes for a request whose sender is not authenticated yet.
 func (b *bodyBudget) reserve(address netip.Addr) reservation {
 	from := network(address)
-	return reservation{budget: b, network: from, accounts: []account{{}, {unauthenticated: true}, {unauthenticated: true, address: from}}}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sender := b.network(from)
+	sender.requests++
+	return reservation{
+		budget: b, network: from, sender: sender, accounts: [...]*account{&b.all, &b.unauthenticated, &sender.unauthenticated},
+	}
 }
 
 // authenticated moves the reservation to the accounts of the channel that the sender has a credential of.
 func (v *reservation) authenticated(channel string) error {
-	to := []account{{}, {address: v.network}, {channel: channel}}
-	if !v.budget.move(v.accounts, v.bytes, to, v.bytes) {
-		return v.errFull()
-	}
-	v.accounts = to
-	return nil
+	v.budget.mu.Lock()
+	defer v.budget.mu.Unlock()
+	return v.move([...]*account{&v.budget.all, &v.sender.authenticated, v.budget.channel(channel)}, v.bytes)
 }
 
 func (v *reservation) grow(n int64) error {
-	if !v.budget.move(v.accounts, v.bytes, v.accounts, v.bytes+n) {
-		return v.errFull()
+	v.budget.mu.Lock()
+	defer v.budget.mu.Unlock()
+	return v.move(v.accounts, v.bytes+n)
+}
+
+// move takes the reservation from its accounts and puts so many bytes on others. If one of these would exceed its share, it
+// changes nothing and fails. The caller holds the budget's mu.
+func (v *reservation) move(to [3]*account, bytes int64) error {
+	for _, a := range v.accounts {
+		a.used -= v.bytes
 	}
-	v.bytes += n
+	for _, a := range to {
+		if bytes > 0 && a.used+bytes > a.share {
+			for _, a := range v.accounts {
+				a.used += v.bytes
+			}
+			return v.errFull()
+		}
+	}
+	for _, a := range to {
+		a.used += bytes
+	}
+	v.accounts = to
+	v.bytes = bytes
 	return nil
 }
 
@@ -135,8 +158,18 @@ func (v *reservation) errFull() error {
 
 // release returns all bytes to the budget. It may be called more than once.
 func (v *reservation) release() {
-	v.budget.move(v.accounts, v.bytes, nil, 0)
-	v.bytes = 0
+	if v.budget == nil {
+		return
+	}
+	v.budget.mu.Lock()
+	defer v.budget.mu.Unlock()
+	for _, a := range v.accounts {
+		a.used -= v.bytes
+	}
+	if v.sender.requests--; v.sender.requests == 0 {
+		delete(v.budget.networks, v.network)
+	}
+	*v = reservation{}
 }
 
 const (

@@ -158,8 +158,31 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 		body.Reset()
 		body.WriteString(`{"error":{"code":"internal","message":"the reply could not be encoded"}}` + "\n")
 	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	writeBody(w, status, body.Bytes())
+}
+
+// receiptSize and eventReceiptSize are about how many bytes a receipt takes, without and for an event.
+const (
+	receiptSize      = 128
+	eventReceiptSize = 160
+)
+
+// writeReceipt replies to a webhook whose events are all stored.
+func writeReceipt(w http.ResponseWriter, receipt *pipeline.Receipt) {
+	body := make([]byte, 0, receiptSize+eventReceiptSize*len(receipt.Events))
+	writeBody(w, http.StatusAccepted, append(receipt.AppendJSON(body), '\n'))
+}
+
+// The values of the headers of all replies in JSON, made once.
+var (
+	jsonReply = []string{"application/json; charset=utf-8"}
+	nosniff   = []string{"nosniff"}
+)
+
+func writeBody(w http.ResponseWriter, status int, body []byte) {
+	header := w.Header()
+	header["Content-Type"] = jsonReply
+	header["X-Content-Type-Options"] = nosniff
 	w.WriteHeader(status)
-	w.Write(body.Bytes())
+	w.Write(body)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -98,7 +99,7 @@ func (s *Server) ingest(in *ingestRequest) error {
 		in.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		return errorf(throttled, "channel %q is over its limits; all %d events were dropped and counted", arrival.Channel, receipt.Dropped)
 	}
-	s.writeJSON(in.w, in.r, http.StatusAccepted, receipt)
+	writeReceipt(in.w, &receipt)
 	return nil
 }
 
@@ -108,6 +109,14 @@ func (in *ingestRequest) requirePost() error {
 	}
 	in.w.Header().Set("Allow", http.MethodPost)
 	return errorf(methodNotAllowed, "webhooks must be sent by POST, not by %s", in.r.Method)
+}
+
+// query returns the parameters of the query; nil = there are none.
+func (in *ingestRequest) query() url.Values {
+	if in.r.URL.RawQuery == "" {
+		return nil
+	}
+	return in.r.URL.Query()
 }
 
 // release returns the memory that the request occupies. It may be called more than once.
@@ -127,12 +136,17 @@ func (s *Server) submit(in *ingestRequest, arrival pipeline.Arrival) (pipeline.R
 	if s.opts.NoTestLane && arrival.Test {
 		return pipeline.Receipt{}, errorf(forbidden, "?test=1 is refused: test_lane is false")
 	}
-	ctx := trace.ContextWithSpan(in.r.Context(), in.span)
+	ctx := in.r.Context()
+	if s.opts.Tracer != nil {
+		ctx = trace.ContextWithSpan(ctx, in.span)
+	}
 	receipt, err := s.opts.Intake.Admit(ctx, arrival)
 	if err != nil {
 		return receipt, err //nolint:wrapcheck // the reply depends on its kind
 	}
-	in.annotate(arrival, receipt)
+	if in.span.IsRecording() {
+		in.annotate(arrival, receipt)
+	}
 	if s.opts.Logger.Enabled(ctx, slog.LevelDebug) {
 		s.opts.Logger.DebugContext(ctx, "webhook accepted",
 			"channel", arrival.Channel, "sender", arrival.Sender, "source", arrival.Events[0].Source, "received", receipt.Received,

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"cmp"
-	"net/http"
 	"strconv"
 
 	"slackrelay/events"
@@ -17,14 +16,14 @@ func (s *Server) parse(in *ingestRequest) (err error) {
 	if in.leaveGate, err = s.decodeGate.enter(in.r.Context(), int64(weight)); err != nil {
 		return err
 	}
-	return in.body.parseForm(in.r.URL.Query(), s.opts.MaxBody)
+	return in.body.parseForm(in, s.opts.MaxBody)
 }
 
 // decode decodes the events of a body, and selects the headers that rules may use. If the sender signs the body, only what is
 // signed counts: anybody who saw a signed webhook can send it again, to another path and with other headers.
 func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error) {
 	webhook := events.Webhook{
-		Source: in.source, Category: in.r.URL.Query().Get("category"), Header: in.r.Header, Body: in.body.plain,
+		Source: in.source, Category: in.query().Get("category"), Header: in.r.Header, Body: in.body.plain,
 	}
 	if from.signs {
 		if err := from.refuseUnsigned(in); err != nil {
@@ -51,7 +50,7 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 	}
 	in.body.release() // the events contain copies
 	return pipeline.Arrival{
-		Channel: from.channel, Sender: from.name, Header: webhook.Header, Test: isTest(in.r), Events: all,
+		Channel: from.channel, Sender: from.name, Header: webhook.Header, Test: in.isTest(), Events: all,
 	}, nil
 }
 
@@ -93,7 +92,7 @@ func (s *Server) signedWebhook(webhook events.Webhook, b *body, from sender) eve
 // refuseUnsigned refuses a signed webhook that depends on something that its sender does not sign.
 func (f sender) refuseUnsigned(in *ingestRequest) error {
 	switch {
-	case isTest(in.r):
+	case in.isTest():
 		return errorf(forbidden, "credential %q of channel %q signs the body, not the URL, so it cannot use ?test=1; test with a token",
 			f.name, f.channel)
 	case in.body.media == multipartType:
@@ -110,7 +109,11 @@ func (f sender) refuseUnsigned(in *ingestRequest) error {
 const cloudEvents = "cloudevents"
 
 // isTest reports whether a webhook asks for the test lane.
-func isTest(r *http.Request) bool {
-	test, err := strconv.ParseBool(r.URL.Query().Get("test"))
+func (in *ingestRequest) isTest() bool {
+	query := in.query()
+	if query == nil { // an error of ParseBool is not made for nothing
+		return false
+	}
+	test, err := strconv.ParseBool(query.Get("test"))
 	return test && err == nil
 }

@@ -36,9 +36,6 @@ func (in *ingestRequest) annotateStatus(status int) {
 
 // annotate adds the outcome of a webhook to its span.
 func (in *ingestRequest) annotate(arrival pipeline.Arrival, receipt pipeline.Receipt) {
-	if !in.span.IsRecording() {
-		return
-	}
 	in.span.SetAttributes(
 		attribute.String("relay.channel", arrival.Channel),
 		attribute.String("relay.source", arrival.Events[0].Source),

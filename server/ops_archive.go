@@ -12,6 +12,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
+	"slackrelay/store"
 )
 
 // defaultPageSize is how many entries are listed without ?limit.
@@ -94,13 +95,8 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
 
 // explain returns why an event was dropped, as one sentence.
 func explain(d pipeline.DropRecord) string {
-	switch d.Level {
-	case "never":
-		return "it needs more slots than the limits ever have"
-	case "full":
-		return "the queue for slots is full, or it waited too long"
-	case "suppressed":
-		return "it resolves an alert that was never posted to this channel"
+	if outcome := store.OutcomeOfDrop(d.Level); outcome.Reason() != "" {
+		return outcome.Meaning()
 	}
 	text := fmt.Sprintf("the limit of the %s was reached: %d of %d used", d.Level, d.Used, d.Limit)
 	if d.RetryAfter > 0 {

@@ -69,13 +69,8 @@ func (s *Server) logFailure(r *http.Request, channel string, code events.Code, e
 // configuredName returns the name of a channel or of its test lane, or "" if there is none of that name: anybody can write
 // anything into a path, so it must not become a label or a log line.
 func (s *Server) configuredName(name string) string {
-	if _, ok := s.ingresses[name]; ok {
+	if _, ok := s.ingresses[pipeline.ChannelOfLane(name)]; ok {
 		return name
-	}
-	for _, ch := range s.opts.Channels {
-		if pipeline.TestLaneOf(ch.Name) == name {
-			return name
-		}
 	}
 	return ""
 }

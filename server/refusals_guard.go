@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -25,6 +26,8 @@ type Guard struct {
 	total  int64
 	counts map[refusalKind]int64
 	recent []Refusal // unordered
+
+	presets map[string][]events.Code // counted from 0, by channel
 }
 
 // refusalKind is what refusals are counted by: a configured channel or "", and a code.
@@ -64,19 +67,27 @@ func NewGuard(registry prometheus.Registerer) *Guard {
 		}),
 		since:     time.Now(),
 		counts:    map[refusalKind]int64{},
+		presets:   map[string][]events.Code{},
 		authDelay: authDelay{byNetwork: map[netip.Prefix]*attempts{}},
 		ended:     endedSessions{until: map[string]time.Time{}},
 	}
-	registry.MustRegister(g.refused, g.panics)
+	registry.MustRegister(presetRefusals{g}, g.panics)
 	g.initCounters("", unauthorized, unknownChannel)
 	return g
 }
 
 // initCounters sets counters to 0, so that the first refusal is an increase.
 func (g *Guard) initCounters(channel string, codes ...events.Code) {
-	for _, code := range codes {
-		g.refused.WithLabelValues(channel, string(code))
-	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.presets[channel] = codes
+}
+
+// allPresets returns the codes that are counted from 0, by channel.
+func (g *Guard) allPresets() map[string][]events.Code {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.presets)
 }
 
 // add counts a refusal and remembers it.

@@ -142,6 +142,31 @@ func TestRefusalIsCountedLoggedAndListed(t *testing.T) {
 	}
 }
 
+// Each counter of a channel is shown from the start, once, so that the first refusal is an increase.
+func TestCountersOfRefusalsAreShownFromZero(t *testing.T) {
+	t.Parallel()
+	g := newRefusalServer(nil)
+	shown := func() map[string]float64 {
+		families, err := g.registry.Gather()
+		require.NoError(t, err)
+		all := map[string]float64{}
+		for _, family := range families {
+			for _, m := range family.GetMetric() {
+				if family.GetName() == "relay_requests_refused_total" {
+					all[m.GetLabel()[0].GetValue()+" "+m.GetLabel()[1].GetValue()] = m.GetCounter().GetValue()
+				}
+			}
+		}
+		return all
+	}
+	before := shown()
+	require.Len(t, before, 2+2*11, "two without a channel, and eleven of each channel")
+	require.Contains(t, before, "tok unauthorized")
+	serve(g.Public(), post("/hooks/tok", "{}"))
+	before["tok unauthorized"] = 1
+	require.Equal(t, before, shown())
+}
+
 // The ledger counts what the limits drop, and a 404 of the ops listener is no refused sender.
 func TestThrottledAndMissingAreNotRefusals(t *testing.T) {
 	t.Parallel()

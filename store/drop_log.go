@@ -11,7 +11,7 @@ type Drop struct {
 	At         time.Time
 	Payload    []byte // of the event, as it would have been queued; empty = it was not known
 	Category   string
-	Level      string        // the level that refused, or the reason: never, full, suppressed
+	Level      string        // the level that refused, or the reason ([Outcome.Reason])
 	Used       int64         // units of that level; -1 where Level is a reason
 	Limit      int64         // its limit; -1 where Level is a reason
 	RetryAfter time.Duration // until it would have fit; 0 = unknown

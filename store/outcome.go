@@ -5,34 +5,90 @@ type Outcome int
 
 // The outcomes. [Outcome.CountedAs] maps them to the six that ledgers, receipts and metrics count.
 const (
-	Admitted    Outcome = iota + 1 // its units are spent, and its message is queued
-	Dropped                        // a level is full; RetryAfter is how long
-	Duplicate                      // its id was admitted before; nothing was spent
-	Never                          // it asks for more units than a level can hold
-	Merged                         // attached to a message that exists, or to one with its companions; nothing was spent
-	Delayed                        // it waits for a slot
-	Suppressed                     // it resolves a firing that was never posted
-	Full                           // no more may wait for a slot, or it waited too long
-	Superseding                    // it replaced its firing in the outbox and took over its slot
-	Muted                          // a rule or a silence muted it; a store only counts it
+	Admitted Outcome = iota + 1
+	Dropped
+	Duplicate
+	Never
+	Merged
+	Delayed
+	Suppressed
+	Full
+	Superseding
+	Muted
 )
 
-// outcomes is the one table of what each outcome is called, counted as, and why it is a drop.
+// outcomes is the one table of outcomes. The scripts' part lua/src/parts/outcomes.lua, the tables of docs/glossary.md, the
+// sentences of the API and the label values of metrics are made from it.
+//
+//   - name is the outcome in receipts, ledgers and metrics. The name of a drop that no level made is its reason.
+//   - counted is the outcome that it is counted as.
+//   - meaning is for people. That of a reason completes "The event was dropped: ...".
+//   - permanent is a drop that the limits would repeat at any time, so that only a forced replay admits the event.
 var outcomes = [...]struct {
-	name    string
-	counted Outcome
-	reason  string // of a drop without a level
+	name      string
+	counted   Outcome
+	meaning   string
+	permanent bool
 }{
-	Admitted:    {"admitted", Admitted, ""},
-	Dropped:     {"dropped", Dropped, ""},
-	Duplicate:   {"duplicate", Duplicate, ""},
-	Never:       {"never", Dropped, "never"},
-	Merged:      {"merged", Merged, ""},
-	Delayed:     {"delayed", Delayed, ""},
-	Suppressed:  {"suppressed", Dropped, "suppressed"},
-	Full:        {"full", Dropped, "full"},
-	Superseding: {"superseding", Admitted, ""},
-	Muted:       {"muted", Muted, ""},
+	Admitted: {
+		name: "admitted", counted: Admitted,
+		meaning: "the event passed every level, used its slots, and was put into the outbox as a message",
+	},
+	Dropped: {
+		name: "dropped", counted: Dropped,
+		meaning: "the event was refused. The receipt names the level or the reason",
+	},
+	Duplicate: {
+		name: "duplicate", counted: Duplicate,
+		meaning: "an event with this id was admitted within the dedupe time. It used no slot",
+	},
+	Never: {
+		name: "never", counted: Dropped, permanent: true,
+		meaning: "the event can never fit: the limit, less the slots reserved for others, is smaller than one event",
+	},
+	Merged: {
+		name: "merged", counted: Merged,
+		meaning: "the event became part of an existing message, or of a message with other events of its webhook. It used no slot",
+	},
+	Delayed: {
+		name: "delayed", counted: Delayed,
+		meaning: "the event waits for a slot (`overflow: delay`). Later it is admitted, merged or dropped",
+	},
+	Suppressed: {
+		name: "suppressed", counted: Dropped, permanent: true,
+		meaning: "the event is a resolve whose firing was never posted",
+	},
+	Full: {
+		name: "full", counted: Dropped,
+		meaning: "the queue of delayed events is full, or the event waited longer than max_delay",
+	},
+	Superseding: {
+		name: "superseding", counted: Admitted,
+		meaning: "the event took the place of its firing in the outbox, and its slot",
+	},
+	Muted: { // a store only counts it
+		name: "muted", counted: Muted,
+		meaning: "a rule or a silence matched. The receipt names it",
+	},
+}
+
+// Outcomes returns all outcomes, in the order of their codes.
+func Outcomes() []Outcome {
+	all := make([]Outcome, 0, len(outcomes))
+	for o := Admitted; o.Valid(); o++ {
+		all = append(all, o)
+	}
+	return all
+}
+
+// OutcomeOfDrop returns the outcome of a drop from its level: the outcome whose reason it is, or [Dropped] if a level refused.
+func OutcomeOfDrop(level string) Outcome {
+	for _, o := range Outcomes() {
+		if o.Reason() == level && level != "" {
+			return o
+		}
+	}
+	return Dropped
 }
 
 // Valid reports whether o is a known outcome.
@@ -46,16 +102,27 @@ func (o Outcome) CountedAs() Outcome {
 	return outcomes[o].counted
 }
 
-// Reason returns why o is a drop where no level refused ("never", "suppressed", "full"), else "".
+// Drops reports whether an event with this outcome is dropped.
+func (o Outcome) Drops() bool { return o.CountedAs() == Dropped }
+
+// Reason returns why o is a drop if no level refused the event, for example "never"; else "".
 func (o Outcome) Reason() string {
+	if o == Dropped || !o.Drops() {
+		return ""
+	}
+	return outcomes[o].name
+}
+
+// Meaning returns what the outcome means, in words.
+func (o Outcome) Meaning() string {
 	if !o.Valid() {
 		return ""
 	}
-	return outcomes[o].reason
+	return outcomes[o].meaning
 }
 
-// Drops reports whether an event with this outcome is dropped.
-func (o Outcome) Drops() bool { return o.CountedAs() == Dropped }
+// IsPermanent reports whether the limits would drop the event again at any time.
+func (o Outcome) IsPermanent() bool { return o.Valid() && outcomes[o].permanent }
 
 // String returns the outcome's name.
 func (o Outcome) String() string {

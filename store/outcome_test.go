@@ -2,11 +2,13 @@ package store_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/store"
+	"slackrelay/test/golden"
 )
 
 // Every outcome is counted as one of those that people see, and each of these has its total in the ledger.
@@ -35,4 +37,37 @@ func TestEveryOutcomeHasItsTotalInTheLedger(t *testing.T) {
 			require.Equal(t, want, ledger.Imbalance())
 		})
 	}
+}
+
+// The glossary explains every outcome that people see, and every reason of a drop.
+func TestGoldenGlossaryExplainsEveryOutcome(t *testing.T) {
+	t.Parallel()
+	outcomes, reasons := "| outcome | meaning |\n|---|---|\n", "| reason | meaning |\n|---|---|\n"
+	for _, o := range store.Outcomes() {
+		row := fmt.Sprintf("| `%s` | %s |\n", o, o.Meaning())
+		if o.CountedAs() == o {
+			outcomes += row
+		}
+		if o.Reason() != "" {
+			reasons += row
+		}
+	}
+	golden.Block(t, "../docs/glossary.md", "outcomes", outcomes)
+	golden.Block(t, "../docs/glossary.md", "reasons", reasons)
+}
+
+// The record of a drop has either the reason of its outcome, or the name of the level that refused.
+func TestOutcomeOfDropIsFoundByItsReason(t *testing.T) {
+	t.Parallel()
+	for _, o := range store.Outcomes() {
+		t.Run(o.String(), func(t *testing.T) {
+			t.Parallel()
+			want := o
+			if o.Reason() == "" {
+				want = store.Dropped
+			}
+			require.Equal(t, want, store.OutcomeOfDrop(o.Reason()))
+		})
+	}
+	require.Equal(t, store.Dropped, store.OutcomeOfDrop("category"))
 }

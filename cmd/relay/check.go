@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"slackrelay/configs"
 )
@@ -46,9 +45,7 @@ func check(cmd *cobra.Command, flags configs.Flags) error {
 	if address := loaded.Config.RedisAddress(); address != "" {
 		fmt.Fprintf(&effective, "# Redis: %s\n", address)
 	}
-	encoder := yaml.NewEncoder(&effective)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(loaded.Config); err != nil {
+	if err := loaded.Config.WriteYAML(&effective, 2); err != nil {
 		return fmt.Errorf("print the configuration: %w", err)
 	}
 	if _, err := cmd.OutOrStdout().Write(zeroUnits.ReplaceAll(effective.Bytes(), []byte("$1"))); err != nil {

@@ -105,7 +105,7 @@ func replayHint(channel string, d pipeline.DropRecord) string {
 	switch {
 	case d.Event == nil:
 		return "it cannot be replayed: the event was not kept"
-	case d.Level == "suppressed" || d.Level == "never":
+	case d.Permanent:
 		return fmt.Sprintf("a replay would be dropped again; post it past the limits with: relay drops replay --channel %s --force %s",
 			channel, d.ID)
 	default:

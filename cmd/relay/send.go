@@ -122,12 +122,8 @@ func outcomeLine(e pipeline.EventReceipt) string {
 	case e.RetryAfter != nil:
 		wait := time.Duration(*e.RetryAfter * float64(time.Second)).Round(time.Second)
 		return fmt.Sprintf("%s: the limit of the %s is reached; the next slot is free in %s", line, e.Level, wait)
-	case e.Level == "suppressed":
-		return line + ": it resolves an alert that was never posted here"
-	case e.Level == "full":
-		return line + ": the queue for slots is full"
-	case e.Level != "":
-		return line + ": it can never fit the limits"
+	case e.Explanation != "":
+		return line + ": " + e.Explanation
 	default:
 		return line
 	}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// includeLine is a line of a source that a part takes the place of. The part's lines are indented as the line is.
-var includeLine = regexp.MustCompile(`^( *)--- @include (parts/[a-z0-9_/]+)$`)
+// includeLine is a line of a source that a part takes the place of. The part's lines are indented as the line is. With /*,
+// all parts of a folder take its place, in the order of their names.
+var includeLine = regexp.MustCompile(`^( *)--- @include (parts/[a-z0-9_/]+?)(/\*)?$`)
 
 // compose returns the text of a script: its source with each include line replaced by the part that it names.
 // A part may include further parts, but a script has each part only once: the parts share their local variables.
@@ -37,16 +38,37 @@ func (c *composition) add(file, indent string) error {
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n") {
 		include := includeLine.FindStringSubmatch(line)
 		switch {
+		case include != nil && include[3] != "":
+			if err := c.includeFolder(include[2], indent+include[1]); err != nil {
+				return err
+			}
 		case include != nil:
 			if err := c.include(include[2], indent+include[1]); err != nil {
 				return err
 			}
 		case strings.Contains(line, "@include"):
-			return fmt.Errorf("%s: %q is not an include line; write --- @include parts/name", file, line)
+			return fmt.Errorf("%s: %q is not an include line; write --- @include parts/name or parts/folder/*", file, line)
 		case line == "":
 			c.lines = append(c.lines, "")
 		default:
 			c.lines = append(c.lines, indent+line)
+		}
+	}
+	return nil
+}
+
+// includeFolder includes all parts of a folder, but not those of folders in it.
+func (c *composition) includeFolder(folder, indent string) error {
+	files, err := fs.Glob(c.sources, folder+"/*.lua")
+	if err != nil {
+		return err //nolint:wrapcheck // names the pattern
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("%s has no parts; write --- @include parts/folder/*", folder)
+	}
+	for _, file := range files { // in the order of their names
+		if err := c.include(strings.TrimSuffix(file, ".lua"), indent); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ func TestComposedFilesAreFresh(t *testing.T) {
 	t.Parallel()
 	files, err := generate("..")
 	require.NoError(t, err)
+	maps.Copy(files, generatedParts(".."))
 	for name, want := range files {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
@@ -79,11 +81,25 @@ end
 `, text)
 }
 
+func TestPartsOfAFolderAreIncludedInTheOrderOfTheirNames(t *testing.T) {
+	t.Parallel()
+	text, err := compose(fstest.MapFS{
+		"a.lua":            {Data: []byte("-- a.lua: an example.\n\n--- @include parts/some/*\n")},
+		"parts/some.lua":   {Data: []byte("-- part some: not in the folder.\n")},
+		"parts/some/c.lua": {Data: []byte("-- part some/c: the last.\n")},
+		"parts/some/b.lua": {Data: []byte("-- part some/b: the first.\n")},
+	}, "a")
+	require.NoError(t, err)
+	require.Contains(t, text, "\n-- part some/b: the first.\n-- part some/c: the last.\n")
+	require.NotContains(t, text, "not in the folder")
+}
+
 func TestComposeRefuses(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ source, part, want string }{
 		"a part that does not exist":  {"--- @include parts/nothing", "-- part b: fine.", "parts/nothing.lua: file does not exist"},
 		"a part that is there twice":  {"--- @include parts/b\n--- @include parts/b", "-- part b: fine.", "parts/b is included twice"},
+		"a folder without parts":      {"--- @include parts/c/*", "-- part b: fine.", "parts/c has no parts"},
 		"a part without its title":    {"--- @include parts/b", "local x", `must begin with the line "-- part b: "`},
 		"an include line with a typo": {"-- @include parts/b", "-- part b: fine.", "is not an include line"},
 	} {

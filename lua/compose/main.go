@@ -1,8 +1,9 @@
 // Command compose writes the Redis scripts of package lua from their sources, and the table of their keys.
 //
 // A source is lua/src/<script>.lua. Its lines "--- @include parts/<part>" stand for the files in lua/src/parts, which
-// share its local variables. The result, lua/<script>.lua, is one file that Redis runs and that redis-cli --eval
-// takes as it is. go generate ./lua runs this command in the folder lua.
+// share its local variables; "--- @include parts/<folder>/*" stands for all parts of a folder. The result,
+// lua/<script>.lua, is one file that Redis runs and that redis-cli --eval takes as it is. The part of the outcomes is made
+// from the table in store/outcome.go. go generate ./lua runs this command in the folder lua.
 package main
 
 import (
@@ -23,10 +24,17 @@ func main() {
 
 // run writes all that is generated. dir is the folder of package lua.
 func run(dir string) error {
+	if err := write(generatedParts(dir)); err != nil { // before the scripts that include them
+		return err
+	}
 	files, err := generate(dir)
 	if err != nil {
 		return err
 	}
+	return write(files)
+}
+
+func write(files map[string]string) error {
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			return fmt.Errorf("write what was generated: %w", err)
@@ -35,7 +43,12 @@ func run(dir string) error {
 	return nil
 }
 
-// generate returns the text of each generated file, by its path.
+// generatedParts returns the text of each part that is generated, by its path.
+func generatedParts(dir string) map[string]string {
+	return map[string]string{filepath.Join(dir, outcomesPart): outcomesTable()}
+}
+
+// generate returns the text of each generated script and page, by its path.
 func generate(dir string) (map[string]string, error) {
 	sources := os.DirFS(filepath.Join(dir, "src"))
 	names, err := fs.Glob(sources, "*.lua")

@@ -25,14 +25,8 @@
 -- KEYS[8..] limit  (rw) the levels, by their place from 1. What a key holds depends on the strategy. A hash also has
 --   "since", the time of its first unit, to recognise a refund from before a reset; "last", the time of its last unit,
 --   to recognise a step of the clock; and "<...>:u", when a replica with another configuration last used a window.
---   sliding-log      sorted set with a member for each unit, score = time; scores below 0 are the windows that use it
---   sliding-buckets  hash: "<end of the bucket>" = units; a bucket counts until its end has left the window;
---                    "keep:<longest window>:<width>" = the last use by such windows
---   fixed-window     hash: "<per>:at" = start of the window, "<per>:n" = units in it, "<per>:f" = those at its start
---   sliding-counter  hash: the same, and "<per>:p" = units of the window before, counted in proportion
---   gcra, gate       hash: "<per>/<drain>:tat" = when the bucket is empty again; a unit drains in drain = per / limit
---   backlog-stream   stream of the waiting messages; admits while it holds fewer than the limit
---   backlog-list     list of the same
+--   Of a sliding-log, it is a sorted set with a member for each unit, score = time; scores below 0 are the windows that
+--   use it. The other strategies are explained below, in the parts limits/strategies.
 -- then, only with first_notice auto: known (rw) and heard (rw), sorted sets of the channel's categories, by the times
 --   of their last attempts and last admissions
 -- then, only with options:
@@ -72,9 +66,7 @@
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far the clock went back, if units had to be moved; otherwise 0
 --   events   flat, for each: outcome, refused, shadow, retry_us, window
---     outcome  1 admitted, 2 dropped, 3 duplicate, 4 never (more units than can ever fit), 5 merged, 6 delayed,
---              7 suppressed (dropped: a resolve whose firing was never posted), 8 full (dropped: no more events may
---              be delayed), 9 admitted in the place of its firing, with the slot of that
+--     outcome  a code of the part outcomes, below: 1 admitted, 2 dropped by a level, and so on (docs/glossary.md)
 --     refused  bit i-1 is set if the event's i-th level refused; shadow is the same for shadow levels
 --     retry_us the time until the event could fit, microseconds (0 unless dropped)
 --     window   the window that refuses longest, of the first level that refused; from 0

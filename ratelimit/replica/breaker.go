@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/sony/gobreaker/v2"
 
@@ -16,12 +17,19 @@ const tripAfter = 3
 
 // breaker keeps callers from waiting for a store that is unavailable.
 type breaker struct {
-	circuit *gobreaker.TwoStepCircuitBreaker[store.Answer]
-	outage  *outage
+	channel *channel
+	once    sync.Once
+	circuit *gobreaker.TwoStepCircuitBreaker[store.Answer] // nil until the first call
 }
 
-func newBreaker(ch *channel) *breaker {
-	circuit := gobreaker.NewTwoStepCircuitBreaker[store.Answer](gobreaker.Settings{
+// ready returns the circuit, which is made for the first call: most channels of a process make none.
+func (b *breaker) ready() *gobreaker.TwoStepCircuitBreaker[store.Answer] {
+	b.once.Do(func() { b.circuit = newCircuit(b.channel) })
+	return b.circuit
+}
+
+func newCircuit(ch *channel) *gobreaker.TwoStepCircuitBreaker[store.Answer] {
+	return gobreaker.NewTwoStepCircuitBreaker[store.Answer](gobreaker.Settings{
 		Name:    ch.scope.Name,
 		Timeout: ch.opts.ProbeEvery / 4, // the next probe comes later than that, and finds it half open
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
@@ -37,20 +45,19 @@ func newBreaker(ch *channel) *breaker {
 			}
 		},
 	})
-	return &breaker{circuit: circuit, outage: &ch.outage}
 }
 
 // allow lets a call of the store be made unless it is unavailable; the caller reports the call's error to done.
 func (b *breaker) allow() (done func(error), err error) {
-	report, err := b.circuit.Allow()
+	report, err := b.ready().Allow()
 	if err == nil {
 		return func(err error) {
-			b.outage.notSent.Store(errors.Is(err, store.ErrNotSent))
-			b.outage.learnFailure(err)
+			b.channel.outage.notSent.Store(errors.Is(err, store.ErrNotSent))
+			b.channel.outage.learnFailure(err)
 			report(err)
 		}, nil
 	}
-	if b.outage.down() {
+	if b.channel.outage.down() {
 		return nil, err
 	}
 	return func(error) {}, nil // the store came back a moment ago, and the probe that found that is still counted
@@ -58,12 +65,12 @@ func (b *breaker) allow() (done func(error), err error) {
 
 // probe tries the store once, if it is time to.
 func (b *breaker) probe(try func() error) error {
-	report, err := b.circuit.Allow()
+	report, err := b.ready().Allow()
 	if err != nil {
 		return err
 	}
 	err = try()
-	b.outage.learnFailure(err)
+	b.channel.outage.learnFailure(err)
 	report(err)
 	return err
 }

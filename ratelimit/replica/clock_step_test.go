@@ -20,7 +20,7 @@ func TestSteadyLoadOpensWithinAWindowAfterAClockStep(t *testing.T) {
 	t.Parallel()
 	const per = 10 * time.Second
 	storetest.OnEvery(t, func(t *testing.T, b storetest.Fixture) {
-		for _, s := range storetest.Strategies[:7] {
+		for _, s := range storetest.TimedStrategies() {
 			for _, step := range []time.Duration{6 * time.Second, 100 * time.Second, time.Hour} {
 				name := fmt.Sprint(s.Name, " ", step)
 				t.Run(name, func(t *testing.T) {

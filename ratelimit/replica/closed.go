@@ -23,6 +23,8 @@ const (
 	// refreshPercent is when an entry is refreshed, in percent of the time that it is believed: late, so that the store is
 	// asked once in that time, and early enough for its answer.
 	refreshPercent = 95
+	// usualLevels is how many levels most channels have.
+	usualLevels = 2
 	// maxClosed is how many entries a channel has before those that ended are removed.
 	maxClosed = 4096
 )
@@ -30,7 +32,7 @@ const (
 // closedCache has the levels and paths of a channel that are certainly full.
 type closedCache struct {
 	mu         sync.Mutex
-	entries    map[closedKey]*closedEntry
+	entries    map[closedKey]*closedEntry // nil until something is closed
 	refreshing bool
 }
 
@@ -42,8 +44,6 @@ type closedEntry struct {
 	window  ratelimit.Window // that is full
 	request *store.Request   // of the first hit since the last refresh, to refresh with; nil = there was none
 }
-
-func (c *closedCache) init() { c.entries = map[closedKey]*closedEntry{} }
 
 func (c *closedCache) clear() {
 	c.mu.Lock()
@@ -124,6 +124,7 @@ func (e *closedEntry) refuse(d *store.Decision, level string, now time.Time) {
 		d.Durable = true
 		d.Level = level
 		d.Window = e.window
+		d.Refused = make([]string, 0, usualLevels)
 	}
 	d.Refused = append(d.Refused, level)
 	d.RetryAfter = max(d.RetryAfter, e.reopens.Sub(now))
@@ -190,6 +191,9 @@ func (c *closedCache) put(key closedKey, e *closedEntry) {
 	if e == nil || len(c.entries) > 2*maxClosed {
 		delete(c.entries, key)
 		return
+	}
+	if c.entries == nil {
+		c.entries = map[closedKey]*closedEntry{}
 	}
 	c.entries[key] = e
 }

@@ -58,7 +58,7 @@ func (log *dropLog) add(request *store.Request, d *store.Decision) {
 func dropOf(r *store.Request, d *store.Decision) store.Drop {
 	drop := store.Drop{Category: r.Category, Level: d.Level, Used: -1, Limit: -1, RetryAfter: max(0, d.RetryAfter)}
 	if d.Outcome != store.Dropped {
-		drop.Level = d.Outcome.String()
+		drop.Level = d.Outcome.Reason()
 	}
 	if d.Outcome == store.Dropped && d.Window.Per > 0 {
 		drop.Limit = d.Window.Limit

@@ -47,10 +47,15 @@ func (l *Limiter) sendHeartbeat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.alive.Store(reply.Alive)
+	ended := l.alive.Swap(reply.Alive) > reply.Alive
 	l.reached.Store(true)
-	if before, _ := l.epoch.Swap(reply.Epoch).(string); before != "" && before != reply.Epoch {
+	before, _ := l.epoch.Swap(reply.Epoch).(string)
+	lost := before != "" && before != reply.Epoch
+	if lost {
 		l.forgetState(ctx)
+	}
+	if ended || lost {
+		l.opts.Recheck()
 	}
 	return nil
 }

@@ -68,6 +68,9 @@ func (ch *channel) collectResults(ctx context.Context) error {
 	ch.outage.mu.Lock()
 	defer ch.outage.mu.Unlock()
 	for number, result := range results {
+		if ch.outage.results == nil {
+			ch.outage.results = map[int64]store.AgedResult{}
+		}
 		ch.outage.results[number] = store.AgedResult{OutageResult: result, At: at}
 	}
 	return nil

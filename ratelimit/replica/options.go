@@ -47,6 +47,9 @@ type Options struct {
 	// Heartbeat is how often this process announces itself to the other replicas. They count it as alive for three times
 	// as long. Default 3 s.
 	Heartbeat time.Duration
+	// Recheck is called when another replica ended, and when the store came back without its data: channels may have work
+	// that no list of due channels names. It must not block. Default: nothing is called.
+	Recheck func()
 	// Now is a monotonic clock. It never takes part in a decision of the store. Default [time.Now].
 	Now func() time.Time
 	// Logger receives what operators must know: outages, recoveries, lost data. Default: nothing is logged.
@@ -62,6 +65,9 @@ func (o Options) withDefaults() Options {
 	o.Heartbeat = cmp.Or(o.Heartbeat, 3*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Recheck == nil {
+		o.Recheck = func() {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

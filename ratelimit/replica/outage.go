@@ -47,12 +47,6 @@ type use struct {
 	at    time.Time
 }
 
-func (o *outage) init() {
-	o.lastUse = map[string]use{}
-	o.seeded = map[string]bool{}
-	o.results = map[int64]store.AgedResult{}
-}
-
 // down reports whether the store is unavailable.
 func (o *outage) down() bool { return o.away.Load() }
 
@@ -80,6 +74,9 @@ func (o *outage) learnUse(requests []store.Request, decisions []store.Decision, 
 			level := &requests[i].Levels[l]
 			units, seen := mostUsed(decisions[i].Remaining, level.Name)
 			if _, known := o.lastUse[level.Key]; seen && (known || len(o.lastUse) < maxLastUse) {
+				if o.lastUse == nil {
+					o.lastUse = map[string]use{}
+				}
 				o.lastUse[level.Key] = use{units: units, at: at}
 			}
 		}
@@ -126,7 +123,7 @@ func (o *outage) begin(now time.Time, replicas int64) {
 	o.since = now
 	o.divisor = replicas
 	o.countRelapse()
-	clear(o.seeded)
+	o.seeded = map[string]bool{}
 	o.mu.Unlock()
 	o.away.Store(true)
 }

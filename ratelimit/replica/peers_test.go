@@ -83,7 +83,7 @@ func (r *replicas) fill(s storetest.Limiter, spec ratelimit.LevelSpec) (admitted
 // As long as a replica with the longer window lives, no minute holds more than it allows, whoever admits.
 func TestRolloutAdmitsNoMoreThanTheLongerWindow(t *testing.T) {
 	t.Parallel()
-	for _, s := range storetest.Strategies[:7] {
+	for _, s := range storetest.TimedStrategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			r := newReplicas(t)

@@ -138,7 +138,7 @@ type channel struct {
 	counts  counts
 	recent  recentIDs
 	outage  outage
-	breaker *breaker
+	breaker breaker
 }
 
 func (l *Limiter) channel(scope store.Channel) *channel {
@@ -147,9 +147,7 @@ func (l *Limiter) channel(scope store.Channel) *channel {
 	ch, ok := l.channels[scope]
 	if !ok {
 		ch = &channel{limiter: l, store: l.store, opts: &l.opts, scope: scope}
-		ch.closed.init()
-		ch.outage.init()
-		ch.breaker = newBreaker(ch)
+		ch.breaker.channel = ch
 		l.channels[scope] = ch
 	}
 	return ch

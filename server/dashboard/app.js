@@ -131,8 +131,7 @@ function replayButtons(d, channel) {
   const question = `Post this in ${channel} past its limits? It takes no slot, is counted as forced, and is written to the audit log.`;
   const force = () => confirm(question) && act(describeReceipt, () => api(path, 'POST', { force: true }));
   const replay = () => act(describeReceipt, () => api(path, 'POST'));
-  const hopeless = d.level === 'suppressed' || d.level === 'never';
-  return html`${hopeless ? nothing : html`<button class="act again" @click=${replay}>Send again<span hidden> ${d.id}</span></button>`}
+  return html`${d.permanent ? nothing : html`<button class="act again" @click=${replay}>Send again<span hidden> ${d.id}</span></button>`}
     <button class="act force" @click=${force}>Post anyway<span hidden> ${d.id}</span></button>`;
 }
 

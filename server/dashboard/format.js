@@ -26,16 +26,9 @@ export function describeReceipt(receipt) {
   return describeDrop(receipt);
 }
 
-const dropReasons = {
-  suppressed: 'it resolves an alert that was never posted here',
-  full: 'the queue for slots is full',
-  never: 'it can never fit the limits',
-};
-
 function describeDrop(receipt) {
   const event = receipt.events.find((one) => one.outcome === 'dropped') || {};
-  const reason = dropReasons[event.level];
-  if (reason) return `Dropped again: ${reason}.`;
+  if (event.explanation) return `Dropped again: ${event.explanation}.`;
   const next = event.retry_after ? ` (next slot in ${duration(event.retry_after)})` : '';
   return `Still over the ${event.level} limit: dropped again${next}.`;
 }

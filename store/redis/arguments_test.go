@@ -32,7 +32,7 @@ func TestBatchThatWasMergedBeforeIsNotDecoded(t *testing.T) {
 // Only an admission moves what lies ahead, so only an admission reports the step.
 func TestPeekReportsNoClockStep(t *testing.T) {
 	t.Parallel()
-	for _, s := range storetest.Strategies[:7] {
+	for _, s := range storetest.TimedStrategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			clocked := redistest.NewClocked(t, redistest.Start(t).Client(), storetest.StartTime)

@@ -18,7 +18,7 @@ import (
 // The step that is reported is the clock's, whatever the limits and windows become meanwhile: a reload is none.
 func TestReloadIsNoClockStep(t *testing.T) {
 	t.Parallel()
-	for _, s := range storetest.Strategies[:7] {
+	for _, s := range storetest.TimedStrategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			clocked := redistest.NewClocked(t, redistest.Start(t).Client(), storetest.StartTime)

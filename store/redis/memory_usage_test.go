@@ -48,7 +48,7 @@ func TestChannelUsesNoMoreMemoryThanDocumented(t *testing.T) {
 	for _, key := range client.Keys(t.Context(), "*").Val() {
 		used[key] = client.MemoryUsage(t.Context(), key, 0).Val()
 	}
-	for _, s := range storetest.Strategies[1:7] {
+	for _, s := range storetest.TimedStrategies()[1:] {
 		tier := ratelimit.LevelSpec{Name: "category", Strategy: s.Strategy, Windows: []ratelimit.Window{{Limit: 10, Per: half}}}
 		for i := range 10 {
 			b.AdmitOne(t, store.Request{

@@ -112,7 +112,7 @@ func ofLevel(id string, level ratelimit.Level) store.Request {
 
 // Where the clock went back, the call reports how far the state of the level that is furthest ahead was moved.
 func testClockStepIsReportedByTheLargestStep(t *testing.T, start Start) {
-	for _, s := range Strategies[:7] {
+	for _, s := range TimedStrategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)

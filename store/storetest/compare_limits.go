@@ -34,7 +34,7 @@ type limitsConfig struct{ channel, category ratelimit.LevelSpec }
 
 func playLimits(_ testing.TB, rt *rapid.T, a, b Fixture) {
 	h := &limitsComparison{a: a, b: b}
-	strategy := rapid.SampledFrom(Strategies[:7]).Draw(rt, "strategy").Strategy
+	strategy := rapid.SampledFrom(TimedStrategies()).Draw(rt, "strategy").Strategy
 	h.config = drawConfig(rt, strategy)
 	if strategy.Kind == "" && rapid.Bool().Draw(rt, "fair") {
 		h.fairness = drawComparedFairness(rt, h.config.category)
@@ -47,12 +47,7 @@ func playLimits(_ testing.TB, rt *rapid.T, a, b Fixture) {
 
 // drawConfig draws windows of the levels, and what else the strategy can be given.
 func drawConfig(t *rapid.T, s ratelimit.Strategy) limitsConfig {
-	if s.Kind == ratelimit.GCRA {
-		s.Burst = rapid.Int64Range(0, 3).Draw(t, "burst")
-	}
-	if s.Kind == ratelimit.SlidingBuckets {
-		s.Bucket = rapid.SampledFrom([]time.Duration{0, 125 * time.Millisecond, time.Second}).Draw(t, "bucket")
-	}
+	s = drawOptions(t, s)
 	spec := func(name string, most int64) ratelimit.LevelSpec {
 		spec := ratelimit.LevelSpec{Name: name, Strategy: s, Shadow: rapid.IntRange(0, 9).Draw(t, "shadow") == 0}
 		lengths := rapid.SampledFrom([][]time.Duration{

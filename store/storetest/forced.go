@@ -17,16 +17,9 @@ var forcedBehaviours = []behaviour{
 
 // A forced request passes full limits, is queued, counted and remembered as any admission, and takes no unit of any level.
 func testForcedRequestTakesNoUnit(t *testing.T, start Start) {
-	for _, strategy := range []ratelimit.Strategy{
-		{},
-		{Kind: ratelimit.SlidingBuckets},
-		{Kind: ratelimit.FixedWindow},
-		{Kind: ratelimit.SlidingCounter},
-		{Kind: ratelimit.GCRA, Burst: 2},
-		{Kind: ratelimit.Gate},
-		{Kind: ratelimit.Backlog},
-	} {
-		t.Run(string(strategy.Kind), func(t *testing.T) {
+	for _, row := range strategyTable {
+		strategy := row.variants[0].Strategy
+		t.Run(string(row.kind), func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
 			for name, h := range map[string]*store.MessagePolicy{

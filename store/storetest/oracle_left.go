@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"math/big"
 	"slices"
 
 	"slackrelay/ratelimit"
@@ -9,38 +8,7 @@ import (
 
 // Left is how many units fit into a window at a time, if nothing else happens until then.
 func (o *Oracle) Left(level ratelimit.Level, w ratelimit.Window, at int64) int64 {
-	per := w.Per.Microseconds()
-	switch level.Strategy.Kind {
-	case ratelimit.SlidingBuckets:
-		width, used := level.Strategy.Bucket.Microseconds(), int64(0)
-		for _, a := range o.of(level.Key) {
-			if end := (a.At/width + 1) * width; end > at-per && !a.refunded {
-				used += a.Units
-			}
-		}
-		return w.Limit - used
-	case ratelimit.FixedWindow:
-		return w.Limit - o.inFixedWindow(level, per, at)
-	case ratelimit.SlidingCounter:
-		start := at / per * per
-		before := new(big.Rat).SetFrac64(o.Between(level.Key, start-per, start)*(per-(at-start)), per)
-		share := new(big.Int).Div(new(big.Int).Add(before.Num(), new(big.Int).Sub(before.Denom(), big.NewInt(1))), before.Denom())
-		return w.Limit - share.Int64() - o.Between(level.Key, start, start+per)
-	case ratelimit.GCRA:
-		return o.tokens(level.Key, w, level.Strategy.Burst, at)
-	case ratelimit.Gate:
-		return o.tokens(level.Key, w, 1, at)
-	case ratelimit.Backlog:
-		waiting := int64(0)
-		for _, a := range o.of(level.Key) {
-			if !a.left {
-				waiting += a.Units
-			}
-		}
-		return w.Limit - waiting
-	default:
-		return w.Limit - o.Between(level.Key, at-per+1, at+1)
-	}
+	return rulesOf(level.Strategy).left(o, level, w, at)
 }
 
 // inFixedWindow replays the windows: each begins with the first unit after the last one, or on the grid.
@@ -120,17 +88,4 @@ func (o *Oracle) tokens(key string, w ratelimit.Window, burst, at int64) int64 {
 	}
 	debt = max(0, debt-(at-last))
 	return (burst*each - debt) / each // debt never exceeds a full bucket
-}
-
-func capacity(level ratelimit.Level, w ratelimit.Window) int64 {
-	switch {
-	case w.Limit == 0:
-		return 0
-	case level.Strategy.Kind == ratelimit.GCRA:
-		return level.Strategy.Burst
-	case level.Strategy.Kind == ratelimit.Gate:
-		return 1
-	default:
-		return w.Limit
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"slackrelay/lua/redistest"
-	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
 	"slackrelay/store/memory"
@@ -104,24 +103,6 @@ func (h *History) Compare(rt *rapid.T, plain, cached Limiter, c *Clock) (hits in
 		require.NoError(rt, cached.(*replica.Limiter).Flush(rt.Context()))
 	}
 	return hits
-}
-
-// Promised is the most that docs/strategies.md lets one window hold.
-func Promised(tier ratelimit.LevelSpec) int64 {
-	limit := tier.Windows[0].Limit
-	switch tier.Strategy.Kind {
-	case ratelimit.FixedWindow:
-		if tier.Strategy.Anchor == ratelimit.Aligned {
-			return 2 * limit
-		}
-		return 2*limit - 1
-	case ratelimit.SlidingCounter:
-		return 2 * limit
-	case ratelimit.GCRA:
-		return limit + tier.Strategy.Burst - 1
-	default:
-		return limit
-	}
 }
 
 // Outcomes that tests of replicas name.

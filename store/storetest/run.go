@@ -104,7 +104,7 @@ func properties() []property {
 			NewHistory(rt, w, fmt.Sprint("group-", n), b).Run(rt, b)
 		}})
 	}
-	for _, s := range Strategies[:7] {
+	for _, s := range TimedStrategies() {
 		all = append(all, property{"two configurations, " + s.Name, twoConfigurations(s.Strategy)})
 	}
 	return append(all, property{"alert groups", alertGroups})

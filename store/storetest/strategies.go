@@ -14,22 +14,6 @@ import (
 	"slackrelay/store"
 )
 
-// Strategies are all strategies with a limit of 4 per 10 s.
-var Strategies = []struct {
-	Name     string
-	Strategy ratelimit.Strategy
-}{
-	{"sliding-log", ratelimit.Strategy{}},
-	{"sliding-buckets of 1 s", ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: time.Second}},
-	{"fixed-window, first", ratelimit.Strategy{Kind: ratelimit.FixedWindow, Anchor: ratelimit.First}},
-	{"fixed-window, aligned", ratelimit.Strategy{Kind: ratelimit.FixedWindow, Anchor: ratelimit.Aligned}},
-	{"sliding-counter", ratelimit.Strategy{Kind: ratelimit.SlidingCounter}},
-	{"gcra, burst 2", ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 2}},
-	{"gate", ratelimit.Strategy{Kind: ratelimit.Gate}},
-	{"backlog, stream", ratelimit.Strategy{Kind: ratelimit.Backlog}},
-	{"backlog, list", ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.List}},
-}
-
 var strategiesBehaviours = []behaviour{
 	{"DecisionsMatchTheGoldenTable", testDecisionsMatchTheGoldenTable},
 	{"ClockThatGoesBackNeverExceedsALimit", testClockThatGoesBackNeverExceedsALimit},
@@ -48,7 +32,7 @@ func GoldenTable(t *testing.T, b Fixture) string {
 	t.Helper()
 	var table strings.Builder
 	begin := b.Now()
-	for _, s := range Strategies {
+	for _, s := range Strategies() {
 		b.Advance(begin.Add(time.Hour).Truncate(time.Hour).Sub(b.Now())) // the same grid for each
 		begin = b.Now()
 		play(t, b, &table, s.Name, ratelimit.LevelSpec{
@@ -95,7 +79,7 @@ func play(t *testing.T, b Fixture, table *strings.Builder, name string, tier rat
 // A clock that goes back never lets a window contain more than its limit. What lies far ahead is moved, so that it throttles
 // for one window more at most.
 func testClockThatGoesBackNeverExceedsALimit(t *testing.T, start Start) {
-	for _, s := range Strategies[:7] {
+	for _, s := range TimedStrategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
@@ -121,7 +105,7 @@ func testClockThatGoesBackNeverExceedsALimit(t *testing.T, start Start) {
 
 // However often the clock goes back: in true time, no window holds more than its strategy promises, refunds included.
 func testClockStepsAndRefundsAdmitNoMore(t *testing.T, start Start) {
-	for _, s := range Strategies[:7] {
+	for _, s := range TimedStrategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
@@ -144,7 +128,7 @@ func stepsOrRefunds(rt *rapid.T, b Fixture, tier ratelimit.LevelSpec, group stri
 	var elapsed time.Duration // in truth
 	var o Oracle
 	level := store.ChannelLevel(tier, group)
-	refundable := tier.Strategy.Kind != ratelimit.GCRA && tier.Strategy.Kind != ratelimit.Gate
+	refundable := rulesOf(tier.Strategy).refunds
 	for i := range rapid.IntRange(15, 40).Draw(rt, "events") {
 		pause := rapid.SampledFrom([]time.Duration{
 			0, time.Millisecond, 100 * time.Millisecond, time.Second, 4999 * time.Millisecond, 9999 * time.Millisecond,

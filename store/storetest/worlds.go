@@ -1,10 +1,6 @@
 package storetest
 
-import (
-	"time"
-
-	"slackrelay/ratelimit"
-)
+import "slackrelay/ratelimit"
 
 // World is what random histories are drawn from.
 type World struct {
@@ -16,32 +12,23 @@ type World struct {
 }
 
 // Worlds are one for each strategy, and for whatever else has rules of its own.
-var Worlds = map[string]World{
-	"sliding-log": {strategies: both(ratelimit.Strategy{}), Refunds: true, retry: true},
-	"sliding-buckets": {
-		strategies: both(ratelimit.Strategy{Kind: ratelimit.SlidingBuckets, Bucket: 125 * time.Millisecond}),
-		Refunds:    true, retry: true,
-	},
-	"fixed-window, first": {strategies: both(ratelimit.Strategy{Kind: ratelimit.FixedWindow}), Refunds: true, retry: true},
-	"fixed-window, aligned": {
-		strategies: both(ratelimit.Strategy{Kind: ratelimit.FixedWindow, Anchor: ratelimit.Aligned}), Refunds: true,
-		retry: true,
-	},
-	"sliding-counter": {strategies: both(ratelimit.Strategy{Kind: ratelimit.SlidingCounter}), Refunds: true, retry: true},
-	"gcra":            {strategies: both(ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 3}), retry: true},
-	"gate":            {strategies: both(ratelimit.Strategy{Kind: ratelimit.Gate}), retry: true},
-	"backlog, stream": {strategies: both(ratelimit.Strategy{Kind: ratelimit.Backlog})},
-	"backlog, list":   {strategies: both(ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.List})},
-	"mixed": {retry: true, strategies: []ratelimit.Strategy{
-		{},
-		{Kind: ratelimit.SlidingBuckets, Bucket: 125 * time.Millisecond},
-		{Kind: ratelimit.FixedWindow},
-		{Kind: ratelimit.SlidingCounter},
-		{Kind: ratelimit.GCRA, Burst: 2},
-		{Kind: ratelimit.Gate},
-	}},
-	"shadow":   {strategies: both(ratelimit.Strategy{}), shadow: true, retry: true},
-	"fairness": {strategies: both(ratelimit.Strategy{}), fairness: true, Refunds: false},
-}
+var Worlds = worlds()
 
-func both(s ratelimit.Strategy) []ratelimit.Strategy { return []ratelimit.Strategy{s} }
+func worlds() map[string]World {
+	log := []ratelimit.Strategy{{}}
+	all := map[string]World{
+		"shadow":   {strategies: log, shadow: true, retry: true},
+		"fairness": {strategies: log, fairness: true},
+	}
+	mixed := World{retry: true}
+	for _, row := range strategyTable {
+		for _, v := range row.drawn() {
+			all[v.Name] = World{strategies: []ratelimit.Strategy{v.Strategy}, Refunds: row.refunds, retry: !row.untimed}
+		}
+		if !row.untimed {
+			mixed.strategies = append(mixed.strategies, row.drawn()[0].Strategy)
+		}
+	}
+	all["mixed"] = mixed
+	return all
+}

@@ -60,7 +60,9 @@ func newBuild(o options, dir string) (*build, error) {
 			return nil, err
 		}
 		b.sources[path] = string(source)
-		b.mutants = append(b.mutants, luaMutants(path, string(source))...)
+		if !strings.Contains(string(source), "DO NOT EDIT") { // the composer makes what is generated again
+			b.mutants = append(b.mutants, luaMutants(path, string(source))...)
+		}
 	}
 	if b.composer, err = newComposer(o, b.sources, dir); err != nil {
 		return nil, err

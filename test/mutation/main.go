@@ -62,7 +62,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("mutation", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.lua, "lua", "lua/src/*.lua,lua/src/parts/*.lua,lua/src/parts/*/*.lua", "sources of the scripts: globs, with commas")
+	f.StringVar(&o.lua, "lua", "lua/src/*.lua,lua/src/parts/*.lua,lua/src/parts/*/*.lua,lua/src/parts/*/*/*.lua",
+		"sources of the scripts: globs, with commas")
 	f.StringVar(&o.src, "src", "lua/src", "directory of the sources")
 	f.StringVar(&o.golang, "go", "store/memory/*.go,ratelimit/*.go", "Go files to change: globs, with commas")
 	f.StringVar(&o.packages, "packages", "./store/redis,./store/memory,./store/storetest", "packages whose tests must notice, with commas")

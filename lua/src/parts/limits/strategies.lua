@@ -22,8 +22,4 @@ local function read_hash(level)
 end
 
 --- @include parts/limits/numbers
---- @include parts/limits/window
---- @include parts/limits/counter
---- @include parts/limits/gcra
---- @include parts/limits/buckets
---- @include parts/limits/backlog
+--- @include parts/limits/strategies/*

@@ -4,7 +4,7 @@ local dropped, digest_counts = {}, {}
 -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
 local function drop_of(event, route)
   local outcome, window = event.outcome, event.window
-  local reason = outcome == SUPPRESSED and 'suppressed' or outcome == FULL and 'full' or outcome == NEVER and 'never'
+  local reason = REASONS[outcome]
   local drop = {
     event = payload_of(event.entry), category = event.category, level = reason or 'full', used = '-1',
     limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),

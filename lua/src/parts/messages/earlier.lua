@@ -53,7 +53,7 @@ local function supersede(number, message, event)
   if message.bundle then point('b:' .. message.bundle) end
   forget(number)
   remember_id(event.id)
-  return IN_PLACE
+  return SUPERSEDING
 end
 
 -- resolve returns the outcome of a resolve whose firing a message reports, or nil and the message that it replies

@@ -1,5 +1,6 @@
--- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
--- these, the share counts that is still inside the rolling window, rounded up.
+-- part limits/strategies/sliding_counter: the sliding counter, an aligned window and the units of the one before it.
+-- Of these, the share counts that is still inside the rolling window, rounded up. The key is a hash: "<per>:at" =
+-- start of the window, "<per>:n" = units in it, "<per>:p" = units of the window before.
 strategies['sliding-counter'] = strategy_of_numbers({
   load = function(level, window)
     local per = window.per

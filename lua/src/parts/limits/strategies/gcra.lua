@@ -1,5 +1,5 @@
--- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
--- in drain = per / limit; tat is when all has drained.
+-- part limits/strategies/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. The key
+-- is a hash: "<per>/<drain>:tat" = when all has drained. One unit drains in drain = per / limit.
 local gcra = strategy_of_numbers({
   drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
   -- A bucket whose limit changed holds the units that it held before, as many as it can.

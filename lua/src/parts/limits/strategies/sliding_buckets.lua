@@ -1,6 +1,7 @@
--- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
--- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
--- used within 24 h. Buckets that only another configuration still counts are stored with its width.
+-- part limits/strategies/sliding_buckets: sliding buckets. The key is a hash: "<end of the bucket>" = units; a bucket
+-- counts until its end has left the window. "keep:<longest window>:<width>" is when a configuration last used the
+-- hash. Buckets are kept for the longest window that was used within 24 h. Buckets that only another configuration
+-- still counts are stored with its width.
 local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
 -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the

@@ -1,4 +1,5 @@
--- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+-- part limits/strategies/fixed_window: the fixed window. The key is a hash: "<per>:at" = start of the window,
+-- "<per>:n" = units in it, "<per>:f" = those at its start.
 strategies['fixed-window'] = strategy_of_numbers({
   -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
   load = function(level, window)

@@ -1,6 +1,6 @@
--- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
--- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
--- checked again soon.
+-- part limits/strategies/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than
+-- the limit. There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full
+-- backlog is checked again soon.
 local retry_us = 100000
 
 local function backlog(length, add)

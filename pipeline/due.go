@@ -1,0 +1,72 @@
+package pipeline
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"slackrelay/store"
+)
+
+// DueQueue is the part of an outbox that knows which channels have something due. See [store.Queue].
+type DueQueue interface {
+	Due(ctx context.Context, among []store.Channel, all bool) ([]store.Work, error)
+}
+
+// watch starts the channels that have something due, until ctx ends.
+func (c *Courier) watch(ctx context.Context) {
+	for {
+		failing := c.failing.Load()
+		work, err := c.due(ctx, c.askAll.Swap(false))
+		for _, one := range work {
+			c.startWork(one)
+		}
+		switch {
+		case err != nil && !failing && ctx.Err() == nil:
+			c.opts.Logger.WarnContext(ctx, "due channels could not be read; trying again", "why", store.Describe(err), "error", err)
+		case err == nil && failing:
+			c.Recheck()
+		}
+		c.failing.Store(err != nil)
+		c.memories.forget()
+		wait := c.poll()
+		if len(work) >= store.MaxDue { // there may be more
+			wait /= 10
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// due asks for what is due in the channels that can go on: those of a refused credential stay due, and may be many.
+func (c *Courier) due(ctx context.Context, all bool) ([]store.Work, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.CallTimeout)
+	defer cancel()
+	return c.opts.Outbox.Due(ctx, c.memories.able(c.among), all)
+}
+
+// startWork starts what the store says is due.
+func (c *Courier) startWork(work store.Work) {
+	switch name := work.Channel.Name; {
+	case work.Kind == store.WorkSend:
+		c.startDelivery(name, func() {})
+	case work.Kind == store.WorkPromote && c.opts.Promote != nil:
+		c.promotions.start(name, func() {})
+	}
+}
+
+// startDelivery delivers what a channel has, unless that runs already, or could post nothing yet. looked is called once
+// the channel was claimed from, or at once.
+func (c *Courier) startDelivery(channel string, looked func()) {
+	if c.memories.isExhausted(channel) || !c.deliveries.start(channel, looked) {
+		looked()
+	}
+}
+
+// poll returns the time until the next question, with jitter, so that replicas do not ask in step. It is Poll on average.
+func (c *Courier) poll() time.Duration {
+	return c.opts.Poll*3/4 + rand.N(c.opts.Poll/2) //nolint:gosec // jitter is no secret
+}

@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// recheckAtOnce is how many channels are claimed together in a recheck, and recheckPause the time between two claims, so
+	// that a recheck of 10,000 channels takes seconds and deliveries go on meanwhile.
+	recheckAtOnce = 8
+	recheckPause  = 200 * time.Microsecond
+	// recheckRetry is how long a recheck waits where the store does not answer.
+	recheckRetry = 500 * time.Millisecond
+)
+
+// Recheck makes the Courier claim from every channel soon, whatever the store says is due: another replica ended, or the
+// store lost data. It never blocks.
+func (c *Courier) Recheck() {
+	c.askAll.Store(true)
+	select {
+	case c.rechecks <- struct{}{}:
+	default: // one begins soon
+	}
+}
+
+// recheck claims from every channel, whatever the store says is due: soon after the start and after Recheck, and otherwise
+// each in turn, once in RecheckEvery. It finds what older versions queued, and what the store lost track of.
+func (c *Courier) recheck(ctx context.Context) {
+	all := c.rechecked()
+	if len(all) == 0 || c.opts.RecheckEvery < 0 {
+		return
+	}
+	looking := make(chan struct{}, recheckAtOnce)
+	next, urgent := 0, len(all)
+	for {
+		pause := recheckRetry
+		if !c.failing.Load() {
+			looking <- struct{}{} // each claim has a timeout
+			c.startDelivery(all[next], func() { <-looking })
+			next = (next + 1) % len(all)
+			pause = recheckPause
+			if urgent--; urgent < 0 {
+				pause = c.opts.RecheckEvery / time.Duration(len(all))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.rechecks:
+			urgent = len(all)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// rechecked returns the names of the channels that are rechecked: all but lanes.
+func (c *Courier) rechecked() []string {
+	all := make([]string, 0, len(c.among))
+	for _, channel := range c.among {
+		if !isLane(channel.Name) {
+			all = append(all, channel.Name)
+		}
+	}
+	return all
+}
