@@ -110,6 +110,7 @@ func writers() map[string][]call {
 		[]string{k.Digest(), k.LastAdmitted(), k.Extras(), k.Entries(), k.Posted(), k.Aged(), lua.DueIndex},
 		[]any{"ch", 1, 1, 1},
 	}
+	notice := call{lua.Append, []string{k.Extras(), k.Entries(), k.NoticeIDs(), lua.DueIndex}, []any{"id", "notice", "{}", 1000000}}
 	all := map[string][]call{
 		"admit":        {admittingOne(), claiming(), admitting("admit", "drop", "sliding-log", false, batch...)},
 		"admit, delay": {admittingOne(), admitting("admit", "delay", "gcra", false, batch...)},
@@ -126,7 +127,7 @@ func writers() map[string][]call {
 		"expire":             {admittingOne(), claiming(), completing(lua.Expire, `{"noted":{"x:a:warning":1}}`)},
 		"retry":              {admittingOne(), claiming(), retry},
 		"release":            {admittingOne(), claiming(), {lua.Release, []string{k.Lease(), lua.DueIndex}, []any{"me"}}},
-		"append":             {{lua.Append, []string{k.Extras(), k.Entries(), k.NoticeIDs(), lua.DueIndex}, []any{"id", "notice", "{}", 1000000}}},
+		"append":             {notice},
 		"digest":             {merging(), digest},
 		"refund, log":        {admittingOne(), refund("sliding-buckets")},
 		"heartbeat":          {heartbeating("replica"), heartbeating("other")},

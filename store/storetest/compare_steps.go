@@ -28,6 +28,7 @@ func (h *comparison) settle(t *rapid.T) {
 	how := rapid.SampledFrom([]string{"ack", "ack", "ack", "bury", "expire", "discard", "retry", "retry", "release", "renew"}).Draw(t, "how")
 	if how == "renew" {
 		h.claimed[sender] = entry
+		h.leased[sender] = h.b.Now().Add(10 * time.Second)
 	}
 	drawn := drawStep(t, how, entry)
 	before := h.b.Snapshot(h.tb)

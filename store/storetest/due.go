@@ -62,26 +62,34 @@ func testEveryCallThatAddsWorkMakesItsChannelDue(t *testing.T, start Start) {
 		return entry
 	}
 	for name, add := range map[string]func(t *testing.T, b Fixture) error{
-		"admit":  func(t *testing.T, b Fixture) error { b.Fill(t, 1); return nil },
-		"append": func(t *testing.T, b Fixture) error { return b.A.Append(t.Context(), Scope, "1", store.KindNotice, nil) },
+		"admit": func(t *testing.T, b Fixture) error { t.Helper(); b.Fill(t, 1); return nil },
+		"append": func(t *testing.T, b Fixture) error {
+			t.Helper()
+			return b.A.Append(t.Context(), Scope, "1", store.KindNotice, nil)
+		},
 		"force": func(t *testing.T, b Fixture) error {
+			t.Helper()
 			_, err := b.Force(t.Context(), Scope, []store.Request{Small.Request("1", "a")})
 			return err
 		},
 		"restore": func(t *testing.T, b Fixture) error {
+			t.Helper()
 			id := store.MergeID{Replica: "r", Sequence: 1}
 			return b.A.Restore(t.Context(), Scope, []store.Request{Small.Request("1", "a")}, id)
 		},
-		"a drop for the digest": func(t *testing.T, b Fixture) error { b.DropForDigest(t, "disk", 1); return nil },
+		"a drop for the digest": func(t *testing.T, b Fixture) error { t.Helper(); b.DropForDigest(t, "disk", 1); return nil },
 		"a count for the digest": func(t *testing.T, b Fixture) error {
+			t.Helper()
 			counts := store.LocalCounts{DigestCounts: map[string]int64{"d:a:error": 1}}
 			return b.A.MergeCounts(t.Context(), Scope, store.MergeID{Replica: "r", Sequence: 1}, counts)
 		},
 		"retry": func(t *testing.T, b Fixture) error {
+			t.Helper()
 			return b.A.Retry(t.Context(), Scope, held(t, b), store.RetryPlan{Wait: time.Hour})
 		},
-		"release": func(t *testing.T, b Fixture) error { held(t, b); return b.A.Release(t.Context(), Scope) },
+		"release": func(t *testing.T, b Fixture) error { t.Helper(); held(t, b); return b.A.Release(t.Context(), Scope) },
 		"resume": func(t *testing.T, b Fixture) error {
+			t.Helper()
 			b.Fill(t, 1)
 			require.NoError(t, b.A.Pause(t.Context(), Scope, time.Hour, "maintenance"))
 			require.Equal(t, store.Paused, Claim(t, b.A, Unpaced).State)
@@ -89,6 +97,7 @@ func testEveryCallThatAddsWorkMakesItsChannelDue(t *testing.T, start Start) {
 			return b.A.Pause(t.Context(), Scope, 0, "")
 		},
 		"expire": func(t *testing.T, b Fixture) error {
+			t.Helper()
 			return b.A.Expire(t.Context(), Scope, held(t, b), map[string]int64{"x:a:error": 1})
 		},
 	} {
@@ -130,29 +139,35 @@ func testClaimNotesWhenItsStateEnds(t *testing.T, start Start) {
 		claimer int
 	}{
 		{"empty", Unpaced, false, func(*testing.T, Fixture) {}, store.Empty, -1, 0},
-		{"claimed", Unpaced, false, func(t *testing.T, b Fixture) { b.Fill(t, 1) }, store.Claimed, 10 * time.Second, 0},
-		{"ready", Unpaced, true, func(t *testing.T, b Fixture) { b.Fill(t, 1) }, store.PostReady, time.Second, 0},
+		{"claimed", Unpaced, false, func(t *testing.T, b Fixture) { t.Helper(); b.Fill(t, 1) }, store.Claimed, 10 * time.Second, 0},
+		{"ready", Unpaced, true, func(t *testing.T, b Fixture) { t.Helper(); b.Fill(t, 1) }, store.PostReady, time.Second, 0},
 		{"leased", Unpaced, false, func(t *testing.T, b Fixture) {
+			t.Helper()
 			b.Fill(t, 1)
 			ClaimEntry(t, b.A)
 			b.Advance(4 * time.Second)
 		}, store.Leased, 6 * time.Second, 1},
 		{"paused", Unpaced, false, func(t *testing.T, b Fixture) {
+			t.Helper()
 			b.Fill(t, 1)
 			require.NoError(t, b.A.Retry(t.Context(), Scope, ClaimEntry(t, b.A), store.RetryPlan{Wait: 33 * time.Second}))
 		}, store.Paused, 33 * time.Second, 0},
 		{"uncertain", Lookable, false, func(t *testing.T, b Fixture) {
+			t.Helper()
 			b.Fill(t, 1)
 			require.NoError(t, b.A.Retry(t.Context(), Scope, ClaimEntry(t, b.A), store.RetryPlan{State: store.MaybePosted}))
 		}, store.AwaitingLookup, 10 * time.Second, 0},
 		{"paced", store.Terms{Pace: paced.Pace}, false, sendPaced(paced), store.Paced, 7 * time.Second, 0},
 		{"paced until it is too old", paced, false, sendPaced(paced), store.Paced, 5*time.Second + time.Microsecond, 0},
 		{"paced until an extra is due", store.Terms{Pace: paced.Pace}, false, func(t *testing.T, b Fixture) {
+			t.Helper()
 			postpone(t, b, 3*time.Second)
 			sendPaced(paced)(t, b)
 		}, store.Paced, 3 * time.Second, 0},
-		{"empty but for a later extra", Unpaced, false, func(t *testing.T, b Fixture) { postpone(t, b, time.Minute) },
-			store.Empty, time.Minute, 0},
+		{
+			"empty but for a later extra", Unpaced, false, func(t *testing.T, b Fixture) { t.Helper(); postpone(t, b, time.Minute) },
+			store.Empty, time.Minute, 0,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
