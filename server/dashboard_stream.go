@@ -70,7 +70,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		}
 		if message != "" {
 			control.SetWriteDeadline(time.Now().Add(streamTimeout)) //nolint:errcheck // tests write to memory
-			if _, err := fmt.Fprint(w, message); err != nil || control.Flush() != nil {
+			if _, err := fmt.Fprint(w, message); err != nil || control.Flush() != nil { //nolint:gosec // it is JSON in an event stream, not a page
 				return nil // the reader disconnected
 			}
 			sent = time.Now()
