@@ -36,7 +36,7 @@
 local ledger, outbox, entries, pause = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local windows, minutes, minutes_before = KEYS[5], KEYS[6], KEYS[7]
 local keys_before_levels = 7
-local name, longest = ARGV[1], tonumber(ARGV[2])
+local level_name, longest = ARGV[1], tonumber(ARGV[2])
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 if windows and (not longest or #KEYS ~= keys_before_levels + 1) then
@@ -554,7 +554,7 @@ local fits_at, never = fit(level, 1, 0)
 local retry = 0
 if not level.is_shadow then retry = never and -1 or max(0, fits_at - now) end
 
-local stored = call('HGET', windows, name) or ''
+local stored = call('HGET', windows, level_name) or ''
 local known, since = string.match(stored, '^(%d+) (%d+)$')
 known, since = tonumber(known or longest), tonumber(since or 0)
 if longest > known then since = now end
@@ -567,6 +567,6 @@ reply[6] = state
 
 local keep_ms = 5356800000 -- 62 days: twice the longest window there is
 local text = int(longest) .. ' ' .. int(since)
-if text ~= stored then call('HSET', windows, name, text) end
+if text ~= stored then call('HSET', windows, level_name, text) end
 if call('PTTL', windows) < keep_ms / 2 then call('PEXPIRE', windows, keep_ms) end
 return reply

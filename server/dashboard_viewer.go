@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"slackrelay/pipeline"
 )
@@ -85,7 +86,7 @@ func (v *viewer) changed(reading *pipeline.Reading) ([]json.RawMessage, error) {
 	v.page = page
 	shown := page.Channels
 	if selected, ok := reading.Channel(v.selected); ok {
-		shown = append(shown[:len(shown):len(shown)], selected)
+		shown = append(slices.Clip(shown), selected)
 	}
 	changed := []json.RawMessage{}
 	sent := make(map[string]string, len(shown))

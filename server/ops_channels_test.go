@@ -59,7 +59,9 @@ func startMany(t *testing.T, n int) manyChannels {
 	registry.MustRegister(server.NewGauges(func() *pipeline.StatusReader { return status }, labels))
 	intake := pipeline.NewIntake(pipeline.IntakeOptions{Limiter: limiter, Channels: channels, Metrics: metrics, Wake: func(string) {}})
 	for n, i := range []int{7, 7, 7, 7, 7, 7, 150} {
-		_, err := intake.Admit(t.Context(), pipeline.Arrival{Channel: channels[i].Name, Events: []events.Event{{ID: fmt.Sprint(n), Title: "x", Category: "a"}}})
+		_, err := intake.Admit(t.Context(), pipeline.Arrival{
+			Channel: channels[i].Name, Events: []events.Event{{ID: fmt.Sprint(n), Title: "x", Category: "a"}},
+		})
 		require.NoError(t, err)
 	}
 	require.NoError(t, limiter.Pause(t.Context(), channels[9].Scope(), time.Hour, "by hand"))
