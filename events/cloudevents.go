@@ -52,7 +52,7 @@ func decodeCloudEvents(in input) ([]Event, error) {
 		return []Event{binaryCloudEvent(in)}, nil
 	}
 	if in.object != nil {
-		event, err := cloudEvent(in.object, in.object.field("data"), "")
+		event, err := cloudEvent(in.object, in.field("data"), "")
 		return []Event{event}, err
 	}
 	return each(in.items, in.limits, func(item jsontext.Value, i int) (Event, error) {

@@ -32,14 +32,20 @@ func Claims(w Webhook) []string {
 // IsLink is isLink.
 func IsLink(address string) bool { return isLink(address) }
 
+// Decoded is what became of a body.
+type Decoded struct {
+	Event Event
+	Err   error
+}
+
 // DecodeGenericBothWays decodes an object of the relay's own format as the decoder does, and with reflection, which accepts other
 // spellings too. ok is false if the body is no object.
-func DecodeGenericBothWays(body []byte) (usual, reflected Event, usualErr, reflectedErr error, ok bool) {
-	fields, _, err := parseBody(body, standard.limits.Depth)
-	if err != nil || fields == nil {
-		return Event{}, Event{}, nil, nil, false
+func DecodeGenericBothWays(body []byte) (usual, reflected Decoded, ok bool) {
+	fields, _, _ := parseBody(body, standard.limits.Depth) // of a faulty body there are none
+	if fields == nil {
+		return usual, reflected, false
 	}
-	usual, usualErr = decodeGenericEvent(fields, body, "")
-	reflected, reflectedErr = decodeGenericByReflection(fields, body, "")
-	return usual, reflected, usualErr, reflectedErr, true
+	usual.Event, usual.Err = decodeGenericEvent(fields, body, "")
+	reflected.Event, reflected.Err = decodeGenericByReflection(fields, body, "")
+	return usual, reflected, true
 }

@@ -20,11 +20,8 @@ func FuzzGenericAgreesWithReflection(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		usual, reflected, usualErr, reflectedErr, ok := events.DecodeGenericBothWays(body)
-		if !ok {
-			return
+		if usual, reflected, ok := events.DecodeGenericBothWays(body); ok {
+			require.Equal(t, reflected, usual)
 		}
-		require.Equal(t, reflectedErr, usualErr)
-		require.Equal(t, reflected, usual)
 	})
 }

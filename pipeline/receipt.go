@@ -65,7 +65,7 @@ func (r *Receipt) counters() [6]counter {
 
 // count counts one event.
 func (r *Receipt) count(o store.Outcome) {
-	switch o.CountedAs() {
+	switch o.CountedAs() { //nolint:exhaustive // it is one of these
 	case store.Admitted:
 		r.Admitted++
 	case store.Dropped:

@@ -64,8 +64,7 @@ func appendText(b []byte, name, text string) []byte {
 	b = append(b, name...)
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			escaped, _ := json.Marshal(text) // a text can always be encoded
-			return append(b, escaped...)
+			return appendEncoded(b, text)
 		}
 	}
 	b = append(b, '"')
@@ -77,8 +76,16 @@ func appendText(b []byte, name, text string) []byte {
 func appendSeconds(b []byte, name string, seconds float64) []byte {
 	b = append(b, name...)
 	if seconds != 0 && !(1e-6 <= seconds && seconds < 1e21) {
-		text, _ := json.Marshal(seconds) // it is neither infinite nor NaN
-		return append(b, text...)
+		return appendEncoded(b, seconds)
 	}
 	return strconv.AppendFloat(b, seconds, 'f', -1, 64)
+}
+
+// appendEncoded appends a text or a finite number, which encoding/json can always encode.
+func appendEncoded(b []byte, value any) []byte {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	return append(b, encoded...)
 }

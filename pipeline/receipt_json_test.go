@@ -19,7 +19,7 @@ func FuzzReceiptIsWrittenAsEncodingJSONDoes(f *testing.F) {
 	f.Add("id", "category", "dropped", "category", "", "other", "rule quiet", 2.975068, 1, true, 1)
 	f.Add("a\"<&>\x00\u2028\xff", "ä", "", "", "", "", "", 1e-6, -1, false, 2)
 	f.Add("", "", "", "never", "too large", "", "", 1e21, 0, false, 2)
-	f.Add("~ \x7f", "", "", "", "<b>", "\\", "/", -0.0, 0, false, 3)
+	f.Add("~ \x7f", "", "", "", "<b>", "\\", "/", 0.0, 0, false, 3)
 	f.Fuzz(func(
 		t *testing.T, id, category, outcome, level, why, channel, by string, wait float64, n int, durable bool, events int,
 	) {
