@@ -38,7 +38,7 @@ func nameOf(e store.Entry) entryName { return entryName{e.Number, e.AdmittedAt} 
 func Compare(t *testing.T, a, b Start) {
 	t.Helper()
 	for name, play := range map[string]func(tb testing.TB, rt *rapid.T, a, b Fixture){
-		"messages": playMessages, "outages": playOutages, "limits": playLimits,
+		"messages": playMessages, "outages": playOutages, "limits": playLimits, "clock": playClock,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

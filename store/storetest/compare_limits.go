@@ -83,13 +83,14 @@ func drawComparedFairness(t *rapid.T, category ratelimit.LevelSpec) *ratelimit.F
 type limitsAnswer struct {
 	decisions []store.Decision
 	closed    []string
+	stepped   time.Duration
 }
 
 func bothAnswer(t *rapid.T, h *limitsComparison, mode store.Mode, requests []store.Request) limitsAnswer {
 	ask := func(w Fixture) limitsAnswer {
 		answer, err := w.method(mode)(t.Context(), Scope, slices.Clone(requests))
 		require.NoError(t, err)
-		got := limitsAnswer{decisions: answer.Decisions}
+		got := limitsAnswer{decisions: answer.Decisions, stepped: answer.Stepped}
 		for i := range got.decisions {
 			got.decisions[i].DecidedBy, got.decisions[i].Durable = "", false
 		}
@@ -166,7 +167,7 @@ func (h *limitsComparison) reset(t *rapid.T) {
 // compare compares how full the levels are.
 func (h *limitsComparison) compare(t *rapid.T) {
 	levels := []ratelimit.Level{store.ChannelLevel(h.config.channel, Scope.Group)}
-	for _, category := range []string{"a", "b"} {
+	for _, category := range []string{"a", "b", "c"} {
 		levels = append(levels, store.LevelOf(h.config.category, Scope, category))
 	}
 	usage := func(w Fixture) []ratelimit.Usage {
