@@ -71,8 +71,8 @@ func (a *LogState) ClampToNow(now int64) {
 // maxOld is how many units are kept that no longer count. They count again where the clock goes back.
 const maxOld = 32
 
-// Add forgets what no window counts, where that is much. Of what only another configuration counts, the newest are enough: twice its limit,
-// so that refunds leave enough.
+// Add forgets what no window counts, where there is much of it. Of what only another configuration counts, the newest are
+// enough: twice its limit, so that refunds leave enough.
 func (a *LogState) Add(now int64, level *Level, c Charge) {
 	if a.users == nil {
 		a.users = map[user]int64{}
@@ -95,8 +95,7 @@ func (a *LogState) Add(now int64, level *Level, c Charge) {
 	}
 }
 
-// trim forgets what no window counts that is kept for so long. Of what lies further back than the level's own windows look,
-// the newest are enough.
+// trim forgets what was admitted longer ago than keep. Of what was admitted longer ago than own, the newest units are enough.
 func (a *LogState) trim(now int64, keep time.Duration, enough int64, own time.Duration) {
 	counted := min(a.CountAfter(now-keep.Microseconds()), max(enough, a.CountAfter(now-own.Microseconds())))
 	a.entries = a.entries[int64(len(a.entries))-counted:]
