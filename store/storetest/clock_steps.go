@@ -16,6 +16,8 @@ var clockStepsBehaviours = []behaviour{
 	{"UnitsThatLeftAWindowCountAgainAfterAStepBack", testUnitsThatLeftAWindowCountAgainAfterAStepBack},
 	{"ForgottenAdmissionIsNotRefunded", testForgottenAdmissionIsNotRefunded},
 	{"ForgottenRefundDoesNotPreventAnother", testForgottenRefundDoesNotPreventAnother},
+	{"RefundAfterAStepBackGivesBack", testRefundAfterAStepBackGivesBack},
+	{"NarrowestBucketIsOfOneMicrosecond", testNarrowestBucketIsOfOneMicrosecond},
 	{"EmptyWindowBeginsAnewAfterAStepBack", testEmptyWindowBeginsAnewAfterAStepBack},
 }
 
@@ -121,4 +123,44 @@ func testEmptyWindowBeginsAnewAfterAStepBack(t *testing.T, start Start) {
 	again := b.AdmitOne(t, atLevel("4", level))
 	require.Equal(t, store.Dropped, again.Outcome)
 	require.Equal(t, (full.RetryAfter+10*time.Second)%time.Hour, again.RetryAfter%time.Hour, "the end of the window is on the same grid")
+}
+
+func testRefundAfterAStepBackGivesBack(t *testing.T, start Start) {
+	for _, s := range Strategies[:7] {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			level := perHour(4, s.Strategy)
+			b.MustAdmit(t, atLevel("1", level))
+			b.Advance(-time.Minute)
+			b.MustAdmit(t, atLevel("2", level))
+			before := b.Used(t, level)
+			if s.Strategy.Kind == ratelimit.Gate {
+				before++ // the second one was refused
+			}
+			require.NoError(t, b.Refund(t.Context(), Scope, atLevel("2", level)))
+			require.Equal(t, before-1, b.Used(t, level))
+		})
+	}
+}
+
+func testNarrowestBucketIsOfOneMicrosecond(t *testing.T, start Start) {
+	for name, s := range map[string]ratelimit.Strategy{
+		"1 ns":                         {Kind: ratelimit.SlidingBuckets, Bucket: 1},
+		"a sixtieth of a short window": {Kind: ratelimit.SlidingBuckets},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			level := store.ChannelLevel(ratelimit.LevelSpec{
+				Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 1, Per: 30 * time.Microsecond}},
+			}, Scope.Group)
+			for _, ids := range [][2]string{{"1", "2"}, {"3", "4"}} { // at an even and at an odd time
+				got := b.MustAdmit(t, atLevel(ids[0], level), atLevel(ids[1], level))
+				require.Equal(t, "+-", Outcomes(got))
+				require.Equal(t, 31*time.Microsecond, got[1].RetryAfter)
+				b.Advance(31 * time.Microsecond)
+			}
+		})
+	}
 }
