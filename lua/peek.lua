@@ -117,7 +117,7 @@ for i = 1, #level_specs do
     spec = spec, key = KEYS[keys_before_levels + i], is_shadow = spec[3] == 1,
     keep = 0, largest = 0, -- its longest window, its largest limit
     used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
-    closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
+    closed = 0, closed_by = FIRST, old = math.huge, scores = {},
   }
   if #spec < FIRST + 1 or #spec % 2 == 0 then
     return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')
@@ -156,16 +156,23 @@ local function count_log(key, per)
   return all - old, old
 end
 
--- log_score is the score of the rank-th newest unit, from 0; what this batch spent is the newest.
-local function log_score(level, rank)
-  rank = rank - level.pending
-  if rank < 0 then return now end
-  if level.read_rank ~= rank then
+-- kept_score is the score of the rank-th newest unit that a log contains, from 0.
+local function kept_score(level, rank)
+  local score = level.scores[rank]
+  if not score then
     local text = int(rank)
-    level.read_rank = rank
-    level.read_score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+    score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+    level.scores[rank] = score
   end
-  return level.read_score
+  return score
+end
+
+-- log_score is the score of the rank-th newest unit, those of this batch included. Only units ahead of now, where the
+-- clock went back, are newer than those.
+local function log_score(level, rank)
+  if rank < 0 then return now end
+  local before = rank - level.pending
+  return max(kept_score(level, rank), before < 0 and now or min(now, kept_score(level, before)))
 end
 
 -- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
@@ -174,7 +181,7 @@ local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
-    level.read_rank, at = false, now
+    level.scores, at = {}, now
     local args = {}
     for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
       args[#args + 1], args[#args + 2] = now_text, member
@@ -340,7 +347,7 @@ if needs_strategies then
     -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
-      if level.back > 0 and window.at > now then window.at = now end
+      if level.back > 0 then window.at = window.n > 0 and min(window.at, now) or 0 end -- an empty one begins anew
       local ends = window.at + per
       if ends > now and (window.n > 0 or phase >= 0) then return end
       if phase < 0 then
@@ -568,7 +575,7 @@ local function fit(level, units, reserved_in_first)
         at = fits
         if not never then by = w end
       end
-      if units == 1 and used[w] >= most then
+      if units == 1 and used[w] >= most and not level.is_shadow then
         if reserved > 0 then fits = fits_at(level, w, 1, 0) end
         if fits > level.closed then level.closed, level.closed_by = fits, w end
       end
@@ -715,7 +722,7 @@ local states, count = {}, 0
 for i = 1, #levels do
   local level = levels[i]
   count = count + 2
-  states[count - 1] = not level.is_shadow and level.closed > now and level.closed - now or 0
+  states[count - 1] = level.closed > now and level.closed - now or 0
   states[count] = (level.closed_by - FIRST) / 2
   for w = FIRST, #level.spec, 2 do
     count = count + 1

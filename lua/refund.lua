@@ -7,7 +7,7 @@
 --
 -- ARGV[1] id
 -- ARGV[2] units
--- ARGV[3] how long a refund is remembered, microseconds
+-- ARGV[3] how long an admission and a refund are remembered, microseconds
 -- then for each level: strategy and option, as in lua/admit.lua. A backlog has nothing to refund: it shrinks when the
 --   entry leaves the outbox.
 --
@@ -44,7 +44,8 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now_text = int(now)
 local event_at = tonumber(call('ZSCORE', seen, id) or 0)
-if call('ZSCORE', refunds, id) then return 0 end
+if event_at <= now - remember then event_at = 0 end -- forgotten, and not removed yet
+if tonumber(call('ZSCORE', refunds, id) or 0) > now - remember then return 0 end
 
 -- part limits/constants: what the strategies have in common.
 local FIRST = 4 -- where a level's windows begin in its spec, and a route's levels
@@ -227,7 +228,7 @@ strategies['fixed-window'] = strategy_of_numbers({
   -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
   load = function(level, window)
     local per, phase = window.per, window.is_own and level.option or -1
-    if level.back > 0 and window.at > now then window.at = now end
+    if level.back > 0 then window.at = window.n > 0 and min(window.at, now) or 0 end -- an empty one begins anew
     local ends = window.at + per
     if ends > now and (window.n > 0 or phase >= 0) then return end
     if phase < 0 then

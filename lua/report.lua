@@ -95,7 +95,7 @@ for i = 1, #level_specs do
     spec = spec, key = KEYS[keys_before_levels + i], is_shadow = spec[3] == 1,
     keep = 0, largest = 0, -- its longest window, its largest limit
     used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
-    closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
+    closed = 0, closed_by = FIRST, old = math.huge, scores = {},
   }
   if #spec < FIRST + 1 or #spec % 2 == 0 then
     return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')
@@ -131,16 +131,23 @@ local function count_log(key, per)
   return all - old, old
 end
 
--- log_score is the score of the rank-th newest unit, from 0; what this batch spent is the newest.
-local function log_score(level, rank)
-  rank = rank - level.pending
-  if rank < 0 then return now end
-  if level.read_rank ~= rank then
+-- kept_score is the score of the rank-th newest unit that a log contains, from 0.
+local function kept_score(level, rank)
+  local score = level.scores[rank]
+  if not score then
     local text = int(rank)
-    level.read_rank = rank
-    level.read_score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+    score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+    level.scores[rank] = score
   end
-  return level.read_score
+  return score
+end
+
+-- log_score is the score of the rank-th newest unit, those of this batch included. Only units ahead of now, where the
+-- clock went back, are newer than those.
+local function log_score(level, rank)
+  if rank < 0 then return now end
+  local before = rank - level.pending
+  return max(kept_score(level, rank), before < 0 and now or min(now, kept_score(level, before)))
 end
 
 -- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
@@ -149,7 +156,7 @@ local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
-    level.read_rank, at = false, now
+    level.scores, at = {}, now
     local args = {}
     for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
       args[#args + 1], args[#args + 2] = now_text, member
@@ -284,12 +291,38 @@ if needs_strategies then
       end,
     }
   end
-  -- part limits/window: the fixed window. Fields: at = its start, n = its units, f = those at its start.
+  -- part limits/strategies/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than
+  -- the limit. There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full
+  -- backlog is checked again soon.
+  local retry_us = 100000
+
+  local function backlog(length, add)
+    return {
+      is_backlog = true,
+      load = function(level) level.used[FIRST] = call(length, level.key) end,
+      fits_at = function() return now + retry_us end,
+      spend = function(level, units, number)
+        level.members = level.members or {}
+        for _ = 1, units do table.insert(level.members, number) end
+        level.used[FIRST] = level.used[FIRST] + units
+      end,
+      store = function(level)
+        for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
+      end,
+      refund = function() return 1 end,
+    }
+  end
+  strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
+    call('XADD', key, number .. '-' .. i, 'at', int(now))
+  end)
+  strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+  -- part limits/strategies/fixed_window: the fixed window. The key is a hash: "<per>:at" = start of the window,
+  -- "<per>:n" = units in it, "<per>:f" = those at its start.
   strategies['fixed-window'] = strategy_of_numbers({
     -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
     load = function(level, window)
       local per, phase = window.per, window.is_own and level.option or -1
-      if level.back > 0 and window.at > now then window.at = now end
+      if level.back > 0 then window.at = window.n > 0 and min(window.at, now) or 0 end -- an empty one begins anew
       local ends = window.at + per
       if ends > now and (window.n > 0 or phase >= 0) then return end
       if phase < 0 then
@@ -319,41 +352,8 @@ if needs_strategies then
       return left
     end,
   })
-  -- part limits/counter: the sliding counter, an aligned window (at, n) and the units of the one before it (p). Of
-  -- these, the share counts that is still inside the rolling window, rounded up.
-  strategies['sliding-counter'] = strategy_of_numbers({
-    load = function(level, window)
-      local per = window.per
-      local start = floor(now / per) * per
-      if level.back > 0 and window.at > start then window.at = start end
-      if window.at < start then
-        window.p = window.at == start - per and window.n or 0
-        window.at, window.n = start, 0
-      end
-    end,
-    used = function(window)
-      local rest = window.per - max(0, now - window.at)
-      local share = floor(window.p * rest / window.per)
-      if share * window.per < window.p * rest then share = share + 1 end
-      return share + window.n
-    end,
-    spend = function(_, window, units) window.n = window.n + units end,
-    fits_at = function(level, w, window, units)
-      local limit, per = level.spec[w], window.per
-      local room = limit - units - window.n
-      if room >= 0 then return window.at + per - floor(room * per / window.p) end
-      return window.at + 2 * per - floor((limit - units) * per / window.n)
-    end,
-    refund = function(_, window, which, refunded)
-      local start = window.state[window.name .. ':at'] or 0
-      local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
-      local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
-      if in_window or in_last then return max(0, refunded.value - refunded.units) end
-    end,
-    counted_windows = 2,
-  })
-  -- part limits/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. One unit drains
-  -- in drain = per / limit; tat is when all has drained.
+  -- part limits/strategies/gcra: the generic cell rate algorithm, and the gate, which is one without a burst. The key
+  -- is a hash: "<per>/<drain>:tat" = when all has drained. One unit drains in drain = per / limit.
   local gcra = strategy_of_numbers({
     drain_of = function(level, w) return level.spec[w] == 0 and 0 or ceil(level.spec[w + 1] / level.spec[w]) end,
     -- A bucket whose limit changed holds the units that it held before, as many as it can.
@@ -387,9 +387,10 @@ if needs_strategies then
     end,
   })
   strategies['gcra'], strategies['gate'] = gcra, gcra
-  -- part limits/buckets: sliding buckets, a hash of units by the end of the bucket. The field "keep:<longest
-  -- window>:<width>" is when a configuration last used the hash. Buckets are kept for the longest window that was
-  -- used within 24 h. Buckets that only another configuration still counts are stored with its width.
+  -- part limits/strategies/sliding_buckets: sliding buckets. The key is a hash: "<end of the bucket>" = units; a bucket
+  -- counts until its end has left the window. "keep:<longest window>:<width>" is when a configuration last used the
+  -- hash. Buckets are kept for the longest window that was used within 24 h. Buckets that only another configuration
+  -- still counts are stored with its width.
   local function bucket_end(at, width_us) return (floor(at / width_us) + 1) * width_us end
 
   -- read_other_windows sets level.others, the last uses of windows within 24 h, and returns the length of the
@@ -470,31 +471,40 @@ if needs_strategies then
       return 1
     end,
   }
-  -- part limits/backlog: a stream or a list of the waiting messages. It admits while it holds fewer than the limit.
-  -- There are no refunds: it shrinks when an entry leaves the outbox. That time is unknown, so a full backlog is
-  -- checked again soon.
-  local retry_us = 100000
-
-  local function backlog(length, add)
-    return {
-      is_backlog = true,
-      load = function(level) level.used[FIRST] = call(length, level.key) end,
-      fits_at = function() return now + retry_us end,
-      spend = function(level, units, number)
-        level.members = level.members or {}
-        for _ = 1, units do table.insert(level.members, number) end
-        level.used[FIRST] = level.used[FIRST] + units
-      end,
-      store = function(level)
-        for i, number in ipairs(level.members or {}) do add(level.key, number, i) end
-      end,
-      refund = function() return 1 end,
-    }
-  end
-  strategies['backlog-stream'] = backlog('XLEN', function(key, number, i)
-    call('XADD', key, number .. '-' .. i, 'at', int(now))
-  end)
-  strategies['backlog-list'] = backlog('LLEN', function(key, number) call('RPUSH', key, number) end)
+  -- part limits/strategies/sliding_counter: the sliding counter, an aligned window and the units of the one before it.
+  -- Of these, the share counts that is still inside the rolling window, rounded up. The key is a hash: "<per>:at" =
+  -- start of the window, "<per>:n" = units in it, "<per>:p" = units of the window before.
+  strategies['sliding-counter'] = strategy_of_numbers({
+    load = function(level, window)
+      local per = window.per
+      local start = floor(now / per) * per
+      if level.back > 0 and window.at > start then window.at = start end
+      if window.at < start then
+        window.p = window.at == start - per and window.n or 0
+        window.at, window.n = start, 0
+      end
+    end,
+    used = function(window)
+      local rest = window.per - max(0, now - window.at)
+      local share = floor(window.p * rest / window.per)
+      if share * window.per < window.p * rest then share = share + 1 end
+      return share + window.n
+    end,
+    spend = function(_, window, units) window.n = window.n + units end,
+    fits_at = function(level, w, window, units)
+      local limit, per = level.spec[w], window.per
+      local room = limit - units - window.n
+      if room >= 0 then return window.at + per - floor(room * per / window.p) end
+      return window.at + 2 * per - floor((limit - units) * per / window.n)
+    end,
+    refund = function(_, window, which, refunded)
+      local start = window.state[window.name .. ':at'] or 0
+      local in_window = which == 'n' and refunded.at >= start and refunded.at < start + window.per
+      local in_last = which == 'p' and refunded.at >= start - window.per and refunded.at < start
+      if in_window or in_last then return max(0, refunded.value - refunded.units) end
+    end,
+    counted_windows = 2,
+  })
   -- part limits/assign: give each level its strategy; a level without one is a sliding log.
   for i = 1, #levels do
     local level = levels[i]
@@ -540,7 +550,7 @@ local function fit(level, units, reserved_in_first)
         at = fits
         if not never then by = w end
       end
-      if units == 1 and used[w] >= most then
+      if units == 1 and used[w] >= most and not level.is_shadow then
         if reserved > 0 then fits = fits_at(level, w, 1, 0) end
         if fits > level.closed then level.closed, level.closed_by = fits, w end
       end

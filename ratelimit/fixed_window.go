@@ -50,8 +50,11 @@ func (*fixedWindowState) adopt(int64, *Level, Window, *window) {}
 // roll lets a grid go on where the last window ended, so that a step of the clock makes no window shorter.
 func (*fixedWindowState) roll(now, back, phase int64, name windowName, w *window) {
 	per := name.per.Microseconds()
-	if back > 0 {
+	switch {
+	case back > 0 && w.n > 0:
 		w.at = min(w.at, now)
+	case back > 0: // an empty one begins anew
+		w.at = 0
 	}
 	ends := w.at + per
 	switch {

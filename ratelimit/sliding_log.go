@@ -69,9 +69,12 @@ func (a *LogState) ClampToNow(now int64) {
 	}
 }
 
-// Add forgets what no window counts. Of what only another configuration counts, the newest are enough: twice its limit,
-// so that refunds leave enough.
-func (a *LogState) Add(now int64, _ *Level, c Charge) {
+// maxOld is how many units are kept that no longer count. They count again where the clock goes back.
+const maxOld = 32
+
+// Add forgets what no window counts, where there is much of it. Of what only another configuration counts, the newest are
+// enough: twice its limit, so that refunds leave enough.
+func (a *LogState) Add(now int64, level *Level, c Charge) {
 	if a.users == nil {
 		a.users = map[user]int64{}
 	}
@@ -84,18 +87,33 @@ func (a *LogState) Add(now int64, _ *Level, c Charge) {
 			enough = max(enough, 2*u.other)
 		}
 	}
-	counted := min(a.CountAfter(now-keep.Microseconds()), max(enough, a.CountAfter(now-c.Keep.Microseconds())))
-	a.entries = a.entries[int64(len(a.entries))-counted:]
+	if old := int64(len(a.entries)) - a.CountAfter(now-Longest(level.Windows).Microseconds()); old > maxOld {
+		a.trim(now, keep, enough, c.Keep)
+	}
 	i := int64(len(a.entries)) - a.CountAfter(now)
 	for range c.Units {
 		a.entries = slices.Insert(a.entries, int(i), admission{now, c.ID})
 	}
 }
 
+// trim forgets what was admitted longer ago than keep. Of what was admitted longer ago than own, the newest units are enough.
+func (a *LogState) trim(now int64, keep time.Duration, enough int64, own time.Duration) {
+	counted := min(a.CountAfter(now-keep.Microseconds()), max(enough, a.CountAfter(now-own.Microseconds())))
+	a.entries = a.entries[int64(len(a.entries))-counted:]
+}
+
 // Refund implements [State].
-func (a *LogState) Refund(_ int64, _ *Level, _ int64, c Charge) bool {
+func (a *LogState) Refund(_ int64, _ *Level, at int64, c Charge) bool {
+	atThatTime := func(e admission) bool { return e.id == c.ID && e.at == at }
+	if a.remove(atThatTime) {
+		return true
+	}
+	return a.remove(func(e admission) bool { return e.id == c.ID }) // it was moved: the clock went back
+}
+
+func (a *LogState) remove(matches func(admission) bool) bool {
 	before := len(a.entries)
-	a.entries = slices.DeleteFunc(a.entries, func(e admission) bool { return e.id == c.ID })
+	a.entries = slices.DeleteFunc(a.entries, matches)
 	return len(a.entries) < before
 }
 

@@ -7,7 +7,7 @@
 --
 -- ARGV[1] id
 -- ARGV[2] units
--- ARGV[3] how long a refund is remembered, microseconds
+-- ARGV[3] how long an admission and a refund are remembered, microseconds
 -- then for each level: strategy and option, as in lua/admit.lua. A backlog has nothing to refund: it shrinks when the
 --   entry leaves the outbox.
 --
@@ -38,7 +38,8 @@ end
 --- @include parts/clock
 local now_text = int(now)
 local event_at = tonumber(call('ZSCORE', seen, id) or 0)
-if call('ZSCORE', refunds, id) then return 0 end
+if event_at <= now - remember then event_at = 0 end -- forgotten, and not removed yet
+if tonumber(call('ZSCORE', refunds, id) or 0) > now - remember then return 0 end
 
 --- @include parts/limits/constants
 --- @include parts/limits/log_refund

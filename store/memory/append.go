@@ -11,7 +11,8 @@ func (s *Store) Append(_ context.Context, channel store.Channel, id, kind string
 	s.do(channel, func(tx channelTx) {
 		ids, expired := kept[idTimes](tx.Tx, tx.keys.NoticeIDs()), tx.now-store.AppendDedupe.Microseconds()
 		if !ids.has(id, expired) {
-			ids.add(id, tx.now, expired)
+			ids.add(id, tx.now)
+			ids.prune(expired)
 			tx.outbox().addExtra(tx.now, tx.now, kind, payload)
 			tx.lookNow(store.WorkSend)
 		}

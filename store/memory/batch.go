@@ -1,9 +1,14 @@
 package memory
 
 import (
+	"time"
+
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
+
+// idsPage is after how many admissions the ids that are no longer remembered are removed, as in the scripts.
+const idsPage = 32
 
 // batch is one call of the scripts that decide: admit, peek, force, promote and restore.
 type batch struct {
@@ -12,11 +17,13 @@ type batch struct {
 	dedupe    int64 // microseconds
 	decidedBy store.DecidedBy
 	admitted  *idTimes
-	states    []ratelimit.State // of the plan's levels
+	states    []ratelimit.State // of the plan's levels; nil = not read yet, see state
 	fairness  *fairness         // nil = nothing is reserved
 	messages  *messageBatch     // nil = the requests have no policy
 	answer    store.Answer
 	againAt   int64 // when to promote next
+
+	numberBefore int64 // the last number that an entry had before
 }
 
 func (s *Store) newBatch(tx channelTx, mode store.Mode, requests []store.Request) *batch {
@@ -26,7 +33,8 @@ func (s *Store) newBatch(tx channelTx, mode store.Mode, requests []store.Request
 	}
 	b.answer.Decisions = make([]store.Decision, len(requests))
 	b.answer.Numbers = make([]int64, len(requests))
-	b.loadStates()
+	b.states = make([]ratelimit.State, len(b.plan.Levels))
+	b.numberBefore = tx.outbox().seq
 	if b.plan.Fairness != nil {
 		b.fairness = newFairness(b)
 	}
@@ -36,18 +44,31 @@ func (s *Store) newBatch(tx channelTx, mode store.Mode, requests []store.Request
 	return b
 }
 
-// loadStates reads the states of all levels, and moves what lies ahead of now, where the clock went back.
-func (b *batch) loadStates() {
-	b.states = make([]ratelimit.State, len(b.plan.Levels))
-	for i := range b.plan.Levels {
-		level := &b.plan.Levels[i]
-		b.states[i] = b.tx.state(level)
-		ahead := b.states[i].Load(b.tx.now, level)
-		b.answer.Stepped = max(b.answer.Stepped, store.Microseconds(ahead))
-		if ahead > 0 && !b.isPeek() {
-			b.tx.replace(level.Key, b.states[i].Value())
-		}
+// state returns the state of a level, by its index in the plan. It is read when it is first asked for; what lies ahead of now
+// is moved then, where the clock went back.
+func (b *batch) state(index int) ratelimit.State {
+	if b.states[index] != nil {
+		return b.states[index]
 	}
+	level := &b.plan.Levels[index]
+	state := b.tx.state(level)
+	b.states[index] = state
+	ahead := state.Load(b.tx.now, level)
+	b.answer.Stepped = max(b.answer.Stepped, store.Microseconds(ahead))
+	if ahead > 0 && !b.isPeek() {
+		b.tx.replace(level.Key, state.Value())
+		b.tx.expire(level.Key, max(b.keeps(level), state.Lasts(b.tx.now))+time.Minute)
+	}
+	return state
+}
+
+// keeps is for how long a level keeps units: its longest window, and at least the window that fairness looks at.
+func (b *batch) keeps(level *ratelimit.Level) time.Duration {
+	longest := ratelimit.Longest(level.Windows)
+	if b.plan.Fairness == nil {
+		return longest
+	}
+	return max(longest, b.plan.Levels[0].Windows[0].Per)
 }
 
 // state returns a copy of the state of a level. It is put back when something was spent: a refusal changes nothing.
@@ -67,6 +88,9 @@ func (b *batch) run(requests []store.Request) store.Answer {
 	}
 	if b.isPromotion() {
 		b.storeNextPromotion()
+	}
+	if b.tx.outbox().seq/idsPage > b.numberBefore/idsPage {
+		b.admitted.prune(b.tx.now - b.dedupe)
 	}
 	return b.answer
 }
@@ -117,7 +141,7 @@ func (b *batch) decide(r *store.Request, path store.Path) decision {
 	switch {
 	case b.isPeek() || b.isPromotion() && d.outcome == store.Delayed:
 	case !d.outcome.Drops():
-		b.admitted.add(r.ID, b.tx.now, b.tx.now-b.dedupe)
+		b.admitted.add(r.ID, b.tx.now)
 	case b.messages != nil:
 		b.messages.noteDrop(r, d)
 	}
@@ -144,8 +168,11 @@ func (b *batch) report(d *store.Decision, r *store.Request, path store.Path, dec
 	d.Remaining = r.Remaining(func(level int) []int64 { return b.used(path.Levels[level] - 1) })
 }
 
-// used returns the units used of each window of a level, by its index in the plan.
+// used returns the units used of each window of a level, by its index in the plan; none where the level was not asked.
 func (b *batch) used(index int) []int64 {
+	if b.states[index] == nil {
+		return nil
+	}
 	level := &b.plan.Levels[index]
 	used := make([]int64, len(level.Windows))
 	for w := range level.Windows {

@@ -85,7 +85,7 @@ func (b *batch) askLevel(index int, r *store.Request, reserved reservedSlots) le
 // fit returns when units fit into a level. Reserved units of its first window must stay free.
 func (b *batch) fit(index int, units, reserved int64) levelFit {
 	var fit levelFit
-	level, state := &b.plan.Levels[index], b.states[index]
+	level, state := &b.plan.Levels[index], b.state(index)
 	for w, window := range level.Windows {
 		if w > 0 {
 			reserved = 0
@@ -120,7 +120,7 @@ func (f *levelFit) wait(until int64, window int) {
 // fitsAt returns when units fit into a full window. A log that lies too far ahead of now is moved first: the clock went
 // back.
 func (b *batch) fitsAt(index, w int, units, reserved int64) int64 {
-	level, state := &b.plan.Levels[index], b.states[index]
+	level, state := &b.plan.Levels[index], b.state(index)
 	log, isLog := state.(*ratelimit.LogState)
 	if !isLog {
 		return state.FitsAt(b.tx.now, level, w, units, reserved)

@@ -39,24 +39,28 @@ func (b *batch) commit(r *store.Request, path store.Path, shadow int64) (number 
 
 // charge spends the units of a request at one level. What was sent already is in no backlog.
 func (b *batch) charge(index int, r *store.Request, number int64) {
-	level, state := &b.plan.Levels[index], b.states[index]
+	level, state := &b.plan.Levels[index], b.state(index)
 	isBacklog := level.Strategy.EffectiveKind() == ratelimit.Backlog
 	if isBacklog && b.resultOf(r) != "" {
 		return
 	}
 	charge := ratelimit.Charge{
 		ID: r.ID, Units: r.Units(), Number: number,
-		Keep: ratelimit.Longest(level.Windows), Limit: ratelimit.LargestLimit(level.Windows),
+		Keep: b.keeps(level), Limit: ratelimit.LargestLimit(level.Windows),
 	}
 	if b.plan.Fairness != nil {
-		channel := b.plan.Levels[0].Windows[0]
-		charge.Keep = max(charge.Keep, channel.Per)
-		charge.Limit = max(charge.Limit, channel.Limit)
+		charge.Limit = max(charge.Limit, b.plan.Levels[0].Windows[0].Limit)
 	}
 	state.Add(b.tx.now, level, charge)
-	b.tx.put(level.Key, state.Value())
-	if !isBacklog {
-		b.tx.expire(level.Key, max(charge.Keep, state.Lasts(b.tx.now))+time.Minute)
+	lasts := max(charge.Keep, state.Lasts(b.tx.now)) + time.Minute
+	switch state.(type) {
+	case *ratelimit.LogState:
+		b.tx.keep(level.Key, state.Value(), lasts)
+	default:
+		b.tx.put(level.Key, state.Value())
+		if !isBacklog {
+			b.tx.expire(level.Key, lasts)
+		}
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 
 // ReserveCall implements [store.Budget]. It is the twin of lua/budget_reserve.lua.
 func (s *Store) ReserveCall(_ context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error) {
+	if err := store.CheckBudget(method, perMinute); err != nil {
+		return 0, "", err
+	}
 	s.data.Do(func(tx *Tx) {
 		keys := lua.WorkspaceOf(workspace)
 		if wait, reason = tx.pausedFor(keys); wait > 0 {

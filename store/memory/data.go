@@ -3,6 +3,8 @@ package memory
 import (
 	"sync"
 	"time"
+
+	"slackrelay/store"
 )
 
 // sweepEvery is how often, in store time, expired values are removed.
@@ -96,6 +98,22 @@ func (tx *Tx) expire(key string, after time.Duration) {
 // put keeps value, a pointer or a map, under key. It never expires, unless expire is called after it.
 func (tx *Tx) put(key string, value any) { tx.data.values[key] = &item{value: value} }
 
+// keepSlack is how much too early an expiry may be that is not renewed, as in the scripts.
+const keepSlack = 10 * time.Second
+
+// keep keeps value under key for a duration of store time, or for as long as the key is kept already.
+func (tx *Tx) keep(key string, value any, after time.Duration) {
+	i, ok := tx.data.values[key]
+	if !ok || i.expired(tx.now) {
+		i = &item{expiresAt: tx.now}
+		tx.data.values[key] = i
+	}
+	i.value = value
+	if left := store.Microseconds(i.expiresAt - tx.now); left < after-keepSlack {
+		tx.expire(key, after)
+	}
+}
+
 // replace keeps value under key, with the expiry that the key has. Where the key is absent, it stays absent.
 func (tx *Tx) replace(key string, value any) {
 	if i, ok := tx.data.values[key]; ok {
@@ -106,10 +124,14 @@ func (tx *Tx) replace(key string, value any) {
 // remove deletes the value of key.
 func (tx *Tx) remove(key string) { delete(tx.data.values, key) }
 
-// get returns the value of key, or nil.
+// get returns the value of key, or nil. What has expired is deleted: it does not come back where the clock goes back.
 func (tx *Tx) get(key string) any {
 	i, ok := tx.data.values[key]
-	if !ok || i.expired(tx.now) {
+	if !ok {
+		return nil
+	}
+	if i.expired(tx.now) {
+		delete(tx.data.values, key)
 		return nil
 	}
 	return i.value

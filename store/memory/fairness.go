@@ -27,6 +27,7 @@ type fairness struct {
 	// The categories that first notices learned, with those of this batch: when each was last attempted, and when each
 	// was last admitted within the channel's window.
 	known, heard map[string]int64
+	isAsked      bool // for what a request must leave free
 }
 
 func newFairness(b *batch) *fairness {
@@ -53,7 +54,7 @@ func (f *fairness) knownFor() int64 { return max(knownFor.Microseconds(), f.per)
 
 // inChannelWindow is how many units a category's level used within the channel's window.
 func (f *fairness) inChannelWindow(place int) int64 {
-	log, isLog := f.batch.states[place-1].(*ratelimit.LogState)
+	log, isLog := f.batch.state(place - 1).(*ratelimit.LogState)
 	if !isLog {
 		return 0
 	}
@@ -63,6 +64,7 @@ func (f *fairness) inChannelWindow(place int) int64 {
 // reserved returns what a request of a path must leave free.
 func (f *fairness) reserved(path store.Path) reservedSlots {
 	least := max(path.Headroom, f.reservedByOthers(path.Category))
+	f.isAsked = true
 	slots := reservedSlots{ordinary: least, firstNotice: least, firstNoticeAt: f.batch.tx.now}
 	first := f.batch.plan.Fairness.FirstNotice
 	switch {
@@ -74,7 +76,7 @@ func (f *fairness) reserved(path store.Path) reservedSlots {
 			slots.firstNoticeAt = at + f.per
 		}
 	case first.Slots > 0 && f.inChannelWindow(path.CategoryLevel) >= first.PerCategory:
-		log, _ := f.batch.states[path.CategoryLevel-1].(*ratelimit.LogState)
+		log, _ := f.batch.state(path.CategoryLevel - 1).(*ratelimit.LogState)
 		slots.ordinary = max(least, first.Slots)
 		slots.firstNoticeAt = log.Newest(first.PerCategory-1) + f.per
 	}
@@ -99,7 +101,7 @@ func (f *fairness) noteAdmission(category string) {
 
 // store writes what was learned. Above the bound, the categories whose last attempt is oldest are forgotten.
 func (f *fairness) store() {
-	if !f.batch.plan.LearnsCategories() {
+	if !f.isAsked || !f.batch.plan.LearnsCategories() {
 		return
 	}
 	if excess := len(f.known) - ratelimit.MaxKnown; excess > 0 {
@@ -112,8 +114,6 @@ func (f *fairness) store() {
 		}
 	}
 	tx := f.batch.tx
-	tx.put(tx.keys.Known(), f.known)
-	tx.put(tx.keys.AdmittedCategories(), f.heard)
-	tx.expire(tx.keys.Known(), store.Microseconds(f.knownFor())+time.Minute)
-	tx.expire(tx.keys.AdmittedCategories(), store.Microseconds(f.per)+time.Minute)
+	tx.keep(tx.keys.Known(), f.known, store.Microseconds(f.knownFor())+time.Minute)
+	tx.keep(tx.keys.AdmittedCategories(), f.heard, store.Microseconds(f.per)+time.Minute)
 }

@@ -14,10 +14,14 @@ func (s *Store) Refund(_ context.Context, channel store.Channel, request store.R
 	}
 	s.do(channel, func(tx channelTx) {
 		refunds := kept[idTimes](tx.Tx, tx.keys.Refunds())
-		if _, known := refunds.at[request.ID]; known {
+		forgotten := tx.now - s.dedupe()
+		if refunds.has(request.ID, forgotten) {
 			return
 		}
 		admittedAt := tx.admitted().at[request.ID]
+		if admittedAt <= forgotten {
+			admittedAt = 0
+		}
 		isRefunded := false
 		for i := range request.Levels {
 			if tx.refund(&request.Levels[i], admittedAt, &request) {
@@ -25,7 +29,8 @@ func (s *Store) Refund(_ context.Context, channel store.Channel, request store.R
 			}
 		}
 		if isRefunded {
-			refunds.add(request.ID, tx.now, tx.now-s.dedupe())
+			refunds.add(request.ID, tx.now)
+			refunds.prune(forgotten)
 		}
 	})
 	return nil

@@ -1,9 +1,19 @@
 package memory
 
+import (
+	"slices"
+	"sort"
+)
+
 // idTimes remembers when each id was added.
 type idTimes struct {
 	at    map[string]int64
-	order []string // oldest first
+	order []idTime // oldest first; the last of an id counts
+}
+
+type idTime struct {
+	id string
+	at int64
 }
 
 // has reports whether an id was added after a time.
@@ -12,15 +22,27 @@ func (t *idTimes) has(id string, after int64) bool {
 	return ok && at > after
 }
 
-// add remembers an id, and removes those that were added until the time expired.
-func (t *idTimes) add(id string, now, expired int64) {
+// add remembers an id.
+func (t *idTimes) add(id string, now int64) {
 	if t.at == nil {
 		t.at = map[string]int64{}
 	}
-	for len(t.order) > 0 && t.at[t.order[0]] <= expired {
-		delete(t.at, t.order[0])
-		t.order = t.order[1:]
-	}
 	t.at[id] = now
-	t.order = append(t.order, id)
+	place := t.countUntil(now) // not always the end: the clock may have gone back
+	t.order = slices.Insert(t.order, place, idTime{id, now})
+}
+
+// prune removes the ids that were added until a time.
+func (t *idTimes) prune(until int64) {
+	old := t.countUntil(until)
+	for _, one := range t.order[:old] {
+		if t.at[one.id] == one.at {
+			delete(t.at, one.id)
+		}
+	}
+	t.order = t.order[old:]
+}
+
+func (t *idTimes) countUntil(at int64) int {
+	return sort.Search(len(t.order), func(i int) bool { return t.order[i].at > at })
 }

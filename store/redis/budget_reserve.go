@@ -13,6 +13,9 @@ import (
 func (r *Store) ReserveCall(
 	ctx context.Context, workspace, method string, perMinute int64,
 ) (wait time.Duration, reason string, err error) {
+	if err := store.CheckBudget(method, perMinute); err != nil {
+		return 0, "", err
+	}
 	w := lua.WorkspaceOf(workspace)
 	reply, err := lua.BudgetReserve.Run(ctx, r.scripter, []string{w.Budget(method), w.Pause()}, perMinute).Slice()
 	return decodeWait("budget of "+method, reply, err)

@@ -29,9 +29,11 @@ var subjects = []struct {
 }{
 	{"admission", admissionBehaviours},
 	{"requests", requestsBehaviours},
+	{"bounds of requests", requestBoundsBehaviours},
 	{"windows", windowsBehaviours},
 	{"strategies", strategiesBehaviours},
 	{"boundaries", boundariesBehaviours},
+	{"clock steps", clockStepsBehaviours},
 	{"fairness", fairnessBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},

@@ -11,7 +11,7 @@ for i = 1, #level_specs do
     spec = spec, key = KEYS[keys_before_levels + i], is_shadow = spec[3] == 1,
     keep = 0, largest = 0, -- its longest window, its largest limit
     used = false, pending = 0, members = false, -- units: in its windows, of this batch; members of a log to add
-    closed = 0, closed_by = FIRST, old = math.huge, read_rank = false, read_score = 0,
+    closed = 0, closed_by = FIRST, old = math.huge, scores = {},
   }
   if #spec < FIRST + 1 or #spec % 2 == 0 then
     return redis.error_reply('ARG level ' .. i .. ' needs a strategy, an option, shadow, and its windows')

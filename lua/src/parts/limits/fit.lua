@@ -28,7 +28,7 @@ local function fit(level, units, reserved_in_first)
         at = fits
         if not never then by = w end
       end
-      if units == 1 and used[w] >= most then
+      if units == 1 and used[w] >= most and not level.is_shadow then
         if reserved > 0 then fits = fits_at(level, w, 1, 0) end
         if fits > level.closed then level.closed, level.closed_by = fits, w end
       end

@@ -10,16 +10,23 @@ local function count_log(key, per)
   return all - old, old
 end
 
--- log_score is the score of the rank-th newest unit, from 0; what this batch spent is the newest.
-local function log_score(level, rank)
-  rank = rank - level.pending
-  if rank < 0 then return now end
-  if level.read_rank ~= rank then
+-- kept_score is the score of the rank-th newest unit that a log contains, from 0.
+local function kept_score(level, rank)
+  local score = level.scores[rank]
+  if not score then
     local text = int(rank)
-    level.read_rank = rank
-    level.read_score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+    score = tonumber(call('ZREVRANGE', level.key, text, text, 'WITHSCORES')[2] or 0)
+    level.scores[rank] = score
   end
-  return level.read_score
+  return score
+end
+
+-- log_score is the score of the rank-th newest unit, those of this batch included. Only units ahead of now, where the
+-- clock went back, are newer than those.
+local function log_score(level, rank)
+  if rank < 0 then return now end
+  local before = rank - level.pending
+  return max(kept_score(level, rank), before < 0 and now or min(now, kept_score(level, before)))
 end
 
 -- log_fits_at returns when units fit into a window of a log. Units that lie too far ahead of now are moved to
@@ -28,7 +35,7 @@ local function log_fits_at(level, w, units, reserved)
   local at = log_score(level, level.spec[w] - units - reserved)
   if at > now + max_step then
     stepped = max(stepped, tonumber(call('ZREVRANGE', level.key, 0, 0, 'WITHSCORES')[2]) - now)
-    level.read_rank, at = false, now
+    level.scores, at = {}, now
     local args = {}
     for _, member in ipairs(MODE ~= 'peek' and call('ZRANGEBYSCORE', level.key, '(' .. now_text, '+inf') or {}) do
       args[#args + 1], args[#args + 2] = now_text, member

@@ -4,7 +4,7 @@ strategies['fixed-window'] = strategy_of_numbers({
   -- The grid continues at the end of the last window, so that a step of the clock makes no window shorter.
   load = function(level, window)
     local per, phase = window.per, window.is_own and level.option or -1
-    if level.back > 0 and window.at > now then window.at = now end
+    if level.back > 0 then window.at = window.n > 0 and min(window.at, now) or 0 end -- an empty one begins anew
     local ends = window.at + per
     if ends > now and (window.n > 0 or phase >= 0) then return end
     if phase < 0 then
