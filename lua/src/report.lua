@@ -91,7 +91,7 @@ known, since = tonumber(known or longest), tonumber(since or 0)
 if longest > known then since = now end
 if since + longest <= now then since = 0 end
 
-local active = call('EXISTS', minutes, minutes_before) > 0 and 1 or 0
+local active = (call('HLEN', minutes) > 0 or call('HLEN', minutes_before) > 0) and 1 or 0
 local state = { active, since > 0 and since + longest - now or 0, retry }
 for w = FIRST, #level.spec, 2 do state[#state + 1] = level.used[w] end
 reply[6] = state

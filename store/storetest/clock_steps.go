@@ -28,17 +28,13 @@ func perHour(limit int64, s ratelimit.Strategy) ratelimit.Level {
 	}, Scope.Group)
 }
 
-func atLevel(id string, level ratelimit.Level) store.Request {
-	return store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}}
-}
-
 // A unit that this call spent is older than one from before the clock went back, and leaves the window first.
 func testRetryTimeAfterAStepBackIsExact(t *testing.T, start Start) {
 	b := start(t)
 	level := perHour(2, ratelimit.Strategy{})
-	b.MustAdmit(t, atLevel("1", level))
+	b.MustAdmit(t, atLevel(level, "1", 1))
 	b.Advance(-time.Second)
-	got := b.MustAdmit(t, atLevel("2", level), atLevel("3", level))
+	got := b.MustAdmit(t, atLevel(level, "2", 1), atLevel(level, "3", 1))
 	require.Equal(t, "+-", Outcomes(got))
 	require.Equal(t, time.Hour, got[1].RetryAfter)
 }
@@ -46,7 +42,7 @@ func testRetryTimeAfterAStepBackIsExact(t *testing.T, start Start) {
 // Nothing is read of the levels of a duplicate.
 func testDuplicateReportsNoStep(t *testing.T, start Start) {
 	b := start(t)
-	r := atLevel("1", perHour(2, ratelimit.Strategy{Kind: ratelimit.GCRA}))
+	r := atLevel(perHour(2, ratelimit.Strategy{Kind: ratelimit.GCRA}), "1", 1)
 	b.MustAdmit(t, r)
 	b.Advance(-time.Minute)
 	answer, err := b.Admit(t.Context(), Scope, []store.Request{r})
@@ -62,9 +58,9 @@ func testDuplicateReportsNoStep(t *testing.T, start Start) {
 func testUnitsThatLeftAWindowCountAgainAfterAStepBack(t *testing.T, start Start) {
 	b := start(t)
 	level := perHour(4, ratelimit.Strategy{})
-	b.MustAdmit(t, atLevel("1", level))
+	b.MustAdmit(t, atLevel(level, "1", 1))
 	b.Advance(time.Hour)
-	b.MustAdmit(t, atLevel("2", level))
+	b.MustAdmit(t, atLevel(level, "2", 1))
 	require.Equal(t, int64(1), b.Used(t, level))
 	b.Advance(-time.Second)
 	require.Equal(t, int64(2), b.Used(t, level))
@@ -86,9 +82,9 @@ func testForgottenAdmissionIsNotRefunded(t *testing.T, start Start) {
 				Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.FixedWindow},
 				Windows: []ratelimit.Window{{Limit: 4, Per: 2 * time.Hour}},
 			}, Scope.Group)
-			b.MustAdmit(t, atLevel("1", level))
+			b.MustAdmit(t, atLevel(level, "1", 1))
 			b.Advance(row.after)
-			require.NoError(t, b.Refund(t.Context(), Scope, atLevel("1", level)))
+			require.NoError(t, b.Refund(t.Context(), Scope, atLevel(level, "1", 1)))
 			require.Equal(t, row.want, b.Used(t, level))
 		})
 	}
@@ -98,7 +94,7 @@ func testForgottenAdmissionIsNotRefunded(t *testing.T, start Start) {
 func testForgottenRefundDoesNotPreventAnother(t *testing.T, start Start) {
 	b := start(t)
 	level := perHour(4, ratelimit.Strategy{})
-	r := atLevel("1", level)
+	r := atLevel(level, "1", 1)
 	for range 2 {
 		b.MustAdmit(t, r)
 		require.Equal(t, int64(1), b.Used(t, level))
@@ -114,31 +110,31 @@ func testEmptyWindowBeginsAnewAfterAStepBack(t *testing.T, start Start) {
 	b.ToTheGrid()
 	level := perHour(1, ratelimit.Strategy{Kind: ratelimit.FixedWindow, Anchor: ratelimit.Aligned})
 	b.Advance(time.Second)
-	b.MustAdmit(t, atLevel("1", level))
-	full := b.AdmitOne(t, atLevel("2", level))
+	b.MustAdmit(t, atLevel(level, "1", 1))
+	full := b.AdmitOne(t, atLevel(level, "2", 1))
 	require.Equal(t, store.Dropped, full.Outcome)
-	require.NoError(t, b.Refund(t.Context(), Scope, atLevel("1", level)))
+	require.NoError(t, b.Refund(t.Context(), Scope, atLevel(level, "1", 1)))
 	b.Advance(-10 * time.Second)
-	b.MustAdmit(t, atLevel("3", level))
-	again := b.AdmitOne(t, atLevel("4", level))
+	b.MustAdmit(t, atLevel(level, "3", 1))
+	again := b.AdmitOne(t, atLevel(level, "4", 1))
 	require.Equal(t, store.Dropped, again.Outcome)
 	require.Equal(t, (full.RetryAfter+10*time.Second)%time.Hour, again.RetryAfter%time.Hour, "the end of the window is on the same grid")
 }
 
 func testRefundAfterAStepBackGivesBack(t *testing.T, start Start) {
-	for _, s := range Strategies[:7] {
+	for _, s := range TimedStrategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
 			level := perHour(4, s.Strategy)
-			b.MustAdmit(t, atLevel("1", level))
+			b.MustAdmit(t, atLevel(level, "1", 1))
 			b.Advance(-time.Minute)
-			b.MustAdmit(t, atLevel("2", level))
+			b.MustAdmit(t, atLevel(level, "2", 1))
 			before := b.Used(t, level)
 			if s.Strategy.Kind == ratelimit.Gate {
 				before++ // the second one was refused
 			}
-			require.NoError(t, b.Refund(t.Context(), Scope, atLevel("2", level)))
+			require.NoError(t, b.Refund(t.Context(), Scope, atLevel(level, "2", 1)))
 			require.Equal(t, before-1, b.Used(t, level))
 		})
 	}
@@ -156,7 +152,7 @@ func testNarrowestBucketIsOfOneMicrosecond(t *testing.T, start Start) {
 				Name: "channel", Strategy: s, Windows: []ratelimit.Window{{Limit: 1, Per: 30 * time.Microsecond}},
 			}, Scope.Group)
 			for _, ids := range [][2]string{{"1", "2"}, {"3", "4"}} { // at an even and at an odd time
-				got := b.MustAdmit(t, atLevel(ids[0], level), atLevel(ids[1], level))
+				got := b.MustAdmit(t, atLevel(level, ids[0], 1), atLevel(level, ids[1], 1))
 				require.Equal(t, "+-", Outcomes(got))
 				require.Equal(t, 31*time.Microsecond, got[1].RetryAfter)
 				b.Advance(31 * time.Microsecond)

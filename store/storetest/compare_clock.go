@@ -13,7 +13,7 @@ import (
 // levels change: replicas with two configurations share them.
 func playClock(_ testing.TB, rt *rapid.T, a, b Fixture) {
 	h := &limitsComparison{a: a, b: b}
-	strategy := rapid.SampledFrom(Strategies[:7]).Draw(rt, "strategy").Strategy
+	strategy := rapid.SampledFrom(TimedStrategies()).Draw(rt, "strategy").Strategy
 	h.config = drawConfig(rt, strategy)
 	other := drawConfig(rt, strategy)
 	if strategy.Kind == "" && rapid.Bool().Draw(rt, "fair") {
