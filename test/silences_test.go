@@ -72,7 +72,7 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 	require.Equal(t, []string{"team", "databases"}, explained.Events[0].Verdict.Rules)
 	for fault, args := range map[string][]string{
 		`no channel "nowhere"`: {"--explain", body, "--channel", "nowhere"},
-		"read the webhook":     {"--explain", "/does/not/exist"},
+		"--explain: open /does/not/exist: no such file or directory":     {"--explain", "/does/not/exist"},
 		"is not a header":      {"--explain", body, "--header", "x"},
 		"is not a time":        {"--explain", body, "--at", "noon"},
 		"unknown_source":       {"--explain", body, "--source", "nagios"},
