@@ -148,10 +148,10 @@ func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 	d.leased = err != nil || claim.State.HasEntry() || d.leased && claim.State != store.Empty
 	switch {
 	case err != nil && !d.unavailable && !errors.Is(err, context.Canceled):
-		d.log.ErrorContext(ctx, "outbox unavailable; sending stops until it is available", "why", store.Describe(err), "error", err)
+		d.log.ErrorContext(ctx, outboxUnavailable, "why", store.Describe(err), "error", err)
 		d.unavailable = true
 	case err == nil && d.unavailable:
-		d.log.InfoContext(ctx, "outbox available again")
+		d.log.InfoContext(ctx, outboxAvailable)
 		d.unavailable = false
 	}
 	return claim, err

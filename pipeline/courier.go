@@ -120,9 +120,9 @@ type Courier struct {
 	promotions channelRuns
 	memories   memories
 
-	rechecks chan struct{}
-	askAll   atomic.Bool // the next question is about all channels at once
-	failing  atomic.Bool // the last question failed
+	rechecks  chan struct{}
+	askAll    atomic.Bool // the next question is about all channels at once
+	available atomic.Bool // the last question was answered
 }
 
 // NewCourier returns a Courier; Run runs it.

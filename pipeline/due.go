@@ -13,21 +13,29 @@ type DueQueue interface {
 	Due(ctx context.Context, among []store.Channel, all bool) ([]store.Work, error)
 }
 
+// What is logged where an outage of the outbox begins and ends.
+const (
+	outboxUnavailable = "outbox unavailable; sending stops until it is available"
+	outboxAvailable   = "outbox available again"
+)
+
 // watch starts the channels that have something due, until ctx ends.
 func (c *Courier) watch(ctx context.Context) {
+	failing := false
 	for {
-		failing := c.failing.Load()
 		work, err := c.due(ctx, c.askAll.Swap(false))
 		for _, one := range work {
 			c.startWork(one)
 		}
 		switch {
 		case err != nil && !failing && ctx.Err() == nil:
-			c.opts.Logger.WarnContext(ctx, "due channels could not be read; trying again", "why", store.Describe(err), "error", err)
+			c.opts.Logger.ErrorContext(ctx, outboxUnavailable, "why", store.Describe(err), "error", err)
 		case err == nil && failing:
+			c.opts.Logger.InfoContext(ctx, outboxAvailable)
 			c.Recheck()
 		}
-		c.failing.Store(err != nil)
+		failing = err != nil
+		c.available.Store(!failing)
 		c.memories.forget()
 		wait := c.poll()
 		if len(work) >= store.MaxDue { // there may be more

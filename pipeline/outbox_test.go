@@ -129,7 +129,7 @@ func TestOutboxOutageIsLoggedOnce(t *testing.T) {
 		b := setup(func(*memory.Data) pipeline.CourierOutbox { return unavailable{} }, channel("a", &sink{}))
 		b.run(t, time.Minute)
 		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("outbox unavailable;")))
-		require.Equal(t, 1, bytes.Count(b.log.Bytes(), []byte("could not give up the lease")))
+		require.Zero(t, bytes.Count(b.log.Bytes(), []byte("could not give up the lease")), "it never had one")
 	})
 }
 

@@ -35,7 +35,7 @@ func (c *Courier) recheck(ctx context.Context) {
 	next, urgent := 0, len(all)
 	for {
 		pause := recheckRetry
-		if !c.failing.Load() {
+		if c.available.Load() {
 			looking <- struct{}{} // each claim has a timeout
 			c.startDelivery(all[next], func() { <-looking })
 			next = (next + 1) % len(all)
