@@ -53,12 +53,16 @@ func scriptCalls(stats string) (calls int64) {
 	return calls
 }
 
-// settle is how long a system is left alone before it is idle.
-const settle = 3 * time.Second
+// settle is how long a system is left alone before it is idle, and settleChannel how much longer for each channel: after its
+// start, a relay checks every channel once.
+const (
+	settle        = 3 * time.Second
+	settleChannel = 2 * time.Millisecond
+)
 
 // measureIdle measures what channels cost to which nothing is posted.
 func (b *bench) measureIdle(ctx context.Context, s *system, f *figures) error {
-	if err := sleep(ctx, min(settle, b.idle)); err != nil {
+	if err := sleep(ctx, min(settle, b.idle)+time.Duration(f.channels)*settleChannel); err != nil {
 		return err
 	}
 	before, err := s.usage(ctx)
