@@ -32,7 +32,7 @@ func Claims(w Webhook) []string {
 // IsLink is isLink.
 func IsLink(address string) bool { return isLink(address) }
 
-// Decoded is what became of a body.
+// Decoded is the result of decoding a body.
 type Decoded struct {
 	Event Event
 	Err   error

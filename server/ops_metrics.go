@@ -72,9 +72,10 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	gauge(g.replicas, float64(health.Replicas))
 	ch <- prometheus.MustNewConstMetric(g.lost, prometheus.CounterValue, float64(health.StateLost))
 	sums := newChannelSums()
+	fits := g.labels.Fits(len(now.Channels()))
 	for _, away := range health.Away {
 		label := away.Channel
-		if !g.labels.Fits(len(now.Channels())) {
+		if !fits {
 			label = g.labels.Known(away.Channel)
 		}
 		sums.fallback[[2]string{label, string(away.Policy)}]++

@@ -42,23 +42,13 @@ func (r *Store) Due(ctx context.Context, among []store.Channel, all bool) ([]sto
 	return works, failed
 }
 
-// readDue runs lua/due.lua on each index, in one round trip where the client can.
+// readDue runs lua/due.lua on each index.
 func (r *Store) readDue(ctx context.Context, indexes []string, skip int) []*redis.Cmd {
-	replies := make([]*redis.Cmd, len(indexes))
-	client, canPipeline := r.scripter.Scripter.(interface{ Pipeline() redis.Pipeliner })
-	if canPipeline && len(indexes) > 1 {
-		pipe := client.Pipeline()
-		for i, index := range indexes {
-			replies[i] = pipe.EvalSha(ctx, lua.Due.Hash(), []string{index}, skip, store.MaxDue)
-		}
-		_, _ = pipe.Exec(ctx) // each command has its own error
-	}
+	calls := make([]lua.Call, len(indexes))
 	for i, index := range indexes {
-		if replies[i] == nil || redis.HasErrorPrefix(replies[i].Err(), "NOSCRIPT") {
-			replies[i] = lua.Due.Run(ctx, r.scripter, []string{index}, skip, store.MaxDue)
-		}
+		calls[i] = lua.Call{Keys: []string{index}, Args: []any{skip, store.MaxDue}}
 	}
-	return replies
+	return lua.RunAll(ctx, r.scripter.Scripter, lua.Due, calls)
 }
 
 // decodeDue reads the reply of lua/due.lua: [work, time, ...].

@@ -12,7 +12,8 @@ import (
 )
 
 // indexScripter runs scripts, whose keys name the due index [lua.DueIndex]. All keys of a call must be in one slot of a
-// Redis Cluster; there, the index of the limit group of the call's first key takes its place.
+// Redis Cluster; there, the index of the limit group of the call's first key takes its place. Calls that do not name the
+// index, or name one of a group, go to the Scripter itself, which has pipelines.
 type indexScripter struct {
 	redis.Scripter
 	perGroup atomic.Bool // each limit group has its own due index

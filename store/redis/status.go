@@ -22,7 +22,7 @@ func (r *Store) Statuses(ctx context.Context, queries []store.StatusQuery) ([]st
 		for i := range some {
 			calls[i] = statusCall(&some[i], r.redisTime())
 		}
-		for i, reply := range lua.RunAll(ctx, r.scripter, lua.Report, calls) {
+		for i, reply := range lua.RunAll(ctx, r.scripter.Scripter, lua.Report, calls) {
 			values, err := reply.Slice()
 			if err != nil {
 				err = scriptError(lua.WrongType(ctx, r.scripter, calls[i].Keys, err))
