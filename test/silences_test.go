@@ -72,10 +72,10 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 	require.Equal(t, []string{"team", "databases"}, explained.Events[0].Verdict.Rules)
 	for fault, args := range map[string][]string{
 		`no channel "nowhere"`: {"--explain", body, "--channel", "nowhere"},
-		"--explain: open /does/not/exist: no such file or directory":     {"--explain", "/does/not/exist"},
-		"is not a header":      {"--explain", body, "--header", "x"},
-		"is not a time":        {"--explain", body, "--at", "noon"},
-		"unknown_source":       {"--explain", body, "--source", "nagios"},
+		"--explain: open /does/not/exist: no such file or directory": {"--explain", "/does/not/exist"},
+		"is not a header": {"--explain", body, "--header", "x"},
+		"is not a time":   {"--explain", body, "--at", "noon"},
+		"unknown_source":  {"--explain", body, "--source", "nagios"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			_, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + path}, append([]string{"check"}, args...)...)
