@@ -29,7 +29,7 @@ func largeRequests(n, limit int, h *store.MessagePolicy, bundle string) []store.
 			Request: ratelimit.Request{
 				ID:       fmt.Sprint(bundle, "LargeEvent", i, h.Overflow),
 				Category: category,
-				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
+				Levels:   []ratelimit.Level{ChannelLevel("alerts", ratelimit.Window{Limit: int64(limit), Per: time.Hour})},
 			},
 			Policy: h,
 			Event: store.Event{
