@@ -34,6 +34,7 @@ var subjects = []struct {
 	{"strategies", strategiesBehaviours},
 	{"boundaries", boundariesBehaviours},
 	{"clock steps", clockStepsBehaviours},
+	{"changed limits", changedLimitsBehaviours},
 	{"fairness", fairnessBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
