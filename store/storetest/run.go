@@ -35,6 +35,7 @@ var subjects = []struct {
 	{"boundaries", boundariesBehaviours},
 	{"clock steps", clockStepsBehaviours},
 	{"changed limits", changedLimitsBehaviours},
+	{"bounds of windows", windowBoundsBehaviours},
 	{"fairness", fairnessBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
