@@ -414,8 +414,8 @@ if options then
 
       editor.end_alert = end_alert
       -- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
-      -- it, or share its outcome. It has outcome, refused, retry_at, window, number, category, message, is_delayed,
-      -- is_sent, count (events of the group) and over (resolved events that the message does not list).
+      -- it, or share its outcome. It has outcome, refused, retry_at, window, route, number, category, message,
+      -- is_delayed, is_sent, count (events of the group) and over (resolved events that the message does not list).
       local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
       local max_group_bytes = 65536 -- of the events that a message lists
       local groups = {} -- leads by name
@@ -512,12 +512,13 @@ if options then
       end
 
       -- lead notes the first event of a group.
-      function editor.lead(event)
+      function editor.lead(event, route)
         local category, number = event.category, event.number
         local group = event.bundle .. ' ' .. category
         local lead = {
           outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
-          number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
+          route = route, number = number, category = category, count = 1, over = 0,
+          is_delayed = event.outcome == DELAYED,
         }
         groups[group] = lead
         if not number then return end
@@ -925,28 +926,24 @@ if options then
   -- part messages/dropped: describe drops for the drop log, and count them for the digest.
   local dropped, digest_counts = {}, {}
 
-  -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
-  local function drop_of(event, route)
-    local outcome, window = event.outcome, event.window
-    local reason = REASONS[outcome]
+  -- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses, of a route.
+  local function drop_of(event, refusing)
     local drop = {
-      event = payload_of(event.entry), category = event.category, level = reason or 'full', used = '-1',
-      limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
+      event = payload_of(event.entry), category = event.category, level = REASONS[event.outcome], used = '-1',
+      limit = '-1', retry_us = '0',
     }
-    if reason then return drop end
-    for i = FIRST, #route do
-      if floor(event.refused / 2 ^ (i - FIRST)) % 2 == 1 then
-        local level = levels[route[i]]
-        drop.level, drop.used, drop.limit = options.names[route[i]], int(level.used[window]), int(level.spec[window])
-        return drop
-      end
-    end
+    if drop.level then return drop end
+    local i, window = FIRST, event.window
+    while floor(event.refused / 2 ^ (i - FIRST)) % 2 == 0 do i = i + 1 end
+    local level = levels[refusing[i]]
+    drop.level, drop.used, drop.limit = options.names[refusing[i]], int(level.used[window]), int(level.spec[window])
+    drop.retry_us = int(event.retry_at - now)
     return drop
   end
 
   -- add_drop does not count suppressed resolves for the digest: nothing was lost.
-  function messages.add_drop(event, route)
-    dropped[#dropped + 1] = drop_of(event, route)
+  function messages.add_drop(event, refusing)
+    dropped[#dropped + 1] = drop_of(event, refusing)
     if not options.digest or event.outcome == SUPPRESSED then return end
     local kind, title = 'd:' .. event.category .. ':' .. event.severity, 't:' .. event.title
     digest_counts[kind] = (digest_counts[kind] or 0) + 1
@@ -971,7 +968,7 @@ if options then
     return open_editor().overflow(event, route, refused)
   end
 
-  function messages.lead(event) open_editor().lead(event) end
+  function messages.lead(event, route) open_editor().lead(event, route) end
 
   -- check_types fails if a key that will be written has a wrong type.
   function messages.check_types()
@@ -1081,10 +1078,12 @@ for at = 2, #ARGV, width do
   end
   if not outcome then
     -- part messages/attached: a message or a group may decide the event before any level is checked.
-    local is_attached, lead = false, nil
+    local is_attached, lead, refusing = false, nil, route -- refusing is the route whose levels refuse
     if messages then
       outcome, is_attached, lead = messages.attach(event)
-      if lead and not is_attached then refused, retry_at, window = lead.refused, lead.retry_at, lead.window end
+      if lead and not is_attached then
+        refused, retry_at, window, refusing = lead.refused, lead.retry_at, lead.window, lead.route
+      end
     end
     outcome = outcome or ADMITTED -- no level is checked
     if outcome == ADMITTED then
@@ -1112,8 +1111,8 @@ for at = 2, #ARGV, width do
       local is_dropped = COUNTED_AS[outcome] == 'dropped'
       if is_lead or is_dropped then
         event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
-        if is_lead then messages.lead(event) end
-        if is_dropped then messages.add_drop(event, route) end
+        if is_lead then messages.lead(event, route) end
+        if is_dropped then messages.add_drop(event, refusing) end
       end
     end
   end
@@ -1186,7 +1185,7 @@ if last_number or stepped > 0 then
         keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
       end
     end
-    if level.old > max_old then
+    if level.old - #marks / 2 > max_old then -- what is old includes the marks
       call('ZREMRANGEBYSCORE', key, 0, ago(keep))
       if keep > level.keep then
         local from = call('ZCOUNT', key, '-inf', '(0')

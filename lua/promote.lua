@@ -241,7 +241,8 @@ if needs_strategies then
     local state = level.state
     local window = { per = level.spec[w + 1], drain = kind.drain_of and kind.drain_of(level, w), is_own = true }
     for _, field in ipairs(fields) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
-    if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
+    window.is_kept = state[name .. ':' .. kind.main]
+    if kind.adopt and not window.is_kept then kind.adopt(level, w, window) end
     kind.load(level, window)
     return window
   end
@@ -262,7 +263,7 @@ if needs_strategies then
         found[name] = nil
       else
         kind.load(level, window)
-        kind.spend(level, window, level.pending)
+        if level.pending > 0 then kind.spend(level, window, level.pending) end
       end
     end
     return found
@@ -283,13 +284,14 @@ if needs_strategies then
   local function store_numbers(kind, level)
     local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
-      if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
       for _, field in ipairs(fields) do
-        if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+        if window[field] ~= 0 or field == kind.main then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
       end
       lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
-    for name, window in pairs(level.names) do add(name, window) end
+    for name, window in pairs(level.names) do
+      if window.is_kept or level.pending > 0 then add(name, window) end -- a window is kept from its first unit on
+    end
     for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
     call('DEL', level.key)
     call('HSET', level.key, unpack(args))
@@ -298,6 +300,7 @@ if needs_strategies then
 
   -- strategy_of_numbers makes a strategy of a kind of window.
   local function strategy_of_numbers(kind)
+    kind.main = kind.drain_of and 'tat' or 'n' -- the field that every window has
     return {
       load = function(level) load_numbers(kind, level) end,
       fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
@@ -395,8 +398,8 @@ if needs_strategies then
         local left = tat - level.back - now
         if per and tonumber(per) == window.per and left > 0 then
           drain = tonumber(drain) or window.drain
-          local units = drain > 0 and left / drain or 0
-          window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+          local drains_in = drain > 0 and left * window.drain / drain or 0
+          window.tat = max(window.tat, now + level.back + floor(min(drains_in, level.most(w) * window.drain)))
         end
       end
     end,
@@ -485,7 +488,7 @@ if needs_strategies then
     end,
     store = function(level)
       local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
-      level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now
+      if level.pending > 0 then level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now end
       for field, used_at in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used_at) end
       for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
       call('DEL', level.key)
@@ -945,8 +948,8 @@ local function make_archive()
 
     editor.end_alert = end_alert
     -- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
-    -- it, or share its outcome. It has outcome, refused, retry_at, window, number, category, message, is_delayed,
-    -- is_sent, count (events of the group) and over (resolved events that the message does not list).
+    -- it, or share its outcome. It has outcome, refused, retry_at, window, route, number, category, message,
+    -- is_delayed, is_sent, count (events of the group) and over (resolved events that the message does not list).
     local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
     local max_group_bytes = 65536 -- of the events that a message lists
     local groups = {} -- leads by name
@@ -1043,12 +1046,13 @@ local function make_archive()
     end
 
     -- lead notes the first event of a group.
-    function editor.lead(event)
+    function editor.lead(event, route)
       local category, number = event.category, event.number
       local group = event.bundle .. ' ' .. category
       local lead = {
         outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
-        number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
+        route = route, number = number, category = category, count = 1, over = 0,
+        is_delayed = event.outcome == DELAYED,
       }
       groups[group] = lead
       if not number then return end
@@ -1456,28 +1460,24 @@ end
 -- part messages/dropped: describe drops for the drop log, and count them for the digest.
 local dropped, digest_counts = {}, {}
 
--- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses it.
-local function drop_of(event, route)
-  local outcome, window = event.outcome, event.window
-  local reason = REASONS[outcome]
+-- drop_of describes why an event was dropped: by its outcome, or by the first level that refuses, of a route.
+local function drop_of(event, refusing)
   local drop = {
-    event = payload_of(event.entry), category = event.category, level = reason or 'full', used = '-1',
-    limit = '-1', retry_us = int(outcome == DROPPED and event.retry_at - now or 0),
+    event = payload_of(event.entry), category = event.category, level = REASONS[event.outcome], used = '-1',
+    limit = '-1', retry_us = '0',
   }
-  if reason then return drop end
-  for i = FIRST, #route do
-    if floor(event.refused / 2 ^ (i - FIRST)) % 2 == 1 then
-      local level = levels[route[i]]
-      drop.level, drop.used, drop.limit = options.names[route[i]], int(level.used[window]), int(level.spec[window])
-      return drop
-    end
-  end
+  if drop.level then return drop end
+  local i, window = FIRST, event.window
+  while floor(event.refused / 2 ^ (i - FIRST)) % 2 == 0 do i = i + 1 end
+  local level = levels[refusing[i]]
+  drop.level, drop.used, drop.limit = options.names[refusing[i]], int(level.used[window]), int(level.spec[window])
+  drop.retry_us = int(event.retry_at - now)
   return drop
 end
 
 -- add_drop does not count suppressed resolves for the digest: nothing was lost.
-function messages.add_drop(event, route)
-  dropped[#dropped + 1] = drop_of(event, route)
+function messages.add_drop(event, refusing)
+  dropped[#dropped + 1] = drop_of(event, refusing)
   if not options.digest or event.outcome == SUPPRESSED then return end
   local kind, title = 'd:' .. event.category .. ':' .. event.severity, 't:' .. event.title
   digest_counts[kind] = (digest_counts[kind] or 0) + 1
@@ -1502,7 +1502,7 @@ function messages.overflow(event, route, refused)
   return open_editor().overflow(event, route, refused)
 end
 
-function messages.lead(event) open_editor().lead(event) end
+function messages.lead(event, route) open_editor().lead(event, route) end
 
 -- check_types fails if a key that will be written has a wrong type.
 function messages.check_types()
@@ -1648,10 +1648,12 @@ for at = 2, #ARGV, width do
     outcome = DUPLICATE
   else
     -- part messages/attached: a message or a group may decide the event before any level is checked.
-    local is_attached, lead = false, nil
+    local is_attached, lead, refusing = false, nil, route -- refusing is the route whose levels refuse
     if messages then
       outcome, is_attached, lead = messages.attach(event)
-      if lead and not is_attached then refused, retry_at, window = lead.refused, lead.retry_at, lead.window end
+      if lead and not is_attached then
+        refused, retry_at, window, refusing = lead.refused, lead.retry_at, lead.window, lead.route
+      end
     end
     if not outcome then
       -- part batch/ask: check the levels of an event's route: which of them refuse (bit i-1 for the i-th level), until
@@ -1723,8 +1725,8 @@ for at = 2, #ARGV, width do
       local is_dropped = COUNTED_AS[outcome] == 'dropped'
       if is_lead or is_dropped then
         event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
-        if is_lead then messages.lead(event) end
-        if is_dropped then messages.add_drop(event, route) end
+        if is_lead then messages.lead(event, route) end
+        if is_dropped then messages.add_drop(event, refusing) end
       end
     end
     if outcome ~= DELAYED then messages.leave(event) end
@@ -1802,7 +1804,7 @@ if last_number or stepped > 0 then
         keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
       end
     end
-    if level.old > max_old then
+    if level.old - #marks / 2 > max_old then -- what is old includes the marks
       call('ZREMRANGEBYSCORE', key, 0, ago(keep))
       if keep > level.keep then
         local from = call('ZCOUNT', key, '-inf', '(0')

@@ -209,7 +209,8 @@ if needs_strategies then
     local state = level.state
     local window = { per = level.spec[w + 1], drain = kind.drain_of and kind.drain_of(level, w), is_own = true }
     for _, field in ipairs(fields) do window[field] = field ~= 'u' and state[name .. ':' .. field] or 0 end
-    if kind.adopt and not state[name .. ':tat'] then kind.adopt(level, w, window) end
+    window.is_kept = state[name .. ':' .. kind.main]
+    if kind.adopt and not window.is_kept then kind.adopt(level, w, window) end
     kind.load(level, window)
     return window
   end
@@ -230,7 +231,7 @@ if needs_strategies then
         found[name] = nil
       else
         kind.load(level, window)
-        kind.spend(level, window, level.pending)
+        if level.pending > 0 then kind.spend(level, window, level.pending) end
       end
     end
     return found
@@ -251,13 +252,14 @@ if needs_strategies then
   local function store_numbers(kind, level)
     local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
-      if window.n + window.p == 0 then window.at = 0 end -- no window begins before its first unit
       for _, field in ipairs(fields) do
-        if window[field] ~= 0 then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+        if window[field] ~= 0 or field == kind.main then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
       end
       lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
-    for name, window in pairs(level.names) do add(name, window) end
+    for name, window in pairs(level.names) do
+      if window.is_kept or level.pending > 0 then add(name, window) end -- a window is kept from its first unit on
+    end
     for name, window in pairs(windows_of_others(kind, level)) do add(name, window) end
     call('DEL', level.key)
     call('HSET', level.key, unpack(args))
@@ -266,6 +268,7 @@ if needs_strategies then
 
   -- strategy_of_numbers makes a strategy of a kind of window.
   local function strategy_of_numbers(kind)
+    kind.main = kind.drain_of and 'tat' or 'n' -- the field that every window has
     return {
       load = function(level) load_numbers(kind, level) end,
       fits_at = function(level, w, units) return kind.fits_at(level, w, level.windows[w], units) end,
@@ -363,8 +366,8 @@ if needs_strategies then
         local left = tat - level.back - now
         if per and tonumber(per) == window.per and left > 0 then
           drain = tonumber(drain) or window.drain
-          local units = drain > 0 and left / drain or 0
-          window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+          local drains_in = drain > 0 and left * window.drain / drain or 0
+          window.tat = max(window.tat, now + level.back + floor(min(drains_in, level.most(w) * window.drain)))
         end
       end
     end,
@@ -453,7 +456,7 @@ if needs_strategies then
     end,
     store = function(level)
       local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
-      level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now
+      if level.pending > 0 then level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now end
       for field, used_at in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used_at) end
       for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
       call('DEL', level.key)

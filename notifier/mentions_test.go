@@ -40,11 +40,11 @@ func TestMentionsInSlackMessagesAreDisabled(t *testing.T) {
 		"a\x1b[2J\u061c\ufeff\U000e0041b": "a[2Jb",
 		"line\none\ttab":                  "line\none\ttab",
 	} {
-		rendered := notifier.Render(events.Event{Title: "t", Slack: &events.SlackMessage{Text: text}}).Text
+		rendered := notifier.Renderer{}.Render(events.Event{Title: "t", Slack: &events.SlackMessage{Text: text}}).Text
 		require.Equal(t, strings.TrimSpace(want), rendered, text)
 		encoded, err := json.Marshal([]map[string]any{{"type": "section", "text": map[string]string{"type": "mrkdwn", "text": text}}})
 		require.NoError(t, err)
-		m := notifier.Render(events.Event{Title: "t", Slack: &events.SlackMessage{Blocks: encoded}})
+		m := notifier.Renderer{}.Render(events.Event{Title: "t", Slack: &events.SlackMessage{Blocks: encoded}})
 		var blocks []struct{ Text struct{ Text string } }
 		require.NoError(t, json.Unmarshal(m.Native.Blocks, &blocks))
 		require.Equal(t, want, blocks[0].Text.Text, text)
@@ -53,7 +53,7 @@ func TestMentionsInSlackMessagesAreDisabled(t *testing.T) {
 		"<!date^1392734382^{date} at {time}|February 18th, 2014>", "<!date^1392734382^{date_short}^https://example.com/x|Feb 18>",
 		"<https://example.com|x>", "<#C123|general>", "a < b ! c >",
 	} {
-		require.Equal(t, date, notifier.Render(events.Event{Title: "t", Slack: &events.SlackMessage{Text: date}}).Text)
+		require.Equal(t, date, notifier.Renderer{}.Render(events.Event{Title: "t", Slack: &events.SlackMessage{Text: date}}).Text)
 	}
 }
 
@@ -61,6 +61,6 @@ func TestMentionsInSlackMessagesAreDisabled(t *testing.T) {
 func TestHiddenCharactersAreRemoved(t *testing.T) {
 	t.Parallel()
 	hidden := "\u061c\u200b\u200e\u202e\u2060\u2066\ufeff\U000e0041\U000e007f\x7f\x1b"
-	m := notifier.Render(events.Event{Title: "pay" + hidden + "pal 👩\u200d💻", Category: "c", Severity: events.Error})
+	m := notifier.Renderer{}.Render(events.Event{Title: "pay" + hidden + "pal 👩\u200d💻", Category: "c", Severity: events.Error})
 	require.Contains(t, m.Text, "paypal 👩\u200d💻")
 }

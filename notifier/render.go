@@ -42,11 +42,8 @@ const (
 	maxLabelShown  = 80
 )
 
-// Render renders an event in the default layout, which reads well on a phone: severity and title with a link on the first
+// Render renders one event. Without a template, the layout reads well on a phone: severity and title with a link on the first
 // line; below it, beside a bar in the severity's colour, the text, and in small print category, labels, links and time.
-func Render(e events.Event) Message { return Renderer{}.Render(e) }
-
-// Render renders one event.
 func (r Renderer) Render(e events.Event) Message {
 	if e.Slack.HasContent() && r.Template == nil {
 		return r.native(e)

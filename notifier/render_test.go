@@ -135,7 +135,7 @@ func TestEveryFieldIsEscaped(t *testing.T) {
 		Title: evil, Text: evil, Category: "c", Source: "generic", Severity: events.Critical, Note: evil,
 		Labels: map[string]string{evil: evil}, Links: []events.Link{{Title: evil, URL: "https://x.example/a|b?c=<d>&e f"}},
 	}
-	m := notifier.Render(e)
+	m := notifier.Renderer{}.Render(e)
 	requireSafe(t, m)
 	for _, text := range texts(m) {
 		require.NotContains(t, text, "<!channel")
@@ -155,7 +155,7 @@ func TestLongEventsAreCut(t *testing.T) {
 	}
 	for _, piece := range []string{"&", "<", "x", "é", "😀"} {
 		long := strings.Repeat(piece, 20_000)
-		m := notifier.Render(events.Event{
+		m := notifier.Renderer{}.Render(events.Event{
 			Title: long, Text: long, Note: long, Category: strings.Repeat("c", 100), Severity: events.Info, Labels: labels,
 			Links: []events.Link{{Title: long, URL: "https://x.example/" + strings.Repeat("a", 3000)}, {Title: long, URL: "https://x.example/"}},
 		})
@@ -179,7 +179,7 @@ func TestSeverityAndStatusDecideIconAndColour(t *testing.T) {
 		{events.Critical, events.Resolved, "✅ *Resolved: x*", "#2eb67d"},
 		{"unknown", events.NoStatus, "🟡 *x*", "#ecb22e"},
 	} {
-		m := notifier.Render(events.Event{Title: "x", Severity: c.severity, Status: c.status, Category: "c"})
+		m := notifier.Renderer{}.Render(events.Event{Title: "x", Severity: c.severity, Status: c.status, Category: "c"})
 		require.Equal(t, c.starts, m.Text)
 		require.Equal(t, c.color, m.Color)
 	}
@@ -187,7 +187,7 @@ func TestSeverityAndStatusDecideIconAndColour(t *testing.T) {
 
 func TestTheFirstLineOfTheTextReplacesAMissingTitle(t *testing.T) {
 	t.Parallel()
-	m := notifier.Render(events.Event{Text: "\n first *line* \nsecond", Severity: events.Warning, Category: "c"})
+	m := notifier.Renderer{}.Render(events.Event{Text: "\n first *line* \nsecond", Severity: events.Warning, Category: "c"})
 	require.Equal(t, "🟡 *first ∗line∗*", m.Text)
 }
 
@@ -197,18 +197,18 @@ func TestLabelsThatAreNotShownAreCounted(t *testing.T) {
 	for _, name := range "abcdefghijklm" {
 		labels[string(name)] = "x"
 	}
-	m := notifier.Render(events.Event{Title: "x", Severity: events.Info, Category: "c", Labels: labels})
+	m := notifier.Renderer{}.Render(events.Event{Title: "x", Severity: events.Info, Category: "c", Labels: labels})
 	require.Contains(t, m.Fallback, "j=x · 3 more labels")
 	delete(labels, "m")
 	delete(labels, "l")
 	delete(labels, "k")
-	m = notifier.Render(events.Event{Title: "x", Severity: events.Info, Category: "c", Labels: labels})
+	m = notifier.Renderer{}.Render(events.Event{Title: "x", Severity: events.Info, Category: "c", Labels: labels})
 	require.NotContains(t, m.Fallback, "more labels")
 }
 
 func TestPlainIsTheMessageWithoutMarkup(t *testing.T) {
 	t.Parallel()
-	m := notifier.Render(events.Event{
+	m := notifier.Renderer{}.Render(events.Event{
 		Title: "a < b & c", Text: "text", Category: "disk", Source: "generic", Severity: events.Info,
 		Links: []events.Link{{Title: "Runbook", URL: "https://r.example"}}, StartedAt: time.Unix(1_700_000_000, 0),
 	})
@@ -225,7 +225,7 @@ func FuzzRender(f *testing.F) {
 			"title": title + "x", "text": text, "labels": map[string]string{label: label}, "link": link, "severity": severity,
 		})})
 		require.NoError(t, err)
-		requireSafe(t, notifier.Render(all[0]))
+		requireSafe(t, notifier.Renderer{}.Render(all[0]))
 		resolved := notifier.NotificationEvent{Event: all[0], ResolvedAt: time.Unix(1_700_000_000, 0)}
 		requireSafe(t, notifier.Renderer{}.Notification(notifier.Notification{
 			Events: []notifier.NotificationEvent{resolved}, Repeats: 1,

@@ -16,7 +16,7 @@ import (
 	"slackrelay/notifier/fakeslack"
 )
 
-var message = notifier.Render(events.Event{
+var message = notifier.Renderer{}.Render(events.Event{
 	Title: "Disk full", Text: "/var & more", Category: "disk", Severity: events.Critical, Source: "generic",
 	Labels: map[string]string{"host": "db-1"}, Links: []events.Link{{Title: "Link", URL: "https://x.example"}},
 })

@@ -21,15 +21,15 @@ func TestAShortenedEventHasANoteInEveryLayout(t *testing.T) {
 		"blocks": {Text: "x", Blocks: []byte("[" + strings.Repeat(block+",", 49) + block + "]")},
 	} {
 		e := events.Event{Title: "Disk full", Severity: events.Warning, Category: "disk", Source: "slack", Slack: m, Shortened: 1_000_455}
-		rendered, err := json.Marshal(notifier.Render(e))
+		rendered, err := json.Marshal(notifier.Renderer{}.Render(e))
 		require.NoError(t, err)
 		require.Contains(t, string(rendered), "shortened from 1000455 bytes", name)
 		e.Shortened = 0
-		rendered, err = json.Marshal(notifier.Render(e))
+		rendered, err = json.Marshal(notifier.Renderer{}.Render(e))
 		require.NoError(t, err)
 		require.NotContains(t, string(rendered), "shortened", name)
 	}
-	full := notifier.Render(events.Event{
+	full := notifier.Renderer{}.Render(events.Event{
 		Title: "x",
 		Slack: &events.SlackMessage{Blocks: []byte("[" + strings.Repeat(block+",", 49) + block + "]")}, Shortened: 9,
 	})

@@ -137,9 +137,11 @@ func TestUndecodableEntryIsBuriedAndBlocksNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(nil, channel("a", &sink{}))
-		window := ratelimit.Window{Limit: 10, Per: time.Minute}
+		level := store.ChannelLevel(ratelimit.LevelSpec{
+			Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{{Limit: 10, Per: time.Minute}},
+		}, "a")
 		_, err := memory.New(b.store, memory.Options{}).Admit(t.Context(), store.Channel{Group: "a", Name: "a"}, []store.Request{{
-			Request: ratelimit.Request{ID: "x", Levels: []ratelimit.Level{store.NewChannelLevel("a", window)}},
+			Request: ratelimit.Request{ID: "x", Levels: []ratelimit.Level{level}},
 			Enqueue: &store.Enqueue{Kind: "message", Payload: []byte("{")},
 		}})
 		require.NoError(t, err)

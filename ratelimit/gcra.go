@@ -57,8 +57,8 @@ func (s *tokenBucketState) adopt(now int64, level *Level, length Window, w *wind
 	for name, other := range s.windows {
 		if left := other.tat - now; name.per == length.Per && name.drain > 0 && left > 0 {
 			drain := length.drain()
-			full := level.Capacity(length) * drain
-			w.tat = max(w.tat, now+min(floorDiv(left, drain, name.drain), full))
+			drainsIn := int64(float64(left) * float64(drain) / float64(name.drain)) // as the scripts count; the product may exceed 64 bits
+			w.tat = max(w.tat, now+min(drainsIn, level.Capacity(length)*drain))
 		}
 	}
 }

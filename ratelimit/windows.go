@@ -34,6 +34,7 @@ type window struct {
 	p     int64 // units in the one before
 	tat   int64 // when all has drained
 	used  int64 // when another configuration last used it; 0 = it is the level's own
+	isNew bool  // no unit was added to it yet: it is not kept
 }
 
 // windowKind is how a strategy counts in a window.
@@ -50,8 +51,10 @@ type windowKind interface {
 func (s *windowCounts) clone() *windowCounts {
 	clone := &windowCounts{make(map[windowName]*window, len(s.windows)), s.since, s.last}
 	for name, w := range s.windows {
-		copied := *w
-		clone.windows[name] = &copied
+		if !w.isNew {
+			copied := *w
+			clone.windows[name] = &copied
+		}
 	}
 	return clone
 }
@@ -59,12 +62,8 @@ func (s *windowCounts) clone() *windowCounts {
 // Load reads the level's windows, and returns how far the clock went back since they were written.
 func (s *windowCounts) Load(now int64, level *Level, kind windowKind) (back int64) {
 	last := s.last
-	if back = s.last - now; back > MaxStep {
+	if back = last - now; back > MaxStep {
 		s.last, s.since = now, min(s.since, now)
-		for name, w := range s.others(level, kind) {
-			s.keepOther(now, last, name, w)
-			kind.roll(now, back, -1, name, w)
-		}
 	} else {
 		back = 0
 	}
@@ -72,12 +71,18 @@ func (s *windowCounts) Load(now int64, level *Level, kind windowKind) (back int6
 		name := kind.name(length)
 		w := s.windows[name]
 		if w == nil {
-			w = &window{}
+			w = &window{isNew: true}
 			kind.adopt(now+back, level, length, w)
 			s.windows[name] = w
 		}
 		w.used = 0
 		kind.roll(now, back, level.GridPhase(), name, w)
+	}
+	if back > 0 {
+		for name, w := range s.others(level, kind) {
+			s.keepOther(now, last, name, w)
+			kind.roll(now, back, -1, name, w)
+		}
 	}
 	return back
 }
@@ -117,7 +122,9 @@ func (s *windowCounts) Add(now int64, level *Level, units int64, kind windowKind
 	}
 	for _, length := range level.Windows {
 		name := kind.name(length)
-		kind.add(now, level.GridPhase(), name, s.windows[name], units)
+		w := s.windows[name]
+		w.isNew = false
+		kind.add(now, level.GridPhase(), name, w, units)
 	}
 	s.last = max(s.last, now)
 }
@@ -128,6 +135,9 @@ func (s *windowCounts) knows(at int64) bool { return at != 0 && s.since != 0 && 
 // Lasts implements [State].
 func (s *windowCounts) Lasts(now int64) (lasts time.Duration) {
 	for name, w := range s.windows {
+		if w.isNew {
+			continue
+		}
 		lasts = max(lasts, name.per, time.Duration(w.tat-now)*time.Microsecond)
 	}
 	return lasts

@@ -40,8 +40,8 @@ func opsServerOf(limiter *memory.Store) *server.Server {
 		Config: func() server.ConfigState { return server.ConfigState{Hash: "abc"} },
 		Previews: func(channel string) ([]notifier.Message, bool) {
 			return []notifier.Message{
-				notifier.Render(events.Event{Title: "first"}),
-				notifier.Render(events.Event{Title: "second", Severity: events.Critical}),
+				notifier.Renderer{}.Render(events.Event{Title: "first"}),
+				notifier.Renderer{}.Render(events.Event{Title: "second", Severity: events.Critical}),
 			}, channel == "alerts"
 		},
 	})

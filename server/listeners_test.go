@@ -22,7 +22,7 @@ import (
 func TestLocalOpsListenerRefusesForeignHosts(t *testing.T) {
 	t.Parallel()
 	previews := func(string) ([]notifier.Message, bool) {
-		return []notifier.Message{notifier.Render(events.Event{Title: "private"})}, true
+		return []notifier.Message{notifier.Renderer{}.Render(events.Event{Title: "private"})}, true
 	}
 	local := newRefusalServer(func(o *server.Options) { o.Local, o.Previews = true, previews })
 	elsewhere := newRefusalServer(func(o *server.Options) { o.Previews = previews })

@@ -15,9 +15,12 @@ import (
 func Example() {
 	limiter := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
+	halfHourly := func(name string, limit int64) ratelimit.LevelSpec {
+		return ratelimit.LevelSpec{Name: name, Windows: []ratelimit.Window{{Limit: limit, Per: 30 * time.Minute}}}
+	}
 	levels := []ratelimit.Level{
-		store.NewChannelLevel("alerts", ratelimit.Window{Limit: 100, Per: 30 * time.Minute}),
-		store.NewLevel(scope, "category", "disk", ratelimit.Window{Limit: 2, Per: 30 * time.Minute}),
+		store.ChannelLevel(halfHourly(ratelimit.LevelChannel, 100), "alerts"),
+		store.LevelOf(halfHourly(ratelimit.LevelCategory, 2), scope, "disk"),
 	}
 	var requests []store.Request
 	for i := range 3 {

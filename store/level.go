@@ -24,14 +24,3 @@ func LevelOf(spec ratelimit.LevelSpec, channel Channel, value string) ratelimit.
 	}
 	return spec.At(channel.Keys().ValueLimit(spec.Strategy.Tag(), spec.Name, value))
 }
-
-// NewChannelLevel returns a channel level with the default strategy; see [ChannelLevel].
-func NewChannelLevel(group string, windows ...ratelimit.Window) ratelimit.Level {
-	return ChannelLevel(ratelimit.LevelSpec{Name: ratelimit.LevelChannel, Windows: windows}, group)
-}
-
-// NewLevel returns the level of one value of name ("errors" of "category", for example) with the default strategy; see
-// [LevelOf].
-func NewLevel(channel Channel, name, value string, windows ...ratelimit.Window) ratelimit.Level {
-	return LevelOf(ratelimit.LevelSpec{Name: name, Windows: windows}, channel, value)
-}

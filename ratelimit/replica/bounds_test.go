@@ -125,7 +125,7 @@ func TestJournalOfAnOutageIsBoundedInBytes(t *testing.T) {
 		Request: ratelimit.Request{
 			ID:       "other",
 			Category: "c",
-			Levels:   []ratelimit.Level{store.NewChannelLevel("other", storetest.PerMinute(1))},
+			Levels:   []ratelimit.Level{storetest.ChannelLevel("other", storetest.PerMinute(1))},
 		},
 	}})
 	require.NoError(t, err)

@@ -21,7 +21,8 @@ func Example() {
 	})
 	defer limiter.Close(context.Background())
 	scope := store.Channel{Group: "alerts", Name: "alerts"}
-	levels := []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})}
+	hourly := ratelimit.LevelSpec{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{{Limit: 1, Per: time.Hour}}}
+	levels := []ratelimit.Level{store.ChannelLevel(hourly, "alerts")}
 	for _, id := range []string{"1", "2", "3"} {
 		answer, err := limiter.Admit(context.Background(), scope, []store.Request{{Request: ratelimit.Request{ID: id, Levels: levels}}})
 		if err != nil {

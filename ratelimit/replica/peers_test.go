@@ -247,7 +247,7 @@ func TestWindowsBindOnlyLevelsOfTheirClass(t *testing.T) {
 		store.LevelOf(asked, storetest.Scope, ""), store.LevelOf(shadow, storetest.Scope, ""), store.LevelOf(backlog, storetest.Scope, ""),
 	})
 	require.NoError(t, replica.SendHeartbeat(t.Context(), old))
-	other := store.NewLevel(storetest.Scope, "other", "a", shorter.Windows...)
+	other := storetest.Level(storetest.Scope, "other", "a", shorter.Windows...)
 	replaced.SetLevels([]ratelimit.Level{own(asked), own(shadow), own(backlog), other})
 	require.NoError(t, replica.SendHeartbeat(t.Context(), replaced))
 	windows := func(level ratelimit.Level) int {

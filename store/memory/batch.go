@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"time"
 
 	"slackrelay/ratelimit"
@@ -164,7 +165,7 @@ func (b *batch) report(d *store.Decision, r *store.Request, path store.Path, dec
 	if d.Outcome == store.Dropped {
 		d.RetryAfter = store.Microseconds(decided.refusal.retryAt - b.tx.now)
 	}
-	d.SetRefused(r, decided.refusal.levels, decided.refusal.shadow, decided.refusal.window)
+	d.SetRefused(cmp.Or(decided.refusal.by, r), decided.refusal.levels, decided.refusal.shadow, decided.refusal.window)
 	d.Remaining = r.Remaining(func(level int) []int64 { return b.used(path.Levels[level] - 1) })
 }
 

@@ -7,11 +7,12 @@ import (
 
 // refusal is the answer of the levels of a request.
 type refusal struct {
-	levels  int64 // bit i is set when the request's i-th level refuses
-	shadow  int64 // the same of shadow levels, which only report
-	retryAt int64 // when no level would refuse; now where none does
-	never   bool  // a level refuses that can never hold the units
-	window  int   // of the first level that refuses: the window that is full for longest
+	by      *store.Request // whose levels these are: of a bundle, that of its first event; nil = no level was asked
+	levels  int64          // bit i is set when the request's i-th level refuses
+	shadow  int64          // the same of shadow levels, which only report
+	retryAt int64          // when no level would refuse; now where none does
+	never   bool           // a level refuses that can never hold the units
+	window  int            // of the first level that refuses: the window that is full for longest
 }
 
 func (r refusal) outcome() store.Outcome {
@@ -27,7 +28,7 @@ func (r refusal) outcome() store.Outcome {
 
 // ask asks all levels of a request.
 func (b *batch) ask(r *store.Request, path store.Path) refusal {
-	answer := refusal{retryAt: b.tx.now}
+	answer := refusal{by: r, retryAt: b.tx.now}
 	if b.isForced() {
 		return answer
 	}

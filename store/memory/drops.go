@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"math/bits"
 	"time"
 
 	"slackrelay/store"
@@ -35,16 +36,10 @@ func (m *messageBatch) dropOf(r *store.Request, d decision) store.Drop {
 	if d.outcome != store.Dropped {
 		return drop
 	}
-	for i := range r.Levels {
-		if d.refusal.levels&(1<<i) == 0 {
-			continue
-		}
-		level, window := r.Levels[i], d.refusal.window
-		drop.Level = level.Name
-		drop.Limit = level.Windows[window].Limit
-		drop.Used = m.batch.used(m.batch.plan.LevelNumber(level) - 1)[window]
-		drop.RetryAfter = store.Microseconds(d.refusal.retryAt - m.now)
-		break
-	}
+	level, window := d.refusal.by.Levels[bits.TrailingZeros64(uint64(d.refusal.levels))], d.refusal.window //nolint:gosec // bits of levels
+	drop.Level = level.Name
+	drop.Limit = level.Windows[window].Limit
+	drop.Used = m.batch.used(m.batch.plan.LevelNumber(level) - 1)[window]
+	drop.RetryAfter = store.Microseconds(d.refusal.retryAt - m.now)
 	return drop
 }

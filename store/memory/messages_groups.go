@@ -96,6 +96,7 @@ func (m *messageBatch) join(head *bundleHead, r *store.Request) decision {
 	d := head.decision
 	d.number = 0
 	d.thread = 0
+	d.refusal.shadow = 0
 	if head.message == nil {
 		if d.outcome == store.Merged {
 			d.outcome = m.countOnLast(r)

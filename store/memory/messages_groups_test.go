@@ -9,6 +9,7 @@ import (
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 	"slackrelay/store/memory"
+	"slackrelay/store/storetest"
 )
 
 // The second resolve takes the place of the bundle's only message, so nothing can join that bundle. If the first resolve,
@@ -25,7 +26,7 @@ func TestAResolveThatWaitsDoesNotContinueABundle(t *testing.T) {
 			Request: ratelimit.Request{
 				ID:       id,
 				Category: "errors",
-				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})},
+				Levels:   []ratelimit.Level{storetest.ChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour})},
 			},
 			Policy:  policy,
 			Event:   store.Event{Status: status, Fingerprint: fingerprint, Bundle: bundle, Title: id},

@@ -25,7 +25,7 @@ func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
 			Request: ratelimit.Request{
 				ID:       fmt.Sprint(i),
 				Category: "c",
-				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
+				Levels:   []ratelimit.Level{storetest.ChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Minute})},
 			},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		}

@@ -49,8 +49,8 @@ func TestEveryScriptOfTheOutboxKeepsToOneSlot(t *testing.T) {
 	_, err = b.Drops(t.Context(), storetest.Scope, "", 1)
 	require.NoError(t, err)
 	_, err = store.UsageOf(t.Context(), b.Limiter, storetest.Scope, []ratelimit.Level{
-		store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
-		store.NewLevel(storetest.Scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
+		storetest.ChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Hour}),
+		storetest.Level(storetest.Scope, "category", "c", ratelimit.Window{Limit: 1, Per: time.Hour}),
 	})
 	require.NoError(t, err)
 }

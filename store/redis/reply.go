@@ -107,7 +107,7 @@ func decisionsOf(p *store.Plan, requests []store.Request, events []eventReply, l
 		r := &requests[i]
 		event := events[i]
 		path := p.Paths[p.PathOf[i]-1]
-		decisions[i] = decisionOf(r, event)
+		decisions[i] = decisionOf(refusedRequest(requests, events, i), event)
 		if event.outcome != store.Duplicate { // no level was read for one
 			decisions[i].Remaining = r.Remaining(func(level int) []int64 { return levels[path.Levels[level]-1].used })
 		}
@@ -118,6 +118,22 @@ func decisionsOf(p *store.Plan, requests []store.Request, events []eventReply, l
 	return decisions
 }
 
+// refusedRequest returns the request whose levels refused the i-th one. The events of a bundle share what its first was
+// answered.
+func refusedRequest(requests []store.Request, events []eventReply, i int) *store.Request {
+	r := &requests[i]
+	if r.Event.Bundle == "" || events[i].refused == 0 {
+		return r
+	}
+	for j := range i {
+		if first := &requests[j]; events[j].refused != 0 && first.Event.Bundle == r.Event.Bundle && first.Category == r.Category {
+			return first
+		}
+	}
+	return r
+}
+
+// decisionOf returns the decision about a request, or about one that shares it.
 func decisionOf(r *store.Request, event eventReply) store.Decision {
 	d := store.Decision{
 		Decision: ratelimit.Decision{

@@ -43,7 +43,7 @@ func TestManyChannelsAreReadInFewRoundTrips(t *testing.T) {
 	for i := range 250 {
 		channel := store.Channel{Name: fmt.Sprint("channel-", i)}
 		queries = append(queries, store.StatusQuery{
-			Channel: channel, Level: store.NewChannelLevel(channel.Name, storetest.PerMinute(10)),
+			Channel: channel, Level: storetest.ChannelLevel(channel.Name, storetest.PerMinute(10)),
 		})
 	}
 	_, err := s.Statuses(t.Context(), queries) // the server has the script now

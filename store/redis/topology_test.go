@@ -194,7 +194,7 @@ func TestFailoverUnderLoadKeepsTheLimit(t *testing.T) {
 			master := sentinels.NewMaster(t)
 			elected := time.Since(killed)
 			require.Eventually(t, func() bool {
-				used, err := store.UsageOf(t.Context(), s, storetest.Scope, []ratelimit.Level{store.NewChannelLevel("alerts", window)})
+				used, err := store.UsageOf(t.Context(), s, storetest.Scope, []ratelimit.Level{storetest.ChannelLevel("alerts", window)})
 				return err == nil && used[0].Used == limit
 			}, 60*time.Second, 5*time.Millisecond)
 			if waits > 0 { // a call that was told 503 is repeated until it is a duplicate

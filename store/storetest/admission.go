@@ -34,9 +34,9 @@ func testResetEmptiesALevel(t *testing.T, start Start) {
 	b := start(t)
 	l := Limits{Channel: PerMinute(10), Category: PerMinute(1)}
 	require.Equal(t, "+-", Outcomes(b.MustAdmit(t, l.Request("1", "a"), l.Request("2", "a"))))
-	require.NoError(t, b.Reset(t.Context(), store.NewLevel(Scope, "category", "a", l.Category)))
+	require.NoError(t, b.Reset(t.Context(), Level(Scope, "category", "a", l.Category)))
 	require.Equal(t, "+", Outcomes(b.MustAdmit(t, l.Request("3", "a"))))
-	require.Equal(t, int64(2), b.Used(t, store.NewChannelLevel(Scope.Group, l.Channel)), "the other level is left alone")
+	require.Equal(t, int64(2), b.Used(t, ChannelLevel(Scope.Group, l.Channel)), "the other level is left alone")
 }
 
 func testShadowLevelReportsAndNeverRefuses(t *testing.T, start Start) {
@@ -46,7 +46,7 @@ func testShadowLevelReportsAndNeverRefuses(t *testing.T, start Start) {
 		return store.Request{
 			Request: ratelimit.Request{
 				ID:     id,
-				Levels: []ratelimit.Level{store.NewChannelLevel(Scope.Group, PerMinute(2)), store.LevelOf(shadow, Scope, "ci")},
+				Levels: []ratelimit.Level{ChannelLevel(Scope.Group, PerMinute(2)), store.LevelOf(shadow, Scope, "ci")},
 			},
 		}
 	}
@@ -139,10 +139,10 @@ func testRefusalSpendsNothing(t *testing.T, start Start) {
 		l.Request("1", "a"), l.Request("2", "a"), l.Request("3", "a"), l.Request("4", "a"), l.Request("5", "a"))))
 	require.Equal(t, "+--", Outcomes(b.MustAdmit(t, l.Request("6", "b"), l.Request("7", "b"), l.Request("8", "c"))))
 	usage, err := store.UsageOf(t.Context(), b, Scope, []ratelimit.Level{
-		store.NewChannelLevel(Scope.Group, l.Channel),
-		store.NewLevel(Scope, "category", "a", l.Category),
-		store.NewLevel(Scope, "category", "b", l.Category),
-		store.NewLevel(Scope, "category", "c", l.Category),
+		ChannelLevel(Scope.Group, l.Channel),
+		Level(Scope, "category", "a", l.Category),
+		Level(Scope, "category", "b", l.Category),
+		Level(Scope, "category", "c", l.Category),
 	})
 	require.NoError(t, err)
 	used := []int64{usage[0].Used, usage[1].Used, usage[2].Used, usage[3].Used}
@@ -182,7 +182,7 @@ func testRetryAfterIsExact(t *testing.T, start Start) {
 
 func testBothWindowsOfALevelMustPass(t *testing.T, start Start) {
 	b := start(t)
-	level := store.NewLevel(Scope, "sender", "ci",
+	level := Level(Scope, "sender", "ci",
 		ratelimit.Window{Limit: 2, Per: 5 * time.Second}, ratelimit.Window{Limit: 3, Per: 5 * time.Minute})
 	request := func(id string) store.Request {
 		return store.Request{Request: ratelimit.Request{ID: id, Levels: []ratelimit.Level{level}}}
@@ -202,14 +202,14 @@ func testBothWindowsOfALevelMustPass(t *testing.T, start Start) {
 
 func testChannelsOfAGroupShareTheChannelLevel(t *testing.T, start Start) {
 	b := start(t)
-	outer := store.NewChannelLevel("team", PerMinute(3))
+	outer := ChannelLevel("team", PerMinute(3))
 	var got strings.Builder
 	for i := range 4 {
 		s := store.Channel{Group: "team", Name: fmt.Sprint("ch-", i%2)}
 		answer, err := b.Admit(t.Context(), s, []store.Request{{
 			Request: ratelimit.Request{
 				ID:     fmt.Sprint(i),
-				Levels: []ratelimit.Level{outer, store.NewLevel(s, "category", "a", PerMinute(9))},
+				Levels: []ratelimit.Level{outer, Level(s, "category", "a", PerMinute(9))},
 			},
 		}})
 		require.NoError(t, err)

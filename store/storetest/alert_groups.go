@@ -62,7 +62,7 @@ func (g *groups) webhook(alerts []alert) {
 			Request: ratelimit.Request{
 				ID:       id,
 				Category: "c",
-				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 100_000, Per: time.Hour})},
+				Levels:   []ratelimit.Level{ChannelLevel("alerts", ratelimit.Window{Limit: 100_000, Per: time.Hour})},
 			},
 			Policy:  &g.handling,
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},

@@ -96,7 +96,7 @@ func testClosedLevelReportsTheWindowThatIsFullForLongest(t *testing.T, start Sta
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
-			level := store.NewChannelLevel(Scope.Group, row.windows...)
+			level := ChannelLevel(Scope.Group, row.windows...)
 			_, closed, _ := b.decide(t, store.ModeAdmit, ofLevel("1", level), ofLevel("2", level))
 			require.Equal(t, []closedLevel{row.want}, closed)
 		})

@@ -99,8 +99,8 @@ func (h *comparison) request(category string) store.Request {
 		Request: ratelimit.Request{
 			Category: category,
 			Levels: []ratelimit.Level{
-				store.NewChannelLevel("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
-				store.NewLevel(Scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
+				ChannelLevel("alerts", ratelimit.Window{Limit: 4, Per: time.Minute}),
+				Level(Scope, "category", category, ratelimit.Window{Limit: 2, Per: time.Minute}),
 			},
 		},
 		Policy: h.handling,

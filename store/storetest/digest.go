@@ -25,7 +25,7 @@ func (b Fixture) DropForDigest(t *testing.T, category string, n int) {
 			Request: ratelimit.Request{
 				ID:       category + string(rune('a'+i)),
 				Category: category,
-				Levels:   []ratelimit.Level{store.NewLevel(Scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
+				Levels:   []ratelimit.Level{Level(Scope, "closed", "x", ratelimit.Window{Limit: 0, Per: time.Hour})},
 			},
 			Policy:  h,
 			Event:   store.Event{Severity: "error", Title: category},

@@ -43,7 +43,7 @@ func testResolveIsNotExpiredWithItsFiring(t *testing.T, start Start) {
 			Request: ratelimit.Request{
 				ID:       string(status),
 				Category: "c",
-				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
+				Levels:   []ratelimit.Level{ChannelLevel("alerts", ratelimit.Window{Limit: 5, Per: time.Hour})},
 			},
 			Policy:  h,
 			Event:   store.Event{Status: status, Fingerprint: "f"},

@@ -43,7 +43,7 @@ func testHeadroomLeavesItsShareFree(t *testing.T, start Start) {
 
 // Requests may share a call where nothing is reserved, or where the same is.
 func testRequestsOfACallHaveTheSameFairness(t *testing.T, start Start) {
-	disk, cpu := store.NewLevel(Scope, "category", "disk", Small.Category), store.NewLevel(Scope, "category", "cpu", Small.Category)
+	disk, cpu := Level(Scope, "category", "disk", Small.Category), Level(Scope, "category", "cpu", Small.Category)
 	reserve := func(category string, slots int64, level ratelimit.Level) *ratelimit.Fairness {
 		return &ratelimit.Fairness{Reserves: []ratelimit.Reserve{{Category: category, Slots: slots, Level: level}}}
 	}

@@ -119,7 +119,7 @@ func testEmptyOutboxGivesUpTheLease(t *testing.T, start Start) {
 	_, err := b.Admit(t.Context(), Scope, []store.Request{{
 		Request: ratelimit.Request{
 			ID:     "next",
-			Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
+			Levels: []ratelimit.Level{ChannelLevel("alerts", ratelimit.Window{Limit: 9, Per: time.Hour})},
 		},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("next")},
 	}})

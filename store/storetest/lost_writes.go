@@ -154,7 +154,7 @@ func testReusedDelayedNumberIsNotAskedFor(t *testing.T, start Start) {
 			Request: ratelimit.Request{
 				ID:       id,
 				Category: "c",
-				Levels:   []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
+				Levels:   []ratelimit.Level{ChannelLevel("alerts", ratelimit.Window{Limit: 1, Per: time.Minute})},
 			},
 			Policy:  h,
 			Event:   store.Event{Severity: "error", Title: id},

@@ -26,7 +26,7 @@ func (b Fixture) Fill(t *testing.T, n int) {
 		requests = append(requests, store.Request{
 			Request: ratelimit.Request{
 				ID:     fmt.Sprint(i),
-				Levels: []ratelimit.Level{store.NewChannelLevel("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
+				Levels: []ratelimit.Level{ChannelLevel("alerts", ratelimit.Window{Limit: 1000, Per: time.Hour})},
 			},
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: fmt.Appendf(nil, "%d of %d", i+1, n)},
 		})

@@ -14,6 +14,16 @@ var Scope = store.Channel{Group: "alerts", Name: "alerts"}
 // Limits are the windows of the two levels in most tests.
 type Limits struct{ Channel, Category ratelimit.Window }
 
+// ChannelLevel is the channel level of a limit group, with the default strategy.
+func ChannelLevel(group string, windows ...ratelimit.Window) ratelimit.Level {
+	return store.ChannelLevel(ratelimit.LevelSpec{Name: ratelimit.LevelChannel, Windows: windows}, group)
+}
+
+// Level is the level of one value of name ("errors" of "category", for example) with the default strategy.
+func Level(channel store.Channel, name, value string, windows ...ratelimit.Window) ratelimit.Level {
+	return store.LevelOf(ratelimit.LevelSpec{Name: name, Windows: windows}, channel, value)
+}
+
 // PerMinute is a window of a minute.
 func PerMinute(limit int64) ratelimit.Window {
 	return ratelimit.Window{Limit: limit, Per: time.Minute}
@@ -29,8 +39,8 @@ func (l Limits) Request(id, category string) store.Request {
 			ID:       id,
 			Category: category,
 			Levels: []ratelimit.Level{
-				store.NewChannelLevel(Scope.Group, l.Channel),
-				store.NewLevel(Scope, "category", category, l.Category),
+				ChannelLevel(Scope.Group, l.Channel),
+				Level(Scope, "category", category, l.Category),
 			},
 		},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},

@@ -84,9 +84,9 @@ func testInvalidRequestsAreRejectedBeforeAnyWrite(t *testing.T, start Start) {
 		"no levels":         with(func(r *store.Request) { r.Levels = nil }),
 		"no windows":        with(func(r *store.Request) { r.Levels = []ratelimit.Level{{Name: "x", Key: "k"}} }),
 		"empty window": with(func(r *store.Request) {
-			r.Levels = []ratelimit.Level{store.NewChannelLevel("g", ratelimit.Window{Limit: 1})}
+			r.Levels = []ratelimit.Level{ChannelLevel("g", ratelimit.Window{Limit: 1})}
 		}),
-		"negative limit": with(func(r *store.Request) { r.Levels = []ratelimit.Level{store.NewChannelLevel("g", PerMinute(-1))} }),
+		"negative limit": with(func(r *store.Request) { r.Levels = []ratelimit.Level{ChannelLevel("g", PerMinute(-1))} }),
 		"delayed":        with(func(r *store.Request) { r.Delayed = 1 }),
 		"unknown kind":   with(func(r *store.Request) { r.Enqueue = &store.Enqueue{Kind: "letter"} }),
 	}
@@ -109,14 +109,14 @@ func testChannelWithoutAGroupHasItsOwnLimits(t *testing.T, start Start) {
 			Request: ratelimit.Request{
 				ID: "same",
 				Levels: []ratelimit.Level{
-					store.NewChannelLevel(channel, PerMinute(1)), store.NewLevel(s, "category", "a", PerMinute(1)),
+					ChannelLevel(channel, PerMinute(1)), Level(s, "category", "a", PerMinute(1)),
 				},
 			},
 		}
 		answer, err := b.Admit(t.Context(), s, []store.Request{request})
 		require.NoError(t, err)
 		require.Equal(t, store.Admitted, answer.Decisions[0].Outcome)
-		request.Levels[0] = store.NewChannelLevel("", PerMinute(1))
+		request.Levels[0] = ChannelLevel("", PerMinute(1))
 		_, err = b.Admit(t.Context(), s, []store.Request{request})
 		require.ErrorIs(t, err, ratelimit.ErrRequest)
 		require.ErrorContains(t, err, `level "channel" has no limit group`)

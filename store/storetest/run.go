@@ -34,6 +34,8 @@ var subjects = []struct {
 	{"strategies", strategiesBehaviours},
 	{"boundaries", boundariesBehaviours},
 	{"clock steps", clockStepsBehaviours},
+	{"changed limits", changedLimitsBehaviours},
+	{"bounds of windows", windowBoundsBehaviours},
 	{"fairness", fairnessBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},

@@ -23,7 +23,7 @@ func BurstRequest(id string) store.Request {
 		Request: ratelimit.Request{
 			ID:       id,
 			Category: "a",
-			Levels:   []ratelimit.Level{store.NewChannelLevel(Scope.Group, BurstAndLong...)},
+			Levels:   []ratelimit.Level{ChannelLevel(Scope.Group, BurstAndLong...)},
 		},
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{}")},
 		Policy:  &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, KeepDrops: 10},

@@ -23,7 +23,7 @@ local function store_log(level)
       keep, most = max(keep, tonumber(per)), max(most, 2 * tonumber(limit))
     end
   end
-  if level.old > max_old then
+  if level.old - #marks / 2 > max_old then -- what is old includes the marks
     call('ZREMRANGEBYSCORE', key, 0, ago(keep))
     if keep > level.keep then
       local from = call('ZCOUNT', key, '-inf', '(0')

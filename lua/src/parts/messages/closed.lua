@@ -4,7 +4,7 @@ if messages then
   local is_dropped = COUNTED_AS[outcome] == 'dropped'
   if is_lead or is_dropped then
     event.outcome, event.refused, event.retry_at, event.window = outcome, refused, retry_at, window
-    if is_lead then messages.lead(event) end
-    if is_dropped then messages.add_drop(event, route) end
+    if is_lead then messages.lead(event, route) end
+    if is_dropped then messages.add_drop(event, refusing) end
   end
 end

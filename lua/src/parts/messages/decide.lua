@@ -20,7 +20,7 @@ function messages.overflow(event, route, refused)
   return open_editor().overflow(event, route, refused)
 end
 
-function messages.lead(event) open_editor().lead(event) end
+function messages.lead(event, route) open_editor().lead(event, route) end
 
 -- check_types fails if a key that will be written has a wrong type.
 function messages.check_types()

@@ -1,6 +1,6 @@
 -- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
--- it, or share its outcome. It has outcome, refused, retry_at, window, number, category, message, is_delayed,
--- is_sent, count (events of the group) and over (resolved events that the message does not list).
+-- it, or share its outcome. It has outcome, refused, retry_at, window, route, number, category, message,
+-- is_delayed, is_sent, count (events of the group) and over (resolved events that the message does not list).
 local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
 local max_group_bytes = 65536 -- of the events that a message lists
 local groups = {} -- leads by name
@@ -97,12 +97,13 @@ local function resume(bundle, category)
 end
 
 -- lead notes the first event of a group.
-function editor.lead(event)
+function editor.lead(event, route)
   local category, number = event.category, event.number
   local group = event.bundle .. ' ' .. category
   local lead = {
     outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
-    number = number, category = category, count = 1, over = 0, is_delayed = event.outcome == DELAYED,
+    route = route, number = number, category = category, count = 1, over = 0,
+    is_delayed = event.outcome == DELAYED,
   }
   groups[group] = lead
   if not number then return end

@@ -9,8 +9,8 @@ local gcra = strategy_of_numbers({
       local left = tat - level.back - now
       if per and tonumber(per) == window.per and left > 0 then
         drain = tonumber(drain) or window.drain
-        local units = drain > 0 and left / drain or 0
-        window.tat = max(window.tat, now + level.back + floor(min(units, level.most(w)) * window.drain))
+        local drains_in = drain > 0 and left * window.drain / drain or 0
+        window.tat = max(window.tat, now + level.back + floor(min(drains_in, level.most(w) * window.drain)))
       end
     end
   end,

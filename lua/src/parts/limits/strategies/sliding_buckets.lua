@@ -64,7 +64,7 @@ strategies['sliding-buckets'] = {
   end,
   store = function(level)
     local args = { 'since', int(level.since), 'last', int(max(level.last, now)) }
-    level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now
+    if level.pending > 0 then level.others['keep:' .. int(level.keep) .. ':' .. int(level.option)] = now end
     for field, used_at in pairs(level.others) do args[#args + 1], args[#args + 2] = field, int(used_at) end
     for _, ends in ipairs(level.order) do args[#args + 1], args[#args + 2] = int(ends), int(level.units[ends]) end
     call('DEL', level.key)
