@@ -38,8 +38,9 @@ type Options struct {
 
 // Decoder turns webhooks into events.
 type Decoder struct {
-	limits  Limits
-	sources []source
+	limits   Limits
+	sources  []source
+	delivery []string // headers with the id of a delivery
 }
 
 // NewDecoder makes a Decoder. The error names the mapping that is not valid, and its fault.
@@ -47,12 +48,16 @@ func NewDecoder(opts Options) (*Decoder, error) {
 	d := &Decoder{limits: opts.Limits.withDefaults()}
 	var faults settingFaults
 	for i, m := range opts.Mappings {
-		d.sources = append(d.sources, m.source(faults.of(i, "source "+m.Name)))
+		fault := faults.of(i, "source "+m.Name)
+		m.check(fault)
+		compiled := m.compile(fault)
+		d.sources = append(d.sources, m.source(func() compiledMapping { return compiled }))
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	d.sources = append(d.sources, known...)
+	d.delivery = deliveryHeaders(d.sources)
 	return d, nil
 }
 
@@ -88,7 +93,7 @@ func (d *Decoder) Decode(w Webhook) ([]Event, error) {
 		return nil, tooMany(len(all), d.limits.Events)
 	}
 	setCategories(all, w.Category)
-	delivery := cmp.Or(w.Signed, deliveryID(w.Header))
+	delivery := cmp.Or(w.Signed, d.deliveryID(w.Header))
 	ignoreOwnID := w.Signed != "" && len(s.headers) > 0 // an unsigned header has a part in it
 	for i := range all {
 		e := &all[i]
@@ -216,8 +221,8 @@ func (e *Event) identify(delivery string, index int) string {
 
 func deliveryEventID(delivery string, index int) string { return fmt.Sprintf("%s#%d", delivery, index) }
 
-func deliveryID(header http.Header) string {
-	for _, name := range deliveryHeaders { // they are canonical
+func (d *Decoder) deliveryID(header http.Header) string {
+	for _, name := range d.delivery { // they are canonical
 		if values := header[name]; len(values) > 0 && values[0] != "" {
 			return cut(values[0], maxID)
 		}

@@ -1,7 +1,13 @@
 package events
 
 // standard decodes with the default limits and without mappings.
-var standard = &Decoder{limits: DefaultLimits(), sources: known}
+var standard = func() *Decoder {
+	d, err := NewDecoder(Options{})
+	if err != nil {
+		panic(err)
+	}
+	return d
+}()
 
 // Decode decodes a webhook with the default limits and without mappings.
 func Decode(w Webhook) ([]Event, error) { return standard.Decode(w) }
@@ -48,4 +54,14 @@ func DecodeGenericBothWays(body []byte) (usual, reflected Decoded, ok bool) {
 	usual.Event, usual.Err = decodeGenericEvent(fields, body, "")
 	reflected.Event, reflected.Err = decodeGenericByReflection(fields, body, "")
 	return usual, reflected, true
+}
+
+// CheckMapping returns the faults of a mapping of the relay's own.
+func CheckMapping(file string) error {
+	m, err := readMapping(file)
+	if err != nil {
+		return err
+	}
+	_, err = NewDecoder(Options{Mappings: []Mapping{m}})
+	return err
 }

@@ -1,23 +1,31 @@
 package events
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
-
-	"github.com/expr-lang/expr"
+	"strings"
 )
 
-// Mapping is a source that operators define: expressions for the fields of an event over body (the decoded JSON), item (the
-// event's part of it) and header (a function that returns a header's value). Paths like body.check.name are expressions too
-// (https://expr-lang.org/docs/language-definition). A missing field reads as empty. Title or Text must be set.
+// Mapping is a source in data: how its webhooks are recognised, and expressions for the fields of an event over body (the
+// decoded JSON), item (the event's part of it) and header (a function that returns a header's value). Paths like
+// body.check.name are expressions too (https://expr-lang.org/docs/language-definition). A missing field of a body reads as
+// empty. What a mapping leaves out is looked for under its usual names, as in a body of no known source; see guess.go.
 //
-//	events.Mapping{Name: "backup", When: `body.job != nil`, Title: `body.job + " " + body.state`, Severity: `body.level`}
+//	events.Mapping{Name: "backup", Fields: []string{"job", "state"}, Title: `body.job + " " + body.state`, Severity: `body.level`}
+//
+// Most sources of the relay are mappings too: the files in the folder mappings.
 type Mapping struct {
 	// Name is the name of the source, as in `/hooks/{channel}/{name}`.
 	Name string `yaml:"name"`
-	// When is an expression that is true for bodies of this source.
-	When string `yaml:"when,omitempty" unset:"only if the path names the source"`
+	// Header is a header of every webhook of this source: its name, or its name and how its value begins, like
+	// `User-Agent: Backup/`.
+	Header string `yaml:"header,omitempty"`
+	// Fields are fields that every body of this source has, whatever their values. A path like `check.name` leads into objects.
+	Fields []string `yaml:"fields,omitempty"`
+	// When is an expression that is true for bodies of this source, beside its header and fields.
+	When string `yaml:"when,omitempty" unset:"without header and fields: only if the path names the source"`
+	// Delivery is the header with an id that stays the same when the sender sends a webhook again.
+	Delivery string `yaml:"delivery,omitempty"`
 	// Events is an expression for a list with one item for each event.
 	Events string `yaml:"events,omitempty" unset:"the body is one event"`
 	// Category is an expression for the category of the event.
@@ -50,48 +58,26 @@ type MappedLabel struct {
 
 var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// compiledMapping is a valid mapping, ready to use.
-type compiledMapping struct {
-	when, events *expression
-	fields       []mappedField
-}
-
-type mappedField struct {
-	set   func(e *Event, value string)
-	value *expression
-}
-
-// source compiles a mapping.
-func (m Mapping) source(fault func(field string, err error)) source {
+// check reports what is wrong with the parts of a mapping that are no expressions.
+func (m Mapping) check(fault func(field string, err error)) {
 	if !sourceName.MatchString(m.Name) {
 		fault("name", fmt.Errorf("%q is not a valid name; use 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or a digit", m.Name))
 	}
-	compile := func(field, code string) *expression {
-		if code == "" {
-			return nil
-		}
-		compiled, err := compileExpression(code, expr.AllowUndefinedVariables())
-		fault(field, err)
-		return compiled
-	}
-	c := compiledMapping{when: compile("when", m.When), events: compile("events", m.Events)}
-	for _, f := range m.fields() {
-		if compiled := compile(f.name, f.code); compiled != nil {
-			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
+	for i, path := range m.Fields {
+		if strings.HasPrefix(path, ".") || strings.HasSuffix(path, ".") || strings.Contains(path, "..") || path == "" {
+			fault(fmt.Sprintf("fields[%d]", i), fmt.Errorf("%q is not a path; name a field, like state or check.name", path))
 		}
 	}
-	if m.Title == "" && m.Text == "" {
-		fault("title", errors.New("is empty, and so is text; set one of them"))
-	}
-	return source{name: m.Name, claims: c.claims, decode: c.decode}
 }
 
+// fieldCode is an expression of a mapping and the field that it sets.
 type fieldCode struct {
 	name, code string
 	set        func(e *Event, value string)
 }
 
-func (m Mapping) fields() []fieldCode {
+// expressions returns the expressions for the fields of an event.
+func (m Mapping) expressions() []fieldCode {
 	all := []fieldCode{
 		{"category", m.Category, func(e *Event, v string) { e.Category = v }},
 		{"severity", m.Severity, (*Event).setSeverity},
@@ -107,42 +93,4 @@ func (m Mapping) fields() []fieldCode {
 		all = append(all, fieldCode{"labels." + l.Name, l.Value, func(e *Event, v string) { e.setLabel(l.Name, v) }})
 	}
 	return all
-}
-
-func (c compiledMapping) claims(in input) bool {
-	if c.when == nil {
-		return false
-	}
-	return c.when.truth(newMappingEnv(in, decoded(in.body)))
-}
-
-func (c compiledMapping) decode(in input) ([]Event, error) {
-	body := decoded(in.body)
-	items := []any{body}
-	if c.events != nil {
-		list, ok := c.events.value(newMappingEnv(in, body)).([]any)
-		if !ok {
-			return nil, badField("the body", "has no list of events; check the source's expression for them")
-		}
-		items = list
-	} else if list, ok := body.([]any); ok {
-		items = list
-	}
-	return each(items, in.limits, func(item any, i int) (Event, error) {
-		env := newMappingEnv(in, body)
-		env["item"] = item
-		var event Event
-		for _, f := range c.fields {
-			f.set(&event, f.value.text(env))
-		}
-		if event.Title == "" && event.Text == "" {
-			return Event{}, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text; check the source's expressions")
-		}
-		return event, nil
-	})
-}
-
-// newMappingEnv returns the variables of a mapping's expressions.
-func newMappingEnv(in input, body any) map[string]any {
-	return map[string]any{"body": body, "item": body, "header": in.header.Get}
 }

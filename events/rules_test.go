@@ -257,10 +257,10 @@ func TestMappingsDecodeTheBodiesOfOwnSources(t *testing.T) {
 func TestInvalidMappingsAreRefusedWithNameAndField(t *testing.T) {
 	t.Parallel()
 	for fault, m := range map[string]events.Mapping{
-		`source A b: name: "A b" is not a valid`:    {Name: "A b", Title: "body.x"},
-		"source a: title: is empty, and so is text": {Name: "a"},
-		"source a: when: unexpected token":          {Name: "a", Title: "body.x", When: "body ="},
-		"source a: labels.team: unexpected tok":     {Name: "a", Title: "body.x", Labels: []events.MappedLabel{{Name: "team", Value: "("}}},
+		`source A b: name: "A b" is not a valid`:  {Name: "A b", Title: "body.x"},
+		`source a: fields[1]: "b." is not a path`: {Name: "a", Fields: []string{"a", "b."}},
+		"source a: when: unexpected token":        {Name: "a", Title: "body.x", When: "body ="},
+		"source a: labels.team: unexpected tok":   {Name: "a", Title: "body.x", Labels: []events.MappedLabel{{Name: "team", Value: "("}}},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

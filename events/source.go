@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// source is one body format. Each is a variable in a file of its own; go generate lists them in sources.go.
+// source is one body format. Each is a file of its own: one with a mapping in the folder mappings where expressions suffice,
+// else one with a variable; go generate lists those in sources.go.
 type source struct {
 	name    string
 	aliases []string // other names that a path may have for it
@@ -37,7 +38,7 @@ const (
 )
 
 // known are the sources of the relay, in the order in which they are asked.
-var known = ranked(declared)
+var known = ranked(slices.Concat(declared, mapped))
 
 func ranked(sources []source) []source {
 	return slices.SortedFunc(slices.Values(sources), func(a, b source) int {
@@ -75,14 +76,14 @@ func (d *Decoder) Sources() []string {
 	return names
 }
 
-// deliveryHeaders carry an id that stays the same when a webhook is sent again. The signed one comes first: whoever replays
-// a webhook must not be able to make it another one by adding a header. The names are canonical.
-var deliveryHeaders = func() []string {
+// deliveryHeaders returns the headers with an id that stays the same when a webhook is sent again. The signed one comes first:
+// whoever replays a webhook must not be able to make it another one by adding a header. The names are canonical.
+func deliveryHeaders(sources []source) []string {
 	headers := []string{"Webhook-Id", "Idempotency-Key"}
-	for _, s := range known {
+	for _, s := range sources {
 		if s.delivery != "" {
 			headers = append(headers, http.CanonicalHeaderKey(s.delivery))
 		}
 	}
 	return append(headers, "Request-Id")
-}()
+}

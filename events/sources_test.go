@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/events"
 	"slackrelay/test/golden"
 )
 
@@ -38,6 +39,20 @@ func TestGoldenListOfSources(t *testing.T) {
 	}
 	b.WriteString("}\n")
 	golden.File(t, "sources.go", []byte(b.String()))
+}
+
+func TestMappingsOfTheRelayAreValid(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("mappings/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			require.NoError(t, events.CheckMapping(filepath.Base(file)))
+			require.Contains(t, events.Sources(), strings.TrimSuffix(filepath.Base(file), ".yaml"), "the file has the name of its source")
+		})
+	}
 }
 
 // sourcesIn are the names of the variables of a file that are declared as source{...}.

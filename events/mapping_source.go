@@ -1,0 +1,138 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// source returns the source of a mapping, whose expressions are compiled when they are first used.
+func (m Mapping) source(compiled func() compiledMapping) source {
+	s := source{
+		name:     m.Name,
+		delivery: m.Delivery,
+		claims:   m.recognition(compiled),
+		decode:   func(in input) ([]Event, error) { return compiled().decode(in) },
+	}
+	if m.Header != "" {
+		s.rank = byHeader
+	}
+	return s
+}
+
+// recognition returns the function that recognises the webhooks of a mapping: by its header and fields, and then by its
+// expression, which costs far more.
+func (m Mapping) recognition(compiled func() compiledMapping) func(in input) bool {
+	header, prefix, _ := strings.Cut(m.Header, ":")
+	prefix = strings.TrimSpace(prefix)
+	paths := make([][]string, len(m.Fields))
+	for i, path := range m.Fields {
+		paths[i] = strings.Split(path, ".")
+	}
+	if m.Header == "" && m.Fields == nil && m.When == "" {
+		return func(input) bool { return false }
+	}
+	return func(in input) bool {
+		if header != "" && (len(in.header.Values(header)) == 0 || !strings.HasPrefix(in.header.Get(header), prefix)) {
+			return false
+		}
+		for _, path := range paths {
+			if in.at(path...) == nil {
+				return false
+			}
+		}
+		return m.When == "" || compiled().when.truth(newMappingEnv(in, decoded(in.body)))
+	}
+}
+
+// compiledMapping is a mapping whose expressions are ready to use.
+type compiledMapping struct {
+	mapping      Mapping
+	when, events *expression
+	fields       []mappedField
+}
+
+type mappedField struct {
+	set   func(e *Event, value string)
+	value *expression
+}
+
+// compile compiles the expressions of a mapping.
+func (m Mapping) compile(fault func(field string, err error)) compiledMapping {
+	compile := func(field, code string) *expression {
+		if code == "" {
+			return nil
+		}
+		compiled, err := compileExpression(code, expr.AllowUndefinedVariables())
+		fault(field, err)
+		return compiled
+	}
+	c := compiledMapping{mapping: m, when: compile("when", m.When), events: compile("events", m.Events)}
+	for _, f := range m.expressions() {
+		if compiled := compile(f.name, f.code); compiled != nil {
+			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
+		}
+	}
+	return c
+}
+
+func (c compiledMapping) decode(in input) ([]Event, error) {
+	body := decoded(in.body)
+	env := newMappingEnv(in, body)
+	items := []any{body}
+	if c.events != nil {
+		list, ok := c.events.value(env).([]any)
+		if !ok {
+			return nil, badField("the body", "has no list of events; check the source's expression for them")
+		}
+		items = list
+	} else if list, ok := body.([]any); ok {
+		items = list
+	}
+	return each(items, in.limits, func(item any, i int) (Event, error) {
+		env["item"] = item
+		var event Event
+		for _, f := range c.fields {
+			f.set(&event, f.value.text(env))
+		}
+		if c.fillGaps(&event, item); event.Title == "" && event.Text == "" {
+			return Event{}, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text; check the source's expressions")
+		}
+		return event, nil
+	})
+}
+
+// fillGaps sets the fields for which the mapping has no expression from what their names in the body suggest.
+func (c compiledMapping) fillGaps(event *Event, item any) {
+	raw, err := json.Marshal(item, json.Deterministic(true))
+	if err != nil {
+		return
+	}
+	g, m := guess(objectOf(jsontext.Value(raw))), c.mapping
+	if m.Title == "" || event.Title == "" && event.Text == "" {
+		event.Title = g.title
+	}
+	if m.Text == "" && g.text != event.Title {
+		event.Text = g.text
+	}
+	if m.Category == "" {
+		event.Category = either(g.category, g.kind)
+	}
+	if m.Severity == "" && g.severity != "" {
+		event.setSeverity(g.severity)
+	}
+	if m.Status == "" && g.status != "" {
+		event.setStatus(g.status)
+	}
+	if m.Link == "" {
+		event.addLink("Link", "link", g.link)
+	}
+}
+
+// newMappingEnv returns the variables of a mapping's expressions.
+func newMappingEnv(in input, body any) map[string]any {
+	return map[string]any{"body": body, "item": body, "header": in.header.Get}
+}
