@@ -96,8 +96,11 @@ func (ch *channel) admit(ctx context.Context, requests []store.Request) ([]store
 	if idle {
 		go ch.serve()
 	}
-	ctx, cancel := context.WithTimeout(ctx, ch.opts.MaxWait)
-	defer cancel()
+	if ch.opts.MaxWait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, ch.opts.MaxWait)
+		defer cancel()
+	}
 	select {
 	case o := <-c.done:
 		if o.err == nil {

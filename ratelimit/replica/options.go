@@ -38,7 +38,7 @@ type Options struct {
 	// CallTimeout bounds one call of the store. Default 1 s.
 	CallTimeout time.Duration
 	// MaxWait is how long a caller of [Limiter.Admit] waits for the store: for a call that is under way, and for the call that
-	// its requests share. Default 2 s.
+	// its requests share. Default 0: as long as its context allows.
 	MaxWait time.Duration
 	// MaxStale is how long a level is taken to be closed without asking the store again. It bounds how late a refund, a
 	// reset, a raised limit or a failover takes effect. Default 1 s; negative: every request asks the store.
@@ -62,7 +62,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Dedupe = cmp.Or(o.Dedupe, ratelimit.DefaultDedupe)
 	o.CallTimeout = cmp.Or(o.CallTimeout, time.Second)
-	o.MaxWait = cmp.Or(o.MaxWait, 2*time.Second)
 	o.MaxStale = cmp.Or(o.MaxStale, time.Second)
 	o.MergeEvery = cmp.Or(o.MergeEvery, 250*time.Millisecond)
 	o.ProbeEvery = cmp.Or(o.ProbeEvery, 500*time.Millisecond)
