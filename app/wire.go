@@ -28,6 +28,9 @@ import (
 	redisstore "slackrelay/store/redis"
 )
 
+// maxWait is how long a webhook waits for the limiter.
+const maxWait = 2 * time.Second
+
 // previewCapacity is how many messages a channel without Slack keeps in memory.
 const previewCapacity = 100
 
@@ -183,7 +186,7 @@ func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options
 	shared := redisstore.New(client, redisstore.Options{Options: opts, ClockStepped: r.reportClockSteps()})
 	r.replica = replica.New(shared, replica.Options{
 		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Fallback: fallback, FallbackOutbox: fallback,
-		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, Recheck: r.recheck, Logger: r.log,
+		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, MaxWait: maxWait, Recheck: r.recheck, Logger: r.log,
 	})
 	r.engines.limiter = r.replica
 	r.engines.outbox = shared

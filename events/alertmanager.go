@@ -15,6 +15,7 @@ import (
 var alertmanager = source{
 	name:    "alertmanager",
 	aliases: []string{"prometheus"},
+	marks:   marks{fields: []string{"alerts"}},
 	claims: func(in input) bool {
 		return in.has("alerts") && (in.has("groupLabels") || in.has("commonLabels") || in.has("groupKey"))
 	},

@@ -9,7 +9,8 @@ import (
 // the fields app, project, status, health, sync, revision, message and url, and the commit status of the examples
 // (https://argo-cd.readthedocs.io/en/stable/operator-manual/notifications/services/webhook/).
 var argocd = source{
-	name: "argocd",
+	name:  "argocd",
+	marks: marks{fields: []string{"app", "state"}},
 	claims: func(in input) bool {
 		return in.has("app") && (in.has("sync") || in.has("health")) || in.has("state", "context", "target_url") &&
 			strings.Contains(strings.ToLower(in.text("description")), "argo")

@@ -12,6 +12,7 @@ import (
 var azureMonitor = source{
 	name:    "azure_monitor",
 	aliases: []string{"azure"},
+	marks:   marks{fields: []string{"schemaId", "data"}},
 	claims: func(in input) bool {
 		return in.text("schemaId") == "azureMonitorCommonAlertSchema" || in.child("data").has("essentials")
 	},

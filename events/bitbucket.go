@@ -7,8 +7,9 @@ import (
 
 // bitbucket is the webhook of Bitbucket Cloud (https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/).
 var bitbucket = source{
-	name: "bitbucket",
-	rank: byHeader,
+	name:  "bitbucket",
+	rank:  byHeader,
+	marks: marks{fields: []string{"actor"}, headers: []string{bitbucketEvent}},
 	claims: func(in input) bool {
 		return in.header.Get(bitbucketEvent) != "" || in.has("actor", "repository") &&
 			(in.has("push") || in.has("pullrequest") || in.has("issue") || in.has("commit_status"))

@@ -18,8 +18,9 @@ import (
 // the attributes are headers and the body is the data
 // (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md).
 var cloudevents = source{
-	name: "cloudevents",
-	rank: byHeader,
+	name:  "cloudevents",
+	rank:  byHeader,
+	marks: marks{fields: []string{"specversion"}, headers: []string{ceVersion, "Content-Type"}},
 	claims: func(in input) bool {
 		return in.header.Get(ceVersion) != "" || isCloudEvent(in.object) || hasCloudEventsType(in.header) ||
 			len(in.items) > 0 && isCloudEvent(objectOf(in.items[0]))

@@ -11,6 +11,7 @@ import (
 // (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/AlarmThatSendsEmail.html).
 var cloudwatch = source{
 	name:   "cloudwatch",
+	marks:  marks{fields: []string{"AlarmName"}},
 	claims: func(in input) bool { return isCloudwatch(in.object) },
 	decode: one(func(in input) Event { return cloudwatchAlarm(in.object) }),
 }

@@ -9,7 +9,8 @@ import (
 // variables themselves in any case, and those of the common templates
 // (https://docs.datadoghq.com/integrations/webhooks/).
 var datadog = source{
-	name: "datadog",
+	name:  "datadog",
+	marks: marks{fields: []string{"alert_transition", "ALERT_TRANSITION", "event_type"}},
 	claims: func(in input) bool {
 		return in.has("alert_transition") || in.has("ALERT_TRANSITION") || in.has("event_type", "org", "last_updated")
 	},

@@ -40,7 +40,9 @@ type Options struct {
 type Decoder struct {
 	limits   Limits
 	sources  []source
-	delivery []string // headers with the id of a delivery
+	index    sourceIndex
+	opaque   []*source // those whose body need not be JSON
+	delivery []string  // headers with the id of a delivery
 }
 
 // NewDecoder makes a Decoder. The error names the mapping that is not valid, and its fault.
@@ -57,6 +59,12 @@ func NewDecoder(opts Options) (*Decoder, error) {
 		return nil, errors.Join(faults...)
 	}
 	d.sources = append(d.sources, known...)
+	d.index = newSourceIndex(d.sources)
+	for i := range d.sources {
+		if s := &d.sources[i]; s.opaque != nil {
+			d.opaque = append(d.opaque, s)
+		}
+	}
 	d.delivery = deliveryHeaders(d.sources)
 	return d, nil
 }
@@ -131,24 +139,24 @@ func (d *Decoder) SourceOf(w Webhook) string {
 }
 
 // open checks a webhook and finds its source.
-func (d *Decoder) open(w Webhook) (input, source, error) {
+func (d *Decoder) open(w Webhook) (input, *source, error) {
 	if w.Signed != "" {
 		w.Header = d.TrustedHeaders(w.Source, w.Header)
 	}
 	in := input{header: w.Header, named: w.Source != "", limits: d.limits}
-	for _, s := range d.sources { // a header may announce a body that is not JSON
-		if s.opaque != nil && s.opaque(w.Header) && (w.Source == "" || w.Source == s.name) {
+	for _, s := range d.opaque { // a header may announce a body that is not JSON
+		if s.opaque(w.Header) && (w.Source == "" || w.Source == s.name) {
 			in.body = w.Body
 			return in, s, nil
 		}
 	}
 	in.body = bytes.TrimSpace(bytes.TrimPrefix(w.Body, []byte("\xef\xbb\xbf")))
 	if len(in.body) == 0 {
-		return input{}, source{}, &InputError{Code: EmptyBody, Message: "the body is empty; post a JSON object with at least a title or a text"}
+		return input{}, nil, &InputError{Code: EmptyBody, Message: "the body is empty; post a JSON object with at least a title or a text"}
 	}
 	var err error
 	if in.object, in.items, err = parseBody(in.body, d.limits.Depth); err != nil {
-		return input{}, source{}, err
+		return input{}, nil, err
 	}
 	s, err := d.find(w.Source, in)
 	return in, s, err
@@ -172,22 +180,24 @@ func (d *Decoder) TrustedHeaders(source string, header http.Header) http.Header 
 }
 
 // find returns the source of that name, or the first one that claims the webhook.
-func (d *Decoder) find(name string, in input) (source, error) {
+func (d *Decoder) find(name string, in input) (*source, error) {
 	if name == "" {
-		for _, s := range d.sources {
-			if s.claims(in) {
+		var few [16]int
+		for _, i := range d.index.candidates(few[:0], in) {
+			if s := &d.sources[i]; s.claims(in) {
 				return s, nil
 			}
 		}
-		return generic, nil
+		return &generic, nil
 	}
 	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	for _, s := range d.sources {
+	for i := range d.sources {
+		s := &d.sources[i]
 		if s.name == name || s.name == plain || slices.Contains(s.aliases, plain) {
 			return s, nil
 		}
 	}
-	return source{}, &InputError{
+	return nil, &InputError{
 		Code:    UnknownSource,
 		Message: fmt.Sprintf("source %q is unknown; use one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
 	}

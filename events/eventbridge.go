@@ -9,6 +9,7 @@ import (
 // (https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html).
 var eventbridge = source{
 	name:   "eventbridge",
+	marks:  marks{fields: []string{"detail-type"}},
 	claims: func(in input) bool { return isEventbridge(in.object) },
 	decode: one(func(in input) Event { return eventbridgeEvent(in.object) }),
 }

@@ -65,3 +65,29 @@ func CheckMapping(file string) error {
 	_, err = NewDecoder(Options{Mappings: []Mapping{m}})
 	return err
 }
+
+// ClaimedBy returns the source that claims a webhook first when all are asked in turn; "" if it cannot be decoded.
+func ClaimedBy(w Webhook) string {
+	in, _, err := standard.open(w)
+	if err != nil {
+		return ""
+	}
+	for _, s := range standard.sources {
+		if s.claims(in) {
+			return s.name
+		}
+	}
+	return generic.name
+}
+
+// SourceOf returns the name of the source that a webhook is decoded as.
+func SourceOf(w Webhook) string { return standard.SourceOf(w) }
+
+// Candidates returns how many sources are asked whether a webhook is theirs.
+func Candidates(w Webhook) int {
+	in, _, err := standard.open(w)
+	if err != nil {
+		return 0
+	}
+	return len(standard.index.candidates(nil, in))
+}

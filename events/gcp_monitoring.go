@@ -7,6 +7,7 @@ import "cmp"
 var gcpMonitoring = source{
 	name:    "gcp_monitoring",
 	aliases: []string{"google_cloud_monitoring", "stackdriver"},
+	marks:   marks{fields: []string{"incident"}},
 	claims: func(in input) bool {
 		incident := in.child("incident")
 		return incident.has("incident_id") && (incident.has("condition_name") || incident.has("policy_name"))

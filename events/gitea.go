@@ -3,8 +3,9 @@ package events
 // gitea is the webhook of Gitea and Forgejo, in nearly GitHub's words
 // (https://docs.gitea.com/usage/webhooks).
 var gitea = source{
-	name: "gitea",
-	rank: variant, // of GitHub's format
+	name:  "gitea",
+	rank:  variant, // of GitHub's format
+	marks: marks{fields: []string{"sender"}, headers: []string{giteaEvent}},
 	claims: func(in input) bool {
 		if in.header.Get(giteaEvent) != "" {
 			return true

@@ -8,8 +8,9 @@ import (
 // github is the webhook of GitHub; a header has the kind of event
 // (https://docs.github.com/en/webhooks/webhook-events-and-payloads).
 var github = source{
-	name: "github",
-	rank: byHeader,
+	name:  "github",
+	rank:  byHeader,
+	marks: marks{fields: []string{"sender", "zen", "sha"}, headers: []string{githubEvent}},
 	claims: func(in input) bool {
 		return in.header.Get(githubEvent) != "" || in.has("sender") &&
 			(in.text("repository", "node_id") != "" || in.text("organization", "node_id") != "") ||

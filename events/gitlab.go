@@ -7,8 +7,9 @@ import (
 
 // gitlab is the webhook of GitLab (https://docs.gitlab.com/user/project/integrations/webhook_events/).
 var gitlab = source{
-	name: "gitlab",
-	rank: byHeader,
+	name:  "gitlab",
+	rank:  byHeader,
+	marks: marks{fields: []string{"object_kind"}, headers: []string{gitlabEvent}},
 	claims: func(in input) bool {
 		return in.header.Get(gitlabEvent) != "" || in.has("object_kind") && (in.has("project") || in.has("project_id") || in.has("group"))
 	},

@@ -13,6 +13,7 @@ var grafana = source{
 	name:    "grafana",
 	aliases: []string{"grafana_legacy"},
 	rank:    variant, // of Alertmanager's format
+	marks:   marks{fields: []string{"alerts", "ruleName", "ruleId", "evalMatches"}, headers: []string{grafanaSignature}},
 	claims:  isGrafana,
 	decode:  decodeGrafana,
 }

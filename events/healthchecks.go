@@ -9,8 +9,9 @@ import (
 // {"name": "$NAME", "status": "$STATUS", "code": "$CODE", "tags": "$TAGS", "now": "$NOW", "body": "$BODY"}, or what it
 // sends to tools of PagerDuty's kind (https://healthchecks.io/docs/configuring_notifications/).
 var healthchecks = source{
-	name: "healthchecks",
-	rank: byCommonFields, // PagerDuty's events have a client too
+	name:  "healthchecks",
+	rank:  byCommonFields, // PagerDuty's events have a client too
+	marks: marks{fields: []string{"client", "now"}},
 	claims: func(in input) bool {
 		return strings.HasPrefix(in.text("client"), "healthchecks") || in.has("name", "status", "code", "now")
 	},

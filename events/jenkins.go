@@ -8,6 +8,7 @@ import (
 // jenkins is the webhook of Jenkins' Notification plugin (https://plugins.jenkins.io/notification/).
 var jenkins = source{
 	name:   "jenkins",
+	marks:  marks{fields: []string{"build"}},
 	claims: func(in input) bool { return in.has("name", "build") && in.child("build").has("phase") },
 	decode: one(decodeJenkins),
 }

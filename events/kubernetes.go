@@ -5,7 +5,8 @@ import "cmp"
 // kubernetes is an event of Kubernetes, as exporters of events post it
 // (https://kubernetes.io/docs/reference/kubernetes-api/core/event-v1/).
 var kubernetes = source{
-	name: "kubernetes",
+	name:  "kubernetes",
+	marks: marks{fields: []string{"involvedObject", "regarding"}},
 	claims: func(in input) bool {
 		return in.has("involvedObject", "reason") || in.text("kind") == "Event" && in.has("regarding", "reason")
 	},

@@ -3,6 +3,7 @@ package events
 // kwatch is the webhook of kwatch, which watches for crashing pods (https://github.com/abahmed/kwatch).
 var kwatch = source{
 	name:   "kwatch",
+	marks:  marks{fields: []string{"Container"}},
 	claims: func(in input) bool { return in.has("Reason", "Namespace", "Name", "Container") },
 	decode: one(decodeKwatch),
 }

@@ -13,6 +13,7 @@ import (
 func (m Mapping) source(compiled func() compiledMapping) source {
 	s := source{
 		name:     m.Name,
+		marks:    m.marks(),
 		delivery: m.Delivery,
 		claims:   m.recognition(compiled),
 		decode:   func(in input) ([]Event, error) { return compiled().decode(in) },

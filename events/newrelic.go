@@ -8,7 +8,8 @@ import (
 // newrelic is the webhook of New Relic: an issue of a workflow, or an incident of the legacy channels; both are templates
 // (https://docs.newrelic.com/docs/alerts/get-notified/notification-integrations/).
 var newrelic = source{
-	name: "newrelic",
+	name:  "newrelic",
+	marks: marks{fields: []string{"issueUrl", "alertPolicyNames", "condition_name"}},
 	claims: func(in input) bool {
 		return in.has("issueUrl", "state") || in.has("alertPolicyNames") || in.has("condition_name", "policy_name", "current_state")
 	},

@@ -8,6 +8,7 @@ import (
 // opsgenie is the webhook of Opsgenie (https://support.atlassian.com/opsgenie/docs/opsgenie-edge-connector-alert-action-data/).
 var opsgenie = source{
 	name:   "opsgenie",
+	marks:  marks{fields: []string{"alert"}},
 	claims: func(in input) bool { return in.has("action", "alert") && in.child("alert").has("alertId") },
 	decode: one(decodeOpsgenie),
 }

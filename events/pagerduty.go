@@ -8,7 +8,8 @@ import (
 // pagerduty is the webhook of PagerDuty, version 3, and the older ones with a list of messages
 // (https://developer.pagerduty.com/docs/webhooks-overview).
 var pagerduty = source{
-	name: "pagerduty",
+	name:  "pagerduty",
+	marks: marks{fields: []string{"event", "messages"}},
 	claims: func(in input) bool {
 		return in.child("event").has("event_type") || isOldPagerduty(in.objects("messages"))
 	},

@@ -8,6 +8,7 @@ import (
 // (https://developer.pagerduty.com/docs/events-api-v2-overview). The routing key is not kept.
 var pagerdutyEvents = source{
 	name:   "pagerduty_events_v2",
+	marks:  marks{fields: []string{"event_action"}},
 	claims: func(in input) bool { return in.has("event_action", "payload") || in.has("event_action", "dedup_key") },
 	decode: one(decodePagerdutyEvents),
 }

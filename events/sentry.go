@@ -9,8 +9,9 @@ import (
 // sentry is the webhook of a Sentry integration (issues, errors, issue alerts, metric alerts), and that of its legacy
 // plugin (https://docs.sentry.io/organization/integrations/integration-platform/webhooks/).
 var sentry = source{
-	name: "sentry",
-	rank: byHeader,
+	name:  "sentry",
+	rank:  byHeader,
+	marks: marks{fields: []string{"installation", "culprit"}, headers: []string{sentryResource}},
 	claims: func(in input) bool {
 		return in.header.Get(sentryResource) != "" || in.has("action", "data", "installation") || isSentryPlugin(in)
 	},

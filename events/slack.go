@@ -33,6 +33,7 @@ var slack = source{
 	name:    "slack",
 	aliases: []string{"slack_shaped"},
 	rank:    byCommonFields, // many bodies have attachments, blocks or a text
+	marks:   marks{fields: []string{"attachments", "blocks", "channel", "username", "icon_emoji", "mrkdwn"}},
 	claims: func(in input) bool {
 		return isArray(in.at("attachments")) || isArray(in.at("blocks")) ||
 			in.has("text") && (in.has("channel") || in.has("username") || in.has("icon_emoji") || in.has("mrkdwn")) && !in.has("title")

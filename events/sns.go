@@ -10,8 +10,9 @@ import (
 // sns is the envelope of Amazon SNS, with a CloudWatch alarm, an event of EventBridge or any text inside
 // (https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html).
 var sns = source{
-	name: "sns",
-	rank: byHeader,
+	name:  "sns",
+	rank:  byHeader,
+	marks: marks{fields: []string{"TopicArn", "Records"}, headers: []string{snsType}},
 	claims: func(in input) bool {
 		return in.header.Get(snsType) != "" && in.header.Get(snsRaw) == "" || in.has("Type", "MessageId", "TopicArn") || isLambdaSNS(in.object)
 	},

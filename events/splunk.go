@@ -5,7 +5,8 @@ import "cmp"
 // splunk is the webhook of a Splunk alert, with the first of its results
 // (https://docs.splunk.com/Documentation/Splunk/latest/Alert/Webhooks).
 var splunk = source{
-	name: "splunk",
+	name:  "splunk",
+	marks: marks{fields: []string{"sid", "search_name"}},
 	claims: func(in input) bool {
 		return in.has("sid", "result") || in.has("search_name", "results_link")
 	},

@@ -9,6 +9,7 @@ import (
 // (https://support.atlassian.com/statuspage/docs/enable-webhook-notifications/).
 var statuspage = source{
 	name:   "statuspage",
+	marks:  marks{fields: []string{"page"}},
 	claims: func(in input) bool { return in.has("page") && (in.has("incident") || in.has("component_update")) },
 	decode: one(func(in input) Event {
 		if in.has("incident") {

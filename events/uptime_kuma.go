@@ -9,6 +9,7 @@ import (
 // (https://github.com/louislam/uptime-kuma/blob/master/server/notification-providers/webhook.js).
 var uptimeKuma = source{
 	name:   "uptime_kuma",
+	marks:  marks{fields: []string{"heartbeat"}},
 	claims: func(in input) bool { return in.has("heartbeat", "monitor") },
 	decode: one(decodeUptimeKuma),
 }

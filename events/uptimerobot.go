@@ -8,7 +8,8 @@ import (
 // uptimeRobot is the webhook of UptimeRobot: JSON that the user wrote, or the same variables as a form
 // (https://uptimerobot.com/integrations/webhooks-integration/).
 var uptimeRobot = source{
-	name: "uptimerobot",
+	name:  "uptimerobot",
+	marks: marks{fields: []string{"monitorFriendlyName", "monitor_friendly_name", "monitorID"}},
 	claims: func(in input) bool {
 		return in.has("monitorFriendlyName") || in.has("monitor_friendly_name") || in.has("monitorID", "alertType")
 	},

@@ -8,7 +8,8 @@ import (
 // zabbix is the webhook of a media type of Zabbix. Its body is made by a script; known are the parameters of the common
 // ones, flat or nested (https://www.zabbix.com/documentation/current/en/manual/config/notifications/media/webhook).
 var zabbix = source{
-	name: "zabbix",
+	name:  "zabbix",
+	marks: marks{fields: []string{"event_value", "trigger_id", "trigger"}},
 	claims: func(in input) bool {
 		return in.has("event_id", "event_value") || in.has("trigger_id", "event_nseverity") || in.has("event", "trigger", "host")
 	},

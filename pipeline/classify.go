@@ -162,9 +162,7 @@ func (in *Intake) admitParts(ctx context.Context, a Arrival, parts []*part) (Rec
 }
 
 func (in *Intake) mute(ctx context.Context, channel string, n int64) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
-	defer cancel()
-	if err := in.opts.Limiter.CountMuted(ctx, in.channels[channel].Scope(), n); err != nil {
+	if err := in.opts.Limiter.CountMuted(context.WithoutCancel(ctx), in.channels[channel].Scope(), n); err != nil {
 		return fmt.Errorf("channel %s: %w", channel, err)
 	}
 	return nil

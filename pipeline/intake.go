@@ -18,7 +18,8 @@ import (
 // ErrUnknownChannel is returned for a channel that is not configured.
 var ErrUnknownChannel = errors.New("unknown channel")
 
-// Admitter is the part of a limiter that an [Intake] calls.
+// Admitter is the part of a limiter that an [Intake] calls. Each call ends within a time that the limiter bounds: a storm of
+// events that it refuses by itself needs no timer.
 type Admitter interface {
 	// Admit decides up to [store.MaxBatch] requests in order, each in the light of those before it, and queues what it
 	// admits. An error that is [store.ErrUnavailable] leaves open whether they were committed; a repeat spends nothing
@@ -65,7 +66,7 @@ type IntakeOptions struct {
 	Logger *slog.Logger
 	// Tracer makes a span of each call of the limiter for a traced webhook; nil = none are made.
 	Tracer trace.Tracer
-	// Timeout bounds one call of the limiter. Default 2 s.
+	// Timeout bounds one listing of delayed messages. Default 2 s.
 	Timeout time.Duration
 }
 
@@ -148,9 +149,7 @@ func (in *Intake) decideAll(
 func (in *Intake) decideBatch(
 	ctx context.Context, ch *RequestBuilder, decide store.DecideFunc, requests []store.Request,
 ) ([]store.Decision, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), in.opts.Timeout)
-	defer cancel()
-	ctx, span := beginSpan(ctx, in.opts.Tracer, "admit")
+	ctx, span := beginSpan(context.WithoutCancel(ctx), in.opts.Tracer, "admit")
 	defer span.End()
 	answer, err := decide(ctx, ch.Scope(), requests)
 	traceDecisions(span, ch.Name, answer.Decisions, err)

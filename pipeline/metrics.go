@@ -41,7 +41,18 @@ type Metrics struct {
 
 	mu         sync.Mutex
 	categories map[string]bool
+	counters   map[eventLabels]eventCounters
 }
+
+// eventLabels are the labels that events are counted by.
+type eventLabels struct {
+	channel, source, category, outcome, level string
+	decidedBy                                 store.DecidedBy
+}
+
+// eventCounters are the counters of events with the same labels. They are kept, because each webhook needs them, and a look-up by
+// all labels in three metrics takes as long as its decision.
+type eventCounters struct{ received, events, decisions prometheus.Counter }
 
 // NewMetrics registers the metrics.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
@@ -65,22 +76,50 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		requests: seconds("relay_slack_request_seconds", "How long Slack took to answer.", .01, .025, .05, .1, .25, .5, 1, 2.5, 5),
 		delivery: seconds("relay_delivery_seconds", "From admission to Slack's confirmation.",
 			.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800),
-		categories: map[string]bool{},
+		categories: map[string]bool{}, counters: map[eventLabels]eventCounters{},
 	}
 }
 
 // Bound makes labels bound the channels with series of their own. It must be called before anything is counted.
 func (m *Metrics) Bound(labels *ChannelLabels) {
 	m.channels = labels
-	labels.Bound(m.received, m.events, m.messages, m.forced, m.requests, m.delivery)
+	labels.Bound(m.received, m.events, m.messages, m.forced, m.requests, m.delivery, m)
+}
+
+// DeletePartialMatch forgets the counters of series that were deleted.
+func (m *Metrics) DeletePartialMatch(prometheus.Labels) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	forgotten := len(m.counters)
+	clear(m.counters)
+	return forgotten
 }
 
 // countReceived counts the decisions on a webhook's events.
 func (m *Metrics) countReceived(all []events.Event, decisions []store.Decision) {
 	for i, n := range runs(all, decisions) {
-		m.received.WithLabelValues(m.channels.Of(all[i].Channel), all[i].Source).Add(float64(n))
-		m.countDecided(&all[i], &decisions[i], n)
+		c := m.countersOf(&all[i], &decisions[i])
+		c.received.Add(float64(n))
+		c.events.Add(float64(n))
+		c.decisions.Add(float64(n))
 	}
+}
+
+// countersOf returns the counters of an event with a decision.
+func (m *Metrics) countersOf(e *events.Event, d *store.Decision) eventCounters {
+	labels := eventLabels{m.channels.Of(e.Channel), e.Source, m.categoryLabel(e.Category), outcomeOf(d), levelOf(d), d.DecidedBy}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, known := m.counters[labels]
+	if !known {
+		c = eventCounters{
+			received:  m.received.WithLabelValues(labels.channel, labels.source),
+			events:    m.events.WithLabelValues(labels.channel, labels.category, labels.outcome, labels.level),
+			decisions: m.decisions.WithLabelValues(string(labels.decidedBy)),
+		}
+		m.counters[labels] = c
+	}
+	return c
 }
 
 // runs yields the start and the length of each run of consecutive events with equal labels, so that a storm is counted in
@@ -112,7 +151,7 @@ func (m *Metrics) countMuted(e *events.Event) {
 	m.events.WithLabelValues(m.channels.Of(e.Channel), m.categoryLabel(e.Category), store.Muted.String(), "").Inc()
 }
 
-// countDecided counts a decision on n events; delayed events are decided again.
+// countDecided counts the decision on n delayed events, which were received before.
 func (m *Metrics) countDecided(e *events.Event, d *store.Decision, n int) {
 	m.events.WithLabelValues(m.channels.Of(e.Channel), m.categoryLabel(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
 	m.decisions.WithLabelValues(string(d.DecidedBy)).Add(float64(n))

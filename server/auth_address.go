@@ -59,7 +59,7 @@ func (l addressList) client(r *http.Request) netip.Addr {
 	if !ok {
 		return unreadable("", r.RemoteAddr)
 	}
-	forwarded := r.Header.Values("X-Forwarded-For")
+	forwarded := r.Header["X-Forwarded-For"]
 	if len(forwarded) == 0 {
 		return address
 	}

@@ -40,6 +40,6 @@ func (s *Server) requireOwnHost(next http.Handler) http.Handler {
 
 // fromPage reports whether a page in a browser sent a request. For the address bar, Sec-Fetch-Site is "none".
 func fromPage(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return r.Header.Get("Origin") != "" || site != "" && site != "none"
+	site := headerValue(r, "Sec-Fetch-Site")
+	return headerValue(r, "Origin") != "" || site != "" && site != "none"
 }

@@ -30,17 +30,32 @@ type body struct {
 	params map[string]string
 }
 
-// buffers are those of former bodies, for the next ones.
+// buffers are those of former bodies and receipts, for the next ones.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxPooled is the largest buffer that is kept for the next body, in bytes.
 const maxPooled = 64 << 10
 
+// borrowBuffer returns an empty buffer.
+func borrowBuffer() *[]byte {
+	if buffer, ok := buffers.Get().(*[]byte); ok {
+		return buffer
+	}
+	return new([]byte)
+}
+
+// returnBuffer makes a borrowed buffer available again, with the bytes that were appended to it.
+func returnBuffer(buffer *[]byte, used []byte) {
+	if cap(used) <= maxPooled {
+		*buffer = used[:0]
+		buffers.Put(buffer)
+	}
+}
+
 // release returns the buffer of a body to the pool. Nothing may point into it any more. It may be called more than once.
 func (b *body) release() {
-	if b.wire != nil && cap(b.wire) <= maxPooled {
-		*b.buffer = b.wire[:0]
-		buffers.Put(b.buffer)
+	if b.wire != nil {
+		returnBuffer(b.buffer, b.wire)
 	}
 	b.wire = nil
 	b.buffer = nil
@@ -53,12 +68,8 @@ func (s *Server) readBody(in *ingestRequest) error {
 	if err != nil {
 		return err
 	}
-	buffer, ok := buffers.Get().(*[]byte)
-	if !ok {
-		buffer = new([]byte)
-	}
-	b := &body{media: media, params: params, buffer: buffer}
-	b.wire, err = in.reserved.read(*buffer, http.MaxBytesReader(in.w, r.Body, s.opts.MaxBody), r.ContentLength, s.opts.MaxBody)
+	b := &body{media: media, params: params, buffer: borrowBuffer()}
+	b.wire, err = in.reserved.read(*b.buffer, http.MaxBytesReader(in.w, r.Body, s.opts.MaxBody), r.ContentLength, s.opts.MaxBody)
 	if err == nil {
 		in.body = b
 		return nil
@@ -79,10 +90,19 @@ const (
 	multipartType = "multipart/form-data"
 )
 
+// headerValue returns the first value of a header, "" where there is none. The name must be canonical: the Get of a header makes
+// each name canonical first, which takes longer than the look-up.
+func headerValue(r *http.Request, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // mediaType accepts the types that senders give JSON: JSON types, none, text and forms; and any type if the request is a
 // CloudEvent in binary mode, whose body is the data.
 func mediaType(r *http.Request) (media string, params map[string]string, err error) {
-	header := r.Header.Get("Content-Type")
+	header := headerValue(r, "Content-Type")
 	if header == "" || header == jsonType { // as nearly always
 		return header, nil, nil
 	}
@@ -101,7 +121,7 @@ func mediaType(r *http.Request) (media string, params map[string]string, err err
 // decompress decompresses the body. The result is bounded as the body itself is.
 func (s *Server) decompress(in *ingestRequest) error {
 	b := in.body
-	encoding := in.r.Header.Get("Content-Encoding")
+	encoding := headerValue(in.r, "Content-Encoding")
 	var reader io.ReadCloser
 	var err error
 	switch strings.ToLower(strings.TrimSpace(encoding)) {

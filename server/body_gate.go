@@ -22,8 +22,22 @@ func newDecodeGate() *decodeGate {
 	return &decodeGate{small: semaphore.NewWeighted(gateBytes), large: semaphore.NewWeighted(gateBytes)}
 }
 
-// enter waits until a body of this weight, in bytes, may be decoded. leave must be called once it was decided.
-func (g *decodeGate) enter(ctx context.Context, weight int64) (leave func(), err error) {
+// gatePass is the weight that a body has in a queue of the gate. The zero value has none.
+type gatePass struct {
+	queue  *semaphore.Weighted
+	weight int64
+}
+
+// leave lets others enter. It may be called more than once.
+func (p *gatePass) leave() {
+	if p.queue != nil {
+		p.queue.Release(p.weight)
+		p.queue = nil
+	}
+}
+
+// enter waits until a body of this weight, in bytes, may be decoded. The pass must be left once it was decided.
+func (g *decodeGate) enter(ctx context.Context, weight int64) (gatePass, error) {
 	weight = min(weight, gateBytes)
 	queue := g.large
 	if weight <= smallWeight {
@@ -33,8 +47,8 @@ func (g *decodeGate) enter(ctx context.Context, weight int64) (leave func(), err
 		ctx, cancel := context.WithTimeout(ctx, gateTimeout)
 		defer cancel()
 		if queue.Acquire(ctx, weight) != nil {
-			return nil, errorf(unavailable, "too many webhooks are being processed; send the request again")
+			return gatePass{}, errorf(unavailable, "too many webhooks are being processed; send the request again")
 		}
 	}
-	return func() { queue.Release(weight) }, nil
+	return gatePass{queue, weight}, nil
 }

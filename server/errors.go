@@ -161,16 +161,12 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 	writeBody(w, status, body.Bytes())
 }
 
-// receiptSize and eventReceiptSize are about how many bytes a receipt takes, without and for an event.
-const (
-	receiptSize      = 128
-	eventReceiptSize = 160
-)
-
 // writeReceipt replies to a webhook whose events are all stored.
 func writeReceipt(w http.ResponseWriter, receipt *pipeline.Receipt) {
-	body := make([]byte, 0, receiptSize+eventReceiptSize*len(receipt.Events))
-	writeBody(w, http.StatusAccepted, append(receipt.AppendJSON(body), '\n'))
+	buffer := borrowBuffer()
+	body := append(receipt.AppendJSON(*buffer), '\n')
+	writeBody(w, http.StatusAccepted, body)
+	returnBuffer(buffer, body)
 }
 
 // The values of the headers of all replies in JSON, made once.

@@ -33,9 +33,9 @@ type ingestRequest struct {
 	token string
 	body  *body // nil = not read yet
 
-	span      trace.Span // does nothing as long as the sender is not known, and without a tracer
-	reserved  reservation
-	leaveGate func() // of the decode gate; nil = not entered
+	span     trace.Span // does nothing as long as the sender is not known, and without a tracer
+	reserved reservation
+	gate     gatePass
 }
 
 // endpoint adapts a handler of the public listener: it bounds the requests of an address, traces the request, and writes the
@@ -125,10 +125,7 @@ func (in *ingestRequest) release() {
 		in.body.release()
 	}
 	in.reserved.release()
-	if in.leaveGate != nil {
-		in.leaveGate()
-		in.leaveGate = nil
-	}
+	in.gate.leave()
 }
 
 // submit passes the events of a request to the intake.

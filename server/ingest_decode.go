@@ -13,7 +13,7 @@ import (
 func (s *Server) parse(in *ingestRequest) (err error) {
 	plain := in.body.plain
 	weight := len(plain) + eventWeight*bytes.Count(plain, []byte{'{'})
-	if in.leaveGate, err = s.decodeGate.enter(in.r.Context(), int64(weight)); err != nil {
+	if in.gate, err = s.decodeGate.enter(in.r.Context(), int64(weight)); err != nil {
 		return err
 	}
 	return in.body.parseForm(in, s.opts.MaxBody)

@@ -84,8 +84,8 @@ func pick(requests []store.Request, places []int) []store.Request {
 	return picked
 }
 
-// admit decides valid requests in a call that they share with those of other callers. A caller that leaves ends its own
-// wait, and not the call.
+// admit decides valid requests in a call that they share with those of other callers. A caller that leaves, or waited long
+// enough, ends its own wait, and not the call.
 func (ch *channel) admit(ctx context.Context, requests []store.Request) ([]store.Decision, error) {
 	unknown := &ch.limiter.unknown
 	if ch.outage.down() && unknown.contain(requests, ch.opts.Now()) {
@@ -95,6 +95,11 @@ func (ch *channel) admit(ctx context.Context, requests []store.Request) ([]store
 	c, idle := ch.calls.add(requests)
 	if idle {
 		go ch.serve()
+	}
+	if ch.opts.MaxWait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, ch.opts.MaxWait)
+		defer cancel()
 	}
 	select {
 	case o := <-c.done:

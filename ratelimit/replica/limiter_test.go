@@ -236,6 +236,22 @@ func TestRepeatOfARequestWhoseCallerLeftAsksTheStore(t *testing.T) {
 	require.Equal(t, store.Duplicate, b.AdmitOne(t, l.Request("2", "a")).Outcome, "it had been admitted, and the level is closed")
 }
 
+// A caller waits for the store as long as MaxWait allows, whatever its context allows.
+func TestCallersWaitAsLongAsMaxWait(t *testing.T) {
+	t.Parallel()
+	scripter := &storetest.Counting{Scripter: redistest.Start(t).Client()}
+	s := storetest.Share(t, redisstore.New(scripter, redisstore.Options{}), replica.Options{
+		CallTimeout: time.Minute, MaxWait: time.Millisecond,
+	})
+	l := storetest.Limits{Channel: storetest.PerMinute(9), Category: storetest.PerMinute(9)}
+	scripter.Mu.Lock()
+	scripter.Block, scripter.Held = make(chan struct{}), make(chan struct{}, 10)
+	scripter.Mu.Unlock()
+	defer close(scripter.Block)
+	_, err := s.Admit(t.Context(), storetest.Scope, []store.Request{l.Request("1", "a")})
+	require.ErrorIs(t, err, ratelimit.ErrUnavailable)
+}
+
 // The limits are divided among live replicas: one that ends is forgotten at once, and lost data is noticed.
 func TestReplicasCountAsLongAsTheyLive(t *testing.T) {
 	t.Parallel()

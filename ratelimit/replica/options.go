@@ -37,6 +37,9 @@ type Options struct {
 	Dedupe time.Duration
 	// CallTimeout bounds one call of the store. Default 1 s.
 	CallTimeout time.Duration
+	// MaxWait is how long a caller of [Limiter.Admit] waits for the store: for a call that is under way, and for the call that
+	// its requests share. Default 0: as long as its context allows.
+	MaxWait time.Duration
 	// MaxStale is how long a level is taken to be closed without asking the store again. It bounds how late a refund, a
 	// reset, a raised limit or a failover takes effect. Default 1 s; negative: every request asks the store.
 	MaxStale time.Duration
