@@ -48,7 +48,7 @@ func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, r
 	}
 	for _, queue := range a.Outboxes {
 		if err := queue.Pause(ctx, ch.Scope(), wait, reason); err != nil {
-			return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+			return err
 		}
 	}
 	if wait == 0 {
