@@ -140,7 +140,7 @@ type Queue interface {
 	// that is due may turn out to have nothing that can go on: its claim, or its promotion, says so, and when to look
 	// again. On a Redis Cluster, each call asks some of the limit groups of the channels, and the next call those that
 	// follow; with all, one call asks all of them. When some servers do not answer, the work that others returned comes
-	// with the error. Script: due.lua.
+	// with the error, which is [ErrPartial] then. Script: due.lua.
 	Due(ctx context.Context, among []Channel, all bool) (work []Work, err error)
 }
 

@@ -50,6 +50,7 @@ func TestEveryCallToAServerThatIsGoneIsUnavailable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := call()
+			require.NotErrorIs(t, err, store.ErrPartial)
 			require.ErrorIs(t, err, ratelimit.ErrUnavailable)
 			require.ErrorIs(t, err, store.ErrNotSent)
 		})
