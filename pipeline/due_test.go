@@ -90,10 +90,10 @@ func TestWorkThatNothingReportsIsFound(t *testing.T) {
 		within  time.Duration
 		trigger func(b *bundle, box *silent)
 	}{
-		"in turn":                            {5*time.Minute + time.Second, func(*bundle, *silent) {}},
-		"after another replica ended":        {time.Second, func(b *bundle, _ *silent) { b.courier.Recheck() }},
-		"after the store did not answer":     {2 * time.Second, func(_ *bundle, box *silent) { box.broken.Store(true) }},
-		"while another server is down":       {5*time.Minute + time.Second, func(_ *bundle, box *silent) { box.partly.Store(true) }},
+		"in turn":                        {5*time.Minute + time.Second, func(*bundle, *silent) {}},
+		"after another replica ended":    {time.Second, func(b *bundle, _ *silent) { b.courier.Recheck() }},
+		"after the store did not answer": {2 * time.Second, func(_ *bundle, box *silent) { box.broken.Store(true) }},
+		"while another server is down":   {5*time.Minute + time.Second, func(_ *bundle, box *silent) { box.partly.Store(true) }},
 		"after another server was down": {2 * time.Second, func(_ *bundle, box *silent) {
 			box.partly.Store(true)
 			time.AfterFunc(time.Second, func() { box.partly.Store(false) })
