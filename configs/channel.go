@@ -17,7 +17,8 @@ type Channel struct {
 	// SlackWebhookURL is an incoming webhook of Slack. It replaces the bot token and slack_channel.
 	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`
 	SlackWebhookURLFile string `yaml:"slack_webhook_url_file"`
-	// FallbackSlackChannel is the Slack channel, for the bot token, that gets the messages that the destination refuses for good.
+	// FallbackSlackChannel is the Slack channel, for the bot token, that gets the messages that the destination rejects
+	// permanently.
 	FallbackSlackChannel string `yaml:"fallback_slack_channel" unset:"dead letters only, unless fallback_webhook_url is set"`
 	// FallbackWebhookURL is an incoming webhook that replaces fallback_slack_channel.
 	FallbackWebhookURL     Secret `yaml:"fallback_webhook_url" format:"url"`

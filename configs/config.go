@@ -86,7 +86,7 @@ type Config struct {
 	SlackEditsPerMinute int64 `yaml:"slack_edits_per_minute" min:"0" max:"1000000" unset:"50, Slack's limit; none with slack_api_url"`
 	// SlackLookupsPerMinute is the number of messages that the bot token may look up in a minute.
 	SlackLookupsPerMinute int64 `yaml:"slack_lookups_per_minute" min:"0" max:"1000000" unset:"50, Slack's limit; none with slack_api_url"`
-	// DeadLetters is the number of messages that each channel keeps after Slack refused them for good.
+	// DeadLetters is the number of messages that each channel keeps after Slack rejected them permanently.
 	DeadLetters int64 `yaml:"dead_letters" initial:"1000" min:"1" max:"100000" restart:"true"`
 
 	// OperationsSlackChannel is the Slack channel, for the bot token, that the relay alerts when one of its channels is stuck, a

@@ -56,7 +56,7 @@ var grafana = []panel{
 	{"Paused", "short", "1 while a channel sends nothing.", 8, []query{
 		{`max by (channel, reason) (relay_channel_paused{channel=~"$channel"}) > 0`, "{{channel}} {{reason}}"},
 	}},
-	{"Posts to Slack", "short", "A minute, by what became of them.", 8, []query{
+	{"Posts to Slack", "short", "A minute, by result.", 8, []query{
 		{`sum by (result) (rate(relay_messages_total{channel=~"$channel"}[$__rate_interval])) * 60`, "{{result}}"},
 	}},
 	{"Slack answers within", "s", "Half, and 99 of 100 requests.", 8, []query{

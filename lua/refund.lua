@@ -1,9 +1,12 @@
 -- refund.lua: refund the units of an event whose message certainly never appeared in Slack. The id stays remembered, so
--- that the event is not admitted again. A repeated call changes nothing.
+-- that the event is not admitted again. A repeated call changes nothing. If events are delayed, they may fit now: the
+-- channel becomes due.
 --
 -- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
 -- KEYS[2] refunds  (rw) sorted set of refunded ids, score = time
--- KEYS[3..] limit  (rw) the levels at which the event used its units
+-- KEYS[3] delayed  (r)  sorted set of the numbers of delayed events
+-- KEYS[4] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[5..] limit  (rw) the levels at which the event used its units
 --
 -- ARGV[1] id
 -- ARGV[2] units
@@ -14,14 +17,14 @@
 -- Reply: 1 refunded, 0 refunded before, or the id is unknown
 --
 -- Example:
---   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' \
---     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
+--   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' 'relay:{demo}:delayed:demo' \
+--     relay:due 'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
 --
 -- Code generated from lua/src/refund.lua by go generate ./lua; DO NOT EDIT.
 
-local seen, refunds = KEYS[1], KEYS[2]
+local seen, refunds, delayed, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, event_units, remember = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local keys_before_levels = 2
+local keys_before_levels = 4
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 if not event_units or event_units < 1 or not remember or remember <= 0 then
@@ -42,6 +45,12 @@ local function int(x) return format('%d', x) end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part due/work: the name of a channel's work in the due index. key is any key of the channel.
+local function work_of(work_kind, key)
+  return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
+end
+-- part due/now: let senders look at a channel now, because it may have more to do than before.
+local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
 local now_text = int(now)
 local event_at = tonumber(call('ZSCORE', seen, id) or 0)
 if event_at <= now - remember then event_at = 0 end -- forgotten, and not removed yet
@@ -415,6 +424,7 @@ strategies['sliding-counter'] = strategy_of_numbers({
   counted_windows = 2,
 })
 
+for _, set in ipairs({ delayed, due }) do call('ZCARD', set) end
 for i, level in ipairs(levels) do -- a wrong type fails before any write
   level.strategy = strategies[level.name]
   if level.is_log then
@@ -435,6 +445,7 @@ for _, level in ipairs(levels) do
   end
 end
 if given_back == 0 then return 0 end
+if call('ZCARD', delayed) > 0 then look_now('promote', delayed) end
 call('ZADD', refunds, now_text, id)
 call('ZREMRANGEBYSCORE', refunds, '-inf', int(now - remember))
 call('PEXPIRE', refunds, int(ceil(remember / 1000)))

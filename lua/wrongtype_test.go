@@ -101,7 +101,7 @@ func writers() map[string][]call {
 	refund := func(strategy string) call {
 		return call{
 			lua.Refund,
-			[]string{k.Seen(), k.Refunds(), k.ValueLimit("sliding-log", "category", "a"), k.ChannelLimit(strategy)},
+			[]string{k.Seen(), k.Refunds(), k.Delayed(), lua.DueIndex, k.ValueLimit("sliding-log", "category", "a"), k.ChannelLimit(strategy)},
 			[]any{"one", 1, 3600000000, "sliding-log", 0, strategy, 1},
 		}
 	}

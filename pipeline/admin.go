@@ -14,8 +14,8 @@ import (
 
 // Resetter is the part of a limiter that an [Admin] calls.
 type Resetter interface {
-	// Reset empties levels.
-	Reset(ctx context.Context, levels ...ratelimit.Level) error
+	// Reset empties levels of a channel.
+	Reset(ctx context.Context, scope store.Channel, levels ...ratelimit.Level) error
 }
 
 // Pauser is the part of an outbox that an [Admin] calls.
@@ -48,7 +48,7 @@ func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, r
 	}
 	for _, queue := range a.Outboxes {
 		if err := queue.Pause(ctx, ch.Scope(), wait, reason); err != nil {
-			return fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+			return err
 		}
 	}
 	if wait == 0 {
@@ -71,7 +71,7 @@ func (a *Admin) ResetLimit(ctx context.Context, channel, level, value string) er
 	if level == ratelimit.LevelCategory {
 		value = events.NormalizeCategory(value)
 	}
-	if err := a.Limiter.Reset(ctx, ch.level(ch.Tiers[i], value)); err != nil {
+	if err := a.Limiter.Reset(ctx, ch.Scope(), ch.level(ch.Tiers[i], value)); err != nil {
 		return fmt.Errorf("reset %s of channel %s: %w", level, channel, err)
 	}
 	return nil

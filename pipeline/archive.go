@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -29,7 +28,7 @@ type Archive struct {
 	Channels []Channel
 }
 
-// DeadLetter is a message that Slack refused for good, or whose delivery state stayed unknown.
+// DeadLetter is a message that Slack rejected permanently, or whose delivery state stayed unknown.
 type DeadLetter struct {
 	ID       string         `json:"id"`
 	At       time.Time      `json:"at"`
@@ -78,7 +77,7 @@ func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([
 	}
 	letters, err := a.Outbox.DeadLetters(ctx, ch.Scope(), before, min(max(most, 1), MaxPage))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+		return nil, err
 	}
 	all := make([]DeadLetter, len(letters))
 	for i, letter := range letters {
@@ -132,11 +131,7 @@ func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	n, err := a.Outbox.DeleteDead(ctx, ch.Scope(), ids...)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
-	}
-	return n, nil
+	return a.Outbox.DeleteDead(ctx, ch.Scope(), ids...)
 }
 
 // ReplayDead admits the events of a dead letter again, each with a new id: they count as received, and the limits apply

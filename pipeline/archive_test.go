@@ -21,7 +21,7 @@ func (unreadable) Drops(context.Context, store.Channel, string, int) ([]store.Dr
 }
 
 func (unreadable) DeadLetters(context.Context, store.Channel, string, int) ([]store.DeadLetter, error) {
-	return nil, fmt.Errorf("connection refused")
+	return nil, fmt.Errorf("%w: connection refused", ratelimit.ErrUnavailable)
 }
 
 func TestUnreadableArchiveIsNotAnEmptyOne(t *testing.T) {

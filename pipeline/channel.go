@@ -35,7 +35,7 @@ type Channel struct {
 	Sender      notifier.Sender   // posts the channel's messages
 	Renderer    notifier.Renderer // lays them out
 	Rules       *events.Rules     // classify events before the limiter is asked; nil = none
-	Fallback    notifier.Sender   // posts messages that Sender refuses for good; nil = they stay dead letters
+	Fallback    notifier.Sender   // posts messages that Sender rejects permanently; nil = they stay dead letters
 	// DropUnknown are the severities whose messages are not sent again when their delivery state is unknown and they
 	// cannot be looked up. A message of several events is sent again if any of its severities is absent.
 	DropUnknown map[events.Severity]bool

@@ -122,7 +122,7 @@ type Courier struct {
 
 	rechecks  chan struct{}
 	askAll    atomic.Bool // the next question is about all channels at once
-	available atomic.Bool // the last question was answered
+	available atomic.Bool // a server answered the last question
 }
 
 // NewCourier returns a Courier; Run runs it.
@@ -175,7 +175,8 @@ func (c *Courier) Run(ctx context.Context) {
 		defer looked() // there is no claim where ctx ends first
 		newDelivery(c, c.destination(channel), looked).run(ctx, woken)
 	})()
-	defer c.promotions.open(func(channel string, _ bool, _ func()) {
+	defer c.promotions.open(func(channel string, _ bool, looked func()) {
+		defer looked()
 		c.opts.Promote(ctx, channel)
 		c.promotions.leave(ctx, channel)
 	})()

@@ -7,11 +7,11 @@ import (
 	"slackrelay/store"
 )
 
-// Promote asks for slots for the delayed messages of a channel, until none gets one. It does nothing for a channel that does
-// not delay its overflow. Any number of replicas may call it: a message that one of them admitted is gone for the others.
+// Promote asks for slots for the delayed messages of a channel, until none gets one: also of a channel that no longer delays
+// its overflow. Any number of replicas may call it: a message that one of them admitted is gone for the others.
 func (in *Intake) Promote(ctx context.Context, channel string) {
 	ch := in.channels[channel]
-	if ch == nil || ch.Handling == nil || ch.Handling.Overflow != store.OverflowDelay || in.opts.Outbox == nil {
+	if ch == nil || ch.Handling == nil || in.opts.Outbox == nil {
 		return
 	}
 	for moved := true; moved && ctx.Err() == nil; {

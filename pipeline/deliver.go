@@ -33,7 +33,7 @@ func (d *delivery) deliver(ctx context.Context, claim *store.Claim) {
 	d.apply(ctx, claim.Entry, &j, t)
 }
 
-// afterCompose returns what follows where there is no job to send.
+// afterCompose returns what follows where there is no job to send, or the outbox failed.
 func (d *delivery) afterCompose(entry store.Entry, err error) *transition {
 	var unavailable outboxError
 	switch {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -16,8 +17,17 @@ type DueQueue interface {
 // What is logged where an outage of the outbox begins and ends.
 const (
 	outboxUnavailable = "outbox unavailable; sending stops until it is available"
+	outboxPartial     = "outbox partly unavailable; sending stops for the channels of one or more servers"
 	outboxAvailable   = "outbox available again"
 )
+
+// outageOf returns what is logged where an outage begins with err.
+func outageOf(err error) string {
+	if errors.Is(err, store.ErrPartial) {
+		return outboxPartial
+	}
+	return outboxUnavailable
+}
 
 // watch starts the channels that have something due, until ctx ends.
 func (c *Courier) watch(ctx context.Context) {
@@ -29,13 +39,13 @@ func (c *Courier) watch(ctx context.Context) {
 		}
 		switch {
 		case err != nil && !failing && ctx.Err() == nil:
-			c.opts.Logger.ErrorContext(ctx, outboxUnavailable, "why", store.Describe(err), "error", err)
+			c.opts.Logger.ErrorContext(ctx, outageOf(err), "why", store.Describe(err), "error", err)
 		case err == nil && failing:
 			c.opts.Logger.InfoContext(ctx, outboxAvailable)
 			c.Recheck()
 		}
 		failing = err != nil
-		c.available.Store(!failing)
+		c.available.Store(err == nil || errors.Is(err, store.ErrPartial))
 		c.memories.forget()
 		wait := c.poll()
 		if len(work) >= store.MaxDue { // there may be more
@@ -61,8 +71,16 @@ func (c *Courier) startWork(work store.Work) {
 	switch name := work.Channel.Name; {
 	case work.Kind == store.WorkSend:
 		c.startDelivery(name, func() {})
-	case work.Kind == store.WorkPromote && c.opts.Promote != nil:
-		c.promotions.start(name, func() {})
+	case work.Kind == store.WorkPromote:
+		c.startPromotion(name, func() {})
+	}
+}
+
+// startPromotion decides the delayed messages of a channel again, unless that runs already. looked is called at its end, or at
+// once.
+func (c *Courier) startPromotion(channel string, looked func()) {
+	if c.opts.Promote == nil || !c.promotions.start(channel, looked) {
+		looked()
 	}
 }
 

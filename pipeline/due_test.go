@@ -24,6 +24,7 @@ type silent struct {
 	pipeline.CourierOutbox
 	due    func(work []store.Work) ([]store.Work, error) // what it says; nil = nothing is due
 	broken atomic.Bool                                   // the next question fails
+	partly atomic.Bool                                   // all questions fail, because one of several servers is down
 	claims atomic.Int64
 	asked  atomic.Int64
 	among  atomic.Int64 // channels of the last question
@@ -34,6 +35,9 @@ func (s *silent) Due(ctx context.Context, among []store.Channel, all bool) ([]st
 	s.among.Store(int64(len(among)))
 	if s.broken.Swap(false) {
 		return nil, errors.New("redis is unavailable")
+	}
+	if s.partly.Load() {
+		return nil, fmt.Errorf("%w: a node is down", store.ErrPartial)
 	}
 	if s.due == nil {
 		return nil, nil
@@ -86,9 +90,14 @@ func TestWorkThatNothingReportsIsFound(t *testing.T) {
 		within  time.Duration
 		trigger func(b *bundle, box *silent)
 	}{
-		"in turn":                            {5*time.Minute + time.Second, func(*bundle, *silent) {}},
-		"after another replica ended":        {time.Second, func(b *bundle, _ *silent) { b.courier.Recheck() }},
-		"after the store did not answer":     {2 * time.Second, func(_ *bundle, box *silent) { box.broken.Store(true) }},
+		"in turn":                        {5*time.Minute + time.Second, func(*bundle, *silent) {}},
+		"after another replica ended":    {time.Second, func(b *bundle, _ *silent) { b.courier.Recheck() }},
+		"after the store did not answer": {2 * time.Second, func(_ *bundle, box *silent) { box.broken.Store(true) }},
+		"while another server is down":   {5*time.Minute + time.Second, func(_ *bundle, box *silent) { box.partly.Store(true) }},
+		"after another server was down": {2 * time.Second, func(_ *bundle, box *silent) {
+			box.partly.Store(true)
+			time.AfterFunc(time.Second, func() { box.partly.Store(false) })
+		}},
 		"after this replica was woken early": {time.Second, func(b *bundle, _ *silent) { b.courier.Wake("a") }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,27 +263,86 @@ func TestStopGivesUpTheLease(t *testing.T) {
 	})
 }
 
+// delaying is a channel of two messages a minute.
+func delaying(overflow store.OverflowPolicy, to *sink) pipeline.Channel {
+	ch := channel("a", to)
+	window := ratelimit.Window{Limit: 2, Per: time.Minute}
+	ch.Tiers = tiers(window, window)
+	ch.Handling = &store.MessagePolicy{Overflow: overflow, MaxDelayed: 10, MaxDelay: time.Hour, Resolves: store.ResolvesPost}
+	return ch
+}
+
+// configure replaces the bundle's intake and courier by those of a channel, as a reload does.
+func (b *bundle) configure(ch pipeline.Channel) *silent {
+	var promote func(ctx context.Context, channel string)
+	box := b.courierOf(func(o *pipeline.CourierOptions) {
+		o.Promote = func(ctx context.Context, channel string) { promote(ctx, channel) }
+	}, ch)
+	box.due = func(work []store.Work) ([]store.Work, error) { return work, nil }
+	b.intake = b.intakeOf(memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}}), ch)
+	promote = b.intake.Promote
+	return box
+}
+
 func TestDelayedMessagesArePromotedAndSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &sink{}
-		ch := channel("a", to)
-		window := ratelimit.Window{Limit: 2, Per: time.Minute}
-		ch.Tiers = tiers(window, window)
-		ch.Handling = &store.MessagePolicy{Overflow: store.OverflowDelay, MaxDelayed: 10, MaxDelay: time.Hour, Resolves: store.ResolvesPost}
+		ch := delaying(store.OverflowDelay, to)
 		b := setup(nil, ch)
-		outbox := memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}})
-		var promote func(ctx context.Context, channel string)
-		box := b.courierOf(func(o *pipeline.CourierOptions) {
-			o.Promote = func(ctx context.Context, channel string) { promote(ctx, channel) }
-		}, ch)
-		box.due = func(work []store.Work) ([]store.Work, error) { return work, nil }
-		b.intake = b.intakeOf(outbox, ch)
-		promote = b.intake.Promote
+		b.configure(ch)
 		b.admit(t, "a", 4)
 		b.run(t, 30*time.Second)
 		require.Len(t, to.sent, 2)
 		b.run(t, 45*time.Second)
 		require.Len(t, to.sent, 4)
+	})
+}
+
+func TestRaisedLimitPromotesDelayedMessagesAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := delaying(store.OverflowDelay, to)
+		b := setup(nil, ch)
+		b.configure(ch)
+		b.admit(t, "a", 4)
+		b.run(t, 22*time.Second)
+		require.Len(t, to.sent, 2)
+		ch.Tiers = channel("a", to).Tiers
+		b.configure(ch)
+		b.run(t, time.Second)
+		require.Len(t, to.sent, 4)
+	})
+}
+
+// A lost index is found too.
+func TestDelayedMessagesThatNothingReportsAreFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := delaying(store.OverflowDelay, to)
+		b := setup(nil, ch)
+		box := b.configure(ch)
+		box.due = nil
+		b.admit(t, "a", 4)
+		b.run(t, 6*time.Minute)
+		require.Len(t, to.sent, 4)
+	})
+}
+
+// What was delayed before stays delayed at most for as long as configured, and the channel does not stay due.
+func TestDelayedMessagesAreDecidedAlthoughTheChannelNoLongerDelays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		b := setup(nil, delaying(store.OverflowDelay, to))
+		b.configure(delaying(store.OverflowDelay, to))
+		b.admit(t, "a", 4)
+		b.run(t, time.Second)
+		b.configure(delaying(store.OverflowDrop, to))
+		b.run(t, 75*time.Second)
+		require.Len(t, to.sent, 4)
+		require.Empty(t, b.store.DueIndex())
 	})
 }

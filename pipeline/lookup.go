@@ -78,7 +78,10 @@ func (d *delivery) lookUp(ctx context.Context, claim *store.Claim, j *job) *tran
 		delete(d.reserved, store.MethodHistory)
 		page, err := d.page(ctx, claim, finder, query)
 		failure, answered := errors.AsType[*notifier.Error](err)
+		_, unavailable := errors.AsType[outboxError](err)
 		switch {
+		case unavailable:
+			return d.afterCompose(claim.Entry, err)
 		case answered && (mayNotLook(failure) || claim.Entry.Attempts > maxLookups):
 			d.blindUntil = time.Now().Add(blindFor)
 			d.log.WarnContext(ctx, "lookup refused by slack; give the app channels:history and invite it to the channel",
@@ -106,7 +109,7 @@ func (d *delivery) page(ctx context.Context, claim *store.Claim, finder notifier
 		until, err := d.opts.Outbox.Renew(renewing, d.key)
 		cancel()
 		if err != nil {
-			return notifier.Page{}, err
+			return notifier.Page{}, outboxError{err}
 		}
 		claim.Until = until
 	}

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 	"slackrelay/store/memory"
 )
@@ -169,5 +171,38 @@ func TestCredentialRefusedInALookupPausesTheChannel(t *testing.T) {
 		require.Len(t, to.looked, 2)
 		require.InDelta(t, time.Minute, to.looked[1].Sub(to.looked[0]), float64(2*time.Second))
 		require.Len(t, to.at, 1, "it is not sent again")
+	})
+}
+
+// renewing is an outbox whose first renewals of a lease fail, as when Redis is unavailable for a moment.
+type renewing struct {
+	pipeline.CourierOutbox
+	failing int
+}
+
+func (r *renewing) Renew(ctx context.Context, channel store.Channel) (time.Time, error) {
+	if r.failing--; r.failing >= 0 {
+		return time.Time{}, fmt.Errorf("renew: %w", ratelimit.ErrUnavailable)
+	}
+	return r.CourierOutbox.Renew(ctx, channel)
+}
+
+func TestLookupWithoutALeaseIsAFaultOfRedisAndNotOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &bot{sink: sink{answer: unknownState(0)}}
+		to.page = func(int, notifier.Query) (notifier.Page, error) {
+			return notifier.Page{Found: true, At: notifier.Receipt{Channel: "C1", TS: "7.000001"}}, nil
+		}
+		b := setup(func(data *memory.Data) pipeline.CourierOutbox {
+			options := store.Options{Owner: "me", Lease: 8 * time.Second} // it must outlast a page and a message
+			return &renewing{memory.New(data, memory.Options{Options: options}), 1}
+		}, channel("a", to))
+		b.admit(t, "a", 1)
+		b.run(t, time.Minute)
+		require.Len(t, to.looked, 1)
+		require.Len(t, to.at, 1, "it is not sent again")
+		require.Contains(t, b.log.String(), "reason=redis")
+		require.NotContains(t, b.log.String(), "reason=network")
 	})
 }

@@ -21,7 +21,7 @@ func operations(sender notifier.Sender) Channel {
 	return Channel{Name: operationsName, Pace: store.Pace{Every: time.Second, Burst: 3}, Sender: sender}
 }
 
-// fallback returns the destination of messages that the channel's own destination refuses for good, as a channel.
+// fallback returns the destination of messages that the channel's own destination rejects permanently, as a channel.
 func (c *Channel) fallback() Channel {
 	return Channel{
 		Name: c.Name + fallbackSuffix, Group: c.group(), Pace: c.Pace, Sender: c.Fallback, Renderer: c.Renderer,

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"time"
+
+	"slackrelay/store"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 	recheckRetry = 500 * time.Millisecond
 )
 
-// Recheck makes the Courier claim from every channel soon, whatever the store says is due: another replica ended, or the
+// Recheck makes the Courier look at every channel soon, whatever the store says is due: another replica ended, or the
 // store lost data. It never blocks.
 func (c *Courier) Recheck() {
 	c.askAll.Store(true)
@@ -24,8 +26,9 @@ func (c *Courier) Recheck() {
 	}
 }
 
-// recheck claims from every channel, whatever the store says is due: soon after the start and after Recheck, and otherwise
-// each in turn, once in RecheckEvery. It finds what older versions queued, and what the store lost track of.
+// recheck claims from every channel, and promotes its delayed messages, whatever the store says is due: soon after the start
+// and after Recheck, and otherwise each in turn, once in RecheckEvery. It finds what older versions queued, what the store lost
+// track of, and messages that a raised limit admits.
 func (c *Courier) recheck(ctx context.Context) {
 	all := c.rechecked()
 	if len(all) == 0 || c.opts.RecheckEvery < 0 {
@@ -38,6 +41,10 @@ func (c *Courier) recheck(ctx context.Context) {
 		if c.available.Load() {
 			looking <- struct{}{} // each claim has a timeout
 			c.startDelivery(all[next], func() { <-looking })
+			if c.delays(all[next]) {
+				looking <- struct{}{}
+				c.startPromotion(all[next], func() { <-looking })
+			}
 			next = (next + 1) % len(all)
 			pause = recheckPause
 			if urgent--; urgent < 0 {
@@ -52,6 +59,12 @@ func (c *Courier) recheck(ctx context.Context) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// delays reports whether a channel delays its overflow.
+func (c *Courier) delays(channel string) bool {
+	ch := c.channels[channel]
+	return ch != nil && ch.Handling != nil && ch.Handling.Overflow == store.OverflowDelay
 }
 
 // rechecked returns the names of the channels that are rechecked: all but lanes.

@@ -69,10 +69,12 @@ type Admissions interface {
 	// limits still apply to all other requests, and [Ledger.Forced] counts them. Script: force.lua.
 	Force(ctx context.Context, channel Channel, requests []Request) (Answer, error)
 	// Refund gives back the units of a request that certainly never reached its channel. Its id stays remembered. A
-	// repeat, and the refund of a request that was never admitted, change nothing. Script: refund.lua.
+	// repeat, and the refund of a request that was never admitted, change nothing. The delayed messages of the channel are
+	// due then. Script: refund.lua.
 	Refund(ctx context.Context, channel Channel, request Request) error
-	// Reset empties levels: nothing that was admitted before counts any more. Script: reset.lua, once for each level.
-	Reset(ctx context.Context, levels ...ratelimit.Level) error
+	// Reset empties levels of the channel: nothing that was admitted before counts any more. The delayed messages of the
+	// channel are due then. Script: reset.lua, once for each level.
+	Reset(ctx context.Context, channel Channel, levels ...ratelimit.Level) error
 }
 
 // DecideFunc is a method of [Admissions] that decides requests.
@@ -138,7 +140,7 @@ type Queue interface {
 	// that is due may turn out to have nothing that can go on: its claim, or its promotion, says so, and when to look
 	// again. On a Redis Cluster, each call asks some of the limit groups of the channels, and the next call those that
 	// follow; with all, one call asks all of them. When some servers do not answer, the work that others returned comes
-	// with the error. Script: due.lua.
+	// with the error, which is [ErrPartial] then. Script: due.lua.
 	Due(ctx context.Context, among []Channel, all bool) (work []Work, err error)
 }
 

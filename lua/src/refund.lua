@@ -1,9 +1,12 @@
 -- refund.lua: refund the units of an event whose message certainly never appeared in Slack. The id stays remembered, so
--- that the event is not admitted again. A repeated call changes nothing.
+-- that the event is not admitted again. A repeated call changes nothing. If events are delayed, they may fit now: the
+-- channel becomes due.
 --
 -- KEYS[1] seen     (r)  sorted set of admitted ids, score = time
 -- KEYS[2] refunds  (rw) sorted set of refunded ids, score = time
--- KEYS[3..] limit  (rw) the levels at which the event used its units
+-- KEYS[3] delayed  (r)  sorted set of the numbers of delayed events
+-- KEYS[4] due      (w)  sorted set of the work of channels (see due.lua)
+-- KEYS[5..] limit  (rw) the levels at which the event used its units
 --
 -- ARGV[1] id
 -- ARGV[2] units
@@ -14,12 +17,12 @@
 -- Reply: 1 refunded, 0 refunded before, or the id is unknown
 --
 -- Example:
---   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' \
---     'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
+--   redis-cli --eval lua/refund.lua 'relay:{demo}:seen:demo' 'relay:{demo}:refunds:demo' 'relay:{demo}:delayed:demo' \
+--     relay:due 'relay:{demo}:limit:sliding-log:channel' , event-1 1 3600000000 sliding-log 0
 
-local seen, refunds = KEYS[1], KEYS[2]
+local seen, refunds, delayed, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, event_units, remember = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local keys_before_levels = 2
+local keys_before_levels = 4
 local call, floor, ceil, max, min = redis.call, math.floor, math.ceil, math.max, math.min
 
 if not event_units or event_units < 1 or not remember or remember <= 0 then
@@ -36,6 +39,8 @@ end
 
 --- @include parts/int
 --- @include parts/clock
+--- @include parts/due/work
+--- @include parts/due/now
 local now_text = int(now)
 local event_at = tonumber(call('ZSCORE', seen, id) or 0)
 if event_at <= now - remember then event_at = 0 end -- forgotten, and not removed yet
@@ -46,6 +51,7 @@ if tonumber(call('ZSCORE', refunds, id) or 0) > now - remember then return 0 end
 local strategies = {}
 --- @include parts/limits/strategies
 
+for _, set in ipairs({ delayed, due }) do call('ZCARD', set) end
 for i, level in ipairs(levels) do -- a wrong type fails before any write
   level.strategy = strategies[level.name]
   if level.is_log then
@@ -66,6 +72,7 @@ for _, level in ipairs(levels) do
   end
 end
 if given_back == 0 then return 0 end
+if call('ZCARD', delayed) > 0 then look_now('promote', delayed) end
 call('ZADD', refunds, now_text, id)
 call('ZREMRANGEBYSCORE', refunds, '-inf', int(now - remember))
 call('PEXPIRE', refunds, int(ceil(remember / 1000)))

@@ -48,7 +48,7 @@ func (o *outage) addToJournal(r *store.Request, number int64) int64 {
 	return size
 }
 
-// journalSummary is what became of a journal.
+// journalSummary counts the entries of a journal by their state when they were merged.
 type journalSummary struct {
 	admitted int
 	unsent   int

@@ -167,7 +167,7 @@ func TestRaisedLimitIsNotRefusedByTheClosedCache(t *testing.T) {
 	raised := storetest.Limits{Channel: storetest.PerMinute(10), Category: storetest.PerMinute(2)}
 	require.Equal(t, "+", storetest.Outcomes(b.MustAdmit(t, raised.Request("4", "a"))))
 	require.Equal(t, "-", storetest.Outcomes(b.MustAdmit(t, old.Request("5", "a"))))
-	require.NoError(t, s.Reset(t.Context(), old.Request("", "a").Levels[1]))
+	require.NoError(t, s.Reset(t.Context(), storetest.Scope, old.Request("", "a").Levels[1]))
 	require.Equal(t, "+", storetest.Outcomes(b.MustAdmit(t, old.Request("6", "a"))), "a reset empties the cache")
 }
 

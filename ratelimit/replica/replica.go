@@ -99,11 +99,11 @@ func (l *Limiter) Refund(ctx context.Context, scope store.Channel, request store
 	return err
 }
 
-// Reset empties levels. Other replicas notice within [Options].MaxStale.
-func (l *Limiter) Reset(ctx context.Context, levels ...ratelimit.Level) error {
+// Reset empties levels of a channel. Other replicas notice within [Options].MaxStale.
+func (l *Limiter) Reset(ctx context.Context, scope store.Channel, levels ...ratelimit.Level) error {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.CallTimeout)
 	defer cancel()
-	err := l.store.Reset(ctx, levels...)
+	err := l.store.Reset(ctx, scope, levels...)
 	for _, ch := range l.allChannels() {
 		ch.closed.clear()
 	}

@@ -47,3 +47,10 @@ func (tx channelTx) lookNow(kind store.WorkKind) {
 		index[work] = tx.now
 	}
 }
+
+// promoteNow lets senders decide the channel's delayed messages now, because they may fit. Without any, it does nothing.
+func (tx channelTx) promoteNow() {
+	if len(tx.outbox().delayed) > 0 {
+		tx.lookNow(store.WorkPromote)
+	}
+}

@@ -29,6 +29,7 @@ func (s *Store) Refund(_ context.Context, channel store.Channel, request store.R
 			}
 		}
 		if isRefunded {
+			tx.promoteNow()
 			refunds.add(request.ID, tx.now)
 			refunds.prune(forgotten)
 		}

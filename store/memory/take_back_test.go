@@ -13,7 +13,7 @@ import (
 	"slackrelay/store/storetest"
 )
 
-// What is taken back says what became of each message: where it is in Slack, why it is dead, and what is not known.
+// What is taken back contains the state of each message: where it is in Slack, why it is dead, and what is not known.
 func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
 	t.Parallel()
 	now := storetest.StartTime

@@ -71,7 +71,8 @@ func TestARefundRefusesBadArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := lua.Refund.Run(t.Context(), client, []string{"seen " + name, "refunds " + name, "level " + name}, args...).Err()
+			keys := []string{"seen " + name, "refunds " + name, "delayed " + name, lua.DueIndex, "level " + name}
+			err := lua.Refund.Run(t.Context(), client, keys, args...).Err()
 			require.ErrorContains(t, err, "ARG ")
 			require.Zero(t, client.Exists(t.Context(), "refunds "+name).Val())
 		})

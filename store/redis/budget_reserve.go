@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -17,14 +18,17 @@ func (r *Store) ReserveCall(
 		return 0, "", err
 	}
 	w := lua.WorkspaceOf(workspace)
-	reply, err := lua.BudgetReserve.Run(ctx, r.scripter, []string{w.Budget(method), w.Pause()}, perMinute).Slice()
+	reply, err := r.run(ctx, lua.BudgetReserve, []string{w.Budget(method), w.Pause()}, perMinute)
 	return decodeWait("budget of "+method, reply, err)
 }
 
 // decodeWait reads a reply of [wait in microseconds, reason]. what it is a reply to begins its errors.
 func decodeWait(what string, reply []any, err error) (wait time.Duration, reason string, _ error) {
-	if err != nil || len(reply) != 2 {
-		return 0, "", fmt.Errorf("%s: reply of %d values: %w", what, len(reply), err)
+	if err != nil {
+		return 0, "", fmt.Errorf("%s: %w", what, err)
+	}
+	if len(reply) != 2 {
+		return 0, "", fmt.Errorf("%s: %w: reply of %d values", what, ratelimit.ErrUnavailable, len(reply))
 	}
 	us, _ := reply[0].(int64)
 	reason, _ = reply[1].(string)

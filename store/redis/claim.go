@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -39,9 +40,13 @@ func (r *Store) claim(
 		terms.Digest.Interval.Microseconds(), terms.Digest.EditEvery.Microseconds(), terms.Digest.Minimum,
 		look, call.Number, call.LostFrom, call.LostTo).Slice()
 	if err != nil {
-		return store.Claim{}, lua.WrongType(ctx, r.scripter, keys, err)
+		return store.Claim{}, scriptError(lua.WrongType(ctx, r.scripter, keys, err))
 	}
-	return decodeClaim(reply)
+	claim, err := decodeClaim(reply)
+	if err != nil {
+		return store.Claim{}, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+	}
+	return claim, nil
 }
 
 // decodeClaim reads the reply of lua/claim.lua: [state, wait], and with an entry 9 values more.

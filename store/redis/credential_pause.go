@@ -12,7 +12,7 @@ import (
 func (r *Store) PauseCredential(ctx context.Context, workspace, reason string, wait time.Duration) error {
 	keys := []string{lua.WorkspaceOf(workspace).Pause()}
 	if err := lua.CredentialPause.Run(ctx, r.scripter, keys, wait.Microseconds(), reason).Err(); err != nil {
-		return fmt.Errorf("pause a credential: %w", err)
+		return fmt.Errorf("pause a credential: %w", scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return nil
 }

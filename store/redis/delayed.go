@@ -11,7 +11,7 @@ import (
 // Delayed implements [store.Queue].
 func (r *Store) Delayed(ctx context.Context, channel store.Channel) ([]store.DelayedMessage, error) {
 	k := channel.Keys()
-	reply, err := lua.Delayed.Run(ctx, r.scripter, []string{k.Delayed(), k.Entries(), lua.DueIndex}, store.MaxDelayed).Slice()
+	reply, err := r.run(ctx, lua.Delayed, []string{k.Delayed(), k.Entries(), lua.DueIndex}, store.MaxDelayed)
 	if err != nil {
 		return nil, fmt.Errorf("delayed in channel %s: %w", channel.Name, err)
 	}

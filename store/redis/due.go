@@ -21,11 +21,14 @@ func (r *Store) Due(ctx context.Context, among []store.Channel, all bool) ([]sto
 	var found []store.TimedWork
 	var works []store.Work
 	var failed error
+	answered := false
 	for skip := 0; len(indexes) > 0 && failed == nil; skip += store.MaxDue {
 		var full []string // indexes with more work
 		for i, reply := range r.readDue(ctx, indexes, skip) {
 			page, err := decodeDue(reply)
-			if err != nil {
+			if err == nil {
+				answered = true
+			} else {
 				failed = fmt.Errorf("read what is due: %w", scriptError(lua.WrongType(ctx, r.scripter, indexes[i:i+1], err)))
 			}
 			if len(page) == store.MaxDue {
@@ -38,6 +41,9 @@ func (r *Store) Due(ctx context.Context, among []store.Channel, all bool) ([]sto
 			break
 		}
 		indexes = full // what comes first there is of channels that the caller does not know
+	}
+	if failed != nil && answered {
+		failed = fmt.Errorf("%w: %w", store.ErrPartial, failed)
 	}
 	return works, failed
 }

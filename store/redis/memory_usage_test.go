@@ -100,7 +100,7 @@ func TestChannelUsesNoMoreMemoryThanDocumented(t *testing.T) {
 func keepHandled(t *testing.T, b storetest.Fixture, l storetest.Limits) {
 	t.Helper()
 	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", KeepDrops: 1000}
-	require.NoError(t, b.Reset(t.Context(), l.Request("", "category-00").Levels[0]))
+	require.NoError(t, b.Reset(t.Context(), storetest.Scope, l.Request("", "category-00").Levels[0]))
 	for i := range 100 + 1000 {
 		r := l.Request(fmt.Sprintf("handled-%024d", i), fmt.Sprintf("handled-%03d", i/10))
 		r.Policy, r.Enqueue.Payload = h, storetest.Payload

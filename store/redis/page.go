@@ -28,7 +28,7 @@ func (r *Store) Drops(ctx context.Context, channel store.Channel, before string,
 func (r *Store) DeadLetters(ctx context.Context, channel store.Channel, before string, most int) ([]store.DeadLetter, error) {
 	page, err := lua.ReadPage(ctx, r.scripter, channel.Keys().Dead(), before, most)
 	if err != nil {
-		return nil, fmt.Errorf("dead letters of channel %s: %w", channel.Name, err)
+		return nil, fmt.Errorf("dead letters of channel %s: %w", channel.Name, scriptError(err))
 	}
 	letters := make([]store.DeadLetter, len(page))
 	for i, row := range page {

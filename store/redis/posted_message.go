@@ -14,12 +14,13 @@ import (
 
 // PostedMessage implements [store.Queue].
 func (r *Store) PostedMessage(ctx context.Context, channel store.Channel, number int64) (*store.PostedMessage, error) {
-	text, err := lua.ReadPostedMessage.Run(ctx, r.scripter, []string{channel.Keys().Posted()}, number).Text()
+	keys := []string{channel.Keys().Posted()}
+	text, err := lua.ReadPostedMessage.Run(ctx, r.scripter, keys, number).Text()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil //nolint:nilnil // documented: nothing is remembered, which is not an error
 	}
 	if err != nil {
-		return nil, fmt.Errorf("message %d of channel %s: %w", number, channel.Name, err)
+		return nil, fmt.Errorf("message %d of channel %s: %w", number, channel.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	var message store.PostedMessage
 	if err := json.Unmarshal([]byte(text), &message); err != nil {

@@ -87,7 +87,7 @@ func TestDocumentedRightsAreEnoughAndNeeded(t *testing.T) {
 	b.AdmitOne(t, storetest.Small.Request("5", "a"))
 	require.NoError(t, s.Flush(t.Context()))
 	require.NoError(t, s.Refund(t.Context(), storetest.Scope, storetest.Small.Request("1", "a")))
-	require.NoError(t, s.Reset(t.Context(), storetest.Small.Request("", "a").Levels...))
+	require.NoError(t, s.Reset(t.Context(), storetest.Scope, storetest.Small.Request("", "a").Levels...))
 	require.NoError(t, s.Ping(t.Context()))
 	require.Equal(t, int64(5), b.MustReport(t).Ledger.Received)
 	require.Error(t, client.Get(t.Context(), "another:key").Err(), "no other key")

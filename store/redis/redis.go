@@ -93,7 +93,7 @@ func (r *Store) runFenced(
 ) error {
 	code, err := script.Run(ctx, r.scripter, keys, args...).Int()
 	if err != nil {
-		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, lua.WrongType(ctx, r.scripter, keys, err))
+		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	if code < 0 {
 		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, store.ErrLeaseLost)

@@ -13,7 +13,8 @@ func (r *Store) Refund(ctx context.Context, channel store.Channel, request store
 	if err := store.Check(store.ModeAdmit, []store.Request{request}); err != nil {
 		return err
 	}
-	keys := []string{channel.Keys().Seen(), channel.Keys().Refunds()}
+	k := channel.Keys()
+	keys := []string{k.Seen(), k.Refunds(), k.Delayed(), lua.DueIndex}
 	args := []any{request.ID, request.Units(), r.opts.Dedupe.Microseconds()}
 	for _, level := range request.Levels {
 		keys = append(keys, level.Key)

@@ -14,9 +14,10 @@ func (r *Store) DeleteDead(ctx context.Context, channel store.Channel, ids ...st
 	for i, id := range ids {
 		args[i] = id
 	}
-	n, err := lua.Remove.Run(ctx, r.scripter, []string{channel.Keys().Dead()}, args...).Int()
+	keys := []string{channel.Keys().Dead()}
+	n, err := lua.Remove.Run(ctx, r.scripter, keys, args...).Int()
 	if err != nil {
-		return 0, fmt.Errorf("delete dead letters of channel %s: %w", channel.Name, err)
+		return 0, fmt.Errorf("delete dead letters of channel %s: %w", channel.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 	}
 	return n, nil
 }

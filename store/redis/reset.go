@@ -6,13 +6,15 @@ import (
 
 	"slackrelay/lua"
 	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // Reset implements [store.Admissions].
-func (r *Store) Reset(ctx context.Context, levels ...ratelimit.Level) error {
+func (r *Store) Reset(ctx context.Context, channel store.Channel, levels ...ratelimit.Level) error {
 	for _, level := range levels {
-		if err := lua.Reset.Run(ctx, r.scripter, []string{level.Key}).Err(); err != nil {
-			return fmt.Errorf("reset level %s: %w", level.Name, scriptError(err))
+		keys := []string{level.Key, channel.Keys().Delayed(), lua.DueIndex}
+		if err := lua.Reset.Run(ctx, r.scripter, keys).Err(); err != nil {
+			return fmt.Errorf("reset level %s: %w", level.Name, scriptError(lua.WrongType(ctx, r.scripter, keys, err)))
 		}
 	}
 	return nil

@@ -17,8 +17,7 @@ import (
 	"slackrelay/store/storetest"
 )
 
-// A server that hangs for a moment: the call ends in time, nobody knows what became of it, and its repeat is
-// charged once.
+// A server that hangs for a moment: the call ends in time, its result is unknown, and its repeat is charged once.
 func TestCallToAServerThatHangsEndsInTimeAndIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -237,7 +237,7 @@ func TestEveryScriptOfTheLimiterKeepsToOneSlot(t *testing.T) {
 	}
 	require.Equal(t, "+", storetest.Outcomes(b.MustAdmit(t, fair)))
 	require.NoError(t, s.Refund(t.Context(), storetest.Scope, fair))
-	require.NoError(t, s.Reset(t.Context(), fair.Levels...))
+	require.NoError(t, s.Reset(t.Context(), storetest.Scope, fair.Levels...))
 	for i := range 5 {
 		b.AdmitOne(t, storetest.Small.Request(fmt.Sprint("x", i), "a"))
 	}

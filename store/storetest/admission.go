@@ -34,7 +34,7 @@ func testResetEmptiesALevel(t *testing.T, start Start) {
 	b := start(t)
 	l := Limits{Channel: PerMinute(10), Category: PerMinute(1)}
 	require.Equal(t, "+-", Outcomes(b.MustAdmit(t, l.Request("1", "a"), l.Request("2", "a"))))
-	require.NoError(t, b.Reset(t.Context(), Level(Scope, "category", "a", l.Category)))
+	require.NoError(t, b.Reset(t.Context(), Scope, Level(Scope, "category", "a", l.Category)))
 	require.Equal(t, "+", Outcomes(b.MustAdmit(t, l.Request("3", "a"))))
 	require.Equal(t, int64(2), b.Used(t, ChannelLevel(Scope.Group, l.Channel)), "the other level is left alone")
 }

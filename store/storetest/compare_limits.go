@@ -147,7 +147,7 @@ func (h *limitsComparison) reset(t *rapid.T) {
 	}
 	level := store.LevelOf(h.config.category, Scope, "a")
 	for _, w := range []Fixture{h.a, h.b} {
-		require.NoError(t, w.Reset(t.Context(), level))
+		require.NoError(t, w.Reset(t.Context(), Scope, level))
 	}
 }
 

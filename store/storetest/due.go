@@ -19,6 +19,7 @@ var dueBehaviours = []behaviour{
 	{"DigestIsDueAtItsTimes", testDigestIsDueAtItsTimes},
 	{"DelayedMessageIsDueWhenItMayFit", testDelayedMessageIsDueWhenItMayFit},
 	{"DelayedMessageIsAskedAgainInTime", testDelayedMessageIsAskedAgainInTime},
+	{"DelayedMessagesAreDueWhenUnitsAreGivenBack", testDelayedMessagesAreDueWhenUnitsAreGivenBack},
 	{"DueListsTheChannelsThatTheCallerNames", testDueListsTheChannelsThatTheCallerNames},
 }
 
@@ -201,6 +202,29 @@ func testDelayedMessageIsAskedAgainInTime(t *testing.T, start Start) {
 	b.Advance(3*time.Second + time.Microsecond)
 	require.Equal(t, store.Full, b.PromoteOne(t, request("3"), 3).Outcome)
 	require.Zero(t, b.dueAt(t, store.WorkPromote))
+}
+
+// They may fit now. A channel without delayed messages is not due.
+func testDelayedMessagesAreDueWhenUnitsAreGivenBack(t *testing.T, start Start) {
+	h := &store.MessagePolicy{Overflow: "delay", MaxDelayed: 5, MaxDelay: time.Minute, Resolves: "post"}
+	request := func(id string) store.Request { return narrow.AlertRequest(h, id, "c", "", "") }
+	for name, giveBack := range map[string]func(b Fixture, id string) error{
+		"reset":  func(b Fixture, _ string) error { return b.Reset(t.Context(), Scope, request("").Levels...) },
+		"refund": func(b Fixture, id string) error { return b.Refund(t.Context(), Scope, request(id)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			b.MustAdmit(t, request("1"), request("2"), request("3"))
+			require.Equal(t, store.Delayed, b.PromoteOne(t, request("3"), 3).Outcome)
+			b.requireDueIn(t, store.WorkPromote, 10*time.Second)
+			require.NoError(t, giveBack(b, "1"))
+			b.requireDueIn(t, store.WorkPromote, 0)
+			require.Equal(t, store.Admitted, b.PromoteOne(t, request("3"), 3).Outcome)
+			require.NoError(t, giveBack(b, "2"))
+			require.Zero(t, b.dueAt(t, store.WorkPromote))
+		})
+	}
 }
 
 // The index may contain work of channels that a caller does not have: it does not hide that of others.

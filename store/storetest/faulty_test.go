@@ -81,7 +81,7 @@ type unit struct {
 	id string
 }
 
-func (f *faulty) Reset(_ context.Context, levels ...ratelimit.Level) error {
+func (f *faulty) Reset(_ context.Context, _ store.Channel, levels ...ratelimit.Level) error {
 	for _, level := range levels {
 		delete(f.levels, level.Key)
 	}

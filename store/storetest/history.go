@@ -230,7 +230,7 @@ func (h *History) resetOne(rt *rapid.T, b Fixture) {
 		return
 	}
 	level := store.LevelOf(h.inner, h.scope, "a")
-	require.NoError(rt, b.Reset(rt.Context(), level))
+	require.NoError(rt, b.Reset(rt.Context(), h.scope, level))
 	h.o.reset(level.Key)
 	tick := time.Millisecond // an admission at the same instant would be on either side of the reset
 	b.Advance(tick)

@@ -42,7 +42,7 @@ type stage struct {
 	env    []string
 }
 
-// fate is what became of a mutant.
+// fate is the result of a mutant's tests.
 type fate string
 
 const (

@@ -4,6 +4,7 @@
 //	go run ./test/scale                                     10 to 10,000 channels with 1 and 3 replicas: about 20 minutes
 //	go run ./test/scale -channels "10 100" -replicas 1      only these sizes
 //	go run ./test/scale -channels "" -load 10s              only the load on one relay
+//	go run ./test/scale -measure memory -channels 1000      what Redis stores for channels, events, replicas and viewers
 //	go run ./test/scale -record v1.4.0                      appends the figures to the history
 //
 // It reports progress on standard error and a table on standard output. docs/benchmarks.md describes the figures.
@@ -45,6 +46,7 @@ type options struct {
 	idle, load, lease  time.Duration
 	relay              string // path of the program; "" = it is built
 	record, history    string
+	measure            string // what is measured: time or memory
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -57,10 +59,14 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.DurationVar(&o.load, "load", 10*time.Second, "how long webhooks are posted with open limits; 0s: no load is measured")
 	f.DurationVar(&o.lease, "lease", 10*time.Second, "the lease and slack_lookup_delay of the relays; slack_timeout is half of it")
 	f.StringVar(&o.relay, "relay", "", "the relay to measure (default: it is built from ./cmd/relay)")
+	f.StringVar(&o.measure, "measure", "time", "time: how fast relays are, and what idle channels cost; memory: what Redis stores")
 	f.StringVar(&o.record, "record", "", "append the figures to the history, as those of this version")
 	f.StringVar(&o.history, "history", "docs/benchmarks/scale.csv", "the history")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	if o.measure != "time" && o.measure != "memory" {
+		return o, fmt.Errorf("-measure: %q is not time or memory", o.measure)
 	}
 	var err error
 	if o.channels, err = numbers(*channels); err != nil {
@@ -98,7 +104,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	figures, err := b.measure(ctx)
+	figures, err := b.run(ctx)
 	printTable(stdout, figures) // also what was measured before an error
 	if err != nil || o.record == "" {
 		return err
@@ -125,9 +131,19 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// measure returns the figures of all sizes, and of the load.
-func (b *bench) measure(ctx context.Context) ([]figure, error) {
+// run returns the figures of all sizes, and of the load.
+func (b *bench) run(ctx context.Context) ([]figure, error) {
 	var all []figure
+	if b.measure == "memory" {
+		for _, channels := range b.channels {
+			figures, err := b.measureMemory(ctx, size{channels, 1})
+			all = append(all, figures...)
+			if err != nil {
+				return all, fmt.Errorf("memory of %d channels: %w", channels, err)
+			}
+		}
+		return all, nil
+	}
 	for _, channels := range b.channels {
 		for _, replicas := range b.replicas {
 			figures, err := b.measureSize(ctx, size{channels, replicas})

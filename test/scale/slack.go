@@ -22,6 +22,8 @@ type slack struct {
 	*fakeslack.Server
 	posts atomic.Int64 // requests to post
 	delay atomic.Int64 // nanoseconds before each answer
+	// refusal is the answer to each post; nil or the zero value = it is posted.
+	refusal atomic.Pointer[fakeslack.Reply]
 
 	mu       sync.Mutex
 	arrivals map[string]chan time.Time // by channel of Slack
@@ -49,6 +51,9 @@ func (s *slack) arrived(method, channel string) (fakeslack.Reply, bool) {
 		case waiting <- now:
 		default: // nobody waits for it
 		}
+	}
+	if refusal := s.refusal.Load(); refusal != nil && *refusal != (fakeslack.Reply{}) {
+		return *refusal, true
 	}
 	delay := time.Duration(s.delay.Load())
 	return fakeslack.Reply{Delay: delay}, delay > 0

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// droppedWebhooks is how many webhooks exceed a limit where dropped events are measured.
+const droppedWebhooks = 200
+
+// measureDrops measures events that exceed a limit, and the records of those that the drop log keeps.
+func (m *memoryMeter) measureDrops(ctx context.Context) error {
+	body := m.events(manyEvents, "errors")
+	first, err := body()
+	if err != nil {
+		return err
+	}
+	if _, err := closeLimit(ctx, m.system.relays[0], "closed", first); err != nil {
+		return err
+	}
+	before, err := m.system.stored(ctx)
+	if err != nil {
+		return err
+	}
+	records := m.system.redis.XLen(ctx, dropsKey).Val()
+	for range droppedWebhooks {
+		webhook, err := body()
+		if err != nil {
+			return err
+		}
+		if _, err := m.system.relays[0].post(ctx, "closed", webhook); err != nil {
+			return err
+		}
+	}
+	if err := m.addSince(ctx, before, "dropped event", droppedWebhooks*manyEvents); err != nil {
+		return err
+	}
+	after, err := m.system.stored(ctx)
+	kept := m.system.redis.XLen(ctx, dropsKey).Val() - records
+	m.add("record of a dropped event: memory", "B", float64(after.bytes-before.bytes)/float64(kept))
+	return err
+}
+
+// dropsKey is the drop log of [closedChannel].
+const dropsKey = "relay:{closed}:drops:closed"
+
+// measureReaders measures what reads Redis without events: replicas, and viewers of the dashboard.
+func (m *memoryMeter) measureReaders(ctx context.Context) error {
+	one, err := m.measureIdle(ctx)
+	if err != nil {
+		return err
+	}
+	m.add("one idle replica: script calls", "1/s", one.calls)
+	m.add("one idle replica: time of Redis", "% of a core", one.busy)
+	for _, viewers := range []int{1, 3} {
+		viewing, stop := context.WithCancel(ctx)
+		for range viewers {
+			go m.system.relays[0].view(viewing)
+		}
+		with, err := m.measureIdle(ctx)
+		stop()
+		if err != nil {
+			return err
+		}
+		m.add(fmt.Sprintf("viewers, %d: script calls", viewers), "1/s", with.calls-one.calls)
+		m.add(fmt.Sprintf("viewers, %d: time of Redis", viewers), "% of a core", with.busy-one.busy)
+	}
+	before, err := m.system.stored(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.system.startRelay(ctx); err != nil {
+		return err
+	}
+	if err := sleep(ctx, min(settle, m.idle)+time.Duration(m.channels)*settleChannel); err != nil {
+		return err
+	}
+	two, err := m.measureIdle(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := m.system.stored(ctx)
+	m.add("second replica: memory", "B", float64(after.bytes-before.bytes))
+	m.add("second replica: script calls", "1/s", two.calls-one.calls)
+	return err
+}
+
+// rate is how much of Redis is used: script calls in a second, and % of a core.
+type rate struct{ calls, busy float64 }
+
+func (m *memoryMeter) measureIdle(ctx context.Context) (rate, error) {
+	before, err := m.system.stored(ctx)
+	if err != nil {
+		return rate{}, err
+	}
+	began := time.Now()
+	if err := sleep(ctx, m.idle); err != nil {
+		return rate{}, err
+	}
+	after, err := m.system.stored(ctx)
+	elapsed := time.Since(began)
+	return rate{
+		calls: float64(after.calls-before.calls) / elapsed.Seconds(), busy: float64(after.busy-before.busy) / float64(elapsed.Microseconds()) * 100,
+	}, err
+}
+
+// view reads the stream of the dashboard until ctx ends.
+func (r *relay) view(ctx context.Context) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.ops+"/api/v1/stream", nil)
+	if err != nil {
+		return
+	}
+	response, err := (&http.Client{}).Do(request)
+	if err != nil {
+		return
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+}
