@@ -46,12 +46,12 @@ var criteria = []string{"title", "severity", "status", "category", "link", "fing
 // Shares of the points that the relay must reach, in percent.
 const (
 	wantKnown   = 60 // for senders with a source
-	wantUnknown = 25 // for all others
+	wantUnknown = 75 // for all others
 )
 
 // Webhooks of each kind that may be refused, or taken for another source.
 const (
-	mayBeRefused  = 19
+	mayBeRefused  = 2
 	mayBeMistaken = 0
 )
 
