@@ -257,3 +257,48 @@ func TestCorpusOfWebhooksIsUnderstood(t *testing.T) {
 		require.LessOrEqual(t, sums[kind].mistaken, mayBeMistaken, "webhooks of %s senders that are taken for another source", kind)
 	}
 }
+
+// Webhooks of senders without a source of their own, if there is a folder of them: <folder>/<sender>/*.json, each with its headers
+// in a file beside it, if any.
+func TestForeignPayloadsAreUnderstood(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"FOREIGN_DIR", "PAYLOADS_DIR"} {
+		root := os.Getenv(variable) //nolint:forbidigo // a folder of test data is no configuration of the product
+		if root == "" {
+			t.Log(variable + " is not set: no foreign payloads at hand")
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(root, "*", "*.json"))
+		require.NoError(t, err)
+		for _, file := range files {
+			w := foreignWebhook(t, file)
+			all, err := events.Decode(w)
+			if err != nil {
+				if json.Valid(w.Body) && !unreadable[filepath.Base(file)] {
+					t.Errorf("%s: %v", file, err)
+				}
+				continue
+			}
+			for _, e := range all {
+				require.NotEmpty(t, e.Title, file)
+				require.NotRegexp(t, `[0-9a-f]{8}-|[0-9]{5}`, e.Category, "%s: the category is not bounded", file)
+				t.Logf("%-60s %-12s %-8s %-8s %-40s %-30s %s | %.140s", strings.TrimPrefix(file, root), e.Source, e.Severity, e.Status, e.Category,
+					e.Fingerprint, e.Links, e.Title)
+			}
+		}
+	}
+}
+
+func foreignWebhook(t *testing.T, file string) events.Webhook {
+	t.Helper()
+	body, err := os.ReadFile(file)
+	require.NoError(t, err)
+	w := events.Webhook{Body: body, Header: http.Header{}}
+	lines, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".headers") // most have none
+	for line := range strings.Lines(string(lines)) {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			w.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+		}
+	}
+	return w
+}
