@@ -92,6 +92,9 @@ func (b *guess) match(r *guessRule) *scalar {
 		if r.where == besideTitle && (b.subject == nil || !b.isBeside(s)) {
 			continue
 		}
+		if r.where == besideState && (b.state.scalar == nil || s.object != b.state.object) {
+			continue
+		}
 		if place := r.words.place(s); place < bestPlace && (r.fits == nil || r.fits(b, s)) {
 			best, bestPlace = s, place
 		}
@@ -179,7 +182,7 @@ func (b *guess) fillFingerprint(e *Event) {
 	}
 	subject, place := b.stateless(b.subject.text), ""
 	if (!b.isBare() || b.state.scalar == nil) && subject == b.subject.text {
-		return // a sentence, which the resolve may not repeat
+		return // the sentence of the resolve may be another one
 	}
 	if b.place.scalar != nil {
 		place = b.place.text

@@ -5,39 +5,70 @@ import (
 	"strings"
 )
 
-// fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host.
+// fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host. It is
+// the name of an alert or a job, what an alert is about, else the kind of event, else a part of the system.
 func (b *guess) fillCategory(e *Event) {
-	kind := b.find(kindRules)
-	telling := kind.scalar != nil && isBareKind(b, kind.scalar)
-	part := b.find(partRules)
-	switch f := b.find(categoryRules); {
-	case f.scalar != nil && f.rule == "a category":
-		e.Category = f.text
-		b.note("category", f)
-	case f.scalar != nil:
-		b.categorize(e, f)
+	subject := found{b.subject, "what the title is about"}
+	kind, isTelling := b.kind()
+	named := b.find(categoryRules)
+	switch part := b.find(partRules); {
+	case named.scalar != nil && named.rule == "a category":
+		e.Category = named.text
+		b.note("category", named)
+	case named.scalar != nil:
+		b.categorize(e, named)
 	case b.subject == nil:
-		if telling {
+		if isTelling {
 			b.categorize(e, kind)
 		}
-	case b.isBare() && b.rule != "the kind of event", b.outcome.status != NoStatus && b.rule == "a title":
-		b.categorize(e, found{b.subject, "what the title is about"})
-	case telling:
+	case b.isBare() && b.rule != "the kind of event", b.rule == "a title" && b.outcome.status != NoStatus:
+		b.categorize(e, subject)
+	case isTelling:
 		b.categorize(e, kind)
-	case part.scalar != nil && !b.isBare():
+	case part.scalar != nil && !b.isBare() && b.rule != "a title":
 		b.categorize(e, part)
+	case kind.scalar != nil && b.outcome.status == NoStatus && !voidKinds[kind.text]:
+		b.categorize(e, kind)
 	default:
-		b.categorize(e, found{b.subject, "what the title is about"})
+		b.categorize(e, subject)
 	}
 }
+
+// kind returns the kind of event without words for its state, and whether it tells more than that something happened.
+func (b *guess) kind() (f found, isTelling bool) {
+	if f = b.find(kindRules); f.scalar == nil || f.scalar == b.subject {
+		return found{}, false
+	}
+	if isBareKind(b, f.scalar) {
+		return f, true
+	}
+	parts := wordsOf(f.text)
+	for len(parts) > 0 && isStateWord(parts[len(parts)-1]) {
+		parts = parts[:len(parts)-1]
+	}
+	bare := *f.scalar
+	bare.text = strings.Join(parts, "-")
+	f.scalar = &bare
+	return f, bare.text != "" && !plainKinds[bare.text]
+}
+
+// voidKinds are kinds that are no category either.
+var voidKinds = setOf("|alert|event|webhook|notification|message|default|generic|text|string|object|record|create|update|created|updated|edit|edited|" +
+	"new|insert|delete|deleted|change|changed|add|trigger|summary|al|url|email|http")
 
 // categorize makes a category of a name, without what changes from one event of its kind to the next.
 func (b *guess) categorize(e *Event, f found) {
 	name := b.stateless(firstLine(cleaned(f.text)))
 	if b.place.scalar != nil && b.place.rule == "a host" && len(b.place.text) < len(name) {
-		name = strings.ReplaceAll(name, b.place.text, "n")
+		short, _, _ := strings.Cut(b.place.text, ".")
+		name = strings.ReplaceAll(strings.ReplaceAll(name, b.place.text, "n"), short, "n")
 	}
-	parts := strings.Fields(fold(name))
+	if f.rule == "what the title is about" || f.rule == "the kind of event" {
+		name = fold(name)
+	} else {
+		name = foldIDs(name)
+	}
+	parts := strings.Fields(name)
 	if e.Category = strings.Join(parts[:min(len(parts), maxCategoryWords)], " "); e.Category == "n" {
 		e.Category = ""
 		return
@@ -62,8 +93,14 @@ func (b *guess) stateless(name string) string {
 	for len(parts) > 1 && (isStateWord(parts[len(parts)-1]) || verbs[strings.ToLower(parts[len(parts)-1])]) {
 		parts = parts[:len(parts)-1]
 	}
-	return strings.Trim(strings.Join(parts, " "), " :-")
+	if short := strings.Trim(strings.Join(parts, " "), " :-.!"); len(short) >= minName {
+		return short
+	}
+	return name
 }
+
+// minName is the length of the shortest name that is left without its state, in bytes: "An Error" stays.
+const minName = 3
 
 func isStateWord(word string) bool {
 	o, ok := outcomes[strings.ToLower(strings.Trim(word, ":.!()[]"))]
@@ -76,6 +113,17 @@ func fold(text string) string {
 	parts := strings.Fields(text)
 	for i, part := range parts {
 		parts[i] = foldWord(part)
+	}
+	return strings.Join(parts, " ")
+}
+
+// foldIDs replaces what cannot be part of a name that somebody chose: ids in hex, long numbers and addresses.
+func foldIDs(name string) string {
+	parts := strings.Fields(name)
+	for i, part := range parts {
+		if folded := foldWord(part); len(part)-len(folded) >= minHex-1 {
+			parts[i] = folded
+		}
 	}
 	return strings.Join(parts, " ")
 }

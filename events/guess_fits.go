@@ -17,12 +17,28 @@ func isOfCommit(b *guess, s *scalar) bool { return b.all.beside(s, commitFields)
 
 // isTitle rejects numbers, words like BRANCH or NORMAL and the names of states.
 func isTitle(b *guess, s *scalar) bool {
-	return isName(b, s) && !isOfCommit(b, s)
+	line := *s
+	line.text = cut(firstLine(s.text), maxName)
+	return isName(b, &line) && !isOfCommit(b, s)
 }
 
+// isWatched is the address or the domain of something that is watched: the body tells a state.
+func isWatched(b *guess, s *scalar) bool {
+	return s.kind == '"' && !strings.ContainsAny(s.text, " \n") && strings.ContainsAny(s.text, ".:") && b.all.beside(s, watchedFields) != nil
+}
+
+var watchedFields = anyOf("status|*status|statuscode|down|up|laststatus|responsetime|responsecode|downtime|uptime|state|checkid|monitorid|error")
+
 // isName reports whether a text can name something: it has letters, is neither a constant like BRANCH nor a state, and no address.
-func isName(_ *guess, s *scalar) bool {
-	if s.kind != '"' || strings.IndexFunc(s.text, unicode.IsLetter) < 0 || isConstant(s.text) || isLink(s.text) && !strings.HasSuffix(s.name, "url") {
+func isName(b *guess, s *scalar) bool { return isThing(b, s) && !isConstant(s.text) }
+
+// maxName is the length of the longest name, in bytes.
+const maxName = 300
+
+// isThing is isName for fields whose names are telling, so that a constant like HTTP is a name as well.
+func isThing(_ *guess, s *scalar) bool {
+	if s.kind != '"' || strings.IndexFunc(s.text, unicode.IsLetter) < 0 || isLink(s.text) || len(s.text) > maxName || s.text[0] == '{' ||
+		strings.Contains(s.text, "\n") {
 		return false
 	}
 	if strings.Contains(s.text, " ") {
@@ -34,17 +50,19 @@ func isName(_ *guess, s *scalar) bool {
 
 // isOwnName is isName for names that are of no particular thing: those of places and people are not the subject.
 func isOwnName(b *guess, s *scalar) bool {
-	return isName(b, s) && !placeParents[s.of] && !peopleName.has(s) && !isOfCommit(b, s)
+	return isName(b, s) && !placeParents[s.of] && !peopleName.has(s)
 }
 
 var placeParents = setOf("project|repository|repo|organization|environment|region|host|server|source|destination|browser|os|device|location|" +
-	"qualitygate|branch|severity|incidentstatus|state|status|priority|integration|stage|gate|blocks|jobs|tag")
+	"qualitygate|branch|manager|decoder|cluster|plugin|component|client|requester|metric|field|severity|incidentstatus|state|status|priority|integration|stage|gate|blocks|jobs|tag")
 
 // peopleName are fields with the name of a person, of a group of them, of a company or of a file.
 var peopleName = namesOf("username|fullname|firstname|lastname|ownername|authorname|committername|groupname|teamname|companyname|" +
 	"organizationname|orgname|accountname|requestername|agentname|tagname|branchname|channelname|databasename|filename|domainname|" +
 	"brandname|tenantname|regionname|environmentname|planname|workspacename|spacename|bucketname|zonename|ticketrequestername|" +
-	"yamlfilename|classname|queuename|buildinternaltypeid")
+	"yamlfilename|classname|queuename|hostname|*hostname|nodename|*nodename|devicename|*devicename|servername|instancename|sourcename|" +
+	"clustername|agentname|machinename|projectname|reponame|*reponame|firstname|lastname|eventname|typename|displayusername|statename|*statename|" +
+	"labelname|fieldname|attributename|metricname|imagename|pluginname|rulesetname|decodername|scenarioname|modelname")
 
 type nameSet struct{ words }
 
@@ -69,13 +87,16 @@ func isMessage(b *guess, s *scalar) bool {
 // isKind is the name of a kind of event: at most a few words.
 func isKind(_ *guess, s *scalar) bool {
 	return s.kind == '"' && len(s.text) <= 60 && strings.IndexFunc(s.text, unicode.IsLetter) >= 0 && !isLink(s.text) &&
-		!strings.Contains(s.text, "\n") && !strings.Contains(s.text, "@")
+		!strings.ContainsAny(s.text, "\n@") && strings.Count(s.text, " ") < maxKindWords
 }
+
+// maxKindWords is how many words the name of a kind has. A text with more is a sentence.
+const maxKindWords = 4
 
 // plainKinds are kinds of events that tell nothing.
 var plainKinds = setOf("alert|event|webhook|notification|message|create|created|update|updated|build|push|test|user|job|hook|object|item|" +
 	"text|string|check|default|generic|issue|incident|al|stage|messagecard|summary|email|http|website|ping|url|add|edit|edited|new|" +
-	"insert|delete|deleted|record|change|changed|agent|branch|trigger|app|integration|comment|service|problem")
+	"monitor|deployment|deploy|snitch|run|key|insert|delete|deleted|record|change|changed|agent|branch|trigger|app|integration|comment|service|problem")
 
 // isBareKind is a kind that tells something and is no state.
 func isBareKind(b *guess, s *scalar) bool {
@@ -95,7 +116,7 @@ func isIdentifier(text string) bool {
 }
 
 func isText(b *guess, s *scalar) bool {
-	return s.kind == '"' && s.text != b.title && len(s.text) > 1 && !isLink(s.text) && !isConstant(s.text) && !isOfCommit(b, s) &&
+	return s.kind == '"' && s.text[0] != '{' && s.text != b.title && len(s.text) > 1 && !isLink(s.text) && !isConstant(s.text) && !isOfCommit(b, s) &&
 		outcomes[strings.ToLower(s.text)].status == NoStatus
 }
 
@@ -104,10 +125,33 @@ func isSeverity(_ *guess, s *scalar) bool {
 }
 
 // isOutcome reports whether a text names a state.
-func isOutcome(_ *guess, s *scalar) bool {
+func isOutcome(b *guess, s *scalar) bool {
 	o, _ := outcomeOf(s.text)
-	return s.kind == '"' && o.status != NoStatus && !isFormer(s)
+	return s.kind == '"' && o.status != NoStatus && !isFormer(s) && (!o.alerts || b.isAlert())
 }
+
+// isAlert reports whether the body is about an alert, an incident or a ticket.
+func (b *guess) isAlert() bool {
+	for i := range b.all {
+		s := &b.all[i]
+		if s.depth > 2 {
+			return false
+		}
+		if !s.aside && (severityNames.place(s) < none || slices.ContainsFunc(alertNames, func(part string) bool {
+			return strings.Contains(s.name, part) || strings.Contains(s.of, part)
+		})) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	alertNames = []string{
+		"alert", "incident", "problem", "monitor", "violation", "threshold", "check", "ticket", "alarm", "sensor", "trigger", "outage",
+	}
+	severityNames = anyOf("severity|*severity|priority|*priority|criticality|urgency|impact")
+)
 
 func isStrongOutcome(b *guess, s *scalar) bool {
 	o, _ := outcomeOf(s.text)
@@ -150,7 +194,7 @@ func isUsefulLink(b *guess, s *scalar) bool {
 	}
 	address := b.absolute(s.text)
 	u, ok := ParseLink(address)
-	return ok && !strings.Contains(u.Path, "/api/") && !strings.HasPrefix(u.Host, "api.") && !pictures[strings.ToLower(path.Ext(u.Path))]
+	return ok && !strings.HasPrefix(u.Path, "/api/") && !strings.Contains(u.Path, "/api/v") && !strings.Contains(u.Path, "/_apis/") && !strings.HasPrefix(u.Host, "api.") && !pictures[strings.ToLower(path.Ext(u.Path))]
 }
 
 var uselessLinks = []string{

@@ -23,8 +23,11 @@ func (b *guess) findOutcome(e *Event, open gaps) {
 	if b.subject != nil && open.title {
 		title = b.subject.text
 	}
-	if o, word := outcomeIn(firstLine(title)); o.status != NoStatus && b.saysItself() {
-		b.outcome, b.word = o, word
+	if b.saysItself() {
+		b.outcome, b.word = outcomeIn(firstLine(title))
+	}
+	if text := b.find(textRules); b.outcome.status == NoStatus && b.isBare() && text.scalar != nil && len(text.text) <= maxDetail {
+		b.outcome, b.word = outcomeIn(firstLine(text.text))
 	}
 }
 

@@ -15,27 +15,33 @@ const (
 	anywhere    where = iota // nearest to the top first
 	atTop                    // among the fields of the body itself
 	besideTitle              // in the object that has the title
+	besideState              // in the object that has the state
 )
 
 // The rules of each field, the most reliable first. All words for names of fields are here; those for states are in outcome.go,
 // those for severities in severity.go and severity_scales.go. Names are matched by their letters only; see words.
 var (
 	titleRules = []guessRule{
-		{"a title", namedBy("title|*title|headline|subject|*subject"), anywhere, isTitle},
+		{"a title", namedBy("title|*title|headline"), anywhere, isTitle},
 		{"the name of an alert", namedBy("alertname|*checkname|*monitorname|monitorfriendlyname|*rulename|problemname|incidentname|policyname|" +
 			"conditionname|testname|sensorname|detectorname|searchname|check|monitor|sensor|snitch|condition|test|alert|alarm|savedsearch|" +
-			"servicedesc|monitorurl|testmonitorname"), anywhere, isName},
+			"servicedesc"), anywhere, isThing},
+		{"what a rule says", namedBy("rule.description|alert.description|error.message|exception.message|rule.name"), anywhere, isMessage},
 		{"a name of several words", namedBy("name|*displayname"), anywhere, isPhrase},
-		{"a summary", namedBy("summary|alertsummary|shortdescription|alertmessage"), anywhere, isSentence},
+		{"a summary", namedBy("summary|subject|*subject|alertsummary|shortdescription|alertmessage"), anywhere, isSentence},
 		{"a message", namedBy("message|msg|statusmessage|alertmsg|shortmessage|notificationmessage|eventmessage"), anywhere, isMessage},
 		{"the name of a job", namedBy("jobname|job|buildername|builder|buildname|pipelinename|pipeline|workflowname|workflow|taskname|task|" +
 			"playbook|backupname|operationname|connection|connectionname|deploymentname|endpointname|processname|pipelinerun|metadata.name"),
 			anywhere, isName},
-		{"a name", namedBy("*displayname|friendlyname|name|alias|resourcename|servicename|service|appname|applicationname|application|app|" +
-			"sitename|entityname|*name"), anywhere, isOwnName},
+		{"a service", namedBy("servicename|service|resourcename|entityname"), anywhere, isThing},
+		{"a name", namedBy("*displayname|friendlyname|name|check.alias|monitor.alias|appname|applicationname|application|app|sitename|*name"), anywhere, isOwnName},
 		{"a description", namedBy("*message|*msg|description|*description|reason|*reason|output|details|text|body|content|error"), anywhere, isMessage},
-		{"a place", namedBy("project|projectname|projectfullname|repository|repo|reponame|host|hostname|device|node|item|resource"), anywhere, isName},
-		{"the kind of event", namedBy("eventtype|event|eventname|type|kind|alerttype|action|trigger|topic|memo|subtype"), anywhere, isKind},
+		{"an address that is watched", namedBy("checkurl|monitorurl|check.url|monitor.url|targeturl|target.url|site.url|target|endpoint|" +
+			"websiteurl|domain|website|url"), anywhere, isWatched},
+		{"a place", namedBy("project|projectname|projectfullname|repository|repo|reponame|host|hostname|device|node|item|resource|" +
+			"servername|*hostname|*nodename|*devicename"), anywhere, isName},
+		{"the kind of event", namedBy("eventtype|event|eventname|webhookevent|type|kind|alerttype|action|trigger|topic|memo|subtype"),
+			anywhere, isKind},
 	}
 	textRules = []guessRule{
 		{"a text", namedBy("text|longdescription|body|*description|description|details|detail|message|*message|reason|cause|*reason|output|" +
@@ -65,6 +71,7 @@ var (
 	linkRules = []guessRule{
 		{"a link", namedBy(strongLinks), atTop, isUsefulLink},
 		{"a link beside the title", namedBy(strongLinks), besideTitle, isUsefulLink},
+		{"a link beside the state", namedBy(strongLinks), besideState, isUsefulLink},
 		{"a link below", namedBy(strongLinks), anywhere, isUsefulLink},
 		{"an address", namedBy(weakLinks), besideTitle, isUsefulLink},
 		{"an address", namedBy(weakLinks), anywhere, isUsefulLink},
@@ -85,15 +92,17 @@ var (
 			"projectname|sitename|data.name|repository|reponame|environment"), anywhere, isPlace},
 	}
 	kindRules = []guessRule{
-		{"the kind of event", namedBy("eventtype|event|eventname|type|kind|alerttype|action|actiontype|trigger|topic"), anywhere, isKind},
+		{"the kind of event", namedBy(kinds), atTop, isKind},
+		{"the kind of event", namedBy(kinds), besideTitle, isKind},
+		{"the kind of event", namedBy("event.type|event.name|data.type|alert.type|event.action"), anywhere, isKind},
 	}
 	categoryRules = []guessRule{
 		{"a category", namedBy("category"), atTop, isName},
 		{"the name of an alert", namedBy("alertname|*checkname|*monitorname|monitorfriendlyname|*rulename|problemname|policyname|conditionname|" +
 			"testname|sensorname|detectorname|searchname|check|monitor|sensor|snitch|condition|savedsearch|scenario|servicedesc|" +
-			"eventdefinitiontitle|insightname"), anywhere, isName},
-		{"the type of alert", namedBy("alerttype|errorclass|exceptiontype|category"), anywhere, isBareKind},
-		{"the name of a job", namedBy("jobname|job|buildername|builder|buildname|pipelinename|pipeline|workflowname|workflow|playbook|backupname|" +
+			"eventdefinitiontitle|insightname|policy"), anywhere, isThing},
+		{"the type of alert", namedBy("alerttype|errorclass|exceptionclass|exceptiontype"), anywhere, isBareKind},
+		{"the name of a job", namedBy("jobname|job|buildername|builder|buildname|pipelinename|pipeline|workflowname|workflow|backupname|" +
 			"connection|deploymentname|endpointname"), anywhere, isName},
 	}
 	partRules = []guessRule{
@@ -116,5 +125,6 @@ const (
 		"problemurl|ticketurl|eventurl|*dashboardlink|*buildurl|*buildstatusurl|testrunurl|runurl|*deploymenturl|jobrunurl|resulturl|logsurl|" +
 		"logurl|browseurl|htmlsearchurl|inspectorurl|displayurl|click|clickurl|linkurl|titlelink|reporturl|manageurl|links.*details|" +
 		"links.deployment|*permalink|*link|linksensor|*locallink|href|errorurl|violationcharturl|permalinkurl"
+	kinds     = "eventtype|event|eventname|webhookevent|objectkind|type|kind|alerttype|action|actiontype|trigger|topic"
 	weakLinks = "url|*url|*uri|homepage|links.*|urls.*|dashboard"
 )

@@ -141,7 +141,7 @@ func (w *words) place(s *scalar) int {
 		best = i
 	}
 	if s.of != "" {
-		if i, ok := w.exact[s.of+"."+s.name]; ok {
+		if i, ok := w.exact[s.of+"."+s.name]; ok && (!s.aside || isAside(s.of)) {
 			best = min(best, i)
 		}
 	}
@@ -188,7 +188,7 @@ var asideEnds = []string{"author", "user", "by", "commit", "metadata", "owner"}
 
 var asideNames = setOf("actor|sender|account|org|organization|organisation|creator|pusher|committer|requester|assignee|assignees|agent|" +
 	"person|meta|labels|tags|annotations|changelog|avatarurls|integration|webhook|hook|webhookmetadata|subscription|revision|" +
-	"modifications|vcs|git|group|snapshots|team|workspace|installation|channel|inventory|permissions|license|conditions")
+	"modifications|vcs|git|group|system|manager|snapshots|team|workspace|installation|channel|inventory|permissions|license|conditions")
 
 func setOf(list string) map[string]bool {
 	set := map[string]bool{}

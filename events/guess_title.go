@@ -19,12 +19,13 @@ func subjectOf(o object) string {
 	if b.findSubject(); b.subject == nil {
 		return ""
 	}
-	return firstLine(cleaned(b.subject.text))
+	return headlineOf(b.subject.text)
 }
 
 // bareRules are the rules that find a name, which needs more words to be a title: what happened, and where.
 var bareRules = []string{
-	"the name of an alert", "the name of a job", "a name of several words", "a name", "a place", "the kind of event",
+	"the name of an alert", "the name of a job", "a name of several words", "a service", "a name", "an address that is watched", "a place",
+	"the kind of event",
 }
 
 func (b *guess) isBare() bool { return slices.Contains(bareRules, b.rule) }
@@ -36,7 +37,7 @@ func (b *guess) fillTitle(e *Event, raw jsontext.Value) {
 		b.because("title", "the first fields, because nothing looks like a title")
 		return
 	}
-	title := firstLine(cleaned(b.subject.text))
+	title := headlineOf(b.subject.text)
 	b.note("title", found{b.subject, b.rule})
 	kind := b.find(kindRules)
 	switch {
@@ -45,7 +46,8 @@ func (b *guess) fillTitle(e *Event, raw jsontext.Value) {
 	case b.isBare() && !b.tells(title):
 		if detail := b.detail(); detail != "" && !strings.Contains(title, detail) {
 			title += ": " + detail
-		} else if kind.scalar != nil && isBareKind(b, kind.scalar) && !contains(title, kind.text) {
+		} else if kind.scalar != nil && isBareKind(b, kind.scalar) && !contains(title, kind.text) &&
+			!strings.Contains(title, " ") {
 			title = spaced(kind.text) + ": " + title
 			b.used[kind.path] = true
 		}
@@ -57,6 +59,24 @@ func (b *guess) fillTitle(e *Event, raw jsontext.Value) {
 	e.Title += " on " + firstLine(cleaned(b.place.text))
 	b.note("title", found{b.place.scalar, "where it happened: " + b.place.rule})
 }
+
+// headlineOf returns the first line of a text, or its first sentence if the line is long.
+func headlineOf(text string) string {
+	line := firstLine(cleaned(text))
+	if isWatchedAddress(line) {
+		_, line, _ = strings.Cut(line, "://")
+		return strings.TrimSuffix(line, "/")
+	}
+	if end := strings.Index(line, ". "); len(line) > maxHeadline && end > 0 {
+		return line[:end]
+	}
+	return line
+}
+
+func isWatchedAddress(line string) bool { return isLink(line) && !strings.Contains(line, " ") }
+
+// maxHeadline is the length of a line that is a title as it is, in bytes.
+const maxHeadline = 120
 
 // appended adds a word to a title: "Nightly backup failed", but "Node core-1 is down: up".
 func appended(title, word string) string {
@@ -97,18 +117,26 @@ func contains(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// lastResort makes a title of the first fields that tell something, else of the body.
+// lastResort makes a title of the first fields that tell something, else of any, else of the body.
 func (b *guess) lastResort(raw jsontext.Value) string {
-	var parts []string
+	var telling, others []string
 	for i := range b.all {
 		s := &b.all[i]
-		if len(parts) == 3 || s.stands || s.aside || isSecret(s.name) || isLink(s.text) || len(s.text) > maxDetail || isTime(b, s) && s.kind == '"' {
+		if s.stands || s.aside || isSecret(s.name) || len(s.text) > maxDetail {
 			continue
 		}
-		parts = append(parts, s.path+"="+firstLine(s.text))
+		part := s.path + "=" + firstLine(s.text)
+		if isTime(b, s) || isLink(s.text) || isIdentifier(s.text) || strings.HasSuffix(s.name, "id") || strings.HasSuffix(s.name, "version") {
+			others = append(others, part)
+			continue
+		}
+		telling = append(telling, part)
 	}
-	if len(parts) > 0 {
-		return strings.Join(parts, ", ")
+	if parts := append(telling, others...); len(parts) > 0 {
+		return strings.Join(parts[:min(len(parts), maxParts)], ", ")
 	}
 	return cut(firstLine(string(raw)), maxDetail)
 }
+
+// maxParts is how many fields a title has that is made of fields.
+const maxParts = 3

@@ -15,26 +15,27 @@ type outcome struct {
 	// run means that the word is about one run of a job. The end of one run is not the end of another, which may have failed for
 	// a reason of its own.
 	run bool
+	// alerts means that the word tells this of alerts only: the account of a repository is active, too.
+	alerts bool
 	// weak means that any other word of a body is a better one: "completed" beside "failure".
 	weak bool
 }
 
 // outcomes are the outcomes by word, in lower case with spaces.
 var outcomes = outcomeTable(map[string]outcome{
-	"firing|triggered|trigger|alerting|open|opened|active|activated|problem|alarm|fired|in alarm|raised|raise|reopened|" +
-		"unresolved": {status: Firing},
+	"firing|triggered|trigger|alerting|problem|alarm|fired|in alarm|raised|raise|unresolved": {status: Firing},
+	"open|opened|active|activated|reopened":                                                  {status: Firing, alerts: true},
 	"down|offline|unreachable|missing|late|overdue|timeout|timed out|unhealthy|failing|outage|major outage|partial outage|" +
 		"lost|disconnected|unavailable|violated|violating|violation|breached|anomalous|anomaly|not responding|no data|nok|" +
 		"exceeded|dead|expired": {status: Firing, severity: Error, tells: true},
-	"error|err": {status: Firing, severity: Error, tells: true},
 	"critical|crit|fatal|emergency|disaster|panic|crashed|crash|crashing": {status: Firing, severity: Critical, tells: true},
 	"degraded|warning|warn|flapping|unstable":                             {status: Firing, severity: Warning, tells: true},
-	"failed|failure|fail|errored|broken|aborted|terminated|killed|still failing|partially failed|" +
+	"failed|failure|fail|error|err|errored|broken|aborted|terminated|killed|still failing|partially failed|" +
 		"error occurred": {status: Firing, severity: Error, tells: true, run: true},
 
 	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|mitigated|inactive|" +
 		"cancelled alert": {status: Resolved, severity: Info},
-	"up|online|reachable|available|healthy|operational|reporting|running|connected|not active": {
+	"up|online|reachable|available|healthy|operational|reporting|connected|not active": {
 		status: Resolved, severity: Info, tells: true,
 	},
 	"success|succeeded|successful|successfully|passed|pass|fixed|green": {status: Resolved, severity: Info, tells: true, run: true},

@@ -39,8 +39,8 @@ var scales = []scale{
 		least: 10, most: 60, steps: []step{{60, Critical}, {50, Error}, {40, Warning}},
 	},
 	{ // the plugin API of Nagios, https://nagios-plugins.org/doc/guidelines.html#AEN78: 0 ok, 1 warning, 2 critical
-		name: "the states of Nagios' plugins, 0 to 3", field: namedBy("check.status|check.state|servicestateid|hoststateid"), least: 0,
-		most: 3, steps: []step{{3, Warning}, {2, Critical}, {1, Warning}},
+		name: "the states of Nagios' plugins, 0 to 3", field: namedBy("check.status|check.state|servicestateid|hoststateid"),
+		with: anyOf("output|command|history|occurrences"), least: 0, most: 3, steps: []step{{3, Warning}, {2, Critical}, {1, Warning}},
 	},
 	{ // https://docs.aws.amazon.com/guardduty/latest/ug/guardduty_findings-severity.html: 7 high, 9 critical; CVSS has the same
 		name: "severities up to 10", field: namedBy("severity|severityscore|cvss|cvssscore|riskscore|score"), least: 6, most: 10,
