@@ -93,7 +93,7 @@ func (d *Decoder) Decode(w Webhook) ([]Event, error) {
 		return nil, tooMany(len(all), d.limits.Events)
 	}
 	setCategories(all, w.Category)
-	delivery := cmp.Or(w.Signed, d.deliveryID(w.Header))
+	delivery := cmp.Or(w.Signed, d.deliveryID(w.Header, s))
 	ignoreOwnID := w.Signed != "" && len(s.headers) > 0 // an unsigned header has a part in it
 	for i := range all {
 		e := &all[i]
@@ -221,13 +221,16 @@ func (e *Event) identify(delivery string, index int) string {
 
 func deliveryEventID(delivery string, index int) string { return fmt.Sprintf("%s#%d", delivery, index) }
 
-func (d *Decoder) deliveryID(header http.Header) string {
+func (d *Decoder) deliveryID(header http.Header, s source) string {
 	for _, name := range d.delivery { // they are canonical
 		if values := header[name]; len(values) > 0 && values[0] != "" {
 			return cut(values[0], maxID)
 		}
 	}
-	return ""
+	if s.request == "" {
+		return ""
+	}
+	return cut(header.Get(s.request), maxID)
 }
 
 func tooMany(n, limit int) error {
