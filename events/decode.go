@@ -69,6 +69,8 @@ type input struct {
 	body   []byte
 	named  bool // the sender named the source
 	limits Limits
+	// sources are asked what the content of an envelope is.
+	sources []source
 }
 
 // Decode turns a webhook into its events, in the order of the body, with category, severity and id set.
@@ -135,7 +137,7 @@ func (d *Decoder) open(w Webhook) (input, source, error) {
 	if w.Signed != "" {
 		w.Header = d.TrustedHeaders(w.Source, w.Header)
 	}
-	in := input{header: w.Header, named: w.Source != "", limits: d.limits}
+	in := input{header: w.Header, named: w.Source != "", limits: d.limits, sources: d.sources}
 	for _, s := range d.sources { // a header may announce a body that is not JSON
 		if s.opaque != nil && s.opaque(w.Header) && (w.Source == "" || w.Source == s.name) {
 			in.body = w.Body

@@ -198,7 +198,8 @@ func (f *forge) run(event *Event) {
 	event.setLabel("conclusion", run.text("conclusion"))
 	event.StartedAt = timeOf(cmp.Or(run.text("run_started_at"), run.text("started_at"), run.text("created_at")))
 	from := run.text("head_repository", "full_name") // a fork may have a branch of that name too
-	event.conclude(outcome, joined(" ", f.repo, f.kind, cmp.Or(run.text("workflow_id"), joined(" ", run.text("workflow_name"), name)), from, branch))
+	workflow := cmp.Or(run.text("workflow_id"), joined(" ", run.text("workflow_name"), name))
+	event.conclude(outcome, joined(" ", f.repo, f.kind, workflow, from, branch))
 	if id := run.text("id"); id != "" {
 		event.ID = joined(":", f.kind, id, run.text("run_attempt"), f.action, outcome)
 	}
