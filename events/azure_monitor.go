@@ -23,7 +23,8 @@ func decodeAzureMonitor(in input) Event {
 	essentials := in.child("data", "essentials")
 	event := Event{
 		Category: essentials.text("alertRule"), Title: cmp.Or(essentials.text("alertRule"), "Azure alert"),
-		Text:        joined("\n", essentials.text("description"), conditions(in.objects("data", "alertContext", "condition", "allOf"))),
+		Text: joined("\n", essentials.text("description"), conditions(in.objects("data", "alertContext", "condition", "allOf")),
+			azureContext(in.child("data", "alertContext"))),
 		Fingerprint: cmp.Or(essentials.text("originAlertId"), essentials.text("alertId")), StartedAt: timeOf(essentials.text("firedDateTime")),
 	}
 	event.setSeverity(azureSeverity(essentials.text("severity")))
@@ -33,6 +34,7 @@ func decodeAzureMonitor(in input) Event {
 	event.setLabel("signal", essentials.text("signalType"))
 	event.setLabel("service", essentials.text("monitoringService"))
 	event.addLabels(in.child("data", "customProperties"))
+	event.azureLinks(in.child("data", "alertContext"))
 	event.addLink("Azure", "investigation_link", cmp.Or(essentials.text("investigationLink"), azureLink(essentials.text("alertId"))))
 	return event
 }
@@ -48,6 +50,29 @@ func azureLink(id string) string {
 		return ""
 	}
 	return "https://portal.azure.com/#blade/Microsoft_Azure_Monitoring/AlertDetailsTemplateBlade/alertId/" + url.QueryEscape(id)
+}
+
+// azureContext says what a log alert of the older kind counted, and what an alert of the activity log is about.
+func azureContext(context object) string {
+	lines := []string{context.text("SearchQuery")}
+	if results := context.text("ResultCount"); results != "" {
+		lines = append(lines, joined(" ", results, "results,", context.text("Operator"), context.text("Threshold")))
+	}
+	operation := context.text("operationName")
+	if operation != "" {
+		operation = joined(" ", operation, strings.ToLower(context.text("status")), named("by", context.text("caller")))
+	}
+	properties := context.child("properties") // of a service health or resource health alert
+	return joined("\n", append(lines, operation, properties.text("title"), properties.text("cause"))...)
+}
+
+// azureLinks adds the pages with the results of a log alert.
+func (e *Event) azureLinks(context object) {
+	e.addLink("Results", "results_link", context.text("LinkToSearchResults"))
+	e.addLink("Results", "results_link", context.text("LinkToFilteredSearchResultsUI"))
+	for _, c := range context.objects("condition", "allOf") {
+		e.addLink("Results", "results_link", cmp.Or(c.text("linkToFilteredSearchResultsUI"), c.text("linkToSearchResultsUI")))
+	}
 }
 
 // conditions lists what was measured, and the thresholds.

@@ -5,24 +5,29 @@ import (
 	"strings"
 )
 
-// bitbucket is the webhook of Bitbucket Cloud (https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/).
+// bitbucket is the webhook of Bitbucket Cloud (https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/) and of
+// Bitbucket Data Center; see bitbucket_datacenter.go.
 var bitbucket = source{
 	name:  "bitbucket",
 	rank:  byHeader,
 	marks: marks{fields: []string{"actor"}, headers: []string{bitbucketEvent}},
 	claims: func(in input) bool {
-		return in.header.Get(bitbucketEvent) != "" || in.has("actor", "repository") &&
+		return in.header.Get(bitbucketEvent) != "" || isBitbucketDatacenter(in.object) || in.has("actor", "repository") &&
 			(in.has("push") || in.has("pullrequest") || in.has("issue") || in.has("commit_status"))
 	},
 	decode:   one(decodeBitbucket),
 	headers:  []string{bitbucketEvent},
 	delivery: "X-Request-Uuid",
+	request:  "X-Request-Id", // of Bitbucket Data Center
 }
 
 // bitbucketEvent is the header with the kind of event, for example "repo:push".
 const bitbucketEvent = "X-Event-Key"
 
 func decodeBitbucket(in input) Event {
+	if isBitbucketDatacenter(in.object) {
+		return decodeBitbucketDatacenter(in)
+	}
 	key := in.header.Get(bitbucketEvent)
 	subject, action, found := strings.Cut(key, ":")
 	repo := in.text("repository", "full_name")
@@ -84,6 +89,6 @@ func (f *forge) bitbucketBuild(event *Event, status object) {
 	state := strings.ToLower(status.text("state"))
 	event.Title = f.inRepo(status.first("name", "key"), outcomeWord(state), named("on", status.text("refname")))
 	event.Text = status.text("description")
-	event.fail(state, joined(" ", f.repo, "build", status.text("key"), status.text("refname")))
+	event.conclude(state, joined(" ", f.repo, "build", status.text("key"), status.text("refname")))
 	event.addLink("Build", "url", status.text("url"))
 }

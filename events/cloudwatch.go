@@ -29,12 +29,26 @@ func cloudwatchAlarm(o object) Event {
 	event.setLabel("state", state)
 	event.setLabel("region", o.text("Region"))
 	event.setLabel("account", o.text("AWSAccountId"))
-	event.setLabel("metric", joined("/", o.text("Trigger", "Namespace"), o.text("Trigger", "MetricName")))
-	for _, dimension := range o.objects("Trigger", "Dimensions") {
-		event.setLabel(dimension.text("name"), dimension.text("value"))
-	}
+	event.metrics(o.child("Trigger"))
 	event.addLink("Alarm", "alarm_url", alarmLink(o.text("AlarmArn"), name))
 	return event
+}
+
+// metrics sets labels with what an alarm watches: a metric, or those of an expression over several.
+func (e *Event) metrics(trigger object) {
+	watched := []object{trigger}
+	for _, part := range trigger.objects("Metrics") {
+		watched = append(watched, part.child("MetricStat", "Metric"))
+		e.setLabel("expression", part.text("Expression"))
+	}
+	var names []string
+	for _, metric := range watched {
+		names = append(names, joined("/", metric.text("Namespace"), metric.text("MetricName")))
+		for _, dimension := range metric.objects("Dimensions") {
+			e.setLabel(dimension.first("name", "Name"), dimension.first("value", "Value"))
+		}
+	}
+	e.setLabel("metric", joined(", ", names...))
 }
 
 // alarmLink is the alarm's page in the console; its region stands in the ARN, arn:aws:cloudwatch:REGION:ACCOUNT:alarm:NAME.

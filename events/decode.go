@@ -79,6 +79,8 @@ type input struct {
 	limits Limits
 	// origins are where the fields of each event came from; nil = nobody asks.
 	origins *[][]Origin
+	// decoder finds the source of what an envelope contains; nil = it is the content of one.
+	decoder *Decoder
 }
 
 // Decode turns a webhook into its events, in the order of the body, with category, severity and id set.
@@ -107,7 +109,7 @@ func (d *Decoder) decode(w Webhook, origins *[][]Origin) ([]Event, error) {
 		return nil, tooMany(len(all), d.limits.Events)
 	}
 	setCategories(all, w.Category)
-	delivery := cmp.Or(w.Signed, d.deliveryID(w.Header))
+	delivery := cmp.Or(w.Signed, d.deliveryID(w.Header, s))
 	ignoreOwnID := w.Signed != "" && len(s.headers) > 0 // an unsigned header has a part in it
 	for i := range all {
 		e := &all[i]
@@ -149,7 +151,7 @@ func (d *Decoder) open(w Webhook) (input, *source, error) {
 	if w.Signed != "" {
 		w.Header = d.TrustedHeaders(w.Source, w.Header)
 	}
-	in := input{header: w.Header, named: w.Source != "", limits: d.limits}
+	in := input{header: w.Header, named: w.Source != "", limits: d.limits, decoder: d}
 	for _, s := range d.opaque { // a header may announce a body that is not JSON
 		if s.opaque(w.Header) && (w.Source == "" || w.Source == s.name) {
 			in.body = w.Body
@@ -240,13 +242,16 @@ func (e *Event) identify(delivery string, index int) string {
 
 func deliveryEventID(delivery string, index int) string { return fmt.Sprintf("%s#%d", delivery, index) }
 
-func (d *Decoder) deliveryID(header http.Header) string {
+func (d *Decoder) deliveryID(header http.Header, s *source) string {
 	for _, name := range d.delivery { // they are canonical
 		if values := header[name]; len(values) > 0 && values[0] != "" {
 			return cut(values[0], maxID)
 		}
 	}
-	return ""
+	if s.request == "" {
+		return ""
+	}
+	return cut(header.Get(s.request), maxID)
 }
 
 func tooMany(n, limit int) error {

@@ -199,6 +199,15 @@ func TestIDsComeFromTheSenderTheAlertOrTheDelivery(t *testing.T) {
 	}
 }
 
+func TestAHeaderThatProxiesSetTooIdentifiesDeliveriesOfItsSourceOnly(t *testing.T) {
+	t.Parallel()
+	header := http.Header{"X-Request-Id": {"r-1"}}
+	push := `{"eventKey":"repo:refs_changed","date":"2026-11-20T07:00:00+0000","actor":{"name":"ada"},"changes":[]}`
+	require.Equal(t, "r-1#0", lastID(t, push, header))
+	require.NotContains(t, lastID(t, `{"title":"x"}`, header), "r-1")
+	require.Equal(t, "l-1#0", lastID(t, `{"title":"x"}`, http.Header{"Linear-Delivery": {"l-1"}}))
+}
+
 func TestEventsWithoutAnIDAreNeverDuplicates(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

@@ -18,35 +18,53 @@ func isEventbridge(o object) bool { return o.has("detail-type", "detail", "sourc
 
 func eventbridgeEvent(o object) Event {
 	kind, detail := o.text("detail-type"), o.child("detail")
-	event := Event{
-		ID: o.text("id"), Category: kind, StartedAt: timeOf(o.text("time")),
-		Title: joined(": ", kind, cmp.Or(detail.text("eventTypeCode"), detail.text("alarmName"),
-			detail.first("title", "name", "state", "status", "pipeline"))),
-	}
-	for _, description := range detail.objects("eventDescription") { // AWS Health
-		event.Text = joined("\n", event.Text, description.text("latestDescription"))
-	}
-	event.Text = cmp.Or(event.Text, detail.text("state", "reason"), detail.first("reason", "message", "description"),
-		strings.Join(o.texts("resources"), ", "))
-	switch {
-	case detail.text("alarmName") != "": // CloudWatch Alarm State Change
-		event.Category, event.Fingerprint = detail.text("alarmName"), strings.Join(o.texts("resources"), " ")
-		event.Title = joined(": ", detail.text("state", "value"), detail.text("alarmName"))
-		event.setStatus(detail.text("state", "value"))
-		event.alarm(event.Status)
+	event := Event{ID: o.text("id"), Category: kind, Title: kind, StartedAt: timeOf(o.text("time"))}
+	switch findings := detail.objects("findings"); {
+	case detail.text("alarmName") != "":
+		event.alarmState(o, detail)
 	case detail.text("eventTypeCategory") != "":
-		event.health(detail)
+		event.health(o, detail)
+	case len(findings) > 0: // Security Hub
+		event.finding(kind, findings[0])
+	case strings.Contains(kind, "Finding"):
+		event.finding(kind, detail)
+	case strings.HasPrefix(o.text("source"), "aws."):
+		event.change(o, detail)
 	default:
-		event.setSeverity(detail.first("severity", "level"))
+		event.custom(kind, detail)
+	}
+	if event.Text == "" {
+		event.Text = strings.Join(o.texts("resources"), ", ")
 	}
 	event.addLabels(o, "source", "region", "account")
 	event.setLabel("service", detail.text("service"))
 	return event
 }
 
+// alarmState decodes a change of a CloudWatch alarm.
+func (e *Event) alarmState(o, detail object) {
+	e.Category, e.Fingerprint = detail.text("alarmName"), strings.Join(o.texts("resources"), " ")
+	e.Title = joined(": ", detail.text("state", "value"), detail.text("alarmName"))
+	e.Text = joined("\n", detail.text("configuration", "description"), detail.text("state", "reason"))
+	e.setStatus(detail.text("state", "value"))
+	e.alarm(e.Status)
+	if resources := o.texts("resources"); len(resources) > 0 {
+		e.addLink("Alarm", "alarm_url", alarmLink(resources[0], e.Category))
+	}
+}
+
 // health decodes an event of AWS Health.
-func (e *Event) health(detail object) {
+func (e *Event) health(o, detail object) {
 	e.Category = cmp.Or(detail.text("eventTypeCode"), e.Category)
+	e.Title = joined(": ", e.Title, detail.text("eventTypeCode"))
+	for _, description := range detail.objects("eventDescription") {
+		e.Text = joined("\n", e.Text, description.text("latestDescription"))
+	}
+	affected := o.texts("resources")
+	for _, entity := range detail.objects("affectedEntities") {
+		affected = append(affected, entity.text("entityValue"))
+	}
+	e.Text = joined("\n", e.Text, named("Affected:", joined(", ", affected...)))
 	e.Severity = map[string]Severity{
 		"issue": Error, "accountNotification": Info, "scheduledChange": Warning,
 		"investigation": Warning,
@@ -58,4 +76,11 @@ func (e *Event) health(detail object) {
 	} else if e.Severity == Error {
 		e.Status = Firing
 	}
+}
+
+// custom decodes an event of an application, whose detail may be anything.
+func (e *Event) custom(kind string, detail object) {
+	e.Title = joined(": ", kind, detail.first("title", "name", "state", "status", "pipeline"))
+	e.Text = detail.first("reason", "message", "description")
+	e.setSeverity(detail.first("severity", "level"))
 }

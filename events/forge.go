@@ -60,21 +60,26 @@ var failures = map[string]Severity{
 	"stale":           Warning,
 }
 
-// fail marks an event as firing if its outcome is a failure.
-func (e *Event) fail(outcome, fingerprint string) {
-	severity, failed := failures[strings.ToLower(outcome)]
-	if !failed {
-		return
+// conclude sets what follows from the outcome of a run: a failure is firing, and the next success, which has the same
+// fingerprint, resolves it. A run that has not ended or was stopped is neither.
+func (e *Event) conclude(outcome, fingerprint string) {
+	outcome = strings.ToLower(outcome)
+	if severity, failed := failures[outcome]; failed {
+		e.Severity, e.Status, e.Fingerprint = severity, Firing, fingerprint
+	} else if successes[outcome] {
+		e.Status, e.Fingerprint = Resolved, fingerprint
 	}
-	e.Severity, e.Status, e.Fingerprint = severity, Firing, fingerprint
 }
+
+// successes are the outcomes of a run that resolve a failure.
+var successes = map[string]bool{"success": true, "successful": true, "succeeded": true, "fixed": true}
 
 // outcomeWord is the verb for an outcome.
 func outcomeWord(outcome string) string {
 	switch outcome = strings.ToLower(outcome); outcome {
 	case "failure":
 		return "failed"
-	case "success":
+	case "success", "successful":
 		return "succeeded"
 	case "error":
 		return "ended in error"

@@ -14,7 +14,8 @@ var github = source{
 	claims: func(in input) bool {
 		return in.header.Get(githubEvent) != "" || in.has("sender") &&
 			(in.text("repository", "node_id") != "" || in.text("organization", "node_id") != "") ||
-			in.has("zen", "hook") || in.has("sha", "context", "branches", "repository")
+			in.has("zen", "hook") || in.has("sha", "context", "branches", "repository") ||
+			in.text("security_advisory", "ghsa_id") != ""
 	},
 	decode:   one(func(in input) Event { return decodeForge(in, in.header.Get(githubEvent)) }),
 	headers:  []string{githubEvent},
@@ -58,6 +59,11 @@ var forgeKinds = []forgeKind{
 	{"deployment_status", hasAll("deployment_status"), (*forge).deployment},
 	{"deployment", hasAll("deployment"), (*forge).other},
 	{"release", hasAll("release"), (*forge).release},
+	{"pull_request_review", hasAll("pull_request", "review"), (*forge).review},
+	{"pull_request_review_comment", hasAll("pull_request", "comment"), (*forge).review},
+	{"pull_request_approved", hasAll("pull_request", "review"), (*forge).review}, // Gitea's words
+	{"pull_request_rejected", hasAll("pull_request", "review"), (*forge).review},
+	{"pull_request_comment", hasAll("pull_request", "review"), (*forge).review},
 	{"pull_request", hasAll("pull_request"), (*forge).pullRequest},
 	{"issue_comment", hasAll("comment", "issue"), (*forge).issue},
 	{"issues", hasAll("issue"), (*forge).issue},
@@ -65,6 +71,10 @@ var forgeKinds = []forgeKind{
 	{"dependabot_alert", isAlertWith("security_advisory"), (*forge).alert},
 	{"code_scanning_alert", hasAll("alert"), (*forge).alert},
 	{"repository_vulnerability_alert", hasAll("alert"), (*forge).alert},
+	{"security_advisory", hasAll("security_advisory"), (*forge).advisory},
+	{"repository_advisory", hasAll("repository_advisory"), (*forge).advisory},
+	{"create", hasAll("ref", "ref_type", "master_branch"), (*forge).ref},
+	{"delete", hasAll("ref", "ref_type"), (*forge).ref},
 	{"status", hasAll("context", "sha"), (*forge).status},
 	{"push", hasAll("ref", "before", "after"), (*forge).push},
 	{"ping", hasAll("zen"), (*forge).ping},
@@ -115,11 +125,20 @@ func (f *forge) push(event *Event) {
 	event.addLink("Compare", "compare", cmp.Or(f.text("compare"), f.text("compare_url")))
 }
 
+// ref describes a branch or a tag that was created or deleted.
+func (f *forge) ref(event *Event) {
+	event.Title = f.inRepo(f.actor, f.kind+"d", f.text("ref_type"), strings.TrimPrefix(f.text("ref"), "refs/heads/"))
+	event.setLabel(f.text("ref_type"), f.text("ref"))
+}
+
 func (f *forge) issue(event *Event) {
-	issue := f.child("issue")
-	event.Title = f.sentence(f.action, "issue", issue.text("number"), issue.text("title"))
+	issue, what := f.child("issue"), "issue"
+	if issue.child("pull_request") != nil || f.text("is_pull") == "true" {
+		what = "pull request"
+	}
+	event.Title = f.sentence(f.action, what, issue.text("number"), issue.text("title"))
 	if comment := f.text("comment", "body"); comment != "" {
-		event.Title = f.sentence("commented on", "issue", issue.text("number"), issue.text("title"))
+		event.Title = f.sentence("commented on", what, issue.text("number"), issue.text("title"))
 		event.Text = comment
 		event.addLink("Comment", "comment", f.text("comment", "html_url"))
 	} else if f.action == "opened" {
@@ -141,6 +160,26 @@ func (f *forge) pullRequest(event *Event) {
 	event.addLink("Pull request", "html_url", pull.text("html_url"))
 }
 
+// review describes a review of a pull request, or a comment in one.
+func (f *forge) review(event *Event) {
+	pull, review := f.child("pull_request"), f.child("review")
+	if review == nil {
+		review = f.child("comment")
+	}
+	did := map[string]string{
+		"approved": "approved", "changes_requested": "requested changes to", "dismissed": "dismissed a review of",
+		"pull_request_review_approved": "approved", "pull_request_review_rejected": "requested changes to",
+	}[strings.ToLower(review.first("state", "type"))]
+	event.Title = f.sentence(cmp.Or(did, "reviewed"), "pull request", pull.text("number"), pull.text("title"))
+	if f.kind == "pull_request_review_comment" {
+		event.Title = f.sentence("commented on", "pull request", pull.text("number"), pull.text("title"))
+	}
+	event.Text = review.first("body", "content")
+	event.setLabel("branch", pull.text("head", "ref"))
+	event.addLink("Review", "html_url", review.text("html_url"))
+	event.addLink("Pull request", "html_url", pull.text("html_url"))
+}
+
 func (f *forge) release(event *Event) {
 	release := f.child("release")
 	event.Title = joined(" ", f.actor, f.action, "release", cmp.Or(release.text("name"), release.text("tag_name")), named("of", f.repo))
@@ -159,7 +198,9 @@ func (f *forge) run(event *Event) {
 	event.setLabel("branch", branch)
 	event.setLabel("conclusion", run.text("conclusion"))
 	event.StartedAt = timeOf(cmp.Or(run.text("run_started_at"), run.text("started_at"), run.text("created_at")))
-	event.fail(outcome, joined(" ", f.repo, f.kind, cmp.Or(run.text("workflow_id"), name), branch))
+	from := run.text("head_repository", "full_name") // a fork may have a branch of that name too
+	workflow := cmp.Or(run.text("workflow_id"), joined(" ", run.text("workflow_name"), name))
+	event.conclude(outcome, joined(" ", f.repo, f.kind, workflow, from, branch))
 	if id := run.text("id"); id != "" {
 		event.ID = joined(":", f.kind, id, run.text("run_attempt"), f.action, outcome)
 	}
@@ -170,7 +211,11 @@ func (f *forge) status(event *Event) {
 	state := f.text("state")
 	event.Title = f.inRepo(f.text("context"), outcomeWord(state))
 	event.Text = joined("\n", f.text("description"), firstLine(f.text("commit", "commit", "message")))
-	event.fail(state, joined(" ", f.repo, "status", f.text("context")))
+	branch := f.text("sha") // of a fork
+	if branches := f.objects("branches"); len(branches) > 0 {
+		branch = branches[0].text("name")
+	}
+	event.conclude(state, joined(" ", f.repo, "status", f.text("context"), branch))
 	event.addLink("Details", "target_url", f.text("target_url"))
 	event.addLink("Commit", "html_url", f.text("commit", "html_url"))
 }
@@ -181,36 +226,16 @@ func (f *forge) deployment(event *Event) {
 	event.Text = joined("\n", f.text("deployment_status", "description"), f.text("deployment", "description"))
 	event.setLabel("environment", to)
 	event.setLabel("ref", f.text("deployment", "ref"))
-	event.fail(state, joined(" ", f.repo, "deployment", to))
+	event.conclude(state, joined(" ", f.repo, "deployment", to))
 	event.addLink("Log", "log_url", cmp.Or(f.text("deployment_status", "log_url"), f.text("deployment_status", "target_url")))
-}
-
-// alert describes a security alert.
-func (f *forge) alert(event *Event) {
-	alert := f.child("alert")
-	advisory, rule := alert.child("security_advisory"), alert.child("rule")
-	what := cmp.Or(advisory.text("summary"), rule.text("description"), rule.text("name"), alert.text("secret_type_display_name"),
-		named("secret", alert.text("secret_type")), alert.text("affected_package_name"))
-	event.Title = f.inRepo("Security alert", f.action) + ": " + cmp.Or(what, f.kind)
-	event.Text = joined("\n", named("in", alert.text("dependency", "manifest_path")), advisory.text("description"))
-	event.Severity = ""
-	event.setSeverity(cmp.Or(advisory.text("severity"), rule.text("security_severity_level"), rule.text("severity"), "high"))
-	event.Fingerprint = joined(" ", f.repo, f.kind, alert.text("number"))
-	event.StartedAt = timeOf(alert.text("created_at"))
-	event.setLabel("package", alert.text("dependency", "package", "name"))
-	event.setLabel("cve", advisory.text("cve_id"))
-	switch f.action {
-	case "fixed", "dismissed", "auto_dismissed", "resolved", "closed_by_user", "dismiss", "resolve":
-		event.Status = Resolved
-	default:
-		event.Status = Firing
-	}
-	event.addLink("Alert", "html_url", alert.text("html_url"))
 }
 
 func (f *forge) other(event *Event) {
 	event.Title = f.inRepo(f.actor, spaced(f.action), spaced(f.kind))
 	subject := f.child(f.kind)
+	if subject == nil {
+		subject = f.child("comment")
+	}
 	event.Text = joined("\n", subject.first("title", "name"), subject.first("body", "description"))
 	event.addLink("Details", "html_url", subject.text("html_url"))
 }

@@ -87,7 +87,7 @@ func (f *forge) gitlabRun(event *Event, pipeline object) {
 	event.setLabel("ref", ref)
 	event.setLabel("status", status)
 	if f.text("build_allow_failure") != "true" {
-		event.fail(status, joined(" ", f.repo, fingerprint, ref))
+		event.conclude(status, joined(" ", f.repo, fingerprint, ref))
 	}
 	event.addLink("Pipeline", "url", address)
 }
@@ -108,7 +108,7 @@ func (f *forge) gitlabDeployment(event *Event) {
 	event.Text = f.text("commit_title")
 	event.setLabel("environment", to)
 	event.ID = joined(":", "deployment", f.text("deployment_id"), status)
-	event.fail(status, joined(" ", f.repo, "deployment", to))
+	event.conclude(status, joined(" ", f.repo, "deployment", to))
 	event.addLink("Deployment", "deployable_url", f.text("deployable_url"))
 }
 
@@ -118,13 +118,27 @@ func (f *forge) gitlabSubject(event *Event, subject object) {
 		"approved": "approved",
 	}
 	action := cmp.Or(done[f.action], f.action)
-	if f.kind == "note" {
-		action = "commented on a"
-	}
-	event.Title = f.sentence(action, f.kind, subject.text("iid"), cmp.Or(subject.text("title"), firstLine(subject.text("note"))))
+	event.Title = f.sentence(action, f.kind, subject.text("iid"), subject.text("title"))
 	if f.action == "open" || f.action == "" {
-		event.Text = cmp.Or(subject.text("description"), subject.text("note"))
+		event.Text = subject.text("description")
+	}
+	if f.kind == "note" {
+		f.gitlabNote(event, subject)
 	}
 	event.setLabel("action", f.action)
 	event.addLink("Details", "url", subject.text("url"))
+}
+
+// gitlabNote is a comment on an issue, a merge request, a snippet or a commit.
+func (f *forge) gitlabNote(event *Event, note object) {
+	for _, kind := range []string{"merge_request", "issue", "snippet"} {
+		if about := f.child(kind); about != nil {
+			event.Title = f.sentence("commented on", kind, cmp.Or(about.text("iid"), about.text("id")), about.text("title"))
+		}
+	}
+	if commit := f.child("commit"); commit != nil {
+		id := commit.text("id")
+		event.Title = joined(": ", f.inRepo(f.actor, "commented on commit", id[:min(len(id), 8)]), firstLine(commit.text("message")))
+	}
+	event.Text = note.text("note")
 }

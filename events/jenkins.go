@@ -20,14 +20,15 @@ func decodeJenkins(in input) Event {
 	if phase == "STARTED" || phase == "QUEUED" { // a status is the one of the build before
 		outcome = phase
 	}
+	job := cmp.Or(in.text("url"), named("job", in.text("name"))) // branches of two projects may have the same name
 	event := Event{
-		ID: joined(":", in.text("name"), number, phase, status), Category: in.text("name"), Severity: Info,
+		ID: joined(":", job, number, phase, status), Category: in.text("name"), Severity: Info,
 		Title: joined(" ", name, named("#", number), outcomeWord(outcome)), Text: joined("\n", build.text("notes"), lastLines(build.text("log"))),
 		StartedAt: timeOf(build.text("timestamp")),
 	}
 	event.Title = strings.Replace(event.Title, "# ", "#", 1)
 	if phase != "STARTED" && phase != "QUEUED" {
-		event.fail(status, joined(" ", "job", in.text("name")))
+		event.conclude(status, job)
 	}
 	event.setLabel("phase", phase)
 	event.setLabel("status", status)

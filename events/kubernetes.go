@@ -8,10 +8,13 @@ var kubernetes = source{
 	name:  "kubernetes",
 	marks: marks{fields: []string{"involvedObject", "regarding"}},
 	claims: func(in input) bool {
-		return in.has("involvedObject", "reason") || in.text("kind") == "Event" && in.has("regarding", "reason")
+		return in.has("involvedObject", "reason") && !isFlux(in.object) || in.text("kind") == "Event" && in.has("regarding", "reason")
 	},
 	decode: one(decodeKubernetes),
 }
+
+// isFlux reports whether a body is an event of Flux, which is like one of Kubernetes but has a severity.
+func isFlux(o object) bool { return o.has("involvedObject", "reportingController", "severity") }
 
 func decodeKubernetes(in input) Event {
 	about := in.child("involvedObject")

@@ -3,8 +3,6 @@ package events
 import (
 	"cmp"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // sns is the envelope of Amazon SNS, with a CloudWatch alarm, an event of EventBridge or any text inside
@@ -33,59 +31,51 @@ func isLambdaSNS(o object) bool {
 
 func decodeSNS(in input) ([]Event, error) {
 	if !isLambdaSNS(in.object) {
-		return []Event{snsMessage(in.object, in.limits)}, nil
+		return snsMessage(in, in.object), nil
 	}
 	var all []Event
 	for _, record := range in.objects("Records") { // as AWS Lambda is given them
-		all = append(all, snsMessage(record.child("Sns"), in.limits))
+		all = append(all, snsMessage(in, record.child("Sns"))...)
 	}
 	return all, nil
 }
 
-func snsMessage(o object, limits Limits) Event {
+func snsMessage(in input, o object) []Event {
 	topic := topicName(o.text("TopicArn"))
-	var event Event
-	switch o.text("Type") {
+	all := []Event{{Category: topic, Severity: Warning}}
+	switch event := &all[0]; o.text("Type") {
 	case "SubscriptionConfirmation":
-		event = Event{
-			Category: topic, Severity: Warning, Title: "Amazon SNS asks to confirm the subscription to " + topic,
-			Text: "Nothing of this topic arrives until somebody opens the link.",
-		}
+		event.Title = "Amazon SNS asks to confirm the subscription to " + topic
+		event.Text = "Nothing of this topic arrives until somebody opens the link."
 		event.addLink("Confirm subscription", "subscribe_url", o.text("SubscribeURL"))
 	case "UnsubscribeConfirmation":
-		event = Event{
-			Category: topic, Severity: Warning, Title: "Unsubscribed from Amazon SNS topic " + topic,
-			Text: "Nothing of this topic arrives any more, unless somebody opens the link.",
-		}
+		event.Title = "Unsubscribed from Amazon SNS topic " + topic
+		event.Text = "Nothing of this topic arrives any more, unless somebody opens the link."
 		event.addLink("Subscribe again", "subscribe_url", o.text("SubscribeURL"))
 	default:
-		event = snsNotification(o, topic, limits)
+		all = snsNotification(in, o, topic)
 	}
-	event.ID = o.text("MessageId")
-	event.setLabel("topic", topic)
-	return event
+	for i := range all {
+		all[i].ID = o.text("MessageId")
+		if i > 0 && all[i].ID != "" {
+			all[i].ID = deliveryEventID(all[i].ID, i)
+		}
+		all[i].setLabel("topic", topic)
+	}
+	return all
 }
 
-// snsNotification is what somebody published: a document that is known, or any text.
-func snsNotification(o object, topic string, limits Limits) Event {
+// snsNotification is what somebody published: a document of a known source, or any text.
+func snsNotification(in input, o object, topic string) []Event {
 	text := o.text("Message")
-	if inner, _, err := parseBody([]byte(text), limits.Depth); err == nil && inner != nil {
-		switch {
-		case isCloudwatch(inner):
-			return cloudwatchAlarm(inner)
-		case isEventbridge(inner):
-			return eventbridgeEvent(inner)
-		}
-		if event, err := decodeGenericEvent(input{}, inner, jsontext.Value(strings.TrimSpace(text)), 0, ""); err == nil {
-			event.Category = cmp.Or(event.Category, topic)
-			return event
-		}
+	if all := in.unwrapped([]byte(text), topic); all != nil {
+		return all
 	}
 	event := Event{Category: topic, Title: cmp.Or(o.text("Subject"), firstLine(text), "Message of "+topic), Text: text}
 	if event.Text == event.Title {
 		event.Text = ""
 	}
-	return event
+	return []Event{event}
 }
 
 // topicName is the last part of a topic's ARN.

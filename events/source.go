@@ -25,6 +25,8 @@ type source struct {
 	headers []string
 	// delivery is the header with an id that stays the same when the provider sends a webhook again; "" = there is none.
 	delivery string
+	// request is such a header that proxies set too, so that it says nothing about webhooks of other sources.
+	request string
 }
 
 // rank decides which source is asked first whether a webhook is its own; the lowest comes first.
@@ -80,11 +82,11 @@ func (d *Decoder) Sources() []string {
 // deliveryHeaders returns the headers with an id that stays the same when a webhook is sent again. The signed one comes first:
 // whoever replays a webhook must not be able to make it another one by adding a header. The names are canonical.
 func deliveryHeaders(sources []source) []string {
-	headers := []string{"Webhook-Id", "Idempotency-Key"}
+	headers := []string{"Webhook-Id", "Idempotency-Key", "Svix-Id"}
 	for _, s := range sources {
 		if s.delivery != "" {
 			headers = append(headers, http.CanonicalHeaderKey(s.delivery))
 		}
 	}
-	return append(headers, "Request-Id")
+	return append(headers, "Linear-Delivery", "X-Atlassian-Webhook-Identifier", "X-Gogs-Delivery", "X-Snyk-Transport-Id", "Request-Id")
 }

@@ -26,6 +26,7 @@ var declared = []source{
 	opsgenie,
 	pagerduty,
 	pagerdutyEvents,
+	pubsub,
 	sentry,
 	slack,
 	sns,
