@@ -44,7 +44,7 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 	}
 	for i := range all {
 		all[i].Scope = from.scope
-		if all[0].Source == slackSource && all[i].Category == events.Uncategorized {
+		if chatSources[all[0].Source] && all[i].Category == events.Uncategorized {
 			all[i].Category = events.NormalizeCategory(from.name)
 		}
 	}
@@ -53,6 +53,9 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 		Channel: from.channel, Sender: from.name, Header: webhook.Header, Test: in.isTest(), Events: all,
 	}, nil
 }
+
+// chatSources are the body formats of messages for people, which have no category.
+var chatSources = map[string]bool{slackSource: true, "discord": true, "teams": true, "google_chat": true, "mattermost": true}
 
 // checkSource refuses a body of another format than the credential is valid for. A credential that signs bodies of any format
 // does not sign the path, so the path must not change how the body is read.

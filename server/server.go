@@ -8,7 +8,8 @@
 // the certificates of SNS.
 //
 // The files are grouped by prefix: auth (credentials, signatures, addresses), body (limits of what is read), ingest (the
-// endpoints of the public listener), ops (those of the API), dashboard (the page, its stream and its sessions) and refusals.
+// endpoints of the public listener), door (those in the shape of other products), ops (those of the API), dashboard (the page,
+// its stream and its sessions) and refusals.
 package server
 
 import (
