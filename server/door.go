@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -103,7 +104,12 @@ func (s *Server) identifyAtDoor(d door, in *ingestRequest) (sender, error) {
 		}
 		in.r.SetPathValue("channel", channel)
 	}
-	return s.identify(in, in.r.PathValue("channel"))
+	channel := in.r.PathValue("channel")
+	from, err := s.identify(in, channel)
+	if input, ok := errors.AsType[*events.InputError](err); ok && input.Code == unauthorized {
+		err = errorf(unauthorized, "channel %q does not accept this credential; use its ingress token as %s", channel, d.place)
+	}
+	return from, err
 }
 
 // channelOfCredential returns the channel of a request whose path names none: the only one that accepts its credential, or the
