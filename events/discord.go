@@ -43,7 +43,7 @@ func decodeDiscord(in input) ([]Event, error) {
 	embeds = embeds[:min(len(embeds), maxChatParts)]
 	for _, embed := range embeds { // the first title is that of the message
 		if m.Title == "" && embed.text("title") != "" {
-			m.addButton(embed.text("title"), embed.text("url"))
+			m.addButton("Link", embed.text("url"))
 			m.addTitle(unmentioned(embed.text("title")))
 		}
 	}

@@ -74,21 +74,23 @@ func (m *chatMessage) addGoogleWidget(widget object) {
 		pair := widget.child(name)
 		m.addFact(markdownOfHTML(pair.text("topLabel")), markdownOfHTML(pair.first("text", "content")))
 		m.addGoogleText(pair.text("bottomLabel"))
-		m.addGoogleButton(pair)
-		m.addGoogleButton(pair.child("button"))
+		for _, button := range []object{pair, pair.child("button")} { // they belong to this line, not to the message
+			name, address := googleButton(button)
+			markup{links: &m.Links}.keep(name, address)
+		}
 	}
 	for _, button := range append(widget.objects("buttons"), widget.objects("buttonList", "buttons")...) {
-		m.addGoogleButton(button)
+		m.addButton(googleButton(button))
 	}
 	for _, column := range widget.objects("columns", "columnItems") {
 		m.addGoogleWidgets(column)
 	}
 }
 
-// addGoogleButton adds the link of a button, or of a widget that opens one.
-func (m *chatMessage) addGoogleButton(button object) {
+// googleButton returns the name and the link of a button, or of a widget that opens one.
+func googleButton(button object) (name, address string) {
 	if inner := button.child("textButton"); inner != nil {
 		button = inner
 	}
-	m.addButton(button.first("text", "topLabel", "name"), button.text("onClick", "openLink", "url"))
+	return button.first("text", "topLabel", "name"), button.text("onClick", "openLink", "url")
 }

@@ -43,7 +43,7 @@ func decodeMattermost(in input) ([]Event, error) {
 var mattermostPriorities = map[string]Severity{"urgent": Critical, "important": Error}
 
 func (m *chatMessage) addMattermostTitle(attachment object) {
-	m.addButton(attachment.text("title"), attachment.text("title_link"))
+	m.addButton("Link", attachment.text("title_link"))
 	m.addTitle(m.mattermostText(attachment.text("title")))
 }
 

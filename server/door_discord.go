@@ -21,11 +21,11 @@ func replyDiscord(s *Server, in *ingestRequest, arrival pipeline.Arrival) {
 		in.w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	webhook := strconv.FormatInt(discordEpoch, 10)
+	const noID = "0" // the relay has no ids of channels and webhooks, and clients want numbers
 	none := []any{}
 	s.writeJSON(in.w, in.r, http.StatusOK, map[string]any{
-		"id": s.snowflake(in.now), "type": 0, "channel_id": webhook, "webhook_id": webhook,
-		"author":    map[string]any{"id": webhook, "username": arrival.Sender, "avatar": nil, "discriminator": "0000", "bot": true},
+		"id": s.snowflake(in.now), "type": 0, "channel_id": noID, "webhook_id": noID,
+		"author":    map[string]any{"id": noID, "username": arrival.Sender, "avatar": nil, "discriminator": "0000", "bot": true},
 		"content":   arrival.Events[0].Title,
 		"timestamp": in.now.UTC().Format(time.RFC3339), "edited_timestamp": nil,
 		"embeds": none, "attachments": none, "components": none, "mentions": none, "mention_roles": none,
