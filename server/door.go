@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"slackrelay/events"
@@ -112,34 +114,50 @@ func (s *Server) identifyAtDoor(d door, in *ingestRequest) (sender, error) {
 	return from, err
 }
 
-// channelOfCredential returns the channel of a request whose path names none: the only one that accepts its credential, or the
-// one that ?channel= names. Channels without a credential count only if no other channel accepts it.
+// channelOfCredential returns the channel of a request whose path names none: the only one that accepts its token, or the one that
+// ?channel= names. Channels without a credential count only if the token is that of no channel. A channel that does not accept the
+// sender's address is left out, so that the reply does not reveal whether the token is valid.
 func (s *Server) channelOfCredential(d door, in *ingestRequest) (string, error) {
 	if named := in.query().Get("channel"); named != "" {
 		return named, nil
 	}
-	var guarded, open []string
-	for _, ch := range s.opts.Channels {
-		from, entry, err := s.authenticateTo(in, ch.Name)
-		switch {
-		case err != nil:
-		case len(entry.credentials) == 0:
-			open = append(open, from.channel)
-		default:
-			guarded = append(guarded, from.channel)
+	candidates := s.byToken[digest(cmp.Or(in.token, bearer(in.r)))]
+	if len(candidates) == 0 {
+		candidates = s.open
+	}
+	accepts := ""
+	for _, channel := range candidates {
+		if _, err := s.ingressOf(in, channel); err != nil {
+			continue
+		}
+		if accepts != "" {
+			return "", errorf(forbidden, "several channels accept this credential, and this path names none; "+
+				"add ?channel=<name> to the URL, or give each channel a token of its own")
+		}
+		accepts = channel
+	}
+	if accepts == "" {
+		return "", errorf(unauthorized, "no channel accepts this credential; use the ingress token of a channel as %s", d.place)
+	}
+	return accepts, nil
+}
+
+// addTokens lists a channel by its tokens, or among those without a credential.
+func (s *Server) addTokens(ch Channel) {
+	if ch.IngressToken == "" && len(ch.Credentials) == 0 {
+		s.open = append(s.open, ch.Name)
+	}
+	tokens := []string{ch.IngressToken}
+	for _, c := range ch.Credentials {
+		if c.Kind == "bearer" || c.Kind == "url" {
+			tokens = append(tokens, c.Secret)
 		}
 	}
-	if len(guarded) == 0 {
-		guarded = open
-	}
-	switch len(guarded) {
-	case 0:
-		return "", errorf(unauthorized, "no channel accepts this credential; use the ingress token of a channel as %s", d.place)
-	case 1:
-		return guarded[0], nil
-	default:
-		return "", errorf(forbidden, "%d channels accept this credential, and this path names none; "+
-			"add ?channel=<name> to the URL, or give each channel a token of its own", len(guarded))
+	slices.Sort(tokens)
+	for _, token := range slices.Compact(tokens) {
+		if token != "" {
+			s.byToken[digest(token)] = append(s.byToken[digest(token)], ch.Name)
+		}
 	}
 }
 

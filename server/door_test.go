@@ -221,7 +221,7 @@ func TestMattermostDoorRepliesLikeMattermost(t *testing.T) {
 			path: "/mattermost/hooks/no", body: ok, status: 401,
 			reply: `{"detailed_error":"","id":"web.incoming_webhook.invalid.app_error","message":".*","request_id":"\w+","status_code":401}`,
 		},
-		"a shared token": {path: "/mattermost/hooks/both", body: ok, status: 403, reply: `.*2 channels accept this credential.*[?]channel=.*`},
+		"a shared token": {path: "/mattermost/hooks/both", body: ok, status: 403, reply: `.*several channels accept this credential.*[?]channel=.*`},
 		"nothing to show": {
 			path: "/mattermost/hooks/tok", body: `{"text":""}`, status: 400,
 			reply: `.*"id":"web.incoming_webhook.text.app_error".*`,
@@ -273,7 +273,7 @@ func TestOpsgenieDoorRepliesLikeOpsgenie(t *testing.T) {
 			method: http.MethodPut, path: "/v2/alerts/disk-db-1/message", body: `{"message":"x"}`, status: 401, reply: refused(".*"),
 		},
 		"the wrong key":   {path: "/v2/alerts", authorization: "GenieKey no", body: ok, status: 401, reply: refused("no channel .*GenieKey")},
-		"a shared key":    {path: "/v2/alerts", authorization: "GenieKey both", body: ok, status: 403, reply: refused("2 channels .*")},
+		"a shared key":    {path: "/v2/alerts", authorization: "GenieKey both", body: ok, status: 403, reply: refused("several channels .*")},
 		"unknown channel": {path: "/v2/alerts?channel=nowhere", authorization: key, body: ok, status: 404, reply: refused(".*")},
 		"another's key":   {path: "/v2/alerts?channel=builds", authorization: key, body: ok, status: 401, reply: refused(".*")},
 		"no message": {
@@ -329,7 +329,7 @@ func TestPagerdutyDoorsReplyLikePagerduty(t *testing.T) {
 		"no key": {path: "/v2/enqueue", body: `{"event_action":"trigger"}`, status: 400, reply: invalid("no channel .*")},
 		"a shared key": {
 			path: "/v2/enqueue", body: strings.Replace(trigger, "tok", "both", 1) + "}",
-			status: 400, reply: invalid("2 channels .*"),
+			status: 400, reply: invalid("several channels .*"),
 		},
 		"no action": {
 			path: "/v2/enqueue", body: `{"routing_key":"tok","payload":{}}`,
@@ -377,6 +377,27 @@ func TestKeyOfNoChannelMeansTheOpenOne(t *testing.T) {
 			require.Equal(t, c.channel, intake.channel)
 		})
 	}
+}
+
+// From an address that no channel accepts, the reply does not reveal whether a token is valid.
+func TestDoorDoesNotRevealTokensToOtherAddresses(t *testing.T) {
+	t.Parallel()
+	prefixes, _ := server.ParseAddresses([]string{"192.0.2.7"})
+	s := server.New(server.Options{
+		Channels: []server.Channel{{Name: "a", IngressToken: "tok", AllowFrom: prefixes}, {Name: "b", AllowFrom: prefixes}},
+		Intake:   &stubIntake{}, Logger: slog.New(slog.DiscardHandler),
+	})
+	var answers []string
+	for _, token := range []string{"tok", "no"} {
+		r := post("/mattermost/hooks/"+token, `{"text":"x"}`)
+		r.RemoteAddr = "198.51.100.1:1"
+		status, _, answer := serve(s.Public(), r)
+		require.Equal(t, http.StatusUnauthorized, status)
+		var reply struct{ Message string }
+		require.NoError(t, json.Unmarshal(answer, &reply))
+		answers = append(answers, reply.Message)
+	}
+	require.Equal(t, answers[0], answers[1])
 }
 
 // What closes an alert by its alias has the fingerprint of what created it, and so has what resolves an incident by its key.
