@@ -5,22 +5,45 @@ import (
 	"strings"
 )
 
-// opsgenie is the webhook of Opsgenie (https://support.atlassian.com/opsgenie/docs/opsgenie-edge-connector-alert-action-data/).
+// opsgenie is the webhook of Opsgenie (https://support.atlassian.com/opsgenie/docs/opsgenie-edge-connector-alert-action-data/), or
+// the alert that a tool creates with its Alert API (https://docs.opsgenie.com/docs/alert-api#create-alert).
 var opsgenie = source{
-	name:   "opsgenie",
-	marks:  marks{fields: []string{"alert"}},
-	claims: func(in input) bool { return in.has("action", "alert") && in.child("alert").has("alertId") },
+	name:  "opsgenie",
+	marks: marks{fields: []string{"alert", "message"}},
+	claims: func(in input) bool {
+		return in.has("action", "alert") && in.child("alert").has("alertId") || isOpsgenieRequest(in.object)
+	},
 	decode: one(decodeOpsgenie),
+}
+
+// isOpsgenieRequest reports whether an object has the message of a new alert and two of the fields that few others have.
+func isOpsgenieRequest(o object) bool {
+	if !o.has("message") || o.has("alert") {
+		return false
+	}
+	own := 0
+	for _, name := range []string{"alias", "responders", "visibleTo", "entity", "details", "priority", "actions", "note"} {
+		if o.has(name) {
+			own++
+		}
+	}
+	return own >= 2 && (o.has("alias") || o.has("responders") || o.has("visibleTo"))
 }
 
 func decodeOpsgenie(in input) Event {
 	alert, action := in.child("alert"), in.text("action")
+	if alert == nil {
+		alert, action = in.object, "Create"
+	}
 	event := Event{
-		ID: joined(":", alert.text("alertId"), action, alert.text("updatedAt")), Category: cmp.Or(alert.text("entity"), alert.text("message")),
-		Title:       cmp.Or(alert.text("message"), "Opsgenie alert"),
-		Text:        alert.text("description"),
+		Category:    cmp.Or(alert.text("entity"), alert.text("message")),
+		Title:       cmp.Or(alert.text("message"), named("Opsgenie alert", alert.text("alias")), "Opsgenie alert"),
+		Text:        joined("\n", alert.text("description"), alert.text("note")),
 		Fingerprint: cmp.Or(alert.text("alias"), alert.text("alertId")),
 		StartedAt:   timeOf(alert.text("createdAt")),
+	}
+	if id := alert.text("alertId"); id != "" {
+		event.ID = joined(":", id, action, alert.text("updatedAt"))
 	}
 	priority := alert.text("priority")
 	if len(priority) == 1 { // old bodies have a number
@@ -38,7 +61,20 @@ func decodeOpsgenie(in input) Event {
 	event.setLabel("action", action)
 	event.setLabel("entity", alert.text("entity"))
 	event.setLabel("tags", strings.Join(alert.texts("tags"), ", "))
-	event.setLabel("by", alert.text("username"))
+	event.setLabel("by", cmp.Or(alert.text("username"), alert.text("user")))
+	event.setLabel("responders", strings.Join(opsgenieNames(alert.objects("responders")), ", "))
+	event.setLabel("source", alert.text("source"))
 	event.addLabels(alert.child("details"))
 	return event
+}
+
+// opsgenieNames returns the names of teams and users.
+func opsgenieNames(all []object) []string {
+	var names []string
+	for _, one := range all {
+		if name := one.first("name", "username", "id"); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,10 +36,30 @@ var slack = source{
 	rank:    byCommonFields, // many bodies have attachments, blocks or a text
 	marks:   marks{fields: []string{"attachments", "blocks", "channel", "username", "icon_emoji", "mrkdwn"}},
 	claims: func(in input) bool {
-		return isArray(in.at("attachments")) || isArray(in.at("blocks")) ||
+		return anyHas(in.objects("attachments"), slackAttachmentFields) || hasSlackBlock(in.objects("blocks")) ||
 			in.has("text") && (in.has("channel") || in.has("username") || in.has("icon_emoji") || in.has("mrkdwn")) && !in.has("title")
 	},
 	decode: decodeSlack,
+}
+
+// slackAttachmentFields are the fields of an attachment that Slack shows as text. Other tools attach files or cards.
+var slackAttachmentFields = []string{"text", "title", "pretext", "fallback", "fields", "blocks"}
+
+// anyHas reports whether one of the objects has one of these fields.
+func anyHas(all []object, names []string) bool {
+	return slices.ContainsFunc(all, func(o object) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return o.has(name) })
+	})
+}
+
+// slackBlocks are the types of blocks with text. Other tools have blocks of their own, such as the blocks of a pipeline.
+var slackBlocks = map[string]bool{
+	"section": true, "header": true, "context": true, "rich_text": true, "actions": true, "divider": true, "image": true,
+	"markdown": true, "table": true, "video": true,
+}
+
+func hasSlackBlock(blocks []object) bool {
+	return slices.ContainsFunc(blocks, func(block object) bool { return slackBlocks[block.text("type")] })
 }
 
 func isArray(value jsontext.Value) bool { return value.Kind() == '[' }

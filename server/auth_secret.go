@@ -86,9 +86,12 @@ func (c Credential) hasCertificate(in *ingestRequest) bool {
 }
 
 // bearer returns the token of the header Authorization; "" = none.
-func bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+func bearer(r *http.Request) string { return schemeToken(r, "Bearer") }
+
+// schemeToken returns the token of the header Authorization with this scheme; "" = none.
+func schemeToken(r *http.Request, scheme string) string {
+	presented, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(presented, scheme) {
 		return ""
 	}
 	return strings.TrimSpace(token)

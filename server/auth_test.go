@@ -7,6 +7,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -186,11 +187,40 @@ func TestNoReplyAndNoLogContainsASecret(t *testing.T) {
 		Intake: &stubIntake{err: fmt.Errorf("the engine broke")},
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
+	query := func(path, query string) func(r *http.Request) {
+		return func(r *http.Request) { r.URL.Path, r.URL.RawQuery = path, query }
+	}
+	key := func(path, authorization string) func(r *http.Request) {
+		return func(r *http.Request) {
+			r.URL.Path = path
+			r.Header.Set("Authorization", authorization)
+		}
+	}
+	sent := func(path, body string) func(r *http.Request) {
+		return func(r *http.Request) { r.URL.Path, r.Body = path, io.NopCloser(strings.NewReader(body)) }
+	}
 	for name, change := range map[string]func(r *http.Request){
 		"token in the query":         func(r *http.Request) { r.URL.RawQuery = "token=s3cret-url" },
 		"wrong token in the query":   func(r *http.Request) { r.URL.RawQuery = "token=s3cret-wrong" },
 		"token in the path":          func(r *http.Request) { r.URL.Path = "/services/c/s3cret-token" },
 		"wrong token in the path":    func(r *http.Request) { r.URL.Path = "/services/c/s3cret-wrong" },
+		"Discord":                    func(r *http.Request) { r.URL.Path = "/api/webhooks/c/s3cret-token" },
+		"Discord, wrong":             func(r *http.Request) { r.URL.Path = "/api/webhooks/c/s3cret-wrong/slack" },
+		"Discord, elsewhere":         func(r *http.Request) { r.URL.Path = "/api/webhooks/nowhere/s3cret-wrong" },
+		"Teams":                      func(r *http.Request) { r.URL.Path = "/webhookb2/c/IncomingWebhook/s3cret-wrong/s3cret-token" },
+		"Teams, wrong":               func(r *http.Request) { r.URL.Path = "/webhookb2/c/s3cret-token/s3cret-wrong" },
+		"a workflow":                 query("/workflows/c/triggers/manual/paths/invoke", "sig=s3cret-token"),
+		"a workflow, wrong":          query("/workflows/c/triggers/manual/paths/invoke", "sig=s3cret-wrong"),
+		"Google Chat":                query("/v1/spaces/c/messages", "key=s3cret-key&token=s3cret-token"),
+		"Google Chat, wrong":         query("/v1/spaces/c/messages", "key=s3cret-key&token=s3cret-wrong"),
+		"Mattermost":                 func(r *http.Request) { r.URL.Path = "/mattermost/hooks/s3cret-token" },
+		"Mattermost, wrong":          func(r *http.Request) { r.URL.Path = "/mattermost/hooks/s3cret-wrong" },
+		"Opsgenie":                   key("/v2/alerts", "GenieKey s3cret-token"),
+		"Opsgenie, wrong":            key("/v2/alerts/x/close", "GenieKey s3cret-wrong"),
+		"PagerDuty":                  sent("/v2/enqueue", `{"routing_key":"s3cret-token","event_action":"trigger","payload":{"summary":"x"}}`),
+		"PagerDuty, wrong":           sent("/v2/enqueue", `{"routing_key":"s3cret-wrong","event_action":"trigger"}`),
+		"PagerDuty, not an event":    sent("/v2/enqueue", `{"routing_key":"s3cret-token"}`),
+		"PagerDuty, version 1":       sent("/generic/2010-04-15/create_event.json", `{"service_key":"s3cret-token","event_type":"trigger"}`),
 		"password":                   func(r *http.Request) { r.SetBasicAuth("u", "s3cret-basic") },
 		"wrong password":             func(r *http.Request) { r.SetBasicAuth("u", "s3cret-wrong") },
 		"wrong bearer token":         func(r *http.Request) { r.Header.Set("Authorization", "Bearer s3cret-wrong") },

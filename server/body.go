@@ -197,8 +197,8 @@ func multipartForm(plain []byte, boundary string, limit int64) (url.Values, erro
 	return url.Values(form.Value), nil
 }
 
-// jsonFields are the fields of forms that contain the whole JSON, as GitHub, Slack and Uptime Kuma send it.
-var jsonFields = []string{"payload", "data"}
+// jsonFields are the fields of forms that contain the whole JSON, as GitHub and Slack, Uptime Kuma, and tools for Discord send it.
+var jsonFields = []string{"payload", "data", "payload_json"}
 
 // formJSON returns the JSON that a form contains, or else its fields as an object; nil if it is empty.
 func formJSON(form url.Values) []byte {

@@ -31,7 +31,10 @@ func TestBodyOfUnauthenticatedSenderIsNotRead(t *testing.T) {
 	})
 	for path, message := range map[string]string{
 		"/hooks/tok": "unauthorized", "/services/tok/wrong": "invalid_token", "/services/tok/?token=wrong": "invalid_token",
-		"/api/chat.postMessage": "invalid_auth",
+		"/api/chat.postMessage": "invalid_auth", "/api/webhooks/tok/wrong": "50027", "/webhookb2/tok/wrong": "does not accept",
+		"/workflows/tok/triggers/manual/paths/invoke?sig=wrong": "DirectApiAuthorizationRequired",
+		"/v1/spaces/tok/messages?token=wrong":                   "UNAUTHENTICATED", "/mattermost/hooks/wrong": "no channel accepts",
+		"/mattermost/hooks/tok/wrong": "does not accept", "/v2/alerts": "no channel accepts", "/v2/alerts/x/close": "no channel accepts",
 	} {
 		t.Run(path, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, path, forbiddenBody{t})

@@ -82,14 +82,7 @@ func (s *Server) ingest(in *ingestRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := s.parse(in); err != nil {
-		return err
-	}
-	arrival, err := s.decode(in, from)
-	if err != nil {
-		return err
-	}
-	receipt, err := s.submit(in, arrival)
+	arrival, receipt, err := s.accept(in, from)
 	if err != nil {
 		return err
 	}
@@ -101,6 +94,18 @@ func (s *Server) ingest(in *ingestRequest) error {
 	}
 	writeReceipt(in.w, &receipt)
 	return nil
+}
+
+// accept decodes the body of a sender, and passes its events to the intake.
+func (s *Server) accept(in *ingestRequest, from sender) (arrival pipeline.Arrival, receipt pipeline.Receipt, err error) {
+	if err = s.parse(in); err != nil {
+		return arrival, receipt, err
+	}
+	if arrival, err = s.decode(in, from); err != nil {
+		return arrival, receipt, err
+	}
+	receipt, err = s.submit(in, arrival)
+	return arrival, receipt, err
 }
 
 func (in *ingestRequest) requirePost() error {

@@ -57,10 +57,13 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 	}, nil
 }
 
+// chatSources are the body formats of messages for people, which have no category.
+var chatSources = map[string]bool{slackSource: true, "discord": true, "teams": true, "google_chat": true, "mattermost": true}
+
 // category returns the category of events that have none.
 func (f sender) category(source string, header http.Header) string {
 	switch {
-	case source == slackSource:
+	case chatSources[source]:
 		return events.NormalizeCategory(f.name)
 	case f.verify == nil, f.name == defaultSender: // the name is an address, or tells nothing
 		return events.FallbackCategory("", header)

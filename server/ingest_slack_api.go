@@ -222,11 +222,17 @@ func (s *Server) authTest(c *slackCall) (map[string]any, error) {
 type tsGenerator struct{ last atomic.Int64 }
 
 func (g *tsGenerator) next(now time.Time) string {
+	at := g.micros(now)
+	return fmt.Sprintf("%d.%06d", at/1_000_000, at%1_000_000)
+}
+
+// micros returns a time in microseconds that no other call has returned.
+func (g *tsGenerator) micros(now time.Time) int64 {
 	for {
 		last := g.last.Load()
 		at := max(now.UnixMicro(), last+1)
 		if g.last.CompareAndSwap(last, at) {
-			return fmt.Sprintf("%d.%06d", at/1_000_000, at%1_000_000)
+			return at
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,9 +15,14 @@ import (
 // maxToken is how many bytes of a form field are read for a token.
 const maxToken = 4 << 10
 
-// slackFields returns the fields of a call of Slack's Web API that the relay itself needs. Everything else is skipped and not
-// kept, because the sender may not be authenticated yet. ok is false if the body is not a JSON object.
+// slackFields returns the fields of a call of Slack's Web API that the relay itself needs.
 func slackFields(plain []byte) (fields map[string]string, ok bool) {
+	return bodyFields(plain, "channel", "token", "ts", "text")
+}
+
+// bodyFields returns the texts of fields of the body's outermost object. Everything else is skipped and not kept, because the
+// sender may not be authenticated yet. ok is false if the body is not a JSON object.
+func bodyFields(plain []byte, names ...string) (fields map[string]string, ok bool) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(plain), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if open, err := dec.ReadToken(); err != nil || open.Kind() != '{' {
 		return nil, false
@@ -27,12 +33,8 @@ func slackFields(plain []byte) (fields map[string]string, ok bool) {
 		if err != nil {
 			return nil, false
 		}
-		wanted := ""
-		switch string(name) {
-		case `"channel"`, `"token"`, `"ts"`, `"text"`:
-			wanted = string(name[1 : len(name)-1])
-		}
-		if wanted == "" || dec.PeekKind() != '"' {
+		wanted := slices.IndexFunc(names, func(wanted string) bool { return string(name) == `"`+wanted+`"` })
+		if wanted < 0 || dec.PeekKind() != '"' {
 			if dec.SkipValue() != nil {
 				return nil, false
 			}
@@ -42,7 +44,7 @@ func slackFields(plain []byte) (fields map[string]string, ok bool) {
 		if err != nil {
 			return nil, false
 		}
-		fields[wanted] = value.String()
+		fields[names[wanted]] = value.String()
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, false
@@ -71,13 +73,13 @@ func jsonToken(plain []byte) string {
 func formToken(plain []byte) (token string) {
 	for field := range bytes.SplitSeq(plain, []byte("&")) {
 		name, value, _ := bytes.Cut(field, []byte("="))
-		switch string(name) {
-		case "token":
+		switch {
+		case string(name) == "token":
 			if len(value) <= maxToken {
 				text, _ := url.QueryUnescape(string(value))
 				token = cmp.Or(token, text)
 			}
-		case jsonFields[0], jsonFields[1]:
+		case slices.Contains(jsonFields, string(name)):
 			text, _ := url.QueryUnescape(string(value))
 			token = cmp.Or(token, jsonToken([]byte(text)))
 		}
@@ -91,12 +93,12 @@ func multipartToken(plain []byte, boundary string) (token string) {
 		if err != nil {
 			break
 		}
-		switch part.FormName() {
-		case "token":
+		switch name := part.FormName(); {
+		case name == "token":
 			var text strings.Builder
 			io.Copy(&text, io.LimitReader(part, maxToken)) //nolint:errcheck // a part of a token is not a valid one
 			token = text.String()
-		case jsonFields[0], jsonFields[1]:
+		case slices.Contains(jsonFields, name):
 			text, _ := io.ReadAll(part)
 			token = jsonToken(text)
 		}

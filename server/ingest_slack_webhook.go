@@ -23,9 +23,7 @@ func (s *Server) slackWebhook(in *ingestRequest) error {
 	if err := in.requirePost(); err != nil {
 		return err
 	}
-	// The secret is the last part of the path, as Slack's is; Jenkins sends it in the query.
-	path := in.r.PathValue("token")
-	in.token = cmp.Or(path[strings.LastIndexByte(path, '/')+1:], in.r.URL.Query().Get("token"))
+	in.token = pathToken(in.r)
 	in.acceptAnyMediaType()
 	from, err := s.identify(in, in.r.PathValue("channel"))
 	if err != nil {
@@ -41,6 +39,12 @@ func (s *Server) slackWebhook(in *ingestRequest) error {
 	in.release()
 	writeSlackText(in.w, http.StatusOK, "ok")
 	return nil
+}
+
+// pathToken returns the last part of a path, where Slack and others have the secret; Jenkins sends it in the query.
+func pathToken(r *http.Request) string {
+	path := r.PathValue("token")
+	return cmp.Or(path[strings.LastIndexByte(path, '/')+1:], r.URL.Query().Get("token"))
 }
 
 // writeSlackText replies in plain text without a newline, because senders compare the reply with "ok".

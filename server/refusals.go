@@ -77,6 +77,9 @@ func (s *Server) configuredName(name string) string {
 
 // knownSource returns the source that a path names, or "" if it names none or one that does not exist.
 func (s *Server) knownSource(r *http.Request) string {
+	if d, ok := doors[r.Pattern]; ok {
+		return d.source
+	}
 	if strings.HasPrefix(r.Pattern, "/services/") || strings.HasPrefix(r.Pattern, "/api/") {
 		return slackSource
 	}

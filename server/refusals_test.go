@@ -113,6 +113,18 @@ func TestRefusalIsCountedLoggedAndListed(t *testing.T) {
 		"web elsewhere":      {post("/api/chat.postMessage", `{"channel":"stranger","text":"x"}`), " unknown_channel", "slack"},
 		"web, no JSON":       {post("/api/chat.postMessage", `{`), " bad_json", "slack"},
 		"unknown method":     {post("/api/stranger", `{}`), " not_found", "slack"},
+		"Discord":            {post("/api/webhooks/tok/wrong", `{"content":"x"}`), "tok unauthorized", "discord"},
+		"Discord elsewhere":  {post("/api/webhooks/stranger/wrong", `{"content":"x"}`), " unknown_channel", "discord"},
+		"Discord for GitHub": {post("/api/webhooks/open/x/github", `{`), "open bad_json", "github"},
+		"Teams":              {post("/webhookb2/open/x", `{}`), "open bad_field", "teams"},
+		"a workflow":         {post("/workflows/tok/triggers/manual/paths/invoke?sig=wrong", `{}`), "tok unauthorized", "teams"},
+		"Google Chat":        {post("/v1/spaces/tok/messages?token=wrong", `{}`), "tok unauthorized", "google_chat"},
+		"Mattermost":         {post("/mattermost/hooks/tok/wrong", `{}`), "tok unauthorized", "mattermost"},
+		"Mattermost's key":   {post("/mattermost/hooks/stranger", `{}`), "open bad_field", "mattermost"},
+		"Opsgenie":           {post("/v2/alerts", `{}`), "open bad_field", "opsgenie"},
+		"Opsgenie's action":  {post("/v2/alerts/stranger/stranger", `{}`), "open not_found", "opsgenie"},
+		"PagerDuty":          {post("/v2/enqueue", `{"routing_key":"stranger"}`), "open bad_field", "pagerduty_events_v2"},
+		"PagerDuty, no JSON": {post("/v2/enqueue", `{`), " bad_json", "pagerduty_events_v2"},
 		"unknown message":    {post("/api/chat.update", `{"channel":"open"}`), "open not_found", "slack"},
 	} {
 		t.Run(name, func(t *testing.T) {

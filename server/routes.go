@@ -11,6 +11,9 @@ func (s *Server) Public() http.Handler {
 	mux.Handle("/hooks/{channel}/{source}", s.endpoint(s.ingest, s.writeError))
 	mux.Handle("/services/{channel}/{token...}", s.endpoint(s.slackWebhook, s.writeSlackWebhookError))
 	mux.Handle("/api/{method}", s.endpoint(s.slackAPI, s.writeSlackAPIError))
+	for pattern, d := range doors {
+		mux.Handle(pattern, s.door(d))
+	}
 	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {
 		return errorf(notFound, "there is nothing here; post webhooks to /hooks/{channel}")
 	}))

@@ -8,7 +8,8 @@
 // the certificates of SNS.
 //
 // The files are grouped by prefix: auth (credentials, signatures, addresses), body (limits of what is read), ingest (the
-// endpoints of the public listener), ops (those of the API), dashboard (the page, its stream and its sessions) and refusals.
+// endpoints of the public listener), door (those in the shape of other products), ops (those of the API), dashboard (the page,
+// its stream and its sessions) and refusals.
 package server
 
 import (
@@ -133,8 +134,10 @@ func (o Options) withDefaults() Options {
 type Server struct {
 	opts Options
 
-	ingresses   map[string]ingress // by channel
-	bySlackName map[string]string  // the channel of a Slack channel
+	ingresses   map[string]ingress       // by channel
+	bySlackName map[string]string        // the channel of a Slack channel
+	byToken     map[tokenDigest][]string // the channels that accept a token
+	open        []string                 // the channels without a credential
 	proxies     addressList
 	admin       tokenDigest
 	sns         *sns
@@ -158,6 +161,7 @@ func New(opts Options) *Server {
 		opts:        opts,
 		ingresses:   map[string]ingress{},
 		bySlackName: map[string]string{},
+		byToken:     map[tokenDigest][]string{},
 		proxies:     opts.Proxies,
 		admin:       digest(opts.AdminToken),
 		sns:         newSNS(opts.Transport, opts.SNSRoots, opts.Logger),
@@ -172,6 +176,7 @@ func New(opts Options) *Server {
 			opts.Guard.initCounters(ch.Name, senderFaults...)
 		}
 		s.ingresses[ch.Name] = s.newIngress(ch)
+		s.addTokens(ch)
 		if ch.SlackName != "" {
 			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name
 		}

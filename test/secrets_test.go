@@ -43,6 +43,18 @@ func TestSecretsStaySecret(t *testing.T) {
 		require.Equal(t, want, status, path)
 		said = append(said, string(answer))
 	}
+	doorBody := `{"content":"y","text":"y","message":"y","routing_key":"` + ingress + `","event_action":"trigger","payload":{"summary":"y"}}`
+	for path, want := range map[string]int{
+		"/api/webhooks/alerts/" + ingress: http.StatusNoContent, "/api/webhooks/alerts/wrong-" + ingress: http.StatusUnauthorized,
+		"/webhookb2/alerts/" + ingress: http.StatusOK, "/workflows/alerts/triggers/manual/paths/invoke?sig=" + ingress: http.StatusAccepted,
+		"/v1/spaces/alerts/messages?key=" + ingress + "&token=" + ingress: http.StatusOK, "/mattermost/hooks/" + ingress: http.StatusOK,
+		"/mattermost/hooks/alerts/wrong-" + ingress: http.StatusUnauthorized, "/v2/enqueue": http.StatusAccepted,
+		"/v2/enqueue?channel=hook": http.StatusAccepted,
+	} {
+		status, answer = request(t, http.MethodPost, relay.public+path, "", []byte(doorBody))
+		require.Equal(t, want, status, path)
+		said = append(said, string(answer))
+	}
 	relay.post(t, "hook", event{Title: "x"})
 	relay.post(t, "gone", event{Title: "x"})
 	relay.logs(t, "The canary of ")
