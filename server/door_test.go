@@ -221,7 +221,7 @@ func TestMattermostDoorRepliesLikeMattermost(t *testing.T) {
 			path: "/mattermost/hooks/no", body: ok, status: 401,
 			reply: `{"detailed_error":"","id":"web.incoming_webhook.invalid.app_error","message":".*","request_id":"\w+","status_code":401}`,
 		},
-		"a shared token": {path: "/mattermost/hooks/both", body: ok, status: 403, reply: `.*several channels accept this credential.*[?]channel=.*`},
+		"a shared token": {path: "/mattermost/hooks/both", body: ok, status: 403, reply: `.*several channels .*[?]channel=.*`},
 		"nothing to show": {
 			path: "/mattermost/hooks/tok", body: `{"text":""}`, status: 400,
 			reply: `.*"id":"web.incoming_webhook.text.app_error".*`,
