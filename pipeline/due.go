@@ -21,12 +21,14 @@ const (
 	outboxAvailable   = "outbox available again"
 )
 
-// outageOf returns what is logged where an outage begins with err.
-func outageOf(err error) string {
+// logOutage logs that an outage begins with err.
+func (c *Courier) logOutage(ctx context.Context, err error) {
+	log := c.opts.Logger.With("why", store.Describe(err), "error", err)
 	if errors.Is(err, store.ErrPartial) {
-		return outboxPartial
+		log.ErrorContext(ctx, outboxPartial)
+		return
 	}
-	return outboxUnavailable
+	log.ErrorContext(ctx, outboxUnavailable)
 }
 
 // watch starts the channels that have something due, until ctx ends.
@@ -39,7 +41,7 @@ func (c *Courier) watch(ctx context.Context) {
 		}
 		switch {
 		case err != nil && !failing && ctx.Err() == nil:
-			c.opts.Logger.ErrorContext(ctx, outageOf(err), "why", store.Describe(err), "error", err)
+			c.logOutage(ctx, err)
 		case err == nil && failing:
 			c.opts.Logger.InfoContext(ctx, outboxAvailable)
 			c.Recheck()
@@ -68,10 +70,10 @@ func (c *Courier) due(ctx context.Context, all bool) ([]store.Work, error) {
 
 // startWork starts what the store says is due.
 func (c *Courier) startWork(work store.Work) {
-	switch name := work.Channel.Name; {
-	case work.Kind == store.WorkSend:
+	switch name := work.Channel.Name; work.Kind {
+	case store.WorkSend:
 		c.startDelivery(name, func() {})
-	case work.Kind == store.WorkPromote:
+	case store.WorkPromote:
 		c.startPromotion(name, func() {})
 	}
 }

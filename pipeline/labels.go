@@ -66,6 +66,24 @@ func (l *ChannelLabels) Of(channel string) string {
 	return channel
 }
 
+// Offer returns the label of a channel that was used lately, maybe by another replica. It gets series of its own if there is
+// room, until a channel that is used here needs them.
+func (l *ChannelLabels) Offer(channel string) string {
+	if l == nil {
+		return channel
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.used[channel]; known {
+		return channel
+	}
+	if len(l.used) >= l.most {
+		return otherLabel
+	}
+	l.used[channel] = time.Time{}
+	return channel
+}
+
 // Known returns the label of a channel, whether or not it is used now.
 func (l *ChannelLabels) Known(channel string) string {
 	if l == nil {

@@ -27,7 +27,8 @@ import (
 type manyChannels struct {
 	bundle
 
-	reads *countingLimiter
+	reads  *countingLimiter
+	intake *pipeline.Intake
 }
 
 // countingLimiter counts the channels that are read.
@@ -45,7 +46,7 @@ func (l *countingLimiter) Statuses(ctx context.Context, queries []store.StatusQu
 func startMany(t *testing.T, n int) manyChannels {
 	t.Helper()
 	limiter := &countingLimiter{Store: memory.New(memory.NewData(memory.DataOptions{}), memory.Options{})}
-	windows := []ratelimit.Window{{Limit: 5, Per: time.Hour}, {Limit: 6, Per: 2 * time.Hour}}
+	windows := []ratelimit.Window{{Limit: 5, Per: 3 * time.Hour}, {Limit: 6, Per: 6 * time.Hour}}
 	tiers := levels(windows[0], windows[0])
 	tiers[0].Windows = windows
 	var channels []pipeline.Channel
@@ -65,7 +66,7 @@ func startMany(t *testing.T, n int) manyChannels {
 		require.NoError(t, err)
 	}
 	require.NoError(t, limiter.Pause(t.Context(), channels[9].Scope(), time.Hour, "by hand"))
-	return manyChannels{reads: limiter, bundle: bundle{limiter: limiter.Store, Server: server.New(server.Options{
+	return manyChannels{reads: limiter, intake: intake, bundle: bundle{limiter: limiter.Store, Server: server.New(server.Options{
 		Status: status, Registry: registry, Logger: slog.New(slog.DiscardHandler),
 	})}}
 }

@@ -18,14 +18,19 @@ type usage struct {
 
 func (s *system) usage(ctx context.Context) (usage, error) {
 	u := usage{at: time.Now()}
-	stats, err := s.redis.Info(ctx, "commandstats").Result()
-	if err != nil {
-		return u, fmt.Errorf("calls of redis: %w", err)
+	for _, n := range s.nodes {
+		stats, err := n.Info(ctx, "commandstats").Result()
+		if err != nil {
+			return u, fmt.Errorf("calls of redis: %w", err)
+		}
+		u.calls += scriptCalls(stats)
+		used, err := n.cpu()
+		if err != nil {
+			return u, err
+		}
+		u.redis += used
 	}
-	u.calls = scriptCalls(stats)
-	if u.redis, err = s.server.cpu(); err != nil {
-		return u, err
-	}
+	var err error
 	if u.machine, err = machineCPU(); err != nil {
 		return u, err
 	}
@@ -87,9 +92,16 @@ func (b *bench) measureIdle(ctx context.Context, s *system, f *figures) error {
 		return err
 	}
 	f.add("idle: resident memory of one relay", "MiB", resident)
-	resident, err = s.server.resident()
+	resident = 0
+	for _, n := range s.nodes {
+		used, err := n.resident()
+		if err != nil {
+			return err
+		}
+		resident += used
+	}
 	f.add("idle: resident memory of Redis", "MiB", resident)
-	return err
+	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

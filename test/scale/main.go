@@ -4,6 +4,7 @@
 //	go run ./test/scale                                     10 to 10,000 channels with 1 and 3 replicas: about 20 minutes
 //	go run ./test/scale -channels "10 100" -replicas 1      only these sizes
 //	go run ./test/scale -channels "" -load 10s              only the load on one relay
+//	go run ./test/scale -cluster                            with a Redis Cluster of three nodes
 //	go run ./test/scale -measure memory -channels 1000      what Redis stores for channels, events, replicas and viewers
 //	go run ./test/scale -record v1.4.0                      appends the figures to the history
 //
@@ -46,6 +47,7 @@ type options struct {
 	idle, load, lease  time.Duration
 	relay              string // path of the program; "" = it is built
 	record, history    string
+	cluster            bool   // Redis is a Cluster
 	measure            string // what is measured: time or memory
 }
 
@@ -60,6 +62,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.DurationVar(&o.lease, "lease", 10*time.Second, "the lease and slack_lookup_delay of the relays; slack_timeout is half of it")
 	f.StringVar(&o.relay, "relay", "", "the relay to measure (default: it is built from ./cmd/relay)")
 	f.StringVar(&o.measure, "measure", "time", "time: how fast relays are, and what idle channels cost; memory: what Redis stores")
+	f.BoolVar(&o.cluster, "cluster", false, "start a Redis Cluster of three nodes instead of one server")
 	f.StringVar(&o.record, "record", "", "append the figures to the history, as those of this version")
 	f.StringVar(&o.history, "history", "docs/benchmarks/scale.csv", "the history")
 	if err := f.Parse(args); err != nil {

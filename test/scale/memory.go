@@ -56,7 +56,11 @@ func (m *memoryMeter) measureStart(ctx context.Context) error {
 	if err := sleep(ctx, min(settle, m.idle)+time.Duration(m.channels)*settleChannel); err != nil {
 		return err
 	}
-	m.add("idle channels: keys of all", "1", float64(m.system.redis.DBSize(ctx).Val()))
+	keys, err := m.system.keys(ctx)
+	if err != nil {
+		return err
+	}
+	m.add("idle channels: keys of all", "1", float64(keys))
 	before, err := m.system.stored(ctx)
 	if err != nil {
 		return err

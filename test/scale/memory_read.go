@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // droppedWebhooks is how many webhooks exceed a limit where dropped events are measured.
@@ -25,7 +28,6 @@ func (m *memoryMeter) measureDrops(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	records := m.system.redis.XLen(ctx, dropsKey).Val()
 	for range droppedWebhooks {
 		webhook, err := body()
 		if err != nil {
@@ -38,14 +40,26 @@ func (m *memoryMeter) measureDrops(ctx context.Context) error {
 	if err := m.addSince(ctx, before, "dropped event", droppedWebhooks*manyEvents); err != nil {
 		return err
 	}
-	after, err := m.system.stored(ctx)
-	kept := m.system.redis.XLen(ctx, dropsKey).Val() - records
-	m.add("record of a dropped event: memory", "B", float64(after.bytes-before.bytes)/float64(kept))
-	return err
+	return m.measureRecords(ctx)
 }
 
-// dropsKey is the drop log of [closedChannel].
-const dropsKey = "relay:{closed}:drops:closed"
+// measureRecords measures the records of the drop log of [closedChannel].
+func (m *memoryMeter) measureRecords(ctx context.Context) error {
+	const log = "relay:{closed}:drops:closed"
+	for _, n := range m.system.nodes {
+		records, err := n.XLen(ctx, log).Result()
+		if redis.HasErrorPrefix(err, "MOVED") { // another node of a Cluster has it
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("drop log: %w", err)
+		}
+		bytes, err := n.MemoryUsage(ctx, log, 0).Result()
+		m.add("record of a dropped event: memory", "B", float64(bytes)/float64(records))
+		return err
+	}
+	return errors.New("no node has the drop log")
+}
 
 // measureReaders measures what reads Redis without events: replicas, and viewers of the dashboard.
 func (m *memoryMeter) measureReaders(ctx context.Context) error {
@@ -103,7 +117,8 @@ func (m *memoryMeter) measureIdle(ctx context.Context) (rate, error) {
 	after, err := m.system.stored(ctx)
 	elapsed := time.Since(began)
 	return rate{
-		calls: float64(after.calls-before.calls) / elapsed.Seconds(), busy: float64(after.busy-before.busy) / float64(elapsed.Microseconds()) * 100,
+		calls: float64(after.calls-before.calls) / elapsed.Seconds(),
+		busy:  float64(after.busy-before.busy) / float64(elapsed.Microseconds()) * 100,
 	}, err
 }
 

@@ -64,6 +64,15 @@ func TestUnknownMeasurementIsRefused(t *testing.T) {
 	require.EqualError(t, err, `-measure: "weight" is not time or memory`)
 }
 
+func TestClusterIsMeasured(t *testing.T) {
+	t.Chdir("../..")
+	var table, progress bytes.Buffer
+	args := []string{"-cluster", "-channels", "2", "-replicas", "1", "-idle", "200ms", "-load", "0s", "-lease", "4s"}
+	require.NoError(t, run(t.Context(), args, &table, &progress), "%s", &progress)
+	require.Contains(t, table.String(), "failover: all delivered")
+	require.NotContains(t, table.String(), "time-out")
+}
+
 func TestOptionsThatAreNoNumbersAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, channels := range []string{"many", "0", "10,100"} {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,23 +19,25 @@ type stored struct {
 	busy  int64 // microseconds that these took
 }
 
-func (s *system) stored(ctx context.Context) (stored, error) {
-	text, err := s.redis.Info(ctx, "memory", "commandstats").Result()
-	if err != nil {
-		return stored{}, fmt.Errorf("memory of redis: %w", err)
-	}
-	now := stored{calls: scriptCalls(text)}
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "used_memory":
-			now.bytes += number(value)
-		case "mem_clients_normal", "used_memory_scripts":
-			now.bytes -= number(value)
-		case "cmdstat_eval", "cmdstat_evalsha":
-			_, usec, _ := strings.Cut(value, ",usec=")
-			usec, _, _ = strings.Cut(usec, ",")
-			now.busy += number(usec)
+func (s *system) stored(ctx context.Context) (now stored, err error) {
+	for _, n := range s.nodes {
+		text, err := n.Info(ctx, "memory", "commandstats").Result()
+		if err != nil {
+			return now, fmt.Errorf("memory of redis: %w", err)
+		}
+		now.calls += scriptCalls(text)
+		for line := range strings.Lines(text) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+			switch name {
+			case "used_memory":
+				now.bytes += number(value)
+			case "mem_clients_normal", "used_memory_scripts":
+				now.bytes -= number(value)
+			case "cmdstat_eval", "cmdstat_evalsha":
+				_, usec, _ := strings.Cut(value, ",usec=")
+				usec, _, _ = strings.Cut(usec, ",")
+				now.busy += number(usec)
+			}
 		}
 	}
 	return now, nil
@@ -49,43 +52,53 @@ func number(text string) int64 {
 // kindInKey finds the kind of a key: a level has its strategy too.
 var kindInKey = regexp.MustCompile(`^relay:(?:\{([^}]*)\}:)?(limit:[a-z-]+:[a-z]+|[a-z]+)`)
 
+// keyKind is all keys of a kind.
+type keyKind struct{ keys, bytes int64 }
+
 // measureKeys adds the keys of each kind by MEMORY USAGE: how many there are, and the bytes of one on average.
 func (m *memoryMeter) measureKeys(ctx context.Context) error {
-	keys, bytes := map[string]int64{}, map[string]int64{}
-	client := m.system.redis
-	var cursor uint64
-	for {
-		page, next, err := client.Scan(ctx, cursor, "relay:*", 1000).Result()
+	kinds := map[string]*keyKind{}
+	for _, n := range m.system.nodes {
+		if err := addKeys(ctx, n.Client, kinds); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		kind := kinds[name]
+		m.add("key "+name+": keys", "1", float64(kind.keys))
+		m.add("key "+name+": memory of one", "B", float64(kind.bytes)/float64(kind.keys))
+	}
+	return nil
+}
+
+// addKeys adds the keys of a server to those of their kind, but those of [closedChannel].
+func addKeys(ctx context.Context, client *redis.Client, kinds map[string]*keyKind) error {
+	for cursor := uint64(0); ; {
+		keys, next, err := client.Scan(ctx, cursor, "relay:*", 1000).Result()
 		if err != nil {
 			return fmt.Errorf("list keys: %w", err)
 		}
-		sizes := make([]*redis.IntCmd, len(page))
-		if _, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i, key := range page {
-				sizes[i] = pipe.MemoryUsage(ctx, key, 0)
-			}
-			return nil
-		}); err != nil {
+		pipe := client.Pipeline()
+		sizes := make([]*redis.IntCmd, len(keys))
+		for i, key := range keys {
+			sizes[i] = pipe.MemoryUsage(ctx, key, 0)
+		}
+		if _, err := pipe.Exec(ctx); err != nil && len(keys) > 0 {
 			return fmt.Errorf("memory of keys: %w", err)
 		}
-		for i, key := range page {
-			if kind := kindInKey.FindStringSubmatch(key); kind != nil && kind[1] != "closed" {
-				keys[kind[2]]++
-				bytes[kind[2]] += sizes[i].Val()
+		for i, key := range keys {
+			found := kindInKey.FindStringSubmatch(key)
+			if found == nil || found[1] == "closed" {
+				continue
 			}
+			if kinds[found[2]] == nil {
+				kinds[found[2]] = &keyKind{}
+			}
+			kinds[found[2]].keys++
+			kinds[found[2]].bytes += sizes[i].Val()
 		}
 		if cursor = next; cursor == 0 {
-			break
+			return nil
 		}
 	}
-	var kinds []string
-	for kind := range keys {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	for _, kind := range kinds {
-		m.add("key "+kind+": keys", "1", float64(keys[kind]))
-		m.add("key "+kind+": memory of one", "B", float64(bytes[kind])/float64(keys[kind]))
-	}
-	return nil
 }

@@ -9,17 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// system is a Redis, a fake Slack, and relays with one configuration.
+// system is a Redis, which may be a Cluster, a fake Slack, and relays with one configuration.
 type system struct {
 	dir, program string
 	lease        time.Duration
 	env          []string // of the relays
-	server       *process // of Redis
-	redis        *redis.Client
+	nodes        []node   // of Redis
 	slack        *slack
 	relays       []*relay // those that run
 	started      int      // relays so far
@@ -49,38 +46,24 @@ func (b *bench) startSystem(ctx context.Context, channels string, replicas int) 
 	if s.slack, err = startSlack(); err != nil {
 		return nil, err
 	}
-	if err := s.startRedis(ctx); err != nil {
+	if err := s.startRedis(ctx, b.cluster); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(s.dir, "relay.yaml")
 	if err := os.WriteFile(path, []byte(channels), 0o600); err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}
-	s.env = []string{
-		"RELAY_CONFIG=" + path, "RELAY_REDIS_URL=redis://" + s.redis.Options().Addr, "RELAY_DRAIN=0s",
-		"RELAY_SLACK_TOKEN=" + slackToken, "RELAY_SLACK_API_URL=" + s.slack.APIURL(),
-		"RELAY_LEASE=" + b.lease.String(), "RELAY_SLACK_LOOKUP_DELAY=" + b.lease.String(), "RELAY_SLACK_TIMEOUT=" + (b.lease / 2).String(),
-	}
+	s.env = append(s.redisEnv(),
+		"RELAY_CONFIG="+path, "RELAY_DRAIN=0s",
+		"RELAY_SLACK_TOKEN="+slackToken, "RELAY_SLACK_API_URL="+s.slack.APIURL(),
+		"RELAY_LEASE="+b.lease.String(), "RELAY_SLACK_LOOKUP_DELAY="+b.lease.String(), "RELAY_SLACK_TIMEOUT="+(b.lease/2).String(),
+	)
 	for range replicas {
 		if err := s.startRelay(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
-}
-
-func (s *system) startRedis(ctx context.Context) error {
-	address, err := freeAddress(ctx)
-	if err != nil {
-		return err
-	}
-	host, port, _ := net.SplitHostPort(address)
-	s.redis = redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1})
-	args := []string{"--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir}
-	if s.server, err = startProcess(ctx, s.dir, "redis", nil, "redis-server", args...); err != nil {
-		return err
-	}
-	return s.server.await(ctx, "redis", startWithin, func() bool { return answers(ctx, address) && s.redis.Ping(ctx).Err() == nil })
 }
 
 // answers reports whether something listens on an address. go-redis would log each refused connection.
@@ -123,11 +106,9 @@ func (s *system) close() {
 	for _, r := range s.relays {
 		r.kill()
 	}
-	if s.redis != nil {
-		_ = s.redis.Close()
-	}
-	if s.server != nil {
-		s.server.kill()
+	for _, n := range s.nodes {
+		_ = n.Close()
+		n.kill()
 	}
 	if s.slack != nil {
 		client.CloseIdleConnections()
