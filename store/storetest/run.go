@@ -39,6 +39,7 @@ var subjects = []struct {
 	{"fairness", fairnessBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
+	{"bounds of refunds", refundBoundsBehaviours},
 	{"closed levels", closedLevelsBehaviours},
 	{"counts", countsBehaviours},
 	{"merged counts", mergedCountsBehaviours},
