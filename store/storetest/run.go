@@ -50,6 +50,7 @@ var subjects = []struct {
 	{"delayed", delayedBehaviours},
 	{"bundles", bundlesBehaviours},
 	{"bundle lists", bundleListsBehaviours},
+	{"bounds of alerts", alertBoundsBehaviours},
 	{"outbox", outboxBehaviours},
 	{"leases", leasesBehaviours},
 	{"due index", dueBehaviours},
