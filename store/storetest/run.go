@@ -37,6 +37,7 @@ var subjects = []struct {
 	{"changed limits", changedLimitsBehaviours},
 	{"bounds of windows", windowBoundsBehaviours},
 	{"fairness", fairnessBehaviours},
+	{"bounds of fairness", fairnessBoundsBehaviours},
 	{"duplicates", duplicatesBehaviours},
 	{"refunds", refundsBehaviours},
 	{"bounds of refunds", refundBoundsBehaviours},
@@ -66,6 +67,7 @@ var subjects = []struct {
 	{"digest", digestBehaviours},
 	{"digest bounds", digestBoundsBehaviours},
 	{"budget", budgetBehaviours},
+	{"bounds of the outbox", outboxBoundsBehaviours},
 	{"restore", restoreBehaviours},
 	{"random histories", historyBehaviours},
 }
