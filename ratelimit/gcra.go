@@ -55,7 +55,7 @@ func (s *tokenBucketState) adopt(now int64, level *Level, length Window, w *wind
 		return
 	}
 	for name, other := range s.windows {
-		if left := other.tat - now; name.per == length.Per && name.drain > 0 && left > 0 {
+		if left := other.tat - now; name.per == length.Per && left > 0 {
 			drain := length.drain()
 			drainsIn := int64(float64(left) * float64(drain) / float64(name.drain)) // as the scripts count; the product may exceed 64 bits
 			w.tat = max(w.tat, now+min(drainsIn, level.Capacity(length)*drain))
@@ -84,7 +84,7 @@ func (s *tokenBucketState) Add(now int64, level *Level, c Charge) {
 // Used implements [State].
 func (s *tokenBucketState) Used(now int64, level *Level, w int) int64 {
 	name := s.name(level.Windows[w])
-	if tat := s.windows[name].tat; tat > now && name.drain > 0 {
+	if tat := s.windows[name].tat; tat > now {
 		return (tat - now + name.drain - 1) / name.drain
 	}
 	return 0

@@ -106,15 +106,14 @@ func (b *bucketsState) ends() []int64 {
 func (b *bucketsState) FitsAt(now int64, level *Level, w int, units, _ int64) int64 {
 	per := level.Windows[w].Per.Microseconds()
 	over := b.Used(now, level, w) + units - level.Windows[w].Limit
+	var leaves int64
 	for _, end := range b.ends() {
-		if end <= now-per {
-			continue
-		}
-		if over -= b.units[end]; over <= 0 {
-			return end + per
+		if end > now-per && over > 0 {
+			over -= b.units[end]
+			leaves = end + per
 		}
 	}
-	return now + per
+	return leaves
 }
 
 // Add implements [State].
@@ -139,7 +138,7 @@ func (b *bucketsState) Add(now int64, level *Level, c Charge) {
 
 // Refund implements [State].
 func (b *bucketsState) Refund(_ int64, level *Level, at int64, c Charge) bool {
-	if at == 0 || b.since == 0 || at < b.since {
+	if b.since == 0 || at < b.since {
 		return false
 	}
 	if end := b.end(at, level); b.units[end] > 0 {

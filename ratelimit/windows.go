@@ -130,7 +130,7 @@ func (s *windowCounts) Add(now int64, level *Level, units int64, kind windowKind
 }
 
 // knows reports whether what was spent at a time is in these counts.
-func (s *windowCounts) knows(at int64) bool { return at != 0 && s.since != 0 && at >= s.since }
+func (s *windowCounts) knows(at int64) bool { return s.since != 0 && at >= s.since }
 
 // Lasts implements [State].
 func (s *windowCounts) Lasts(now int64) (lasts time.Duration) {

@@ -54,10 +54,7 @@ func (f *fairness) knownFor() int64 { return max(knownFor.Microseconds(), f.per)
 
 // inChannelWindow is how many units a category's level used within the channel's window.
 func (f *fairness) inChannelWindow(place int) int64 {
-	log, isLog := f.batch.state(place - 1).(*ratelimit.LogState)
-	if !isLog {
-		return 0
-	}
+	log, _ := f.batch.state(place - 1).(*ratelimit.LogState) // fairness needs logs
 	return log.CountAfter(f.batch.tx.now - f.per)
 }
 

@@ -76,7 +76,7 @@ func (m *messageBatch) resume(key string) *bundleHead {
 	} else {
 		head.isSent = m.waiting(begun.number) == nil
 	}
-	if waiting := m.entryOf(begun); waiting != nil && !head.isSent {
+	if waiting := m.entryOf(begun); !head.isSent {
 		waiting.payload = unlisted.ReplaceAll(waiting.payload, nil)
 	}
 	m.heads[key] = head

@@ -15,7 +15,7 @@ func (m *messageBatch) rememberAdmitted(d decision, r *store.Request) {
 	}
 	admitted := m.posted.messages[r.Delayed]
 	switch {
-	case r.Delayed > 0 && isBundle(r) && admitted != nil:
+	case admitted != nil && isBundle(r):
 		m.adopt(admitted, d.number)
 	case r.Event.Status != store.Resolved && (r.Event.Fingerprint != "" || m.policy.Overflow == store.OverflowMerge):
 		admitted = m.newMessage(d.number, r)

@@ -7,8 +7,8 @@
 //	go run ./test/mutation -run claim          those of files whose path contains "claim"
 //	go run ./test/mutation -run ack.lua:44:    those of a line
 //
-// Only the tests of the store count: its suite on both stores, the histories that compare them, and what store/redis checks of
-// the scripts alone. Random histories have a fixed seed, and what fails must fail twice.
+// Only the tests of the store count: its suite on both stores, the histories that compare them, what store/redis checks of
+// the scripts alone, and the tests of Wait and Do in ratelimit. Random histories have a fixed seed, and what fails must fail twice.
 //
 // Each test binary is built once, from an overlay of the source tree: nothing in the tree is edited, and nothing in the
 // product knows of it. The overlay holds every mutant of the Go files at once, and the environment variable
@@ -39,7 +39,7 @@ const composeScripts = "cd {src}/.. && mkdir ../docs && cp {root}/docs/redis.md 
 
 // skippedTests need several servers or processes: they are about those, not about what the scripts do.
 const skippedTests = "^(Benchmark|Example|TestFailover|TestResharding|TestManyProcesses|TestReloadIsNoClockStep|TestTooFewReplicas|" +
-	"TestCallToAServer|TestAbsent|TestErrorsOf|TestWait|TestWorker|TestTheOracle)"
+	"TestCallToAServer|TestAbsent|TestErrorsOf|TestWaitBlocks|TestWorker|TestTheOracle|TestGoldenFigure)"
 
 // mostExcused is the greatest share of the mutants that the list of equivalent ones may name.
 const mostExcused = 0.05
@@ -66,7 +66,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		"sources of the scripts: globs, with commas")
 	f.StringVar(&o.src, "src", "lua/src", "directory of the sources")
 	f.StringVar(&o.golang, "go", "store/memory/*.go,ratelimit/*.go", "Go files to change: globs, with commas")
-	f.StringVar(&o.packages, "packages", "./store/redis,./store/memory,./store/storetest", "packages whose tests must notice, with commas")
+	f.StringVar(&o.packages, "packages", "./store/redis,./store/memory,./store/storetest,./ratelimit", "packages whose tests must notice, with commas")
 	f.StringVar(&o.scripts, "scripts", "lua", "directory of the package that makes the scripts with redis.NewScript")
 	f.StringVar(&o.compose, "compose", composeScripts,
 		"command that composes the scripts of {src}, a copy of the directory of the sources, into {out}; {composer} is ./lua/compose")

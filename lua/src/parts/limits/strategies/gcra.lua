@@ -18,7 +18,7 @@ local gcra = strategy_of_numbers({
     if level.back > 0 then window.tat = window.tat - level.back end
   end,
   used = function(window)
-    return window.drain > 0 and window.tat > now and ceil((window.tat - now) / window.drain) or 0
+    return window.tat > now and ceil((window.tat - now) / window.drain) or 0
   end,
   spend = function(_, window, units)
     if window.drain > 0 then window.tat = max(now, window.tat) + units * window.drain end
