@@ -156,3 +156,9 @@ func (s *sampling) sample(kind lineKind) (write bool, leftOut int64) {
 	delete(s.leftOut, kind)
 	return true, leftOut
 }
+
+// maxLogged is how many channels a line names that is about all of them.
+const maxLogged = 5
+
+// firstOf returns the names that a line about all channels has.
+func firstOf(channels []string) []string { return channels[:min(len(channels), maxLogged)] }

@@ -150,7 +150,9 @@ func (l *reloader) reload(ctx context.Context, requested bool) {
 	l.files.changed(next.cfg)
 	l.files.add(ctx, next.cfg)
 	releaseMemory()
-	l.relay.log.InfoContext(ctx, "configuration reloaded", "hash", l.state().Hash, "channels", next.status.Channels())
+	channels := next.status.Channels()
+	l.relay.log.InfoContext(ctx, "configuration reloaded", "hash", l.state().Hash, "channels", len(channels),
+		"first_channels", firstOf(channels))
 	if len(next.restart) > 0 {
 		l.relay.log.WarnContext(ctx, "restart needed for some settings", "settings", next.restart)
 	}

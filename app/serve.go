@@ -50,8 +50,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	})
 	options.Stopping = func() { r.current.Load().server.Retire() } // it ends the streams of the dashboard
 	ops := r.serve(ctx, r.ops, func(g *generation) http.Handler { return g.ops }, options)
-	r.log.InfoContext(ctx, "relay started", "listen", r.public.Addr(), "ops_listen", r.ops.Addr(), "channels", r.Status().Channels(),
-		"durable", r.Status().Durable(), "redis", r.started.RedisAddress(), "version", r.version)
+	channels := r.Status().Channels()
+	r.log.InfoContext(ctx, "relay started", "listen", r.public.Addr(), "ops_listen", r.ops.Addr(), "channels", len(channels),
+		"first_channels", firstOf(channels), "durable", r.Status().Durable(), "redis", r.started.RedisAddress(), "version", r.version)
 
 	var failed error
 	select {

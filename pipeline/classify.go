@@ -29,7 +29,7 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
-	mutedBy, whole := in.classify(ch, &a, traceparent(ctx))
+	mutedBy, whole := in.classify(ch, &a, traceparent(ctx, in.opts.Tracer))
 	if whole { // nearly always
 		return in.admit(ctx, a.Channel, a.Events, false)
 	}

@@ -107,9 +107,10 @@ func (m *Metrics) countReceived(all []events.Event, decisions []store.Decision) 
 
 // countersOf returns the counters of an event with a decision.
 func (m *Metrics) countersOf(e *events.Event, d *store.Decision) eventCounters {
-	labels := eventLabels{m.channels.Of(e.Channel), e.Source, m.categoryLabel(e.Category), outcomeOf(d), levelOf(d), d.DecidedBy}
+	channel := m.channels.Of(e.Channel)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	labels := eventLabels{channel, e.Source, m.categoryLabel(e.Category), outcomeOf(d), levelOf(d), d.DecidedBy}
 	c, known := m.counters[labels]
 	if !known {
 		c = eventCounters{
@@ -148,19 +149,25 @@ func equalLabels(a, b *events.Event, onA, onB *store.Decision) bool {
 // countMuted counts an event that a rule or a silence muted.
 func (m *Metrics) countMuted(e *events.Event) {
 	m.received.WithLabelValues(m.channels.Of(e.Channel), e.Source).Inc()
-	m.events.WithLabelValues(m.channels.Of(e.Channel), m.categoryLabel(e.Category), store.Muted.String(), "").Inc()
+	m.decided(e, store.Muted.String(), "").Inc()
 }
 
 // countDecided counts the decision on n delayed events, which were received before.
 func (m *Metrics) countDecided(e *events.Event, d *store.Decision, n int) {
-	m.events.WithLabelValues(m.channels.Of(e.Channel), m.categoryLabel(e.Category), outcomeOf(d), levelOf(d)).Add(float64(n))
+	m.decided(e, outcomeOf(d), levelOf(d)).Add(float64(n))
 	m.decisions.WithLabelValues(string(d.DecidedBy)).Add(float64(n))
 }
 
-// categoryLabel returns a category as a label value.
-func (m *Metrics) categoryLabel(name string) string {
+// decided returns the counter of events with a decision.
+func (m *Metrics) decided(e *events.Event, outcome, level string) prometheus.Counter {
+	channel := m.channels.Of(e.Channel)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.events.WithLabelValues(channel, m.categoryLabel(e.Category), outcome, level)
+}
+
+// categoryLabel returns a category as a label value. The caller holds mu.
+func (m *Metrics) categoryLabel(name string) string {
 	if !m.categories[name] {
 		if len(m.categories) >= maxCategoryLabels {
 			return otherLabel

@@ -22,8 +22,8 @@ import (
 const traceHeader = "traceparent"
 
 // traceparent returns the name of the span of ctx; "" where it is not traced.
-func traceparent(ctx context.Context) string {
-	if !trace.SpanContextFromContext(ctx).IsSampled() {
+func traceparent(ctx context.Context, tracer trace.Tracer) string {
+	if tracer == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
 	}
 	carrier := propagation.MapCarrier{}

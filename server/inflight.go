@@ -18,17 +18,20 @@ type inFlight struct {
 func (f *inFlight) acquire(address netip.Addr) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.byAddress[address] >= f.limit {
+	n := f.byAddress[address]
+	if n >= f.limit {
 		return false
 	}
-	f.byAddress[address]++
+	f.byAddress[address] = n + 1
 	return true
 }
 
 func (f *inFlight) release(address netip.Addr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.byAddress[address]--; f.byAddress[address] == 0 {
+	if n := f.byAddress[address]; n > 1 {
+		f.byAddress[address] = n - 1
+	} else {
 		delete(f.byAddress, address)
 	}
 }

@@ -3,7 +3,6 @@ package test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,6 +27,7 @@ import (
 	"slackrelay/ratelimit"
 	"slackrelay/server"
 	"slackrelay/store"
+	"slackrelay/test/bare"
 )
 
 // The benchmarks post webhooks over loopback from 64 senders. The contenders differ in the limiter only: the
@@ -69,19 +69,21 @@ func compete(b *testing.B, events int, channel, category int64) {
 		cfg.Channels[0].Window = time.Hour
 	}
 	relayURL, reply := benchRelay(b, cfg, events)
+	plain := httptest.NewServer(bare.Handler[bare.Events](reply))
+	b.Cleanup(plain.Close)
 	ballast := make([]byte, 64<<20) // never touched, so not resident: garbage is collected as rarely for each
 	defer runtime.KeepAlive(ballast)
 	contenders := []struct{ name, url string }{
 		{"a-bare", benchOwnHandler(b, cfg, func(context.Context, int) bool { return channel > 100 })},
 		{"b-one-script-an-event", benchOwnHandler(b, cfg, askSeedScript(client, channel, category))},
 		{"c-relay", relayURL},
-		{"d-plain-handler", benchHandler(b, reply)},
+		{"d-plain-handler", plain.URL},
 	}
 	// The contenders take turns, and the median counts: other work of the machine affects all of them.
 	turns := make([][]float64, len(contenders))
 	for turn := range benchTurns + 1 {
 		for i, c := range contenders {
-			if rate := postFor(b, c.url, benchBody(events)); turn > 0 { // the first one warms up
+			if rate := postFor(b, c.url, bare.JSON(bare.ManyEvents(events))); turn > 0 { // the first one warms up
 				turns[i] = append(turns[i], rate)
 			}
 		}
@@ -183,48 +185,6 @@ func benchOwnHandler(b *testing.B, cfg configs.Config, admits func(ctx context.C
 	return "http://" + listener.Addr().String() + "/hooks/default/generic"
 }
 
-// benchEvent is an event in the relay's own format.
-type benchEvent struct {
-	Category string            `json:"category,omitempty"`
-	Title    string            `json:"title,omitempty"`
-	Text     string            `json:"text,omitempty"`
-	Severity string            `json:"severity,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"`
-}
-
-func benchBody(events int) []byte {
-	list := make([]benchEvent, events)
-	for i := range list {
-		list[i] = benchEvent{
-			Category: "errors", Title: "Disk full on db-1", Text: "/var is at 100 %.", Severity: "critical",
-			Labels: map[string]string{"host": "db-1"},
-		}
-	}
-	body, err := json.Marshal(map[string]any{"events": list})
-	if err != nil {
-		panic(err)
-	}
-	return body
-}
-
-// benchHandler decodes the same JSON and answers a reply of the same size.
-func benchHandler(b *testing.B, reply []byte) string {
-	b.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		var webhook struct{ Events []benchEvent }
-		if err != nil || json.Unmarshal(body, &webhook) != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusAccepted)
-		w.Write(reply)
-	}))
-	b.Cleanup(server.Close)
-	return server.URL
-}
-
 func askSeedScript(client *redis.Client, channel, category int64) func(ctx context.Context, events int) bool {
 	script := redis.NewScript(redistest.Yardstick) //nolint:forbidigo // the rival, not one of ours
 	return func(ctx context.Context, _ int) bool {
@@ -255,7 +215,7 @@ func benchRelay(b *testing.B, cfg configs.Config, events int) (url string, reply
 	})
 	url = "http://" + relay.PublicAddr().String() + "/hooks/default/generic"
 	for range 11 {
-		reply = postOnce(b, url, benchBody(events))
+		reply = postOnce(b, url, bare.JSON(bare.ManyEvents(events)))
 	}
 	return url, reply
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strconv"
 	"time"
+
+	"slackrelay/test/bare"
 )
 
 // bareCommand is the first argument of this program where it serves the bare handlers.
@@ -40,92 +40,14 @@ func (b *bench) startBare(ctx context.Context, eventReply, alertsReply int) (*pr
 // serveBare serves on an address until the process is killed: /event and /alerts, with replies of so many bytes.
 func serveBare(args []string) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /event", bareHandler[eventWebhook](args[1]))
-	mux.HandleFunc("POST /alerts", bareHandler[alertsWebhook](args[2]))
+	mux.HandleFunc("POST /event", bare.Handler[bare.Event](replyOf(args[1])))
+	mux.HandleFunc("POST /alerts", bare.Handler[bare.Alerts](replyOf(args[2])))
 	server := &http.Server{Addr: args[0], Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	fmt.Fprintln(os.Stderr, server.ListenAndServe())
 }
 
-func bareHandler[webhook any](replySize string) http.HandlerFunc {
-	size, _ := strconv.Atoi(replySize) // it is written by startBare
-	reply := bytes.Repeat([]byte("x"), size)
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		var decoded webhook
-		if err != nil || json.Unmarshal(body, &decoded) != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusAccepted)
-		_, _ = w.Write(reply) // the sender may be gone
-	}
-}
-
-// eventWebhook is an event in the relay's own format.
-type eventWebhook struct {
-	Category string            `json:"category"`
-	Title    string            `json:"title"`
-	Text     string            `json:"text"`
-	Severity string            `json:"severity"`
-	Labels   map[string]string `json:"labels"`
-}
-
-// alertsWebhook is Alertmanager's body (https://prometheus.io/docs/alerting/latest/configuration/#webhook_config).
-type alertsWebhook struct {
-	Version           string            `json:"version"`
-	GroupKey          string            `json:"groupKey"`
-	TruncatedAlerts   int               `json:"truncatedAlerts"`
-	Status            string            `json:"status"`
-	Receiver          string            `json:"receiver"`
-	GroupLabels       map[string]string `json:"groupLabels"`
-	CommonLabels      map[string]string `json:"commonLabels"`
-	CommonAnnotations map[string]string `json:"commonAnnotations"`
-	ExternalURL       string            `json:"externalURL"`
-	Alerts            []alert           `json:"alerts"`
-}
-
-type alert struct {
-	Status       string            `json:"status"`
-	Labels       map[string]string `json:"labels"`
-	Annotations  map[string]string `json:"annotations"`
-	StartsAt     time.Time         `json:"startsAt"`
-	EndsAt       time.Time         `json:"endsAt"`
-	GeneratorURL string            `json:"generatorURL"`
-	Fingerprint  string            `json:"fingerprint"`
-}
-
-// oneEvent is a webhook of one event.
-func oneEvent() eventWebhook {
-	return eventWebhook{
-		Category: "errors", Title: "Disk full on db-1", Text: "/var is at 100 %.", Severity: "critical",
-		Labels: map[string]string{"host": "db-1"},
-	}
-}
-
-// manyAlerts is a webhook of so many alerts of one rule, as Alertmanager sends for a deployment that fails.
-func manyAlerts(n int) alertsWebhook {
-	webhook := alertsWebhook{
-		Version: "4", GroupKey: `{}:{alertname="HighErrorRate"}`, Status: "firing", Receiver: "relay",
-		ExternalURL:  "http://alertmanager.example:9093",
-		GroupLabels:  map[string]string{"alertname": "HighErrorRate"},
-		CommonLabels: map[string]string{"alertname": "HighErrorRate", "cluster": "prod-eu", "severity": "critical"},
-	}
-	for i := range n {
-		pod := fmt.Sprintf("checkout-7d9f8c6b5-%05d", i)
-		webhook.Alerts = append(webhook.Alerts, alert{
-			Status: "firing", StartsAt: time.Date(2026, 11, 20, 7, 0, i, 0, time.UTC), Fingerprint: fmt.Sprintf("%016x", i+1),
-			Labels: map[string]string{
-				"alertname": "HighErrorRate", "cluster": "prod-eu", "container": "checkout", "job": "kubernetes-pods",
-				"instance": fmt.Sprintf("10.0.3.%d:8080", i), "namespace": "shop", "pod": pod, "severity": "critical",
-			},
-			Annotations: map[string]string{
-				"summary":     "Error rate above 5 % on " + pod,
-				"description": "The share of 5xx answers of " + pod + " in namespace shop is 7.3 % over the last 5 minutes.",
-				"runbook_url": "https://runbooks.example/HighErrorRate",
-			},
-			GeneratorURL: "http://prometheus.example:9090/graph?g0.expr=rate%28http_requests_total%7Bcode%3D~%225..%22%7D%5B5m%5D%29&g0.tab=1",
-		})
-	}
-	return webhook
+// replyOf returns a reply of so many bytes.
+func replyOf(size string) []byte {
+	n, _ := strconv.Atoi(size) // it is written by startBare
+	return bytes.Repeat([]byte("x"), n)
 }

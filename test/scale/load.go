@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"slackrelay/notifier"
+	"slackrelay/test/bare"
 )
 
 // The load is posted by this many senders, over this many channels where their limits are open.
@@ -81,14 +81,7 @@ func measureLatency(ctx context.Context, s *system, f *figures) error {
 
 // measureClosed measures webhooks whose events all exceed a limit, against a bare handler.
 func (b *bench) measureClosed(ctx context.Context, s *system, f *figures) error {
-	event, err := json.Marshal(oneEvent())
-	if err != nil {
-		return fmt.Errorf("encode an event: %w", err)
-	}
-	alerts, err := json.Marshal(manyAlerts(20))
-	if err != nil {
-		return fmt.Errorf("encode alerts: %w", err)
-	}
+	event, alerts := bare.JSON(bare.OneEvent()), bare.JSON(bare.ManyAlerts(20))
 	eventReply, err := closeLimit(ctx, s.relays[0], "closed", event)
 	if err != nil {
 		return err
@@ -97,11 +90,11 @@ func (b *bench) measureClosed(ctx context.Context, s *system, f *figures) error 
 	if err != nil {
 		return err
 	}
-	bare, url, err := b.startBare(ctx, len(eventReply), len(alertsReply))
+	handler, url, err := b.startBare(ctx, len(eventReply), len(alertsReply))
 	if err != nil {
 		return err
 	}
-	defer bare.kill()
+	defer handler.kill()
 	if err := b.compete(ctx, f, "closed, 1 event", s.relays[0].public+"/hooks/closed", url+"/event", event); err != nil {
 		return err
 	}
@@ -120,14 +113,14 @@ func closeLimit(ctx context.Context, r *relay, hook string, body []byte) ([]byte
 }
 
 // compete reports how many webhooks a second the relay and the bare handler answer.
-func (b *bench) compete(ctx context.Context, f *figures, name, relay, bare string, body []byte) error {
+func (b *bench) compete(ctx context.Context, f *figures, name, relay, rival string, body []byte) error {
 	var ours, theirs []float64
 	for turn := range turns + 1 {
 		relayed, _, err := hammer(ctx, []string{relay}, body, b.load/turns)
 		if err != nil {
 			return err
 		}
-		handled, _, err := hammer(ctx, []string{bare}, body, b.load/turns)
+		handled, _, err := hammer(ctx, []string{rival}, body, b.load/turns)
 		if err != nil {
 			return err
 		}
@@ -144,10 +137,7 @@ func (b *bench) compete(ctx context.Context, f *figures, name, relay, bare strin
 // measureOpen measures how many webhooks are admitted, and how many messages delivered, while senders post as fast as they can
 // to channels whose limits are never reached; and then how fast what is left is delivered.
 func (b *bench) measureOpen(ctx context.Context, s *system, f *figures) error {
-	body, err := json.Marshal(oneEvent())
-	if err != nil {
-		return fmt.Errorf("encode an event: %w", err)
-	}
+	body := bare.JSON(bare.OneEvent())
 	hooks := make([]string, loadChannels)
 	for i := range hooks {
 		hooks[i] = s.relays[0].public + "/hooks/" + channelName(i)
