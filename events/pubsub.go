@@ -12,6 +12,7 @@ import (
 var pubsub = source{
 	name:    "pubsub",
 	aliases: []string{"google_pubsub", "gcp_pubsub"},
+	marks:   marks{fields: []string{"subscription"}},
 	claims: func(in input) bool {
 		message := in.child("message")
 		return in.has("subscription") && (message.has("data") || message.has("attributes")) &&

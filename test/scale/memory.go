@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slackrelay/notifier/fakeslack"
+	"slackrelay/test/bare"
 )
 
 // manyEvents is how many events a webhook has where many are posted.
@@ -126,7 +127,7 @@ var rateLimited = fakeslack.Reply{Status: http.StatusTooManyRequests, RetryAfter
 // events returns a webhook of n events of a category in the relay's own format, each with an id of its own.
 func (m *memoryMeter) events(n int, category string) func() ([]byte, error) {
 	type event struct {
-		eventWebhook
+		bare.Event
 
 		ID string `json:"id"`
 	}
@@ -136,7 +137,7 @@ func (m *memoryMeter) events(n int, category string) func() ([]byte, error) {
 		}
 		for range n {
 			m.serial++
-			e := event{oneEvent(), fmt.Sprint("event-", m.serial)}
+			e := event{bare.OneEvent(), fmt.Sprint("event-", m.serial)}
 			e.Category = category
 			webhook.Events = append(webhook.Events, e)
 		}
@@ -146,7 +147,7 @@ func (m *memoryMeter) events(n int, category string) func() ([]byte, error) {
 
 // alerts returns a webhook of n alerts from Alertmanager.
 func alerts(n int) func() ([]byte, error) {
-	return func() ([]byte, error) { return json.Marshal(manyAlerts(n)) }
+	return func() ([]byte, error) { return json.Marshal(bare.ManyAlerts(n)) }
 }
 
 // post posts a load, and waits for its requests to Slack.
