@@ -33,8 +33,7 @@ var outcomes = outcomeTable(map[string]outcome{
 	"failed|failure|fail|error|err|errored|broken|aborted|terminated|killed|still failing|partially failed|" +
 		"error occurred": {status: Firing, severity: Error, tells: true, run: true},
 
-	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|mitigated|inactive|" +
-		"cancelled alert": {status: Resolved, severity: Info},
+	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|inactive": {status: Resolved, severity: Info},
 	"up|online|reachable|available|healthy|operational|reporting|connected|not active": {
 		status: Resolved, severity: Info, tells: true,
 	},
@@ -137,4 +136,4 @@ func isAtEdge(parts []string, i int) bool {
 	return i == 0 || i == len(parts)-1 || verbs[parts[i-1]]
 }
 
-var verbs = setOf("is|are|was|went|gone|back|has|been|became|now|be|still|to|status|state|in")
+var verbs = setOf("|is|are|was|went|gone|back|has|been|became|now|be|still|to|status|state|in")
