@@ -2,6 +2,7 @@ package events
 
 import (
 	"net/netip"
+	"regexp"
 	"strings"
 )
 
@@ -128,6 +129,8 @@ func foldIDs(name string) string {
 	return strings.Join(parts, " ")
 }
 
+var uuid = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b`)
+
 func foldWord(word string) string {
 	bare := strings.Trim(word, "()[]{}<>,;:'\"`")
 	if _, err := netip.ParseAddr(bare); err == nil {
@@ -136,6 +139,7 @@ func foldWord(word string) string {
 	if _, err := netip.ParseAddrPort(bare); err == nil {
 		return "n"
 	}
+	word = uuid.ReplaceAllString(word, "n")
 	var b strings.Builder
 	for i := 0; i < len(word); {
 		end := i
