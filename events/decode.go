@@ -164,7 +164,7 @@ func (d *Decoder) open(w Webhook) (input, *source, error) {
 	}
 	var err error
 	if in.object, in.items, err = parseBody(in.body, d.limits.Depth); err != nil {
-		if (w.Source == "" || w.Source == generic.name) && isPlainText(in.body, w.Header) {
+		if (w.Source == "" || w.Source == generic.name) && (isPlainText(in.body, w.Header) || in.repeatsNames()) {
 			return in, &generic, nil
 		}
 		return input{}, nil, err

@@ -129,6 +129,19 @@ func envelopeOf(o object) (list jsontext.Value, ok bool) {
 	return list, ok
 }
 
+// repeatsNames reports whether the only fault of a body is that an object in it has a name twice, and sets its fields. Some senders
+// write such objects; in the relay's own format it is a mistake.
+func (in *input) repeatsNames() bool {
+	value := jsontext.Value(in.body)
+	if deeperThan(value, in.limits.Depth) >= 0 || !value.IsValid(jsontext.AllowDuplicateNames(true)) || value.Kind() != '{' {
+		return false
+	}
+	if fields := objectOf(value); !isOwn(fields) {
+		in.object = fields
+	}
+	return in.object != nil
+}
+
 // decodeGenericEvent decodes an object, with its fields. at is its path within the body, and index its place among the events.
 func decodeGenericEvent(in input, fields object, raw jsontext.Value, index int, at string) (Event, error) {
 	var g genericEvent
@@ -158,10 +171,11 @@ func (g *genericEvent) event(at string) (Event, error) {
 	if g.Title == "" && g.Text == "" {
 		return Event{}, badField(join(at, "title"), "or text is needed; set one of them")
 	}
-	for name, value := range map[string]identifier{"id": g.ID, "fingerprint": g.Fingerprint} {
-		if len(value) > maxID {
-			return Event{}, badField(join(at, name), "has %d bytes, at most %d are allowed; shorten it", len(value), maxID)
-		}
+	if len(g.ID) > maxID {
+		return Event{}, badField(join(at, "id"), "has %d bytes, at most %d are allowed; shorten it", len(g.ID), maxID)
+	}
+	if len(g.Fingerprint) > maxID {
+		return Event{}, badField(join(at, "fingerprint"), "has %d bytes, at most %d are allowed; shorten it", len(g.Fingerprint), maxID)
 	}
 	event := Event{
 		ID:          string(g.ID),

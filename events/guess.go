@@ -128,7 +128,7 @@ func (b *guess) fillText(e *Event, raw jsontext.Value) {
 		b.note("text", f)
 		return
 	}
-	if b.subject == nil {
+	if b.subject == nil && e.Title != string(raw) {
 		e.Text = cut(string(raw), maxRest)
 		b.because("text", "the body, because nothing in it looks like a title")
 	}

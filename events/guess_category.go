@@ -2,6 +2,7 @@ package events
 
 import (
 	"net/netip"
+	"regexp"
 	"strings"
 )
 
@@ -58,7 +59,7 @@ var voidKinds = setOf("|alert|event|webhook|notification|message|default|generic
 
 // categorize makes a category of a name, without what changes from one event of its kind to the next.
 func (b *guess) categorize(e *Event, f found) {
-	name := b.stateless(firstLine(cleaned(f.text)))
+	name := b.stateless(headlineOf(f.text))
 	if b.place.scalar != nil && b.place.rule == "a host" && len(b.place.text) < len(name) {
 		short, _, _ := strings.Cut(b.place.text, ".")
 		name = strings.ReplaceAll(strings.ReplaceAll(name, b.place.text, "n"), short, "n")
@@ -90,7 +91,7 @@ func (b *guess) stateless(name string) string {
 	if len(parts) > 1 && strings.HasSuffix(parts[0], ":") && isStateWord(parts[0]) {
 		parts = parts[1:]
 	}
-	for len(parts) > 1 && (isStateWord(parts[len(parts)-1]) || verbs[strings.ToLower(parts[len(parts)-1])]) {
+	for len(parts) > 1 && (isStateWord(parts[len(parts)-1]) || verbs[strings.ToLower(strings.Trim(parts[len(parts)-1], "->=:"))]) {
 		parts = parts[:len(parts)-1]
 	}
 	if short := strings.Trim(strings.Join(parts, " "), " :-.!"); len(short) >= minName {
@@ -128,6 +129,8 @@ func foldIDs(name string) string {
 	return strings.Join(parts, " ")
 }
 
+var uuid = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b`)
+
 func foldWord(word string) string {
 	bare := strings.Trim(word, "()[]{}<>,;:'\"`")
 	if _, err := netip.ParseAddr(bare); err == nil {
@@ -136,6 +139,7 @@ func foldWord(word string) string {
 	if _, err := netip.ParseAddrPort(bare); err == nil {
 		return "n"
 	}
+	word = uuid.ReplaceAllString(word, "n")
 	var b strings.Builder
 	for i := 0; i < len(word); {
 		end := i

@@ -101,7 +101,7 @@ var plainKinds = setOf("alert|event|webhook|notification|message|create|created|
 // isBareKind is a kind that tells something and is no state.
 func isBareKind(b *guess, s *scalar) bool {
 	o, _ := outcomeOf(s.text)
-	return isKind(b, s) && o.status == NoStatus && !plainKinds[strings.ToLower(s.text)]
+	return isKind(b, s) && o.status == NoStatus && !plainKinds[strings.ToLower(s.text)] && severityIn(s.text) == ""
 }
 
 // isConstant reports whether a text is a constant of a program: BRANCH, HTTP, NEW_ALERT.

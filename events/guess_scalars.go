@@ -19,6 +19,7 @@ const (
 type scalar struct {
 	path   string // as the body spells it: data.check.name
 	name   string // the letters of its name, in lower case: checkname
+	full   string // the names of its object and of itself: check.name
 	of     string // the letters of the name of its object; "" = the body itself
 	object int    // the number of its object: scalars with the same number are beside each other
 	depth  int    // 1 = a field of the body
@@ -55,6 +56,9 @@ func scalarsOf(o object) scalars {
 				s := scalar{
 					path: dotted(n.path, m.name), name: lettersOf(m.name), of: n.of, object: number, depth: depth, aside: n.aside,
 					kind: m.value.Kind(),
+				}
+				if s.of != "" {
+					s.full = s.of + "." + s.name
 				}
 				all, below = all.read(s, m.value, below)
 			}
@@ -141,7 +145,7 @@ func (w *words) place(s *scalar) int {
 		best = i
 	}
 	if s.of != "" {
-		if i, ok := w.exact[s.of+"."+s.name]; ok && (!s.aside || isAside(s.of)) {
+		if i, ok := w.exact[s.full]; ok && (!s.aside || isAside(s.of)) {
 			best = min(best, i)
 		}
 	}
@@ -157,7 +161,7 @@ func (w *words) place(s *scalar) int {
 func (s *scalar) isCalled(pattern string) bool {
 	name := s.name
 	if strings.Contains(pattern, ".") {
-		name = s.of + "." + s.name
+		name = s.full
 	} else if s.aside {
 		return false
 	}

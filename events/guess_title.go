@@ -53,7 +53,11 @@ func (b *guess) fillTitle(e *Event, raw jsontext.Value) {
 		}
 	}
 	e.Title = title
-	if b.place.scalar == nil || contains(title, b.place.text) || contains(b.place.text, title) {
+	if b.place.scalar == nil || contains(b.place.text, title) {
+		return
+	}
+	if short, _, _ := strings.Cut(b.place.text, "."); contains(title, short) && short != "" && strings.Trim(short, "0123456789") != "" ||
+		contains(title, b.place.text) {
 		return
 	}
 	e.Title += " on " + firstLine(cleaned(b.place.text))
@@ -89,7 +93,7 @@ func appended(title, word string) string {
 // tells reports whether a title tells the outcome already.
 func (b *guess) tells(title string) bool {
 	for _, part := range wordsOf(title) {
-		if o := outcomes[part]; o.status == b.outcome.status && o.status != NoStatus && o.tells || part == b.word {
+		if o := outcomes[part]; o.status == b.outcome.status && o.status != NoStatus && o.tells && !o.weak || part == b.word {
 			return true
 		}
 	}

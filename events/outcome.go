@@ -23,8 +23,8 @@ type outcome struct {
 
 // outcomes are the outcomes by word, in lower case with spaces.
 var outcomes = outcomeTable(map[string]outcome{
-	"firing|triggered|trigger|alerting|problem|alarm|fired|in alarm|raised|raise|unresolved": {status: Firing},
-	"open|opened|active|activated|reopened":                                                  {status: Firing, alerts: true},
+	"firing|triggered|trigger|alerting|problem|alarm|fired|in alarm|unresolved": {status: Firing},
+	"open|opened|active|activated|reopened|raised|raise":                                                  {status: Firing, alerts: true},
 	"down|offline|unreachable|missing|late|overdue|timeout|timed out|unhealthy|failing|outage|major outage|partial outage|" +
 		"lost|disconnected|unavailable|violated|violating|violation|breached|anomalous|anomaly|not responding|no data|nok|" +
 		"exceeded|dead|expired": {status: Firing, severity: Error, tells: true},
@@ -33,8 +33,7 @@ var outcomes = outcomeTable(map[string]outcome{
 	"failed|failure|fail|error|err|errored|broken|aborted|terminated|killed|still failing|partially failed|" +
 		"error occurred": {status: Firing, severity: Error, tells: true, run: true},
 
-	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|mitigated|inactive|" +
-		"cancelled alert": {status: Resolved, severity: Info},
+	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|inactive": {status: Resolved, severity: Info},
 	"up|online|reachable|available|healthy|operational|reporting|connected|not active": {
 		status: Resolved, severity: Info, tells: true,
 	},
@@ -112,7 +111,7 @@ func outcomeIn(sentence string) (o outcome, word string) {
 	}
 	for i, part := range parts {
 		found, ok := outcomes[part]
-		if !ok || found.weak || !clearWords[part] && !isAtEdge(parts, i) {
+		if !ok || found.weak || found.alerts || !clearWords[part] && !isAtEdge(parts, i) {
 			continue
 		}
 		if i > 0 && negations[parts[i-1]] || o.status != NoStatus && o.status != found.status {
@@ -137,4 +136,4 @@ func isAtEdge(parts []string, i int) bool {
 	return i == 0 || i == len(parts)-1 || verbs[parts[i-1]]
 }
 
-var verbs = setOf("is|are|was|went|gone|back|has|been|became|now|be|still|to|status|state|in")
+var verbs = setOf("|is|are|was|went|gone|back|has|been|became|now|be|still|to|status|state|in")

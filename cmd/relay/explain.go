@@ -36,9 +36,10 @@ func (o *explainOptions) add(cmd *cobra.Command) {
 
 // explained is how the relay decodes and classifies an event, before its limits are checked.
 type explained struct {
-	Decoded events.Event   `json:"decoded"`
-	Event   events.Event   `json:"event"` // after the rules
-	Verdict events.Verdict `json:"verdict"`
+	Decoded events.Event    `json:"decoded"`
+	Origins []events.Origin `json:"origins"` // where the fields of Decoded came from
+	Event   events.Event    `json:"event"`   // after the rules
+	Verdict events.Verdict  `json:"verdict"`
 }
 
 func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) error {
@@ -78,15 +79,19 @@ func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained,
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := decoder.Decode(w)
+	decoded, err := decoder.Explain(w)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", o.file, err)
 	}
 	rules := cfg.Rules(channel)
 	all := make([]explained, len(decoded))
-	for i, e := range decoded {
+	for i, d := range decoded {
+		e := d.Event
 		e.Channel, e.Sender = channel.Name, o.sender
-		all[i] = explained{Decoded: e, Event: e}
+		if e.Category == events.Uncategorized {
+			e.Category = events.FallbackCategory(o.sender, w.Header)
+		}
+		all[i] = explained{Decoded: e, Event: e, Origins: d.Origins}
 		all[i].Verdict = rules.Explain(&all[i].Event, w.Header, now)
 		all[i].Event.Channel = all[i].Verdict.Channel
 	}
@@ -121,6 +126,12 @@ func (x *explained) print(out io.Writer) {
 	defer lines.flush()
 	line := func(name, value string) { lines.row(cleaned(name), cleaned(value)) }
 	line("title", x.Decoded.Title)
+	optional := func(name, value string) {
+		if value != "" {
+			line(name, value)
+		}
+	}
+	optional("text", firstLineOf(x.Decoded.Text))
 	line("category", changed(x.Decoded.Category, x.Event.Category))
 	line("severity", changed(string(x.Decoded.Severity), string(x.Event.Severity)))
 	line("status", changed(string(x.Decoded.Status), string(x.Event.Status)))
@@ -128,12 +139,22 @@ func (x *explained) print(out io.Writer) {
 	if len(x.Verdict.Copies) > 0 {
 		line("copies to", strings.Join(x.Verdict.Copies, ", "))
 	}
+	for _, link := range x.Decoded.Links {
+		line("link", link.URL)
+	}
 	line("id", x.Decoded.ID)
+	optional("fingerprint", x.Decoded.Fingerprint)
+	if !x.Decoded.StartedAt.IsZero() {
+		line("started_at", x.Decoded.StartedAt.Format(time.RFC3339))
+	}
 	if labels, err := json.Marshal(x.Decoded.Labels); err == nil && len(x.Decoded.Labels) > 0 {
 		line("labels", string(labels))
 	}
 	if x.Decoded.Shortened > 0 {
 		line("shortened", fmt.Sprintf("from %d bytes; see max_event", x.Decoded.Shortened))
+	}
+	for _, origin := range x.Origins {
+		line("found "+origin.Field, origin.Rule+inParentheses(origin.From))
 	}
 	for _, step := range x.Verdict.Steps {
 		mark := "no "
@@ -143,6 +164,28 @@ func (x *explained) print(out io.Writer) {
 		line("rule "+step.Rule, mark+"  "+step.Why)
 	}
 	line("decided", x.decision())
+}
+
+// maxShown is how much of a text is shown, in bytes.
+const maxShown = 120
+
+// firstLineOf returns the beginning of a text.
+func firstLineOf(text string) string {
+	line, _, more := strings.Cut(text, "\n")
+	if len(line) > maxShown {
+		line, more = strings.ToValidUTF8(line[:maxShown], ""), true
+	}
+	if more {
+		line += " …"
+	}
+	return line
+}
+
+func inParentheses(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 func (x *explained) decision() string {
