@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -169,28 +167,6 @@ func (d *Decoder) TrustedHeaders(source string, header http.Header) http.Header 
 		}
 	}
 	return kept
-}
-
-// find returns the source of that name, or the first one that claims the webhook.
-func (d *Decoder) find(name string, in input) (source, error) {
-	if name == "" {
-		for _, s := range d.sources {
-			if s.claims(in) {
-				return s, nil
-			}
-		}
-		return generic, nil
-	}
-	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	for _, s := range d.sources {
-		if s.name == name || s.name == plain || slices.Contains(s.aliases, plain) {
-			return s, nil
-		}
-	}
-	return source{}, &InputError{
-		Code:    UnknownSource,
-		Message: fmt.Sprintf("source %q is unknown; use one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
-	}
 }
 
 // complete sets the fields that every event has, whatever its format, and bounds the rest.
