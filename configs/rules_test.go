@@ -63,7 +63,7 @@ channels:
       - {match: [{field: title, is: x}]}
     rule_tests:
       - {name: t1, event: '{"title":"x"}', want: {rule: none, category: disk, muted: true}}
-      - {name: t2, event: 'nonsense', want: {rule: r}}
+      - {name: t2, event: '{"non": sense', want: {rule: r}}
       - {name: t3, event: '{"title":"x"}', at: noon, want: {rule: r}}
   - {name: b, rules: [{name: r, when: "severity =="}]}
   - {name: c, rules: [{name: r, during: [office]}]}

@@ -67,6 +67,8 @@ type input struct {
 	body   []byte
 	named  bool // the sender named the source
 	limits Limits
+	// origins are where the fields of each event came from; nil = nobody asks.
+	origins *[][]Origin
 }
 
 // Decode turns a webhook into its events, in the order of the body, with category, severity and id set.
@@ -75,11 +77,15 @@ type input struct {
 // event's index, else random: two identical anonymous events are two events.
 //
 // Every error is an [*InputError]. No event points into the body, which the caller may use again.
-func (d *Decoder) Decode(w Webhook) ([]Event, error) {
+func (d *Decoder) Decode(w Webhook) ([]Event, error) { return d.decode(w, nil) }
+
+// decode decodes a webhook, and records where the fields of its events came from if origins is not nil.
+func (d *Decoder) decode(w Webhook, origins *[][]Origin) ([]Event, error) {
 	in, s, err := d.open(w)
 	if err != nil {
 		return nil, err
 	}
+	in.origins = origins
 	all, err := s.decode(in)
 	if err != nil {
 		return nil, err
@@ -146,6 +152,9 @@ func (d *Decoder) open(w Webhook) (input, source, error) {
 	}
 	var err error
 	if in.object, in.items, err = parseBody(in.body, d.limits.Depth); err != nil {
+		if (w.Source == "" || w.Source == generic.name) && (isPlainText(in.body, w.Header) || in.repeatsNames()) {
+			return in, generic, nil
+		}
 		return input{}, source{}, err
 	}
 	s, err := d.find(w.Source, in)

@@ -91,6 +91,7 @@ type compiledMapping struct {
 }
 
 type mappedField struct {
+	name  string
 	set   func(e *Event, value string)
 	value *expression
 }
@@ -108,7 +109,7 @@ func (m Mapping) compile(fault func(field string, err error)) compiledMapping {
 	c := compiledMapping{mapping: m, when: compile("when", m.When), events: compile("events", m.Events)}
 	for _, f := range m.expressions() {
 		if compiled := compile(f.name, f.code); compiled != nil {
-			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
+			c.fields = append(c.fields, mappedField{name: f.name, set: f.set, value: compiled})
 		}
 	}
 	return c
@@ -133,7 +134,8 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 		for _, f := range c.fields {
 			f.set(&event, f.value.text(env))
 		}
-		if c.fillGaps(&event, item); event.Title == "" && event.Text == "" {
+		in.explain(i, append(c.origins(), c.fillGaps(&event, item)...))
+		if event.Title == "" && event.Text == "" {
 			return Event{}, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text; check the source's expressions")
 		}
 		return event, nil
@@ -141,30 +143,29 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 }
 
 // fillGaps sets the fields for which the mapping has no expression from what their names in the body suggest.
-func (c compiledMapping) fillGaps(event *Event, item any) {
+func (c compiledMapping) fillGaps(event *Event, item any) []Origin {
 	raw, err := json.Marshal(item, json.Deterministic(true))
 	if err != nil {
-		return
+		return nil
 	}
-	g, m := guess(objectOf(jsontext.Value(raw))), c.mapping
-	if m.Title == "" || event.Title == "" && event.Text == "" {
-		event.Title = g.title
+	m, o := c.mapping, objectOf(jsontext.Value(raw))
+	if len(o) == 0 {
+		return nil
 	}
-	if m.Text == "" && g.text != event.Title {
-		event.Text = g.text
+	return fill(event, o, raw, gaps{
+		title: m.Title == "" || event.Title == "" && event.Text == "",
+		text:  m.Text == "", category: m.Category == "", severity: m.Severity == "", status: m.Status == "", link: m.Link == "",
+		fingerprint: m.Fingerprint == "", startedAt: m.StartedAt == "", id: m.ID == "", labels: len(m.Labels) == 0,
+	})
+}
+
+// origins are those of the fields for which the mapping has an expression.
+func (c compiledMapping) origins() []Origin {
+	all := make([]Origin, 0, len(c.fields))
+	for _, f := range c.fields {
+		all = append(all, Origin{Field: f.name, Rule: "the expression of the source", From: f.value.code})
 	}
-	if m.Category == "" {
-		event.Category = either(g.category, g.kind)
-	}
-	if m.Severity == "" && g.severity != "" {
-		event.setSeverity(g.severity)
-	}
-	if m.Status == "" && g.status != "" {
-		event.setStatus(g.status)
-	}
-	if m.Link == "" {
-		event.addLink("Link", "link", g.link)
-	}
+	return all
 }
 
 // newMappingEnv returns the variables of a mapping's expressions.

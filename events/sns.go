@@ -75,7 +75,7 @@ func snsNotification(o object, topic string, limits Limits) Event {
 		case isEventbridge(inner):
 			return eventbridgeEvent(inner)
 		}
-		if event, err := decodeGenericEvent(inner, jsontext.Value(strings.TrimSpace(text)), ""); err == nil {
+		if event, err := decodeGenericEvent(input{}, inner, jsontext.Value(strings.TrimSpace(text)), 0, ""); err == nil {
 			event.Category = cmp.Or(event.Category, topic)
 			return event
 		}
