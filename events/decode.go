@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -188,30 +186,6 @@ func (d *Decoder) TrustedHeaders(source string, header http.Header) http.Header 
 		}
 	}
 	return kept
-}
-
-// find returns the source of that name, or the first one that claims the webhook.
-func (d *Decoder) find(name string, in input) (*source, error) {
-	if name == "" {
-		var few [16]int
-		for _, i := range d.index.candidates(few[:0], in) {
-			if s := &d.sources[i]; s.claims(in) {
-				return s, nil
-			}
-		}
-		return &generic, nil
-	}
-	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	for i := range d.sources {
-		s := &d.sources[i]
-		if s.name == name || s.name == plain || slices.Contains(s.aliases, plain) {
-			return s, nil
-		}
-	}
-	return nil, &InputError{
-		Code:    UnknownSource,
-		Message: fmt.Sprintf("source %q is unknown; use one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
-	}
 }
 
 // complete sets the fields that every event has, whatever its format, and bounds the rest.

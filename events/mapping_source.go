@@ -2,9 +2,11 @@ package events
 
 import (
 	"fmt"
+	"iter"
+	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/expr-lang/expr"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,9 +31,11 @@ func (m Mapping) source(compiled func() compiledMapping) source {
 func (m Mapping) recognition(compiled func() compiledMapping) func(in input) bool {
 	header, prefix, _ := strings.Cut(m.Header, ":")
 	prefix = strings.TrimSpace(prefix)
-	paths := make([][]string, len(m.Fields))
-	for i, path := range m.Fields {
-		paths[i] = strings.Split(path, ".")
+	fields := make([][][]string, len(m.Fields))
+	for i, alternatives := range m.Fields {
+		for path := range strings.SplitSeq(alternatives, "|") {
+			fields[i] = append(fields[i], strings.Split(strings.TrimSpace(path), "."))
+		}
 	}
 	if m.Header == "" && m.Fields == nil && m.When == "" {
 		return func(input) bool { return false }
@@ -40,13 +44,44 @@ func (m Mapping) recognition(compiled func() compiledMapping) func(in input) boo
 		if header != "" && (len(in.header.Values(header)) == 0 || !strings.HasPrefix(in.header.Get(header), prefix)) {
 			return false
 		}
-		for _, path := range paths {
-			if in.at(path...) == nil {
+		for _, alternatives := range fields {
+			if !slices.ContainsFunc(alternatives, in.reaches) {
 				return false
 			}
 		}
 		return m.When == "" || compiled().when.truth(newMappingEnv(in, decoded(in.body)))
 	}
+}
+
+// reaches reports whether a path leads to a value; a number in it is the index of an item.
+func (in input) reaches(path []string) bool {
+	value := in.field(path[0])
+	if in.items != nil {
+		value = itemAt(slices.Values(in.items), path[0])
+	}
+	for _, name := range path[1:] {
+		if value.Kind() == '[' {
+			value = itemAt(itemsOf(value), name)
+		} else {
+			value = objectOf(value).field(name)
+		}
+	}
+	return value != nil
+}
+
+// itemAt returns the item with this index, or nil.
+func itemAt(items iter.Seq[jsontext.Value], index string) jsontext.Value {
+	wanted, err := strconv.Atoi(index)
+	if err != nil {
+		return nil
+	}
+	for item := range items {
+		if wanted == 0 {
+			return item
+		}
+		wanted--
+	}
+	return nil
 }
 
 // compiledMapping is a mapping whose expressions are ready to use.
@@ -68,7 +103,7 @@ func (m Mapping) compile(fault func(field string, err error)) compiledMapping {
 		if code == "" {
 			return nil
 		}
-		compiled, err := compileExpression(code, expr.AllowUndefinedVariables())
+		compiled, err := compileExpression(code, mappingLanguage...)
 		fault(field, err)
 		return compiled
 	}

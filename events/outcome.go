@@ -24,7 +24,7 @@ type outcome struct {
 // outcomes are the outcomes by word, in lower case with spaces.
 var outcomes = outcomeTable(map[string]outcome{
 	"firing|triggered|trigger|alerting|problem|alarm|fired|in alarm|unresolved": {status: Firing},
-	"open|opened|active|activated|reopened|raised|raise":                                                  {status: Firing, alerts: true},
+	"open|opened|active|activated|reopened|raised|raise":                        {status: Firing, alerts: true},
 	"down|offline|unreachable|missing|late|overdue|timeout|timed out|unhealthy|failing|outage|major outage|partial outage|" +
 		"lost|disconnected|unavailable|violated|violating|violation|breached|anomalous|anomaly|not responding|no data|nok|" +
 		"exceeded|dead|expired": {status: Firing, severity: Error, tells: true},
