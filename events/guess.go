@@ -177,7 +177,7 @@ func (b *guess) fillFingerprint(e *Event) {
 		b.note("fingerprint", f)
 		return
 	}
-	if b.subject == nil || b.outcome.status == NoStatus || b.outcome.run {
+	if b.subject == nil || b.outcome.status == NoStatus || b.outcome.run || b.rule == "the name of a job" {
 		return
 	}
 	subject, place := b.stateless(b.subject.text), ""

@@ -61,7 +61,7 @@ var peopleName = namesOf("username|fullname|firstname|lastname|ownername|authorn
 	"organizationname|orgname|accountname|requestername|agentname|tagname|branchname|channelname|databasename|filename|domainname|" +
 	"brandname|tenantname|regionname|environmentname|planname|workspacename|spacename|bucketname|zonename|ticketrequestername|" +
 	"yamlfilename|classname|queuename|hostname|*hostname|nodename|*nodename|devicename|*devicename|servername|instancename|sourcename|" +
-	"clustername|agentname|machinename|projectname|reponame|*reponame|firstname|lastname|eventname|typename|displayusername|statename|*statename|" +
+	"clustername|agentname|machinename|projectname|reponame|*reponame|typename|displayusername|statename|*statename|" +
 	"labelname|fieldname|attributename|metricname|imagename|pluginname|rulesetname|decodername|scenarioname|modelname")
 
 type nameSet struct{ words }
@@ -116,8 +116,13 @@ func isIdentifier(text string) bool {
 }
 
 func isText(b *guess, s *scalar) bool {
-	return s.kind == '"' && s.text[0] != '{' && s.text != b.title && len(s.text) > 1 && !isLink(s.text) && !isConstant(s.text) && !isOfCommit(b, s) &&
+	return s.kind == '"' && s.text[0] != '{' && s.text != b.title && !b.isSubject(s) && len(s.text) > 1 && !isLink(s.text) && !isConstant(s.text) && !isOfCommit(b, s) &&
 		outcomes[strings.ToLower(s.text)].status == NoStatus
+}
+
+// isSubject reports whether a text is the title, and no more.
+func (b *guess) isSubject(s *scalar) bool {
+	return b.subject != nil && s.text == b.subject.text && len(s.text) <= maxHeadline && !strings.Contains(s.text, "\n")
 }
 
 func isSeverity(_ *guess, s *scalar) bool {
@@ -127,8 +132,11 @@ func isSeverity(_ *guess, s *scalar) bool {
 // isOutcome reports whether a text names a state.
 func isOutcome(b *guess, s *scalar) bool {
 	o, _ := outcomeOf(s.text)
-	return s.kind == '"' && o.status != NoStatus && !isFormer(s) && (!o.alerts || b.isAlert())
+	return s.kind == '"' && o.status != NoStatus && !isFormer(s) && !exceptions[s.of] && (!o.alerts || b.isAlert())
 }
+
+// exceptions are objects about an exception: that its type is Error tells nothing.
+var exceptions = setOf("err|error|exception")
 
 // isAlert reports whether the body is about an alert, an incident or a ticket.
 func (b *guess) isAlert() bool {
@@ -233,7 +241,12 @@ func isIDOfAlert(b *guess, s *scalar) bool {
 }
 
 // isLastingID is the id of an alert, not that of one run of a job, whose end is not the end of the next.
-func isLastingID(b *guess, s *scalar) bool { return isID(b, s) && !b.outcome.run }
+func isLastingID(b *guess, s *scalar) bool {
+	return isID(b, s) && !b.outcome.run && !slices.ContainsFunc(deliveryPrefixes, func(prefix string) bool { return strings.HasPrefix(s.text, prefix) })
+}
+
+// deliveryPrefixes begin the ids of webhooks, of which each has another one.
+var deliveryPrefixes = []string{"evt", "event_", "msg_", "req_", "dlv", "wh_", "whk", "hook_", "delivery"}
 
 // isPlace is a short text that the title does not have.
 func isPlace(_ *guess, s *scalar) bool {

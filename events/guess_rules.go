@@ -27,7 +27,7 @@ var (
 			"conditionname|testname|sensorname|detectorname|searchname|check|monitor|sensor|snitch|condition|test|alert|alarm|savedsearch|" +
 			"servicedesc"), anywhere, isThing},
 		{"what a rule says", namedBy("rule.description|alert.description|error.message|exception.message|rule.name"), anywhere, isMessage},
-		{"a name of several words", namedBy("name|*displayname"), anywhere, isPhrase},
+		{"a name of several words", namedBy("name|*displayname|eventname|triggername|problem|trigger"), anywhere, isPhrase},
 		{"a summary", namedBy("summary|subject|*subject|alertsummary|shortdescription|alertmessage"), anywhere, isSentence},
 		{"a message", namedBy("message|msg|statusmessage|alertmsg|shortmessage|notificationmessage|eventmessage"), anywhere, isMessage},
 		{"the name of a job", namedBy("jobname|job|buildername|builder|buildname|pipelinename|pipeline|workflowname|workflow|taskname|task|" +
@@ -83,7 +83,7 @@ var (
 			"problem.id|*alertid|*incidentid|*problemid|ticket.id"), anywhere, isIDOfAlert},
 		{"the id of a monitor", namedBy("monitorid|checkid|testid|ruleid|sensorid|detectorid|conditionid|entityid|eventdefinitionid|monitor.id|" +
 			"check.id|test.id|check.token|snitch.token|rule.id|condition.id|monitor.uuid|check.uuid|*checkid|*monitorid|alerttracker"), anywhere, isID},
-		{"an id beside the title", namedBy("id|uuid|uid|key|pid|identifier"), besideTitle, isLastingID},
+		{"an id beside the title", namedBy("id|uuid|uid|key|pid|identifier|eventid"), besideTitle, isLastingID},
 	}
 	placeRules = []guessRule{
 		{"a host", namedBy("host|hostname|nodename|node|devicename|device|machinename|instance|instancename|server|servername|client.name|" +

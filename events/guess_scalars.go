@@ -188,7 +188,7 @@ func isAside(name string) bool {
 		strings.HasPrefix(name, "previous")
 }
 
-var asideEnds = []string{"author", "user", "by", "commit", "metadata", "owner"}
+var asideEnds = []string{"author", "user", "by", "commit", "commits", "metadata", "owner"}
 
 var asideNames = setOf("actor|sender|account|org|organization|organisation|creator|pusher|committer|requester|assignee|assignees|agent|" +
 	"person|meta|labels|tags|annotations|changelog|avatarurls|integration|webhook|hook|webhookmetadata|subscription|revision|" +

@@ -53,12 +53,21 @@ func outcomeTable(rows map[string]outcome) map[string]outcome {
 	return table
 }
 
-// maxStateWords is how many words a text has that names a state. A longer one is a sentence.
-const maxStateWords = 8
+// maxStateWords and maxState are how many words and bytes a text has that names a state. A longer one is a sentence.
+const (
+	maxStateWords = 8
+	maxState      = 100
+)
 
 // outcomeOf returns what the name of a state or of a kind of event says: all of it, else its last word, as in alert.resolved,
 // check_down or BUILD_FAILED, else its first, as in "failed 'make test'". The word is as the table has it.
 func outcomeOf(text string) (o outcome, word string) {
+	if len(text) > maxState {
+		return outcome{}, ""
+	}
+	if o, ok := outcomes[text]; ok {
+		return o, text
+	}
 	parts := wordsOf(text)
 	if len(parts) == 0 || len(parts) > maxStateWords {
 		return outcome{}, ""

@@ -24,7 +24,7 @@ type element struct {
 // objectOfXML returns the fields of the outermost element of a body in XML: its attributes and the elements in it, each by the name
 // without its namespace, the first of several of the same name. It returns nil for any other body.
 func objectOfXML(body []byte) object {
-	if len(body) == 0 || body[0] != '<' {
+	if len(body) == 0 || body[0] != '<' || isHTML(body) {
 		return nil
 	}
 	decoder := xml.NewDecoder(bytes.NewReader(body))
@@ -62,6 +62,12 @@ func objectOfXML(body []byte) object {
 		return nil
 	}
 	return objectOf(open[0].fields[0].value)
+}
+
+// isHTML reports whether a body begins with an element of HTML.
+func isHTML(body []byte) bool {
+	at := htmlTag.FindIndex(body)
+	return at != nil && at[0] == 0 && !bytes.HasPrefix(body, []byte("<!--")) || bytes.HasPrefix(bytes.ToLower(body[:min(len(body), 9)]), []byte("<!doctype"))
 }
 
 // set adds a field, unless the element has one of that name.

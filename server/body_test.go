@@ -107,7 +107,7 @@ func TestErrorNamesTheExceededBound(t *testing.T) {
 		`{"title":"x","a":{"b":{"c":{}}}}`:             {202, ""},
 		`{"title":"x","a":{"b":{"c":{"d":{}}}}}`:       {400, "nested more than 4 deep at byte 32"},
 		`{"title":"x","title":"y"}`:                    {400, "title is given twice in one object"},
-		`{"title":"x","a":{"b":1,"b":2}}`:              {400, "b is given twice in one object"},
+		`{"title":"x","labels":{"b":1,"b":2}}`:         {400, "b is given twice in one object"},
 		"{\"title\":\"\xff\"}":                         {400, "not valid UTF-8 at byte 10"},
 		`{"title":"` + strings.Repeat("x", 100) + `"}`: {413, "more than 100 bytes"},
 		`{"title":"x"} {"title":"y"}`:                  {400, "more after its end"},
