@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,9 +37,15 @@ type countingLimiter struct {
 	*memory.Store
 
 	channels int
+	first    atomic.Pointer[func(ctx context.Context) error] // what a reading does first; nil = nothing
 }
 
 func (l *countingLimiter) Statuses(ctx context.Context, queries []store.StatusQuery) ([]store.ChannelStatus, error) {
+	if first := l.first.Load(); first != nil {
+		if err := (*first)(ctx); err != nil {
+			return nil, err
+		}
+	}
 	l.channels += len(queries)
 	return l.Store.Statuses(ctx, queries)
 }

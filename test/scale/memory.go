@@ -14,8 +14,8 @@ import (
 // manyEvents is how many events a webhook has where many are posted.
 const manyEvents = 20
 
-// measureMemory measures what a relay keeps in Redis, and what it costs Redis to make it, for each thing that it keeps: bytes,
-// calls of scripts, and the time of these calls.
+// measureMemory measures what a relay keeps in Redis, and what it costs to make it, for each thing that it keeps: bytes, calls of
+// scripts, and processor time.
 func (b *bench) measureMemory(ctx context.Context, of size) ([]figure, error) {
 	fmt.Fprintf(b.progress, "memory of %d channels: start\n", of.channels)
 	s, err := b.startSystem(ctx, openChannels(of.channels)+closedChannel, 1)
@@ -183,6 +183,9 @@ func (m *memoryMeter) addSince(ctx context.Context, before stored, name string, 
 	after, err := m.system.stored(ctx)
 	m.add(name+": memory", "B", float64(after.bytes-before.bytes)/n)
 	m.add(name+": script calls", "1", float64(after.calls-before.calls)/n)
-	m.add(name+": time of Redis", "µs", float64(after.busy-before.busy)/n)
+	m.add(name+": processor time of Redis", "µs", microseconds(after.redis-before.redis)/n)
+	m.add(name+": processor time of the relay", "µs", microseconds(after.relays-before.relays)/n)
 	return err
 }
+
+func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

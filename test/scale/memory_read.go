@@ -11,34 +11,39 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// droppedWebhooks is how many webhooks exceed a limit where dropped events are measured.
-const droppedWebhooks = 200
+// dropped is how many events exceed a limit where dropped events are measured.
+const dropped = 4000
 
-// measureDrops measures events that exceed a limit, and the records of those that the drop log keeps.
+// measureDrops measures events that exceed a limit.
 func (m *memoryMeter) measureDrops(ctx context.Context) error {
-	body := m.events(manyEvents, "errors")
-	first, err := body()
+	first, err := m.events(manyEvents, "errors")()
 	if err != nil {
 		return err
 	}
 	if _, err := closeLimit(ctx, m.system.relays[0], "closed", first); err != nil {
 		return err
 	}
-	before, err := m.system.stored(ctx)
-	if err != nil {
-		return err
-	}
-	for range droppedWebhooks {
-		webhook, err := body()
+	for _, step := range []struct {
+		name   string
+		events int // of a webhook
+	}{{"dropped event", 1}, {"dropped event of 20", manyEvents}} {
+		before, err := m.system.stored(ctx)
 		if err != nil {
 			return err
 		}
-		if _, err := m.system.relays[0].post(ctx, "closed", webhook); err != nil {
+		body := m.events(step.events, "errors")
+		for range dropped / step.events {
+			webhook, err := body()
+			if err != nil {
+				return err
+			}
+			if _, err := m.system.relays[0].post(ctx, "closed", webhook); err != nil {
+				return err
+			}
+		}
+		if err := m.addSince(ctx, before, step.name, dropped); err != nil {
 			return err
 		}
-	}
-	if err := m.addSince(ctx, before, "dropped event", droppedWebhooks*manyEvents); err != nil {
-		return err
 	}
 	return m.measureRecords(ctx)
 }
@@ -68,7 +73,7 @@ func (m *memoryMeter) measureReaders(ctx context.Context) error {
 		return err
 	}
 	m.add("one idle replica: script calls", "1/s", one.calls)
-	m.add("one idle replica: time of Redis", "% of a core", one.busy)
+	m.add("one idle replica: processor time of Redis", "% of a core", one.redis)
 	for _, viewers := range []int{1, 3} {
 		viewing, stop := context.WithCancel(ctx)
 		for range viewers {
@@ -80,7 +85,8 @@ func (m *memoryMeter) measureReaders(ctx context.Context) error {
 			return err
 		}
 		m.add(fmt.Sprintf("viewers, %d: script calls", viewers), "1/s", with.calls-one.calls)
-		m.add(fmt.Sprintf("viewers, %d: time of Redis", viewers), "% of a core", with.busy-one.busy)
+		m.add(fmt.Sprintf("viewers, %d: processor time of Redis", viewers), "% of a core", with.redis-one.redis)
+		m.add(fmt.Sprintf("viewers, %d: processor time of the relay", viewers), "% of a core", with.relays-one.relays)
 	}
 	before, err := m.system.stored(ctx)
 	if err != nil {
@@ -102,8 +108,8 @@ func (m *memoryMeter) measureReaders(ctx context.Context) error {
 	return err
 }
 
-// rate is how much of Redis is used: script calls in a second, and % of a core.
-type rate struct{ calls, busy float64 }
+// rate is what a system uses: script calls in a second, and % of a core.
+type rate struct{ calls, redis, relays float64 }
 
 func (m *memoryMeter) measureIdle(ctx context.Context) (rate, error) {
 	before, err := m.system.stored(ctx)
@@ -117,8 +123,9 @@ func (m *memoryMeter) measureIdle(ctx context.Context) (rate, error) {
 	after, err := m.system.stored(ctx)
 	elapsed := time.Since(began)
 	return rate{
-		calls: float64(after.calls-before.calls) / elapsed.Seconds(),
-		busy:  float64(after.busy-before.busy) / float64(elapsed.Microseconds()) * 100,
+		calls:  float64(after.calls-before.calls) / elapsed.Seconds(),
+		redis:  (after.redis - before.redis).Seconds() / elapsed.Seconds() * 100,
+		relays: (after.relays - before.relays).Seconds() / elapsed.Seconds() * 100,
 	}, err
 }
 

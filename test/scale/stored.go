@@ -8,24 +8,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// stored is what a Redis stores, and what its scripts did since its start.
+// stored is what a Redis stores, and what it and the relays have used so far.
 type stored struct {
-	bytes int64 // without connections and scripts
-	calls int64 // of scripts
-	busy  int64 // microseconds that these took
+	bytes         int64 // without connections and scripts
+	calls         int64 // of scripts
+	redis, relays time.Duration
 }
 
 func (s *system) stored(ctx context.Context) (now stored, err error) {
 	for _, n := range s.nodes {
-		text, err := n.Info(ctx, "memory", "commandstats").Result()
+		text, err := n.Info(ctx, "memory").Result()
 		if err != nil {
 			return now, fmt.Errorf("memory of redis: %w", err)
 		}
-		now.calls += scriptCalls(text)
 		for line := range strings.Lines(text) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 			switch name {
@@ -33,14 +33,12 @@ func (s *system) stored(ctx context.Context) (now stored, err error) {
 				now.bytes += number(value)
 			case "mem_clients_normal", "used_memory_scripts":
 				now.bytes -= number(value)
-			case "cmdstat_eval", "cmdstat_evalsha":
-				_, usec, _ := strings.Cut(value, ",usec=")
-				usec, _, _ = strings.Cut(usec, ",")
-				now.busy += number(usec)
 			}
 		}
 	}
-	return now, nil
+	used, err := s.usage(ctx)
+	now.calls, now.redis, now.relays = used.calls, used.redis, used.relays
+	return now, err
 }
 
 // number reads an integer of INFO, which Redis wrote.
