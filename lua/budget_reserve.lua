@@ -22,6 +22,8 @@ if not per_minute or per_minute < 1 then return redis.error_reply('ARG calls a m
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part ms: for how many milliseconds to keep a key that matters for so many microseconds: a second longer.
+local function ms(us) return math.ceil(us / 1000) + 1000 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -40,5 +42,5 @@ local burst = max(1, math.floor(per_minute / 2))
 local empty_at = max(now, tonumber(call('GET', budget) or 0))
 local allowed_at = empty_at - (burst - 1) * each
 if allowed_at > now then return { allowed_at - now, '' } end
-call('SET', budget, int(empty_at + each), 'PX', int(math.ceil((empty_at + each - now) / 1000) + 1000))
+call('SET', budget, int(empty_at + each), 'PX', int(ms(empty_at + each - now)))
 return { 0, '' }

@@ -78,6 +78,8 @@ if lease_us == 0 or burst < 1 then return redis.error_reply('ARG lease above 0 a
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part ms: for how many milliseconds to keep a key that matters for so many microseconds: a second longer.
+local function ms(us) return math.ceil(us / 1000) + 1000 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -206,7 +208,7 @@ end
 
 -- remember_lookup stores in the pause how long the channel waits for a lookup.
 local function remember_lookup(wait)
-  local keep_ms = math.ceil(wait / 1000) + 1000
+  local keep_ms = ms(wait)
   call('HSET', pause, 'settling', int(now + wait))
   if call('PTTL', pause) < keep_ms then call('PEXPIRE', pause, int(keep_ms)) end
 end
@@ -214,7 +216,7 @@ end
 -- spend_pace charges one message to the pace.
 local function spend_pace(bucket_empty_at)
   local next_empty = bucket_empty_at + pace_us
-  call('SET', pace, int(next_empty), 'PX', int(math.ceil((next_empty - now) / 1000) + 1000))
+  call('SET', pace, int(next_empty), 'PX', int(ms(next_empty - now)))
 end
 
 local function mark_claimed(c, bucket_empty_at)
@@ -231,7 +233,7 @@ local function mark_claimed(c, bucket_empty_at)
     call('HDEL', entries, name .. ':claim')
   end
   call('HSET', lease, 'owner', owner, 'until', int(now + lease_us), 'call', int(this_call))
-  call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
+  call('PEXPIRE', lease, int(ms(lease_us)))
 end
 
 if next_digest and next_digest <= now then return look_soon({ DIGEST_DUE, 0 }) end

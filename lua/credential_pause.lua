@@ -23,6 +23,8 @@ end
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part ms: for how many milliseconds to keep a key that matters for so many microseconds: a second longer.
+local function ms(us) return math.ceil(us / 1000) + 1000 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -35,7 +37,7 @@ local function set_pause()
   end
   local paused_until = int(now + wait)
   call('HSET', pause, 'until', paused_until, 'reason', reason)
-  call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+  call('PEXPIRE', pause, int(ms(wait)))
   return paused_until
 end
 

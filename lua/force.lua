@@ -143,6 +143,9 @@ local function ago(per)
   return last_ago
 end
 
+-- keep_us keeps a key for so many microseconds, and a grace.
+local function keep_us(key, us) expire(key, ceil(us / 1000) + grace_ms) end
+
 local now_text = int(now)
 local fairness, messages -- nil unless the plan asks for them
 -- part batch/written: what the batch writes at the end.
@@ -856,8 +859,8 @@ if options then
       erase_oldest(bytes)
       if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
       if next(changed) then
-        expire(posted, ceil(options.posted / 1000) + grace_ms)
-        expire(aged, ceil(options.posted / 1000) + grace_ms)
+        keep_us(posted, options.posted)
+        keep_us(aged, options.posted)
       end
     end
 
@@ -1197,7 +1200,7 @@ if last_number or stepped > 0 then
     for from = 1, #members, max_args do
       call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
     end
-    expire(key, ceil(keep / 1000) + grace_ms)
+    keep_us(key, keep)
   end
 
   for i = 1, #levels do
@@ -1228,7 +1231,7 @@ if last_number then
   if floor(last_number / ids_page) > floor(number_before / ids_page) then
     call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   end
-  expire(seen, ceil(dedupe / 1000) + grace_ms)
+  keep_us(seen, dedupe)
 end
 if messages then messages.store() end
 if fairness then fairness.store() end

@@ -141,6 +141,9 @@ local function ago(per)
   return last_ago
 end
 
+-- keep_us keeps a key for so many microseconds, and a grace.
+local function keep_us(key, us) expire(key, ceil(us / 1000) + grace_ms) end
+
 local now_text = int(now)
 local fairness, messages -- nil unless the plan asks for them
 -- part batch/limits: find out when units fit into a level.
@@ -278,7 +281,9 @@ if needs_strategies then
     local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
       for _, field in ipairs(fields) do
-        if window[field] ~= 0 or field == kind.main then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+        if window[field] ~= 0 or field == kind.main then
+          args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field])
+        end
       end
       lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
@@ -669,8 +674,8 @@ if fair then
       call('ZREM', known, unpack(forgotten))
       call('ZREM', admissions, unpack(forgotten))
     end
-    expire(known, ceil(known_for / 1000) + grace_ms)
-    expire(admissions, ceil(channel_per / 1000) + grace_ms)
+    keep_us(known, known_for)
+    keep_us(admissions, channel_per)
   end
 end
 

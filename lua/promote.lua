@@ -147,6 +147,9 @@ local function ago(per)
   return last_ago
 end
 
+-- keep_us keeps a key for so many microseconds, and a grace.
+local function keep_us(key, us) expire(key, ceil(us / 1000) + grace_ms) end
+
 local now_text = int(now)
 local fairness, messages -- nil unless the plan asks for them
 if not options then return redis.error_reply('ARG the plan needs options') end
@@ -285,7 +288,9 @@ if needs_strategies then
     local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
     local function add(name, window)
       for _, field in ipairs(fields) do
-        if window[field] ~= 0 or field == kind.main then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+        if window[field] ~= 0 or field == kind.main then
+          args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field])
+        end
       end
       lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
     end
@@ -676,8 +681,8 @@ if fair then
       call('ZREM', known, unpack(forgotten))
       call('ZREM', admissions, unpack(forgotten))
     end
-    expire(known, ceil(known_for / 1000) + grace_ms)
-    expire(admissions, ceil(channel_per / 1000) + grace_ms)
+    keep_us(known, known_for)
+    keep_us(admissions, channel_per)
   end
 end
 -- part batch/written: what the batch writes at the end.
@@ -1390,8 +1395,8 @@ local function make_archive()
     erase_oldest(bytes)
     if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
     if next(changed) then
-      expire(posted, ceil(options.posted / 1000) + grace_ms)
-      expire(aged, ceil(options.posted / 1000) + grace_ms)
+      keep_us(posted, options.posted)
+      keep_us(aged, options.posted)
     end
   end
 
@@ -1816,7 +1821,7 @@ if last_number or stepped > 0 then
     for from = 1, #members, max_args do
       call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
     end
-    expire(key, ceil(keep / 1000) + grace_ms)
+    keep_us(key, keep)
   end
 
   for i = 1, #levels do
@@ -1847,7 +1852,7 @@ if last_number then
   if floor(last_number / ids_page) > floor(number_before / ids_page) then
     call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   end
-  expire(seen, ceil(dedupe / 1000) + grace_ms)
+  keep_us(seen, dedupe)
 end
 if messages then messages.store() end
 if fairness then fairness.store() end

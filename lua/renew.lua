@@ -20,10 +20,12 @@ if redis.call('HGET', lease, 'owner') ~= owner then return -1 end
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part ms: for how many milliseconds to keep a key that matters for so many microseconds: a second longer.
+local function ms(us) return math.ceil(us / 1000) + 1000 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
 redis.call('HSET', lease, 'until', int(now + lease_us))
-redis.call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
+redis.call('PEXPIRE', lease, int(ms(lease_us)))
 return 1

@@ -50,6 +50,8 @@ end
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part ms: for how many milliseconds to keep a key that matters for so many microseconds: a second longer.
+local function ms(us) return math.ceil(us / 1000) + 1000 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -99,7 +101,7 @@ local function pause_channel(field)
   if now + wait <= max(now, tonumber(call('HGET', pause, field) or 0)) then return end
   call('HSET', pause, field, int(now + wait))
   if field == 'until' then call('HSET', pause, 'reason', reason) end
-  local keep_ms = math.ceil(wait / 1000) + 1000
+  local keep_ms = ms(wait)
   if call('PTTL', pause) < keep_ms then call('PEXPIRE', pause, int(keep_ms)) end
 end
 

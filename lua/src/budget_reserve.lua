@@ -18,6 +18,7 @@ local call, max = redis.call, math.max
 if not per_minute or per_minute < 1 then return redis.error_reply('ARG calls a minute of 1 or more are needed') end
 
 --- @include parts/int
+--- @include parts/ms
 --- @include parts/clock
 --- @include parts/credential
 
@@ -29,5 +30,5 @@ local burst = max(1, math.floor(per_minute / 2))
 local empty_at = max(now, tonumber(call('GET', budget) or 0))
 local allowed_at = empty_at - (burst - 1) * each
 if allowed_at > now then return { allowed_at - now, '' } end
-call('SET', budget, int(empty_at + each), 'PX', int(math.ceil((empty_at + each - now) / 1000) + 1000))
+call('SET', budget, int(empty_at + each), 'PX', int(ms(empty_at + each - now)))
 return { 0, '' }

@@ -74,6 +74,7 @@ local this_call, lost_from, lost_to = number[11], number[12], number[13]
 if lease_us == 0 or burst < 1 then return redis.error_reply('ARG lease above 0 and burst of 1 or more are needed') end
 
 --- @include parts/int
+--- @include parts/ms
 --- @include parts/clock
 --- @include parts/due/work
 --- @include parts/due/at

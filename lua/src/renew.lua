@@ -16,8 +16,9 @@ if not lease_us or lease_us <= 0 then return redis.error_reply('ARG a lease abov
 if redis.call('HGET', lease, 'owner') ~= owner then return -1 end
 
 --- @include parts/int
+--- @include parts/ms
 --- @include parts/clock
 
 redis.call('HSET', lease, 'until', int(now + lease_us))
-redis.call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
+redis.call('PEXPIRE', lease, int(ms(lease_us)))
 return 1

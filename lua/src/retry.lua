@@ -46,6 +46,7 @@ if not claims or not wait or wait < 0 or not fault or not state then
 end
 
 --- @include parts/int
+--- @include parts/ms
 --- @include parts/clock
 --- @include parts/due/work
 --- @include parts/due/now
@@ -74,7 +75,7 @@ local function pause_channel(field)
   if now + wait <= max(now, tonumber(call('HGET', pause, field) or 0)) then return end
   call('HSET', pause, field, int(now + wait))
   if field == 'until' then call('HSET', pause, 'reason', reason) end
-  local keep_ms = math.ceil(wait / 1000) + 1000
+  local keep_ms = ms(wait)
   if call('PTTL', pause) < keep_ms then call('PEXPIRE', pause, int(keep_ms)) end
 end
 

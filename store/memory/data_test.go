@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"slackrelay/store"
 )
 
 func TestValuesExpireOnlyAtTheirTime(t *testing.T) {
@@ -76,4 +78,34 @@ func TestExtrasComeByWhenTheyAreDue(t *testing.T) {
 	require.Equal(t, int64(4), outbox.dueExtra(30).number)
 	found := outbox.find(4)
 	require.True(t, found.isExtra)
+}
+
+// Counts of an hour end 25 h after the first of them, however many follow.
+func TestCountsOfAnHourExpire(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	data := NewData(DataOptions{Now: func() time.Time { return now }})
+	channel := store.Channel{Group: "g", Name: "c"}
+	count := func(category string) {
+		data.Do(func(tx *Tx) { channelTx{tx, channel.Keys()}.countInSeries(category, store.Admitted, 1) })
+	}
+	count("one")
+	for _, i := range data.values {
+		require.Equal(t, now.Add(seriesTTL).UnixMicro(), i.expiresAt)
+	}
+	require.Len(t, data.values, 2)
+	now = now.Add(time.Second)
+	count("one")
+	for key, i := range data.values {
+		require.Equal(t, now.Add(seriesTTL-time.Second).UnixMicro(), i.expiresAt, key)
+	}
+}
+
+func TestResultsAreBounded(t *testing.T) {
+	t.Parallel()
+	var q queue
+	for number := range int64(maxResults + 1) {
+		q.keepResult(&entry{number: number}, store.OutageResult{})
+	}
+	require.Len(t, q.results, maxResults)
 }

@@ -101,16 +101,25 @@ func (f *fairness) store() {
 	if !f.isAsked || !f.batch.plan.LearnsCategories() {
 		return
 	}
-	if excess := len(f.known) - ratelimit.MaxKnown; excess > 0 {
-		oldest := slices.SortedFunc(maps.Keys(f.known), func(a, b string) int {
-			return cmp.Or(cmp.Compare(f.known[a], f.known[b]), cmp.Compare(a, b))
-		})
-		for _, category := range oldest[:excess] {
-			delete(f.known, category)
-			delete(f.heard, category)
-		}
+	for _, category := range forgetOldest(f.known, ratelimit.MaxKnown) {
+		delete(f.heard, category)
 	}
 	tx := f.batch.tx
 	tx.keep(tx.keys.Known(), f.known, store.Microseconds(f.knownFor())+time.Minute)
 	tx.keep(tx.keys.AdmittedCategories(), f.heard, store.Microseconds(f.per)+time.Minute)
+}
+
+// forgetOldest removes all but the newest times, of which at most so many are kept. It returns the names of those removed.
+func forgetOldest(times map[string]int64, keep int) (forgotten []string) {
+	if len(times) <= keep {
+		return nil
+	}
+	oldest := slices.SortedFunc(maps.Keys(times), func(a, b string) int {
+		return cmp.Or(cmp.Compare(times[a], times[b]), cmp.Compare(a, b))
+	})
+	forgotten = oldest[:len(times)-keep]
+	for _, name := range forgotten {
+		delete(times, name)
+	}
+	return forgotten
 }

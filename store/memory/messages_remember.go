@@ -31,9 +31,11 @@ func (m *messageBatch) rememberAdmitted(d decision, r *store.Request) {
 // noteAdmission notes for the digest that something of a category was admitted.
 func (m *messageBatch) noteAdmission(category string) {
 	if m.policy.Digest {
-		lastAdmitted := m.batch.tx.numbers(m.batch.tx.keys.LastAdmitted())
+		key := m.batch.tx.keys.LastAdmitted()
+		lastAdmitted := m.batch.tx.numbers(key)
 		lastAdmitted[category] = m.now
-		maps.DeleteFunc(lastAdmitted, func(_ string, at int64) bool { return at <= m.now-2*seriesTTL.Microseconds() })
+		forgetOldest(lastAdmitted, store.MaxCategories)
+		m.batch.tx.expire(key, 2*seriesTTL)
 	}
 }
 

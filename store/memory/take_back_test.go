@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -78,4 +79,37 @@ func TestTakeBackReturnsTheResultOfEachMessage(t *testing.T) {
 	letters, err = box.DeadLetters(t.Context(), storetest.Scope, "", 10)
 	require.NoError(t, err)
 	require.Len(t, letters, 1, "so that its dead letter stays")
+}
+
+// A message is waited for until its lease ends. What was tried at that instant may have been posted.
+func TestTakeBackWaitsUntilTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		after, lease time.Duration
+		isTaken      bool
+	}{
+		"in flight":    {10*time.Second - time.Microsecond, 10 * time.Second, false},
+		"at its end":   {10 * time.Second, 10 * time.Second, true},
+		"claimed then": {0, time.Nanosecond, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := &storetest.Clock{T: storetest.StartTime}
+			s := memory.New(memory.NewData(memory.DataOptions{Now: clock.Now}), memory.Options{Options: store.Options{Lease: row.lease}})
+			b := storetest.Fixture{Limiter: s, C: s}
+			b.Fill(t, 1)
+			require.Equal(t, store.Claimed, storetest.Claim(t, s, storetest.Unpaced).State)
+			clock.Advance(row.after)
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			results, err := s.TakeBack(ended, storetest.Scope)
+			if !row.isTaken {
+				require.ErrorIs(t, err, context.Canceled)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, max(1, row.after.Microseconds()), results[1].FirstAttempt)
+			require.Equal(t, max(1, row.after.Microseconds()), results[1].LastAttempt)
+		})
+	}
 }

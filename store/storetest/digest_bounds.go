@@ -15,6 +15,7 @@ var digestBoundsBehaviours = []behaviour{
 	{"DigestWithFewerEventsThanTheMinimumIsForgotten", testDigestWithFewerEventsThanTheMinimumIsForgotten},
 	{"DigestIsEditedAndClosedAtTheInstant", testDigestIsEditedAndClosedAtTheInstant},
 	{"DigestNamesTheCategoriesThatWereSilent", testDigestNamesTheCategoriesThatWereSilent},
+	{"LongDigestKnowsWhatWasAdmittedDaysAgo", testLongDigestKnowsWhatWasAdmittedDaysAgo},
 	{"DigestCountsAreBoundedAndLeaveNothingOut", testDigestCountsAreBoundedAndLeaveNothingOut},
 	{"SingleCountMakesADigest", testSingleCountMakesADigest},
 	{"TitlesNeverDisplaceCounts", testTitlesNeverDisplaceCounts},
@@ -140,6 +141,23 @@ func testDigestNamesTheCategoriesThatWereSilent(t *testing.T, start Start) {
 			require.Equal(t, row.want, digestOf(t, ClaimEntry(t, b.A)).Silent)
 		})
 	}
+}
+
+// A digest of a week names no category as silent of which something was admitted days ago, while the channel admits anything.
+func testLongDigestKnowsWhatWasAdmittedDaysAgo(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
+	for i, category := range []string{"disk", "cpu", "cpu"} {
+		b.AdmitOne(t, Small.AlertRequest(h, fmt.Sprint(i), category, "", ""))
+		require.NoError(t, b.A.Ack(t.Context(), Scope, ClaimEntry(t, b.A), store.Receipt{}))
+		b.Advance(40 * time.Hour)
+	}
+	b.DropForDigest(t, "disk", 1)
+	b.DropForDigest(t, "network", 1)
+	week := store.DigestTerms{Interval: 7 * 24 * time.Hour, EditEvery: 30 * time.Second, Minimum: 1}
+	b.Advance(10 * time.Second)
+	require.NoError(t, b.A.Digest(t.Context(), Scope, week))
+	require.Equal(t, []string{"network"}, digestOf(t, ClaimEntry(t, b.A)).Silent)
 }
 
 // namedCounts are n counts of one each.

@@ -79,6 +79,6 @@ function fairness.store()
     call('ZREM', known, unpack(forgotten))
     call('ZREM', admissions, unpack(forgotten))
   end
-  expire(known, ceil(known_for / 1000) + grace_ms)
-  expire(admissions, ceil(channel_per / 1000) + grace_ms)
+  keep_us(known, known_for)
+  keep_us(admissions, channel_per)
 end

@@ -7,6 +7,7 @@ if not wait or wait < 0 or not reason then
 end
 
 --- @include parts/int
+--- @include parts/ms
 --- @include parts/clock
 
 -- set_pause returns the text of when the pause ends, or nil if there is none.
@@ -17,6 +18,6 @@ local function set_pause()
   end
   local paused_until = int(now + wait)
   call('HSET', pause, 'until', paused_until, 'reason', reason)
-  call('PEXPIRE', pause, int(math.ceil(wait / 1000) + 1000))
+  call('PEXPIRE', pause, int(ms(wait)))
   return paused_until
 end

@@ -8,5 +8,8 @@
 --- @include parts/levels
 --- @include parts/ago
 
+-- keep_us keeps a key for so many microseconds, and a grace.
+local function keep_us(key, us) expire(key, ceil(us / 1000) + grace_ms) end
+
 local now_text = int(now)
 local fairness, messages -- nil unless the plan asks for them

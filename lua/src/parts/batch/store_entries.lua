@@ -13,5 +13,5 @@ if last_number then
   if floor(last_number / ids_page) > floor(number_before / ids_page) then
     call('ZREMRANGEBYSCORE', seen, '-inf', ago(dedupe))
   end
-  expire(seen, ceil(dedupe / 1000) + grace_ms)
+  keep_us(seen, dedupe)
 end

@@ -2,7 +2,7 @@
 
 -- remember_lookup stores in the pause how long the channel waits for a lookup.
 local function remember_lookup(wait)
-  local keep_ms = math.ceil(wait / 1000) + 1000
+  local keep_ms = ms(wait)
   call('HSET', pause, 'settling', int(now + wait))
   if call('PTTL', pause) < keep_ms then call('PEXPIRE', pause, int(keep_ms)) end
 end
@@ -10,7 +10,7 @@ end
 -- spend_pace charges one message to the pace.
 local function spend_pace(bucket_empty_at)
   local next_empty = bucket_empty_at + pace_us
-  call('SET', pace, int(next_empty), 'PX', int(math.ceil((next_empty - now) / 1000) + 1000))
+  call('SET', pace, int(next_empty), 'PX', int(ms(next_empty - now)))
 end
 
 local function mark_claimed(c, bucket_empty_at)
@@ -27,5 +27,5 @@ local function mark_claimed(c, bucket_empty_at)
     call('HDEL', entries, name .. ':claim')
   end
   call('HSET', lease, 'owner', owner, 'until', int(now + lease_us), 'call', int(this_call))
-  call('PEXPIRE', lease, int(math.ceil(lease_us / 1000) + 1000))
+  call('PEXPIRE', lease, int(ms(lease_us)))
 end

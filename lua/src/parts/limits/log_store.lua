@@ -35,5 +35,5 @@ local function store_log(level)
   for from = 1, #members, max_args do
     call('ZADD', key, unpack(members, from, min(from + max_args - 1, #members)))
   end
-  expire(key, ceil(keep / 1000) + grace_ms)
+  keep_us(key, keep)
 end

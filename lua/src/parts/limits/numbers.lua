@@ -59,7 +59,9 @@ local function store_numbers(kind, level)
   local args, lasts = { 'since', int(level.since), 'last', int(max(level.last, now)) }, level.keep
   local function add(name, window)
     for _, field in ipairs(fields) do
-      if window[field] ~= 0 or field == kind.main then args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field]) end
+      if window[field] ~= 0 or field == kind.main then
+        args[#args + 1], args[#args + 2] = name .. ':' .. field, int(window[field])
+      end
     end
     lasts = max(lasts, (kind.counted_windows or 1) * window.per, window.tat - now)
   end

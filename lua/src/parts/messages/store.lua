@@ -58,8 +58,8 @@ function archive.store(too_old, bytes)
   erase_oldest(bytes)
   if grown ~= 0 then call('HSET', posted, 'bytes', int(max(0, bytes + grown))) end
   if next(changed) then
-    expire(posted, ceil(options.posted / 1000) + grace_ms)
-    expire(aged, ceil(options.posted / 1000) + grace_ms)
+    keep_us(posted, options.posted)
+    keep_us(aged, options.posted)
   end
 end
 
