@@ -81,7 +81,7 @@ func decodeGeneric(in input) ([]Event, error) {
 	case wrapped.Kind() == '[':
 		list = slices.Collect(itemsOf(wrapped))
 	default:
-		return nil, unmarshal(wrapped, &list, "events")
+		return nil, unmarshal(wrapped, &[]jsontext.Value{}, "events")
 	}
 	return each(list, in.limits, func(raw jsontext.Value, i int) (Event, error) {
 		return decodeGenericEvent(objectOf(raw), raw, "events["+strconv.Itoa(i)+"]")
