@@ -33,7 +33,7 @@ page: servers ## try the dashboard in a real Chromium
 	$(GO) test -count=1 -tags page -run 'Dashboard|Preview' ./test
 
 bench: redis ## measure against a bare handler and the plain script, in one run
-	$(GO) test -run '^$$' -bench . ./test ./store/redis ./ratelimit/replica ./events
+	$(GO) test -run '^$$' -bench . ./test ./server ./store/redis ./ratelimit/replica ./events
 
 SCALE ?= 10 100 1000 10000
 bench-scale: redis ## measure what many channels cost (SCALE="10 100": numbers of channels; RECORD=v1.4.0: keep it in docs/benchmarks)

@@ -99,7 +99,7 @@ func decodeGeneric(in input) ([]Event, error) {
 	list := in.items
 	if wrapped, isEnvelope := envelopeOf(in.object); isEnvelope {
 		if wrapped.Kind() != '[' {
-			return nil, unmarshal(wrapped, &list, "events")
+			return nil, unmarshal(wrapped, &[]jsontext.Value{}, "events")
 		}
 		list = slices.Collect(itemsOf(wrapped))
 	} else if in.object != nil {

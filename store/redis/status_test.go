@@ -69,7 +69,7 @@ func TestChannelsOfAClusterAreReadFromAllNodesAlike(t *testing.T) {
 	for i := range channels {
 		channel := store.Channel{Name: fmt.Sprintf("channel-%05d", i)}
 		queries = append(queries, store.StatusQuery{
-			Channel: channel, Level: store.NewChannelLevel(channel.Name, storetest.PerMinute(10)),
+			Channel: channel, Level: storetest.ChannelLevel(channel.Name, storetest.PerMinute(10)),
 		})
 	}
 	for i := 0; i < channels; i += 500 {
