@@ -21,7 +21,9 @@ var sentry = source{
 // sentryResource is the header with the kind of a webhook.
 const sentryResource = "Sentry-Hook-Resource"
 
-func isSentryPlugin(in input) bool { return in.has("project_slug", "culprit", "event") }
+func isSentryPlugin(in input) bool {
+	return in.has("culprit", "event") && (in.has("project_slug") || in.has("project", "project_name"))
+}
 
 func decodeSentry(in input) Event {
 	var event Event
@@ -80,7 +82,7 @@ func sentryIssue(issue object, action string) Event {
 	}
 	event.setLabel("project", project)
 	event.setLabel("issue", issue.text("shortId"))
-	event.addLink("Sentry", "permalink", cmp.Or(issue.text("permalink"), issue.text("web_url")))
+	event.addLink("Sentry", "permalink", cmp.Or(issue.text("permalink"), issue.text("web_url"), sentryPage(issue.text("url"))))
 	return event
 }
 
@@ -146,4 +148,12 @@ func sentryProject(address string) string {
 		return ""
 	}
 	return parts[1]
+}
+
+// sentryPage is the page of an issue, from its address in Sentry's API: .../api/0/organizations/<organisation>/issues/<id>/.
+func sentryPage(address string) string {
+	if !strings.Contains(address, "/api/0/organizations/") {
+		return ""
+	}
+	return strings.Replace(address, "/api/0/organizations/", "/organizations/", 1)
 }
