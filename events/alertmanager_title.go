@@ -13,7 +13,7 @@ func (w *alertmanagerWebhook) title(alert alertmanagerAlert, name string) string
 	if summary != "" && !w.alike {
 		return summary
 	}
-	return joined(": ", cmp.Or(summary, name, "Alert without a name"), w.telling(alert.Labels, summary))
+	return joined(": ", strings.TrimRight(cmp.Or(summary, name, "Alert without a name"), ".: "), cut(w.telling(alert.Labels, summary), maxPath))
 }
 
 // maxTelling is how many labels a title has.

@@ -40,7 +40,7 @@ func decodeDatadog(in input) Event {
 	name := withoutScope(cmp.Or(o.first("alert_title", "monitor_name"), marks.name), scopes)
 	event.Category = cmp.Or(o.text("category"), name, o.text("event_type"))
 	event.Fingerprint = o.first("alert_cycle_key", "aggreg_key")
-	if monitor == "" && event.Status != NoStatus {
+	if monitor == "" && marks.transition != "" {
 		monitor = marks.name
 	}
 	if monitor != "" {

@@ -54,7 +54,7 @@ func sentryError(e object, rule string) Event {
 	project := sentryProject(e.text("url"))
 	event := Event{
 		ID: joined(":", e.text("event_id"), rule), Category: cmp.Or(rule, project, "sentry"), Title: sentryTitle(e), Text: sentryText(e),
-		Fingerprint: named("issue", e.text("issue_id")), Status: Firing, StartedAt: timeOf(e.text("datetime")),
+		Fingerprint: named("issue", cmp.Or(e.text("issue_id"), lastSegment(e.text("issue_url")))), Status: Firing, StartedAt: timeOf(e.text("datetime")),
 	}
 	event.setSeverity(e.text("level"))
 	event.setLabel("project", project)
@@ -148,6 +148,12 @@ func sentryProject(address string) string {
 		return ""
 	}
 	return parts[1]
+}
+
+// lastSegment is the last part of an address' path: .../issues/<id>/.
+func lastSegment(address string) string {
+	address = strings.TrimSuffix(address, "/")
+	return address[strings.LastIndexByte(address, '/')+1:]
 }
 
 // sentryPage is the page of an issue, from its address in Sentry's API: .../api/0/organizations/<organisation>/issues/<id>/.
