@@ -36,7 +36,7 @@ func decodeOpsgenie(in input) Event {
 		alert, action = in.object, "Create"
 	}
 	event := Event{
-		Category:    cmp.Or(alert.text("entity"), alert.text("message")),
+		Category:    opsgenieCategory(in.object, alert),
 		Title:       cmp.Or(alert.text("message"), named("Opsgenie alert", alert.text("alias")), "Opsgenie alert"),
 		Text:        joined("\n", alert.text("description"), alert.text("note")),
 		Fingerprint: cmp.Or(alert.text("alias"), alert.text("alertId")),
@@ -77,4 +77,13 @@ func opsgenieNames(all []object) []string {
 		}
 	}
 	return names
+}
+
+// opsgenieCategory is what an alert is about, without what differs from one alert to the next: messages are free text.
+func opsgenieCategory(o, alert object) string {
+	alias := fold(alert.text("alias"))
+	if alias == "n" { // an id
+		alias = ""
+	}
+	return cmp.Or(alert.text("entity"), alias, o.text("source", "name"), fold(alert.text("message")))
 }

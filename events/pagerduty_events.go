@@ -34,7 +34,8 @@ func isPagerdutyV1(o object) bool {
 func decodePagerdutyEvents(in input) Event {
 	payload := in.child("payload")
 	event := Event{
-		Category:  cmp.Or(payload.text("class"), payload.text("component"), payload.text("group"), payload.text("source")),
+		Category: cmp.Or(payload.text("class"), payload.text("component"), payload.text("group"),
+			alertnameIn(payload.child("custom_details")), payload.text("source"), in.text("client")),
 		Title:     cmp.Or(payload.text("summary"), joined(" ", "PagerDuty event", in.text("event_action"))),
 		StartedAt: timeOf(payload.text("timestamp")),
 	}
@@ -54,7 +55,8 @@ func decodePagerdutyEvents(in input) Event {
 func decodePagerdutyV1(in input) Event {
 	description, kind := in.text("description"), in.text("event_type")
 	event := Event{
-		Category: in.text("client"), Title: cmp.Or(firstLine(description), joined(" ", "PagerDuty event", kind, in.text("incident_key"))),
+		Category: cmp.Or(alertnameIn(in.child("details")), in.text("client")),
+		Title:    cmp.Or(firstLine(description), joined(" ", "PagerDuty event", kind, in.text("incident_key"))),
 	}
 	if description != event.Title {
 		event.Text = description
@@ -62,6 +64,9 @@ func decodePagerdutyV1(in input) Event {
 	event.pagerdutyAction(kind, in.text("incident_key"))
 	event.pagerdutyDetails(in, in.child("details"))
 	event.alarm(event.Status)
+	if severity := in.text("details", "severity"); severity != "" {
+		event.setSeverity(severity)
+	}
 	for _, context := range in.objects("contexts") {
 		event.addLink(cmp.Or(context.text("text"), "Link"), "link", context.text("href"))
 	}
@@ -84,4 +89,10 @@ func (e *Event) pagerdutyDetails(in input, details object) {
 		}
 	}
 	e.addLink(cmp.Or(in.text("client"), "Source"), "client_url", in.text("client_url"))
+}
+
+// alertnameIn is the name of the first alert in the details of Alertmanager, which lists labels as " - alertname = X".
+func alertnameIn(details object) string {
+	_, rest, _ := strings.Cut(cmp.Or(details.text("firing"), details.text("resolved")), "- alertname = ")
+	return firstLine(rest)
 }
