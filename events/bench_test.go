@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -127,6 +128,25 @@ func BenchmarkDecode(b *testing.B) {
 				them += timed(func() { theirs(b) })
 			}
 			b.ReportMetric(them.Seconds()/us.Seconds(), "x-encoding/json")
+		})
+	}
+}
+
+// BenchmarkDecodeGolden decodes webhooks of other frequent sources, and one of no known source.
+func BenchmarkDecodeGolden(b *testing.B) {
+	for _, file := range []string{"generic/single", "generic/foreign_nested", "grafana/firing", "sentry/error"} {
+		raw, err := os.ReadFile("testdata/" + file + ".json")
+		require.NoError(b, err)
+		var e example
+		require.NoError(b, stdjson.Unmarshal(raw, &e))
+		w := e.webhook()
+		b.Run(file, func(b *testing.B) {
+			alone(b, len(w.Body), func(b *testing.B) {
+				b.Helper()
+				all, err := events.Decode(w)
+				require.NoError(b, err)
+				require.NotEmpty(b, all)
+			})
 		})
 	}
 }

@@ -3,6 +3,7 @@ package events
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"strings"
 	"unicode"
 )
@@ -49,6 +50,27 @@ func NormalizeCategory(original string) string {
 	}
 	return category
 }
+
+// FallbackCategory returns the category of an event without one: the name of the credential that its sender presented, else the
+// first word of the User-Agent, else [Uncategorized]. The names of HTTP libraries tell nothing.
+func FallbackCategory(credential string, header http.Header) string {
+	if credential != "" {
+		return NormalizeCategory(credential)
+	}
+	agent := strings.ToLower(header.Get("User-Agent"))
+	if end := strings.IndexAny(agent, "/ (;,"); end >= 0 {
+		agent = agent[:end]
+	}
+	if httpLibraries[agent] {
+		return Uncategorized
+	}
+	return NormalizeCategory(agent)
+}
+
+// httpLibraries begin the User-Agent of programs that do not say who they are.
+var httpLibraries = setOf("mozilla|curl|wget|go-http-client|python-requests|python-urllib|python|python-httpx|aiohttp|axios|node|node-fetch|" +
+	"okhttp|java|java-http-client|apache-httpclient|ruby|faraday|guzzlehttp|php|libwww-perl|lua-resty-http|undici|got|reactornetty|" +
+	"rest-client|typhoeus|postmanruntime|insomnia|httpie|dart|perl|powershell|go-resty|req|hackney|akka-http|jakarta|restsharp|httpclient")
 
 func isCategoryRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-'

@@ -105,21 +105,22 @@ func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
 		ID: joined(" ", o.text("source"), o.text("id")), Category: o.text("type"), StartedAt: timeOf(o.text("time")),
 	}
 	event.Title = joined(": ", o.text("type"), o.text("subject"))
-	severity, status := o.text("severity"), cmp.Or(o.text("status"), suffixOf(o.text("type")))
+	status := cmp.Or(o.text("status"), suffixOf(o.text("type")))
+	event.setSeverity(o.text("severity"))
 	if inner := objectOf(data); inner != nil {
-		g := guess(inner)
-		event.Title = cmp.Or(inner.first("title"), joined(": ", event.Title, g.title))
-		event.Text = cmp.Or(inner.first("text"), g.text, string(data))
-		event.addLink("Link", "link", cmp.Or(inner.text("link"), g.link))
-		severity, status = cmp.Or(severity, inner.text("severity"), g.severity), cmp.Or(status, inner.text("status"), g.status)
+		g := Event{Title: subjectOf(inner)}
+		fill(&g, inner, data, gaps{text: true, severity: event.Labels["severity"] == "" && o.text("severity") == "", status: true, link: true})
+		event.Title = cmp.Or(inner.first("title"), joined(": ", event.Title, g.Title))
+		event.Text = cmp.Or(inner.first("text"), g.Text, string(data))
+		event.Links, status = g.Links, cmp.Or(status, string(g.Status))
+		event.Severity = cmp.Or(g.Severity, event.Severity)
+		event.setLabel("severity", g.Labels["severity"])
 	} else if data != nil && data.Kind() != 'n' {
 		event.Text = cmp.Or(textOf(data), string(data))
 	} else if raw, err := base64.StdEncoding.DecodeString(o.text("data_base64")); err == nil && utf8.Valid(raw) {
 		event.Text = string(raw)
 	}
-	event.setSeverity(severity)
-	if s, known := statuses[strings.ToLower(status)]; known {
-		event.Status = s
+	if event.Status = statusOf(status); event.Status != NoStatus {
 		event.Fingerprint = joined(" ", o.text("source"), o.text("subject"), strings.TrimSuffix(o.text("type"), status))
 	}
 	for _, m := range o.sorted() {
@@ -133,7 +134,7 @@ func cloudEvent(o object, data jsontext.Value, at string) (Event, error) {
 // suffixOf is the last word of a type like com.example.disk.resolved, where that is a status.
 func suffixOf(kind string) string {
 	last := kind[strings.LastIndexByte(kind, '.')+1:]
-	if _, known := statuses[strings.ToLower(last)]; known {
+	if statusOf(last) != NoStatus {
 		return last
 	}
 	return ""

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -71,6 +69,8 @@ type input struct {
 	limits Limits
 	// sources are asked what the content of an envelope is.
 	sources []source
+	// origins are where the fields of each event came from; nil = nobody asks.
+	origins *[][]Origin
 }
 
 // Decode turns a webhook into its events, in the order of the body, with category, severity and id set.
@@ -79,11 +79,15 @@ type input struct {
 // event's index, else random: two identical anonymous events are two events.
 //
 // Every error is an [*InputError]. No event points into the body, which the caller may use again.
-func (d *Decoder) Decode(w Webhook) ([]Event, error) {
+func (d *Decoder) Decode(w Webhook) ([]Event, error) { return d.decode(w, nil) }
+
+// decode decodes a webhook, and records where the fields of its events came from if origins is not nil.
+func (d *Decoder) decode(w Webhook, origins *[][]Origin) ([]Event, error) {
 	in, s, err := d.open(w)
 	if err != nil {
 		return nil, err
 	}
+	in.origins = origins
 	all, err := s.decode(in)
 	if err != nil {
 		return nil, err
@@ -150,6 +154,9 @@ func (d *Decoder) open(w Webhook) (input, source, error) {
 	}
 	var err error
 	if in.object, in.items, err = parseBody(in.body, d.limits.Depth); err != nil {
+		if (w.Source == "" || w.Source == generic.name) && (isPlainText(in.body, w.Header) || in.repeatsNames()) {
+			return in, generic, nil
+		}
 		return input{}, source{}, err
 	}
 	s, err := d.find(w.Source, in)
@@ -171,28 +178,6 @@ func (d *Decoder) TrustedHeaders(source string, header http.Header) http.Header 
 		}
 	}
 	return kept
-}
-
-// find returns the source of that name, or the first one that claims the webhook.
-func (d *Decoder) find(name string, in input) (source, error) {
-	if name == "" {
-		for _, s := range d.sources {
-			if s.claims(in) {
-				return s, nil
-			}
-		}
-		return generic, nil
-	}
-	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	for _, s := range d.sources {
-		if s.name == name || s.name == plain || slices.Contains(s.aliases, plain) {
-			return s, nil
-		}
-	}
-	return source{}, &InputError{
-		Code:    UnknownSource,
-		Message: fmt.Sprintf("source %q is unknown; use one of %s", cut(name, maxPath), strings.Join(d.Sources(), ", ")),
-	}
 }
 
 // complete sets the fields that every event has, whatever its format, and bounds the rest.

@@ -108,7 +108,7 @@ func TestInvalidWebhooksAreRefusedWithCodeAndField(t *testing.T) {
 	}{
 		"empty":            {"", "", events.EmptyBody, "the body is empty"},
 		"white space":      {" \n\t", "", events.EmptyBody, "the body is empty"},
-		"not JSON":         {"hello", "", events.BadJSON, "must be a JSON object or an array"},
+		"not JSON":         {"hello", "alertmanager", events.BadJSON, "must be a JSON object or an array"},
 		"broken JSON":      {`{"title": "x"`, "", events.BadJSON, "ends too early, after byte 13"},
 		"a comma too much": {`{"title": "x",}`, "", events.BadJSON, "invalid character"},
 		"two values":       {`{"title":"x"} {"title":"y"}`, "", events.BadJSON, "more after its end at byte 15"},

@@ -51,8 +51,11 @@ func DecodeGenericBothWays(body []byte) (usual, reflected Decoded, ok bool) {
 	if fields == nil {
 		return usual, reflected, false
 	}
-	usual.Event, usual.Err = decodeGenericEvent(fields, body, "")
-	reflected.Event, reflected.Err = decodeGenericByReflection(fields, body, "")
+	if !isOwn(fields) {
+		return usual, reflected, false
+	}
+	usual.Event, usual.Err = decodeGenericEvent(input{}, fields, body, 0, "")
+	reflected.Event, reflected.Err = decodeGenericByReflection(body, "")
 	return usual, reflected, true
 }
 

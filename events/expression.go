@@ -63,8 +63,11 @@ func (x *expression) truth(env any) bool {
 	return truth
 }
 
-func (x *expression) text(env any) string {
-	switch v := x.value(env).(type) {
+func (x *expression) text(env any) string { return scalarText(x.value(env)) }
+
+// scalarText is a scalar as text; "" for any other value.
+func scalarText(value any) string {
+	switch v := value.(type) {
 	case nil:
 		return ""
 	case string:

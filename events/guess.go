@@ -1,201 +1,192 @@
 package events
 
 import (
-	"cmp"
-	"slices"
-	"strings"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// guessed are the fields of an event, guessed from a body of unknown format.
-type guessed struct {
-	title, text, severity, status, link string
-	category                            string // from a field whose name means a category
-	kind                                string // from a field whose name often means one
+// guess understands a body of no known format by the names and values of its fields; the rules are in guess_rules.go.
+type guess struct {
+	all     scalars
+	subject *scalar // what the title is about; nil = nothing
+	rule    string  // that found it
+	title   string
+	outcome outcome // how it went
+	word    string  // that tells the outcome, as a person writes it
+	state   found
+	place   found
+	used    map[string]bool // paths of the scalars that the event has already
+	origins []Origin
 }
 
-// Bounds of the search: the important fields are near the top.
-const (
-	guessDepth  = 3
-	guessFields = 500
-)
-
-// guess reads a body by the names of its fields. It returns nothing for a body that has only fields of the generic format:
-// those are explicit.
-func guess(fields object) guessed {
-	foreign := false
-	for _, m := range fields {
-		foreign = foreign || !genericFields[strings.ToLower(m.name)]
-	}
-	if !foreign {
-		return guessed{}
-	}
-	found := flatten(fields)
-	kind := either(found.top().best(kindWords, anyText), found.best([]string{"event", "type"}, anyText))
-	g := guessed{
-		title: found.best(titleWords, anyText), severity: found.top().best(severityWords, isSeverity),
-		status: found.top().best(statusWords, isStatus),
-		link:   found.top().best(linkWords, isLink), category: found.best(categoryWords, anyText), kind: kind,
-	}
-	g.text = found.best(textWords, func(text string) bool { return text != g.title })
-	if i := strings.LastIndexByte(g.severity, '_'); i >= 0 { // ALERT_CRITICALITY_LEVEL_WARNING
-		g.severity = g.severity[i+1:]
-	}
-	if title := found.top().best(titleWords, anyText); title == "" && kind != g.title {
-		g.title = joined(": ", kind, g.title)
-	}
-	return g
+// found is a scalar that a rule found; its scalar is nil if no rule found any.
+type found struct {
+	*scalar
+	rule string
 }
 
-// Names of fields, the most reliable first, reduced to lower-case letters. "*x" is any name that ends in x, "x*" any name
-// that begins with x.
-var (
-	titleWords = []string{
-		"title", "*title", "summary", "headline", "alertname", "checkname", "monitorname", "rulename", "problemname", "incidentname",
-		"policyname",
-		"alertmessage", "subject", "message", "*message", "*msg", "msg", "name", "monitor", "service", "check", "resourcename", "description",
-		"*description",
-		"text",
-	}
-	textWords = []string{
-		"text", "longdescription", "*description", "description", "details", "detail", "message", "*message", "body", "incidentreason", "info",
-		"notes",
-		"content",
-	}
-	severityWords = []string{
-		"severity", "*severity", "severity*", "*severitystring", "criticality", "priority", "urgency", "level",
-		"importancelevel", "alertlevel",
-	}
-	statusWords = []string{
-		"status", "state", "currentstate", "*status", "*statusstring", "*state", "actiontype", "eventtype", "event",
-		"action", "type",
-	}
-	linkWords     = []string{"link", "permalink", "htmlurl", "weburl", "*dashboardlink", "detailsurl", "*detailsurl", "*link", "url", "*url"}
-	categoryWords = []string{"category", "alertname", "checkname", "monitorname", "rulename", "policyname", "alerttype", "monitor"}
-	kindWords     = []string{"eventtype", "event", "type", "actiontype", "rule", "name", "service"}
-)
-
-// aside are objects about people and the like: their names are not the subject of the event.
-var aside = map[string]bool{
-	"user": true, "actor": true, "sender": true, "author": true, "owner": true, "account": true, "org": true, "organization": true,
-	"creator": true,
-	"meta":    true, "metadata": true, "labels": true, "changelog": true, "avatarurls": true,
+// Origin is where a field of an event came from.
+type Origin struct {
+	Field string `json:"field"` // like title
+	Rule  string `json:"rule"`  // what found it, like "the name of an alert"
+	From  string `json:"from"`  // the field of the body, like check.name; "" = several, or none
 }
 
-func isAside(name string) bool {
-	return aside[name] || strings.HasSuffix(name, "author") || strings.HasSuffix(name, "user") || strings.HasSuffix(name, "by")
+// gaps are the fields of an event that its source leaves to be guessed.
+type gaps struct {
+	title, text, category, severity, status, link, fingerprint, startedAt, id, labels bool
 }
 
-// field is a text within a body.
-type field struct {
-	name, text string
-	depth      int
-}
+// allGaps are those of a body of no known format.
+var allGaps = gaps{true, true, true, true, true, true, true, true, true, true}
 
-type found []field
-
-// flatten lists the texts of an object, those near the top first, in the order of their names.
-func flatten(o object) found {
-	var all found
-	level := []object{o}
-	for depth := 1; depth <= guessDepth && len(level) > 0; depth++ {
-		var below []object
-		for _, fields := range level {
-			for _, m := range fields.sorted() {
-				plain := lettersOf(m.name)
-				if len(all) >= guessFields {
-					return all
-				}
-				if inner := objectOf(m.value); inner != nil && !isAside(plain) {
-					all = all.add(plain, cmp.Or(inner.text("text"), inner.text("title")), depth) // {"message": {"text": ...}}
-					below = append(below, inner)
-					continue
-				}
-				all = all.add(plain, textOf(m.value), depth)
-			}
-		}
-		level = below
+// fill fills the gaps of an event from an object of its webhook. Nothing can go wrong with it: an event always gets a title.
+func fill(e *Event, o object, raw jsontext.Value, open gaps) []Origin {
+	b := &guess{all: scalarsOf(o), used: map[string]bool{}}
+	b.findSubject()
+	b.findOutcome(e, open)
+	b.place = b.find(placeRules)
+	if open.title {
+		b.fillTitle(e, raw)
 	}
-	return all
-}
-
-func (f found) add(name, text string, depth int) found {
-	if text = strings.TrimSpace(text); text == "" || isPlaceholder(text) || strings.HasPrefix(name, "callback") {
-		return f // a callback address may be a secret
+	b.title = e.Title
+	b.fillState(e, open)
+	if open.category {
+		b.fillCategory(e)
 	}
-	return append(f, field{name: name, text: text, depth: depth})
+	if open.text {
+		b.fillText(e, raw)
+	}
+	if open.link {
+		b.fillLink(e)
+	}
+	b.fillIdentity(e, raw, open)
+	if open.labels {
+		b.fillLabels(e)
+	}
+	return b.origins
 }
 
-// best returns the text of the best field: the one nearest the top, then the one with the most reliable name.
-func (f found) best(words []string, fits func(text string) bool) string {
-	for depth := 1; depth <= guessDepth; depth++ {
-		for _, word := range words {
-			for _, candidate := range f {
-				if candidate.depth == depth && isCalled(candidate.name, word) && fits(candidate.text) {
-					return candidate.text
-				}
-			}
+// find returns the first scalar that one of the rules finds.
+func (b *guess) find(rules []guessRule) found {
+	for i := range rules {
+		if s := b.match(&rules[i]); s != nil {
+			return found{s, rules[i].name}
 		}
 	}
-	return ""
+	return found{}
 }
 
-// top returns the texts of the outermost object: deeper ones may be about something else.
-func (f found) top() found {
-	return slices.DeleteFunc(slices.Clone(f), func(candidate field) bool { return candidate.depth != 1 })
-}
-
-func isCalled(name, word string) bool {
-	switch {
-	case strings.HasPrefix(word, "*"):
-		return strings.HasSuffix(name, word[1:])
-	case strings.HasSuffix(word, "*"):
-		return strings.HasPrefix(name, word[:len(word)-1])
-	default:
-		return name == word
-	}
-}
-
-func anyText(string) bool { return true }
-
-func isSeverity(text string) bool {
-	_, known := severities[strings.ToLower(text[strings.LastIndexByte(text, '_')+1:])]
-	return known
-}
-
-func isStatus(text string) bool {
-	_, known := statuses[strings.ToLower(text)]
-	return known
-}
-
-// lettersOf reduces a name to its letters in lower case: "Problem URL" and "problem_url" become "problemurl".
-func lettersOf(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z':
-			return r
-		case 'A' <= r && r <= 'Z':
-			return r - 'A' + 'a'
-		default:
-			return -1
+// match returns the scalar that a rule finds: the one nearest to the top, then the one with the most reliable name.
+func (b *guess) match(r *guessRule) *scalar {
+	var best *scalar
+	bestPlace := none
+	for i := range b.all {
+		s := &b.all[i]
+		if best != nil && s.depth > best.depth || r.where == atTop && s.depth > 1 {
+			break // the rest is deeper
 		}
-	}, name)
+		if r.where == besideTitle && (b.subject == nil || !b.isBeside(s)) {
+			continue
+		}
+		if r.where == besideState && (b.state.scalar == nil || s.object != b.state.object) {
+			continue
+		}
+		if place := r.words.place(s); place < bestPlace && (r.fits == nil || r.fits(b, s)) {
+			best, bestPlace = s, place
+		}
+	}
+	return best
 }
 
-// isPlaceholder reports whether a text is a template variable that the sender left unfilled: $EVENT_TITLE, {EVENT.ID},
-// *alertDetails*.
-func isPlaceholder(text string) bool {
-	if len(text) < 2 || strings.ContainsAny(text, " \n") {
-		return false
+// isBeside reports whether a scalar is in the object of the title. Where a name stands for its object, that is the one.
+func (b *guess) isBeside(s *scalar) bool {
+	if !b.subject.stands {
+		return s.object == b.subject.object
 	}
-	inner, end := text[1:], text[len(text)-1]
-	switch text[0] {
-	case '$':
-		return inner == strings.ToUpper(inner) && strings.Trim(inner, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
-	case '{':
-		return end == '}' && strings.ToUpper(inner) == inner && !strings.Contains(text, `"`)
-	case '*':
-		return end == '*'
-	default:
-		return false
+	return s.depth == b.subject.depth+1 && s.of == b.subject.name
+}
+
+// note records where a field came from.
+func (b *guess) note(field string, f found) {
+	b.origins = append(b.origins, Origin{Field: field, Rule: f.rule, From: f.path})
+	b.used[f.path] = true
+}
+
+// because records why a field has a value that is not in the body.
+func (b *guess) because(field, rule string) {
+	b.origins = append(b.origins, Origin{Field: field, Rule: rule})
+}
+
+// fillText sets the text.
+func (b *guess) fillText(e *Event, raw jsontext.Value) {
+	if f := b.find(textRules); f.scalar != nil && cleaned(f.text) != e.Title {
+		e.Text = cleaned(f.text)
+		b.note("text", f)
+		return
 	}
+	if b.subject == nil {
+		e.Text = cut(string(raw), maxRest)
+		b.because("text", "the body, because nothing in it looks like a title")
+	}
+}
+
+// maxRest is how much of a body without a title its event has as text, in characters.
+const maxRest = 2000
+
+// fillLink adds the best link.
+func (b *guess) fillLink(e *Event) {
+	if f := b.find(linkRules); f.scalar != nil {
+		e.addLink("Link", "link", b.absolute(f.text))
+		b.note("link", f)
+	}
+}
+
+// fillIdentity sets the fingerprint, the start, and an id that a repeated delivery has too, but no later news of the same alert.
+func (b *guess) fillIdentity(e *Event, raw jsontext.Value, open gaps) {
+	if open.fingerprint {
+		b.fillFingerprint(e)
+	}
+	if open.startedAt {
+		if f := b.find(startRules); f.scalar != nil {
+			e.StartedAt = timeOf(f.text)
+			b.note("started_at", f)
+		}
+	}
+	if !open.id || e.Fingerprint == "" || !open.startedAt && e.Status != NoStatus {
+		return // Event.identify makes one of the start
+	}
+	switch f := b.find(updateRules); {
+	case f.scalar != nil:
+		e.ID = joined(":", e.Fingerprint, string(e.Status), timeOf(f.text).UTC().Format(time.RFC3339Nano))
+		b.because("id", "the fingerprint, the status and "+f.path)
+	case e.Status == NoStatus:
+		sum := sha256.Sum256(raw)
+		e.ID = e.Fingerprint + ":" + hex.EncodeToString(sum[:8])
+		b.because("id", "the fingerprint and the contents of the body")
+	}
+}
+
+// fillFingerprint sets what a firing and its resolve have in common: an id, else the name of what is monitored and where it is.
+func (b *guess) fillFingerprint(e *Event) {
+	if f := b.find(fingerprintRules); f.scalar != nil {
+		e.Fingerprint = f.text
+		b.note("fingerprint", f)
+		return
+	}
+	if b.subject == nil || b.outcome.status == NoStatus || b.outcome.run {
+		return
+	}
+	subject, place := b.stateless(b.subject.text), ""
+	if (!b.isBare() || b.state.scalar == nil) && subject == b.subject.text {
+		return // the sentence of the resolve may be another one
+	}
+	if b.place.scalar != nil {
+		place = b.place.text
+	}
+	e.Fingerprint = joined(" on ", subject, place)
+	b.because("fingerprint", "the name and the place")
 }

@@ -20,7 +20,8 @@ type Mapping struct {
 	// Header is a header of every webhook of this source: its name, or its name and how its value begins, like
 	// `User-Agent: Backup/`.
 	Header string `yaml:"header,omitempty"`
-	// Fields are fields that every body of this source has, whatever their values. A path like `check.name` leads into objects.
+	// Fields are fields that every body of this source has, whatever their values. A path like `check.name` leads into objects,
+	// and a number in it into lists: `0.check.name`. `a | b` is one of two fields.
 	Fields []string `yaml:"fields,omitempty"`
 	// When is an expression that is true for bodies of this source, beside its header and fields.
 	When string `yaml:"when,omitempty" unset:"without header and fields: only if the path names the source"`
@@ -63,9 +64,12 @@ func (m Mapping) check(fault func(field string, err error)) {
 	if !sourceName.MatchString(m.Name) {
 		fault("name", fmt.Errorf("%q is not a valid name; use 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or a digit", m.Name))
 	}
-	for i, path := range m.Fields {
-		if strings.HasPrefix(path, ".") || strings.HasSuffix(path, ".") || strings.Contains(path, "..") || path == "" {
-			fault(fmt.Sprintf("fields[%d]", i), fmt.Errorf("%q is not a path; name a field, like state or check.name", path))
+	for i, alternatives := range m.Fields {
+		for path := range strings.SplitSeq(alternatives, "|") {
+			path = strings.TrimSpace(path)
+			if strings.HasPrefix(path, ".") || strings.HasSuffix(path, ".") || strings.Contains(path, "..") || path == "" {
+				fault(fmt.Sprintf("fields[%d]", i), fmt.Errorf("%q is not a path; name a field, like state or check.name", path))
+			}
 		}
 	}
 }

@@ -2,9 +2,11 @@ package events
 
 import (
 	"fmt"
+	"iter"
+	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/expr-lang/expr"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -28,9 +30,11 @@ func (m Mapping) source(compiled func() compiledMapping) source {
 func (m Mapping) recognition(compiled func() compiledMapping) func(in input) bool {
 	header, prefix, _ := strings.Cut(m.Header, ":")
 	prefix = strings.TrimSpace(prefix)
-	paths := make([][]string, len(m.Fields))
-	for i, path := range m.Fields {
-		paths[i] = strings.Split(path, ".")
+	fields := make([][][]string, len(m.Fields))
+	for i, alternatives := range m.Fields {
+		for path := range strings.SplitSeq(alternatives, "|") {
+			fields[i] = append(fields[i], strings.Split(strings.TrimSpace(path), "."))
+		}
 	}
 	if m.Header == "" && m.Fields == nil && m.When == "" {
 		return func(input) bool { return false }
@@ -39,13 +43,44 @@ func (m Mapping) recognition(compiled func() compiledMapping) func(in input) boo
 		if header != "" && (len(in.header.Values(header)) == 0 || !strings.HasPrefix(in.header.Get(header), prefix)) {
 			return false
 		}
-		for _, path := range paths {
-			if in.at(path...) == nil {
+		for _, alternatives := range fields {
+			if !slices.ContainsFunc(alternatives, in.reaches) {
 				return false
 			}
 		}
 		return m.When == "" || compiled().when.truth(newMappingEnv(in, decoded(in.body)))
 	}
+}
+
+// reaches reports whether a path leads to a value; a number in it is the index of an item.
+func (in input) reaches(path []string) bool {
+	value := in.field(path[0])
+	if in.items != nil {
+		value = itemAt(slices.Values(in.items), path[0])
+	}
+	for _, name := range path[1:] {
+		if value.Kind() == '[' {
+			value = itemAt(itemsOf(value), name)
+		} else {
+			value = objectOf(value).field(name)
+		}
+	}
+	return value != nil
+}
+
+// itemAt returns the item with this index, or nil.
+func itemAt(items iter.Seq[jsontext.Value], index string) jsontext.Value {
+	wanted, err := strconv.Atoi(index)
+	if err != nil {
+		return nil
+	}
+	for item := range items {
+		if wanted == 0 {
+			return item
+		}
+		wanted--
+	}
+	return nil
 }
 
 // compiledMapping is a mapping whose expressions are ready to use.
@@ -56,6 +91,7 @@ type compiledMapping struct {
 }
 
 type mappedField struct {
+	name  string
 	set   func(e *Event, value string)
 	value *expression
 }
@@ -66,14 +102,14 @@ func (m Mapping) compile(fault func(field string, err error)) compiledMapping {
 		if code == "" {
 			return nil
 		}
-		compiled, err := compileExpression(code, expr.AllowUndefinedVariables())
+		compiled, err := compileExpression(code, mappingLanguage...)
 		fault(field, err)
 		return compiled
 	}
 	c := compiledMapping{mapping: m, when: compile("when", m.When), events: compile("events", m.Events)}
 	for _, f := range m.expressions() {
 		if compiled := compile(f.name, f.code); compiled != nil {
-			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
+			c.fields = append(c.fields, mappedField{name: f.name, set: f.set, value: compiled})
 		}
 	}
 	return c
@@ -98,7 +134,8 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 		for _, f := range c.fields {
 			f.set(&event, f.value.text(env))
 		}
-		if c.fillGaps(&event, item); event.Title == "" && event.Text == "" {
+		in.explain(i, append(c.origins(), c.fillGaps(&event, item)...))
+		if event.Title == "" && event.Text == "" {
 			return Event{}, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text; check the source's expressions")
 		}
 		return event, nil
@@ -106,30 +143,29 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 }
 
 // fillGaps sets the fields for which the mapping has no expression from what their names in the body suggest.
-func (c compiledMapping) fillGaps(event *Event, item any) {
+func (c compiledMapping) fillGaps(event *Event, item any) []Origin {
 	raw, err := json.Marshal(item, json.Deterministic(true))
 	if err != nil {
-		return
+		return nil
 	}
-	g, m := guess(objectOf(jsontext.Value(raw))), c.mapping
-	if m.Title == "" || event.Title == "" && event.Text == "" {
-		event.Title = g.title
+	m, o := c.mapping, objectOf(jsontext.Value(raw))
+	if len(o) == 0 {
+		return nil
 	}
-	if m.Text == "" && g.text != event.Title {
-		event.Text = g.text
+	return fill(event, o, raw, gaps{
+		title: m.Title == "" || event.Title == "" && event.Text == "",
+		text:  m.Text == "", category: m.Category == "", severity: m.Severity == "", status: m.Status == "", link: m.Link == "",
+		fingerprint: m.Fingerprint == "", startedAt: m.StartedAt == "", id: m.ID == "", labels: len(m.Labels) == 0,
+	})
+}
+
+// origins are those of the fields for which the mapping has an expression.
+func (c compiledMapping) origins() []Origin {
+	all := make([]Origin, 0, len(c.fields))
+	for _, f := range c.fields {
+		all = append(all, Origin{Field: f.name, Rule: "the expression of the source", From: f.value.code})
 	}
-	if m.Category == "" {
-		event.Category = either(g.category, g.kind)
-	}
-	if m.Severity == "" && g.severity != "" {
-		event.setSeverity(g.severity)
-	}
-	if m.Status == "" && g.status != "" {
-		event.setStatus(g.status)
-	}
-	if m.Link == "" {
-		event.addLink("Link", "link", g.link)
-	}
+	return all
 }
 
 // newMappingEnv returns the variables of a mapping's expressions.

@@ -122,7 +122,9 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 
 	e = disk()
 	e.Labels["team"] = "web"
-	require.Equal(t, events.Verdict{Rules: []string{"other team"}, Channel: "alerts", Muted: true}, rules.Apply(&e, nil, time.Now()))
+	require.Equal(t, events.Verdict{
+		Rules: []string{"other team"}, Channel: "alerts", Muted: true, MutedBy: "other team",
+	}, rules.Apply(&e, nil, time.Now()))
 }
 
 func TestExpressionsReadTheFieldsOfMatchers(t *testing.T) {
@@ -254,11 +256,50 @@ func TestMappingsDecodeTheBodiesOfOwnSources(t *testing.T) {
 	require.ErrorContains(t, err, "has no list of events")
 }
 
+func TestMappingsReadWhatIsMissingAsEmpty(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		`either(body.a.b.c, body.none, body.n)`:               "7",
+		`either(body.none)`:                                   "",
+		`joined(": ", body.a.b, body.text, body.none, "x")`:   "up: x",
+		`joined(": ")`:                                        "",
+		`named("check", body.n)`:                              "check 7",
+		`named("check", body.none.id)`:                        "",
+		`body.list[0].name + body.list[0].name`:               "firstfirst",
+		`join(map(body.list, either(.name, "none")), ", ")`:   "first, none",
+		`body["some name"].x ?? body["other name"] ?? "none"`: "none",
+	} {
+		decoder, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{{Name: "m", Title: `"x"`, Text: code}}})
+		require.NoError(t, err, code)
+		all, err := decoder.Decode(events.Webhook{Source: "m", Body: []byte(`{"n": 7, "text": "up", "list": [{"name": "first"}, {}]}`)})
+		require.NoError(t, err, code)
+		require.Equal(t, want, all[0].Text, code)
+	}
+}
+
+func TestMappingsRecogniseBodiesByOneOfSeveralFieldsAndWithinLists(t *testing.T) {
+	t.Parallel()
+	decoder, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{
+		{Name: "probe", Fields: []string{"0.probe.id | probes.1.id", "0.state | state"}, Title: `"probe"`},
+	}})
+	require.NoError(t, err)
+	for body, want := range map[string]string{
+		`[{"probe": {"id": 1}, "state": "up"}]`:                   "probe",
+		`{"probes": [{}, {"id": 1}], "state": null, "title": ""}`: "probe",
+		`{"probes": [{"id": 1}], "state": "up"}`:                  "generic",
+		`[{"probe": {"id": 1}, "text": "x"}]`:                     "generic",
+		`{"0": {"probe": [1]}, "state": "up", "text": "x"}`:       "generic",
+		`{"probes": 5, "state": "up", "text": "x"}`:               "generic",
+	} {
+		require.Equal(t, want, decoder.SourceOf(events.Webhook{Body: []byte(body)}), body)
+	}
+}
+
 func TestInvalidMappingsAreRefusedWithNameAndField(t *testing.T) {
 	t.Parallel()
 	for fault, m := range map[string]events.Mapping{
 		`source A b: name: "A b" is not a valid`:  {Name: "A b", Title: "body.x"},
-		`source a: fields[1]: "b." is not a path`: {Name: "a", Fields: []string{"a", "b."}},
+		`source a: fields[1]: "b." is not a path`: {Name: "a", Fields: []string{"a", "c | b."}},
 		"source a: when: unexpected token":        {Name: "a", Title: "body.x", When: "body ="},
 		"source a: labels.team: unexpected tok":   {Name: "a", Title: "body.x", Labels: []events.MappedLabel{{Name: "team", Value: "("}}},
 	} {

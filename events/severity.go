@@ -59,16 +59,8 @@ const (
 	Resolved Status = "resolved"
 )
 
-var statuses = map[string]Status{
-	"firing": Firing, "triggered": Firing, "alerting": Firing, "open": Firing, "opened": Firing,
-	"active": Firing, "problem": Firing, "down": Firing, "alarm": Firing, "fired": Firing, "trigger": Firing,
-
-	"resolved": Resolved, "ok": Resolved, "recovered": Resolved, "recovery": Resolved, "closed": Resolved,
-	"up": Resolved, "resolve": Resolved,
-}
-
 // statusOf returns the status that a word means, in any case; none for any other word.
-func statusOf(word string) Status { return statuses[strings.ToLower(strings.TrimSpace(word))] }
+func statusOf(word string) Status { return outcomes[strings.ToLower(strings.TrimSpace(word))].status }
 
 // alarm sets the status of a sender without severities: an alarm is an error, its end is information, and anything else is a
 // warning.

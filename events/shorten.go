@@ -7,7 +7,7 @@ import (
 
 // Shares of the fields of a shortened event in its size, in 32nds. The rest is for names, ids and times.
 const (
-	textShare  = 14
+	textShare  = 12
 	titleShare = 3
 	noteShare  = 1
 	labelShare = 4

@@ -4,8 +4,10 @@ package events
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // source is one body format. Each is a file of its own: one with a mapping in the folder mappings where expressions suffice,
@@ -66,6 +68,46 @@ func each[T any](list []T, limits Limits, decode func(item T, index int) (Event,
 		}
 	}
 	return all, nil
+}
+
+// find returns the source of that name, or the first one that claims the webhook.
+func (d *Decoder) find(name string, in input) (source, error) {
+	if name == "" {
+		for _, s := range d.sources {
+			if s.claims(in) {
+				return s, nil
+			}
+		}
+		return generic, nil
+	}
+	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	for _, s := range d.sources {
+		if s.name == name || s.name == plain || slices.Contains(s.aliases, plain) {
+			return s, nil
+		}
+	}
+	return source{}, &InputError{
+		Code: UnknownSource,
+		Message: fmt.Sprintf("source %q is unknown; use one of %s, or another one of docs/sources.md", cut(name, maxPath),
+			strings.Join(d.similar(plain), ", ")),
+	}
+}
+
+// maxSimilar is how many sources an error names.
+const maxSimilar = 12
+
+// similar returns the names of some sources, those first that begin like a name.
+func (d *Decoder) similar(name string) []string {
+	shared := func(other string) int {
+		n := 0
+		for n < min(len(name), len(other)) && name[n] == other[n] {
+			n++
+		}
+		return n
+	}
+	names := d.Sources()
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(shared(b), shared(a)) })
+	return names[:min(len(names), maxSimilar)]
 }
 
 // Sources returns the names that a webhook's source may have, in order.

@@ -8,8 +8,11 @@ import (
 // statuspage is the webhook of a page of Atlassian Statuspage
 // (https://support.atlassian.com/statuspage/docs/enable-webhook-notifications/).
 var statuspage = source{
-	name:   "statuspage",
-	claims: func(in input) bool { return in.has("page") && (in.has("incident") || in.has("component_update")) },
+	name: "statuspage",
+	claims: func(in input) bool {
+		indicator := in.text("page", "status_indicator")
+		return in.has("page") && (in.has("incident") || in.has("component_update")) && indicator == strings.ToLower(indicator) // else Instatus'
+	},
 	decode: one(func(in input) Event {
 		if in.has("incident") {
 			return statuspageIncident(in.child("incident"))

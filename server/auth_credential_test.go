@@ -77,7 +77,7 @@ func credentialCases(t *testing.T) map[string]credentialCase {
 		},
 		"standard webhooks, their example": {
 			credential: server.Credential{Kind: "standard", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", Tolerance: anyTime},
-			body:       `{"test": 2432232314}`, noEvent: true,
+			body:       `{"test": 2432232314}`,
 			header: map[string]string{
 				"Webhook-Id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "Webhook-Timestamp": "1614265330",
 				"Webhook-Signature": "v1,bm9uc2Vuc2U= v1a,x v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",

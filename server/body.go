@@ -79,8 +79,8 @@ const (
 	multipartType = "multipart/form-data"
 )
 
-// mediaType accepts the types that senders give JSON: JSON types, none, text and forms; and any type if the request is a
-// CloudEvent in binary mode, whose body is the data.
+// mediaType accepts the types that senders give JSON, text and XML: JSON types, none, text, XML, bytes and forms; and any type if
+// the request is a CloudEvent in binary mode, whose body is the data.
 func mediaType(r *http.Request) (media string, params map[string]string, err error) {
 	header := r.Header.Get("Content-Type")
 	if header == "" || header == jsonType { // as nearly always
@@ -91,11 +91,11 @@ func mediaType(r *http.Request) (media string, params map[string]string, err err
 	case r.Header.Get("Ce-Specversion") != "":
 		return "", nil, nil
 	case err != nil:
-	case media == jsonType, strings.HasSuffix(media, "+json"), media == "text/json", media == "text/plain",
-		media == formType, media == multipartType:
+	case media == jsonType, strings.HasSuffix(media, "json"), strings.HasPrefix(media, "text/"), strings.HasSuffix(media, "xml"),
+		media == formType, media == multipartType, media == "application/octet-stream":
 		return media, params, nil
 	}
-	return "", nil, errorf(unsupportedMediaType, "Content-Type %q is not supported; send application/json", header)
+	return "", nil, errorf(unsupportedMediaType, "Content-Type %q is not supported; send application/json or text/plain", header)
 }
 
 // decompress decompresses the body. The result is bounded as the body itself is.
@@ -155,15 +155,15 @@ func errEncoding(encoding string) error {
 	return errorf(events.BadJSON, "Content-Encoding is %s, but the body is not; correct the header or the body", encoding)
 }
 
-// urlencodedForm parses a form. It returns nil for JSON, which curl -d labels as a form.
+// urlencodedForm parses a form. It returns nil for JSON and for text, which curl -d labels as a form.
 func urlencodedForm(plain []byte) url.Values {
 	first := bytes.TrimLeft(bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")), " \t\r\n")
-	if len(first) == 0 || first[0] == '{' || first[0] == '[' {
-		return nil
+	if len(first) == 0 || first[0] == '{' || first[0] == '[' || bytes.ContainsAny(first, " \n") || !bytes.Contains(first, []byte("=")) {
+		return nil // forms escape spaces
 	}
 	form, err := url.ParseQuery(string(plain))
 	if err != nil {
-		return nil // it is not JSON either, so decoding fails with the reason
+		return nil // it is a text
 	}
 	return form
 }

@@ -3,7 +3,9 @@ package server
 import (
 	"bytes"
 	"cmp"
+	"net/http"
 	"strconv"
+	"strings"
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
@@ -25,6 +27,7 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 	webhook := events.Webhook{
 		Source: in.source, Category: in.query().Get("category"), Header: in.r.Header, Body: in.body.plain,
 	}
+	webhook.Header = in.textHeader()
 	if from.signs {
 		if err := from.refuseUnsigned(in); err != nil {
 			return pipeline.Arrival{}, err
@@ -44,14 +47,44 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 	}
 	for i := range all {
 		all[i].Scope = from.scope
-		if all[0].Source == slackSource && all[i].Category == events.Uncategorized {
-			all[i].Category = events.NormalizeCategory(from.name)
+		if all[i].Category == events.Uncategorized {
+			all[i].Category = from.category(all[0].Source, webhook.Header)
 		}
 	}
 	in.body.release() // the events contain copies
 	return pipeline.Arrival{
 		Channel: from.channel, Sender: from.name, Header: webhook.Header, Test: in.isTest(), Events: all,
 	}, nil
+}
+
+// category returns the category of events that have none.
+func (f sender) category(source string, header http.Header) string {
+	switch {
+	case source == slackSource:
+		return events.NormalizeCategory(f.name)
+	case f.verify == nil, f.name == defaultSender: // the name is an address, or tells nothing
+		return events.FallbackCategory("", header)
+	default:
+		return events.FallbackCategory(f.name, header)
+	}
+}
+
+// textParameters are what a sender may say about a text, in a header or in the query of the URL, as in ntfy.
+var textParameters = []string{"Title", "Priority", "Tags", "Click"}
+
+// textHeader returns the headers of a request, for a text with those that its URL has in their place.
+func (in *ingestRequest) textHeader() http.Header {
+	query, body := in.query(), in.body.plain
+	if query == nil || in.body.fromQuery || len(body) == 0 || body[0] == '{' || body[0] == '[' {
+		return in.r.Header
+	}
+	header := in.r.Header.Clone()
+	for _, name := range textParameters {
+		if value := query.Get(strings.ToLower(name)); value != "" && header.Get(name) == "" {
+			header.Set(name, value)
+		}
+	}
+	return header
 }
 
 // checkSource refuses a body of another format than the credential is valid for. A credential that signs bodies of any format

@@ -39,7 +39,7 @@ func TestSnippetsOfTheDocsAreValid(t *testing.T) {
 		for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 			stdout, stderr, code := runRelay(t, nil, "check", "--explain", configFile(t, block[1]))
 			require.Equal(t, 0, code, stderr)
-			require.Regexp(t, `(?m)^source +(healthchecks|argocd|datadog)$`, stdout)
+			require.Regexp(t, `(?m)^source +(healthchecks|argocd|datadog|kibana|opensearch)$`, stdout)
 		}
 	}
 }

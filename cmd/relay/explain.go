@@ -125,6 +125,9 @@ func (x *explained) print(out io.Writer) {
 	line("severity", changed(string(x.Decoded.Severity), string(x.Event.Severity)))
 	line("status", changed(string(x.Decoded.Status), string(x.Event.Status)))
 	line("channel", changed(x.Decoded.Channel, x.Event.Channel))
+	if len(x.Verdict.Copies) > 0 {
+		line("copies to", strings.Join(x.Verdict.Copies, ", "))
+	}
 	line("id", x.Decoded.ID)
 	if labels, err := json.Marshal(x.Decoded.Labels); err == nil && len(x.Decoded.Labels) > 0 {
 		line("labels", string(labels))
@@ -148,7 +151,7 @@ func (x *explained) decision() string {
 		by = "rule " + x.Verdict.Rules[n-1]
 	}
 	if x.Verdict.Muted {
-		return by + ": muted"
+		return "rule " + x.Verdict.MutedBy + ": muted"
 	}
 	return by + ": the limits of channel " + x.Event.Channel + ", category " + x.Event.Category + ", apply"
 }

@@ -1,0 +1,33 @@
+package events
+
+import (
+	"html"
+	"regexp"
+	"strings"
+)
+
+var (
+	htmlTag = regexp.MustCompile(`(?s)<(?:/?(?:a|abbr|b|blockquote|body|br|code|div|em|font|h[1-6]|head|hr|html|i|img|li|ol|p|pre|small|span|` +
+		`strong|style|sub|sup|table|tbody|td|th|thead|tr|u|ul)\b[^>]*|!--.*?--)>`)
+	htmlBreak    = regexp.MustCompile(`(?i)<(?:br|/p|/div|/li|/tr|/h[1-6])\b[^>]*>`)
+	markdownLink = regexp.MustCompile(`\[([^\]\n]+)\]\((?:https?://[^)\s]*)\)`)
+	markdownMark = regexp.MustCompile("(\\*\\*|__|`)([^*_`\n]+)(\\*\\*|__|`)")
+	markdownHead = regexp.MustCompile(`(?m)^#{1,6} `)
+	blankLines   = regexp.MustCompile(`\n[ \t]*\n[ \t\n]*\n`)
+)
+
+// cleaned returns the plain text of a text in HTML or Markdown. Plain text stays as it is.
+func cleaned(text string) string {
+	if strings.Contains(text, "<") && htmlTag.MatchString(text) {
+		text = htmlTag.ReplaceAllString(htmlBreak.ReplaceAllString(text, "\n"), "")
+	}
+	if strings.Contains(text, "&") && strings.Contains(text, ";") {
+		text = html.UnescapeString(text)
+	}
+	if strings.ContainsAny(text, "*_`#[") {
+		text = markdownLink.ReplaceAllString(text, "$1")
+		text = markdownMark.ReplaceAllString(text, "$2")
+		text = markdownHead.ReplaceAllString(text, "")
+	}
+	return strings.TrimSpace(blankLines.ReplaceAllString(text, "\n\n"))
+}

@@ -1,0 +1,187 @@
+package events
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host. It is
+// the name of an alert or a job, what an alert is about, else the kind of event, else a part of the system.
+func (b *guess) fillCategory(e *Event) {
+	subject := found{b.subject, "what the title is about"}
+	kind, isTelling := b.kind()
+	named := b.find(categoryRules)
+	switch part := b.find(partRules); {
+	case named.scalar != nil && named.rule == "a category":
+		e.Category = named.text
+		b.note("category", named)
+	case named.scalar != nil:
+		b.categorize(e, named)
+	case b.subject == nil:
+		if isTelling {
+			b.categorize(e, kind)
+		}
+	case b.isBare() && b.rule != "the kind of event", b.rule == "a title" && b.outcome.status != NoStatus:
+		b.categorize(e, subject)
+	case isTelling:
+		b.categorize(e, kind)
+	case part.scalar != nil && !b.isBare() && b.rule != "a title":
+		b.categorize(e, part)
+	case kind.scalar != nil && b.outcome.status == NoStatus && !voidKinds[kind.text]:
+		b.categorize(e, kind)
+	default:
+		b.categorize(e, subject)
+	}
+}
+
+// kind returns the kind of event without words for its state, and whether it tells more than that something happened.
+func (b *guess) kind() (f found, isTelling bool) {
+	if f = b.find(kindRules); f.scalar == nil || f.scalar == b.subject {
+		return found{}, false
+	}
+	if isBareKind(b, f.scalar) {
+		return f, true
+	}
+	parts := wordsOf(f.text)
+	for len(parts) > 0 && isStateWord(parts[len(parts)-1]) {
+		parts = parts[:len(parts)-1]
+	}
+	bare := *f.scalar
+	bare.text = strings.Join(parts, "-")
+	f.scalar = &bare
+	return f, bare.text != "" && !plainKinds[bare.text]
+}
+
+// voidKinds are kinds that are no category either.
+var voidKinds = setOf("|alert|event|webhook|notification|message|default|generic|text|string|object|record|create|update|created|updated|edit|edited|" +
+	"new|insert|delete|deleted|change|changed|add|trigger|summary|al|url|email|http")
+
+// categorize makes a category of a name, without what changes from one event of its kind to the next.
+func (b *guess) categorize(e *Event, f found) {
+	name := b.stateless(headlineOf(f.text))
+	if b.place.scalar != nil && b.place.rule == "a host" && len(b.place.text) < len(name) {
+		short, _, _ := strings.Cut(b.place.text, ".")
+		name = strings.ReplaceAll(strings.ReplaceAll(name, b.place.text, "n"), short, "n")
+	}
+	if f.rule == "what the title is about" || f.rule == "the kind of event" {
+		name = fold(name)
+	} else {
+		name = foldIDs(name)
+	}
+	parts := strings.Fields(name)
+	if e.Category = strings.Join(parts[:min(len(parts), maxCategoryWords)], " "); e.Category == "n" {
+		e.Category = ""
+		return
+	}
+	b.origins = append(b.origins, Origin{Field: "category", Rule: f.rule, From: f.path})
+}
+
+// maxCategoryWords is how many words of a text its category has.
+const maxCategoryWords = 8
+
+// stateless removes the words that tell a state from both ends of a name: "Triggered: Checkout latency", "db-2 is down".
+func (b *guess) stateless(name string) string {
+	if marked, rest, ok := strings.Cut(name, "]"); ok && strings.HasPrefix(marked, "[") && strings.TrimSpace(rest) != "" {
+		if o, _ := outcomeIn(marked + "]"); o.status != NoStatus {
+			name = rest
+		}
+	}
+	parts := strings.Fields(name)
+	if len(parts) > 1 && strings.HasSuffix(parts[0], ":") && isStateWord(parts[0]) {
+		parts = parts[1:]
+	}
+	for len(parts) > 1 && (isStateWord(parts[len(parts)-1]) || verbs[strings.ToLower(strings.Trim(parts[len(parts)-1], "->=:"))]) {
+		parts = parts[:len(parts)-1]
+	}
+	if short := strings.Trim(strings.Join(parts, " "), " :-.!"); len(short) >= minName {
+		return short
+	}
+	return name
+}
+
+// minName is the length of the shortest name that is left without its state, in bytes: "An Error" stays.
+const minName = 3
+
+func isStateWord(word string) bool {
+	o, ok := outcomes[strings.ToLower(strings.Trim(word, ":.!()[]"))]
+	return ok && o.status != NoStatus
+}
+
+// fold replaces what differs from one event to the next by "n": numbers, ids in hex, UUIDs, addresses and times. Names of hosts
+// keep their letters: web-1 becomes web-n.
+func fold(text string) string {
+	parts := strings.Fields(text)
+	for i, part := range parts {
+		parts[i] = foldWord(part)
+	}
+	return strings.Join(parts, " ")
+}
+
+// foldIDs replaces what cannot be part of a name that somebody chose: ids in hex, long numbers and addresses.
+func foldIDs(name string) string {
+	parts := strings.Fields(name)
+	for i, part := range parts {
+		if folded := foldWord(part); len(part)-len(folded) >= minHex-1 {
+			parts[i] = folded
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func foldWord(word string) string {
+	bare := strings.Trim(word, "()[]{}<>,;:'\"`")
+	if _, err := netip.ParseAddr(bare); err == nil {
+		return "n"
+	}
+	if _, err := netip.ParseAddrPort(bare); err == nil {
+		return "n"
+	}
+	var b strings.Builder
+	for i := 0; i < len(word); {
+		end := i
+		for end < len(word) && isHex(word[end]) {
+			end++
+		}
+		run := word[i:end]
+		switch {
+		case run == "":
+			b.WriteByte(word[i])
+			i++
+			continue
+		case isOnly(run, isDigit), len(run) >= minHex && strings.ContainsAny(run, "0123456789"):
+			run = "n"
+		default:
+			run = foldDigits(run)
+		}
+		b.WriteString(run)
+		i = end
+	}
+	return collapsed(b.String())
+}
+
+// minHex is the length of the shortest text that is taken for an id in hex rather than for a word.
+const minHex = 6
+
+// foldDigits replaces each run of digits by "n".
+func foldDigits(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !isDigit(text[i]):
+			b.WriteByte(text[i])
+		case i == 0 || !isDigit(text[i-1]):
+			b.WriteByte('n')
+		}
+	}
+	return b.String()
+}
+
+// collapsed makes one n of several with signs between them, as times, versions and UUIDs leave them: n:n:n, n.n.n, n-n-n.
+func collapsed(word string) string {
+	for _, sign := range []string{":", ".", "-", "/", "T", "_"} {
+		for strings.Contains(word, "n"+sign+"n") && strings.Trim(word, "nT:.-/_Z()[],") == "" {
+			word = strings.ReplaceAll(word, "n"+sign+"n", "n")
+		}
+	}
+	return word
+}
