@@ -13,7 +13,7 @@ var bitbucket = source{
 	marks: marks{fields: []string{"actor"}, headers: []string{bitbucketEvent}},
 	claims: func(in input) bool {
 		return in.header.Get(bitbucketEvent) != "" || isBitbucketDatacenter(in.object) || in.has("actor", "repository") &&
-			(in.has("push") || in.has("pullrequest") || in.has("issue") || in.has("commit_status"))
+			(in.has("push") || in.has("pullrequest") || in.has("issue") || in.has("commit_status") || in.has("fork") || in.has("comment", "commit"))
 	},
 	decode:   one(decodeBitbucket),
 	headers:  []string{bitbucketEvent},
@@ -30,6 +30,7 @@ func decodeBitbucket(in input) Event {
 	}
 	key := in.header.Get(bitbucketEvent)
 	subject, action, found := strings.Cut(key, ":")
+	action = cmp.Or(bitbucketActions[action], action, bitbucketAction(in.object))
 	repo := in.text("repository", "full_name")
 	f := forge{object: in.object, repo: repo, action: action, actor: cmp.Or(in.text("actor", "display_name"), in.text("actor", "nickname"))}
 	event := Event{Severity: Info}
@@ -46,6 +47,12 @@ func decodeBitbucket(in input) Event {
 	case in.has("commit_status"):
 		f.kind = "build"
 		f.bitbucketBuild(&event, in.child("commit_status"))
+	case in.has("comment", "commit"):
+		f.kind = "commit"
+		f.bitbucketComment(&event)
+	case in.has("fork"):
+		f.kind = "fork"
+		event.Title = joined(" to ", joined(" ", f.actor, "forked", repo), in.text("fork", "full_name"))
 	default:
 		f.kind = "event"
 		event.Title = f.inRepo(f.actor, spaced(action), subject)
@@ -59,6 +66,37 @@ func decodeBitbucket(in input) Event {
 	event.setLabel("actor", f.actor)
 	event.addLink("Repository", "repository_url", in.text("repository", "links", "html", "href"))
 	return event
+}
+
+// bitbucketActions are the actions that people say otherwise.
+var bitbucketActions = map[string]string{
+	"fulfilled": "merged", "rejected": "declined", "unapproved": "withdrew approval of", "comment_created": "commented on", "commit_comment_created": "commented on",
+	"comment_updated": "edited a comment on", "comment_deleted": "deleted a comment on",
+	"changes_request_created": "requested changes to", "changes_request_removed": "withdrew a request for changes to",
+}
+
+// bitbucketAction is what was done where the header that says it is missing.
+func bitbucketAction(o object) string {
+	state := strings.ToLower(o.text("pullrequest", "state"))
+	switch {
+	case o.has("approval"):
+		return "approved"
+	case o.has("comment"):
+		return "commented on"
+	case state == "merged", state == "declined":
+		return state
+	case o.has("changes"):
+		return "updated"
+	default:
+		return "opened"
+	}
+}
+
+func (f *forge) bitbucketComment(event *Event) {
+	id := f.text("commit", "hash")
+	event.Title = joined(": ", f.inRepo(f.actor, f.action, "commit", id[:min(len(id), 7)]), firstLine(f.text("commit", "message")))
+	event.Text = f.text("comment", "content", "raw")
+	event.addLink("Comment", "html", f.text("comment", "links", "html", "href"))
 }
 
 func (f *forge) bitbucketPush(event *Event) {

@@ -164,10 +164,13 @@ func (d *Decoder) open(w Webhook) (input, *source, error) {
 	}
 	var err error
 	if in.object, in.items, err = parseBody(in.body, d.limits.Depth); err != nil {
-		if (w.Source == "" || w.Source == generic.name) && (isPlainText(in.body, w.Header) || in.repeatsNames()) {
+		switch {
+		case in.repeatsNames():
+		case (w.Source == "" || w.Source == generic.name) && isPlainText(in.body, w.Header):
 			return in, &generic, nil
+		default:
+			return input{}, nil, err
 		}
-		return input{}, nil, err
 	}
 	for i := range in.object {
 		in.nameBits |= nameBit(in.object[i].name)

@@ -140,7 +140,7 @@ func TestInvalidWebhooksAreRefusedWithCodeAndField(t *testing.T) {
 			`[{"title":"x"}` + strings.Repeat(`,{"title":"x"}`, 1000) + `]`, "", events.TooManyEvents,
 			"1001 events, at most 1000",
 		},
-		"unknown source":     {`{"title":"x"}`, "nagios", events.UnknownSource, `"nagios" is unknown; use one of `},
+		"unknown source":     {`{"title":"x"}`, "xymon", events.UnknownSource, `"xymon" is unknown; use one of `},
 		"named, other shape": {`{"title":"x"}`, "alertmanager", events.NoEvents, "no events"},
 		"alerts is no list":  {`{"alerts":{},"groupKey":""}`, "", events.BadField, "alerts must be an array, not an object"},
 		"a label is a list": {

@@ -31,7 +31,7 @@ func eventbridgeEvent(o object) Event {
 	case strings.HasPrefix(o.text("source"), "aws."):
 		event.change(o, detail)
 	default:
-		event.custom(kind, detail)
+		event.custom(o, detail)
 	}
 	if event.Text == "" {
 		event.Text = strings.Join(o.texts("resources"), ", ")
@@ -79,8 +79,8 @@ func (e *Event) health(o, detail object) {
 }
 
 // custom decodes an event of an application, whose detail may be anything.
-func (e *Event) custom(kind string, detail object) {
-	e.Title = joined(": ", kind, detail.first("title", "name", "state", "status", "pipeline"))
-	e.Text = detail.first("reason", "message", "description")
-	e.setSeverity(detail.first("severity", "level"))
+func (e *Event) custom(o, detail object) {
+	subject := cmp.Or(detail.first("title", "name"), subjectOf(detail))
+	e.Title = joined(": ", e.Title, cmp.Or(subject, detail.first("state", "status", "pipeline")))
+	fill(e, detail, o.field("detail"), gaps{text: true, severity: true, status: true, link: true, fingerprint: true, labels: true})
 }

@@ -59,11 +59,11 @@ var forgeKinds = []forgeKind{
 	{"deployment_status", hasAll("deployment_status"), (*forge).deployment},
 	{"deployment", hasAll("deployment"), (*forge).other},
 	{"release", hasAll("release"), (*forge).release},
-	{"pull_request_review", hasAll("pull_request", "review"), (*forge).review},
+	{"pull_request_review", isReview, (*forge).review},
 	{"pull_request_review_comment", hasAll("pull_request", "comment"), (*forge).review},
-	{"pull_request_approved", hasAll("pull_request", "review"), (*forge).review}, // Gitea's words
-	{"pull_request_rejected", hasAll("pull_request", "review"), (*forge).review},
-	{"pull_request_comment", hasAll("pull_request", "review"), (*forge).review},
+	{"pull_request_approved", isReview, (*forge).review}, // Gitea's words
+	{"pull_request_rejected", isReview, (*forge).review},
+	{"pull_request_comment", isReview, (*forge).review},
 	{"pull_request", hasAll("pull_request"), (*forge).pullRequest},
 	{"issue_comment", hasAll("comment", "issue"), (*forge).issue},
 	{"issues", hasAll("issue"), (*forge).issue},
@@ -73,8 +73,12 @@ var forgeKinds = []forgeKind{
 	{"repository_vulnerability_alert", hasAll("alert"), (*forge).alert},
 	{"security_advisory", hasAll("security_advisory"), (*forge).advisory},
 	{"repository_advisory", hasAll("repository_advisory"), (*forge).advisory},
-	{"create", hasAll("ref", "ref_type", "master_branch"), (*forge).ref},
-	{"delete", hasAll("ref", "ref_type"), (*forge).ref},
+	{"delete", isDeletion, (*forge).ref},
+	{"create", hasAll("ref", "ref_type"), (*forge).ref},
+	{"commit_comment", func(o object) bool { return o.child("comment").has("commit_id") }, (*forge).other},
+	{"discussion_comment", hasAll("discussion", "comment"), (*forge).other},
+	{"discussion", hasAll("discussion"), (*forge).other},
+	{"fork", hasAll("forkee"), (*forge).other},
 	{"status", hasAll("context", "sha"), (*forge).status},
 	{"push", hasAll("ref", "before", "after"), (*forge).push},
 	{"ping", hasAll("zen"), (*forge).ping},
@@ -160,26 +164,6 @@ func (f *forge) pullRequest(event *Event) {
 	event.addLink("Pull request", "html_url", pull.text("html_url"))
 }
 
-// review describes a review of a pull request, or a comment in one.
-func (f *forge) review(event *Event) {
-	pull, review := f.child("pull_request"), f.child("review")
-	if review == nil {
-		review = f.child("comment")
-	}
-	did := map[string]string{
-		"approved": "approved", "changes_requested": "requested changes to", "dismissed": "dismissed a review of",
-		"pull_request_review_approved": "approved", "pull_request_review_rejected": "requested changes to",
-	}[strings.ToLower(review.first("state", "type"))]
-	event.Title = f.sentence(cmp.Or(did, "reviewed"), "pull request", pull.text("number"), pull.text("title"))
-	if f.kind == "pull_request_review_comment" {
-		event.Title = f.sentence("commented on", "pull request", pull.text("number"), pull.text("title"))
-	}
-	event.Text = review.first("body", "content")
-	event.setLabel("branch", pull.text("head", "ref"))
-	event.addLink("Review", "html_url", review.text("html_url"))
-	event.addLink("Pull request", "html_url", pull.text("html_url"))
-}
-
 func (f *forge) release(event *Event) {
 	release := f.child("release")
 	event.Title = joined(" ", f.actor, f.action, "release", cmp.Or(release.text("name"), release.text("tag_name")), named("of", f.repo))
@@ -231,11 +215,14 @@ func (f *forge) deployment(event *Event) {
 }
 
 func (f *forge) other(event *Event) {
-	event.Title = f.inRepo(f.actor, spaced(f.action), spaced(f.kind))
 	subject := f.child(f.kind)
-	if subject == nil {
-		subject = f.child("comment")
+	for _, name := range []string{"comment", "forkee", "deployment"} {
+		if subject == nil {
+			subject = f.child(name)
+		}
 	}
-	event.Text = joined("\n", subject.first("title", "name"), subject.first("body", "description"))
+	about := cmp.Or(subject.first("title", "full_name", "name", "environment"), f.text("discussion", "title"))
+	event.Title = joined(": ", f.inRepo(f.actor, spaced(f.action), spaced(f.kind)), about)
+	event.Text = subject.first("body", "description")
 	event.addLink("Details", "html_url", subject.text("html_url"))
 }

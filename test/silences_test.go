@@ -79,7 +79,7 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 		"--explain: open /does/not/exist: no such file or directory": {"--explain", "/does/not/exist"},
 		"is not a header": {"--explain", body, "--header", "x"},
 		"is not a time":   {"--explain", body, "--at", "noon"},
-		"unknown_source":  {"--explain", body, "--source", "nagios"},
+		"unknown_source":  {"--explain", body, "--source", "xymon"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			_, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + path}, append([]string{"check"}, args...)...)
