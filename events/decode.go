@@ -75,8 +75,6 @@ type input struct {
 	body   []byte
 	named  bool // the sender named the source
 	limits Limits
-	// nameBits are the bits of the object's fields; see nameBit.
-	nameBits uint64
 	// origins are where the fields of each event came from; nil = nobody asks.
 	origins *[][]Origin
 	// decoder finds the source of what an envelope contains; nil = it is the content of one.
@@ -171,9 +169,6 @@ func (d *Decoder) open(w Webhook) (input, *source, error) {
 		default:
 			return input{}, nil, err
 		}
-	}
-	for i := range in.object {
-		in.nameBits |= nameBit(in.object[i].name)
 	}
 	s, err := d.find(w.Source, in)
 	return in, s, err
