@@ -110,6 +110,9 @@ type Queue interface {
 
 	// Ack removes an entry that reached Slack, and counts it as delivered. Script: ack.lua.
 	Ack(ctx context.Context, channel Channel, entry Entry, receipt Receipt) error
+	// AckClaim acknowledges an entry as Ack does, and claims the next one as Claim does, in one call. After an error, call
+	// Ack, which repeats what this call may have done. Script: ack_claim.lua.
+	AckClaim(ctx context.Context, channel Channel, delivered Delivery, terms Terms, look bool) (Claim, error)
 	// Retry leaves an entry in its place, makes it or its channel wait as the plan says, and ends the lease. Script:
 	// retry.lua.
 	Retry(ctx context.Context, channel Channel, entry Entry, plan RetryPlan) error

@@ -49,6 +49,7 @@ var subjects = []struct {
 	{"bundle lists", bundleListsBehaviours},
 	{"outbox", outboxBehaviours},
 	{"leases", leasesBehaviours},
+	{"ack and claim", ackClaimBehaviours},
 	{"due index", dueBehaviours},
 	{"retries", retriesBehaviours},
 	{"unknown attempts", unknownBehaviours},
