@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"slackrelay/store"
@@ -17,6 +18,17 @@ const BudgetReason = "workspace_budget"
 // hasCall reports whether a call of a method may be made now.
 func (d *delivery) hasCall(method string) bool {
 	return d.workspace == "" || time.Now().Before(d.reserved[method])
+}
+
+// reserveNext reserves the call for the message that waits behind a claimed entry, while that one is sent. It waits for neither:
+// the caller calls wait before the next claim.
+func (d *delivery) reserveNext(ctx context.Context, claim *store.Claim) (wait func()) {
+	if !claim.More || ctx.Err() != nil || d.terms.Pace.Every >= callValidFor {
+		return func() {}
+	}
+	var reserving sync.WaitGroup
+	reserving.Go(func() { d.reserveCall(ctx, store.MethodPost) })
+	return reserving.Wait
 }
 
 // reserveCall reserves a call of a method from the workspace's budget, and returns how long to wait; 0 = it may be made.

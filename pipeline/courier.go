@@ -29,6 +29,8 @@ type ClaimQueue interface {
 // harmless. See [store.Queue].
 type ResultStore interface {
 	Ack(ctx context.Context, channel store.Channel, entry store.Entry, receipt store.Receipt) error
+	// AckClaim acknowledges an entry, and claims the next one.
+	AckClaim(ctx context.Context, channel store.Channel, delivered store.Delivery, terms store.Terms, look bool) (store.Claim, error)
 	Retry(ctx context.Context, channel store.Channel, entry store.Entry, plan store.RetryPlan) error
 	Bury(ctx context.Context, channel store.Channel, entry store.Entry, reason store.DeadReason) error
 	Expire(ctx context.Context, channel store.Channel, entry store.Entry, digestCounts map[string]int64) error
