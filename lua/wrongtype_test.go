@@ -141,7 +141,7 @@ func writers() map[string][]call {
 		"digest":             {merging(), digest},
 		"refund, log":        {admittingOne(), refund("sliding-buckets")},
 		"heartbeat":          {heartbeating("replica"), heartbeating("other")},
-		"budget":             {{lua.BudgetReserve, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60}}},
+		"budget":             {{lua.BudgetReserve, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60, 1}}},
 		"refund, log and it": {admitting("admit", "drop", "fixed-window", false, event("one", "firing", "f1", "")...), refund("fixed-window")},
 	}
 	for _, strategy := range []string{"fixed-window", "sliding-counter", "gcra", "gate", "backlog-stream", "backlog-list", "sliding-buckets"} {

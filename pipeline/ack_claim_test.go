@@ -16,7 +16,9 @@ import (
 // counting counts the calls of an outbox and its budget.
 type counting struct {
 	*memory.Store
-	claims, acks, ackClaims, reserved int
+	claims, acks, ackClaims int
+	reserved                int // calls
+	questions               int // for them
 }
 
 func (c *counting) Claim(ctx context.Context, ch store.Channel, terms store.Terms, look bool) (store.Claim, error) {
@@ -36,9 +38,11 @@ func (c *counting) AckClaim(
 	return c.Store.AckClaim(ctx, ch, delivered, terms, look)
 }
 
-func (c *counting) ReserveCall(ctx context.Context, workspace, method string, perMinute int64) (time.Duration, string, error) {
-	c.reserved++
-	return c.Store.ReserveCall(ctx, workspace, method, perMinute)
+func (c *counting) ReserveCalls(ctx context.Context, workspace string, wanted store.Calls) (store.Reservation, error) {
+	c.questions++
+	reserved, err := c.Store.ReserveCalls(ctx, workspace, wanted)
+	c.reserved += int(reserved.N)
+	return reserved, err
 }
 
 // count replaces the bundle's courier by one whose calls are counted.

@@ -41,14 +41,15 @@ func (d *delivery) reserveCall(ctx context.Context, method string) time.Duration
 	perMinute := map[string]int64{
 		store.MethodPost: d.opts.PostsPerMinute, store.MethodUpdate: d.opts.EditsPerMinute, store.MethodHistory: d.opts.LookupsPerMinute,
 	}[method]
-	wait, reason, err := d.opts.Budget.ReserveCall(ctx, d.workspace, method, perMinute)
-	d.refusal = cmp.Or(reason, BudgetReason)
+	reserved, err := d.budget.reserve(ctx, budgetKind{d.workspace, method, perMinute})
+	wait := reserved.Wait
+	d.refusal = cmp.Or(reserved.Reason, BudgetReason)
 	switch {
 	case err != nil:
 		d.log.DebugContext(ctx, "workspace budget unavailable", "error", err)
 		wait = d.poll()
 	case wait > 0:
-		d.log.DebugContext(ctx, "workspace budget spent", "method", method, "wait", wait, "reason", reason)
+		d.log.DebugContext(ctx, "workspace budget spent", "method", method, "wait", wait, "reason", reserved.Reason)
 	default:
 		if d.reserved == nil {
 			d.reserved = map[string]time.Time{}

@@ -121,6 +121,7 @@ type Courier struct {
 	deliveries channelRuns
 	promotions channelRuns
 	memories   memories
+	budget     callBudget
 
 	rechecks  chan struct{}
 	askAll    atomic.Bool // the next question is about all channels at once
@@ -132,6 +133,7 @@ func NewCourier(opts CourierOptions) *Courier {
 	c := &Courier{
 		opts: opts.withDefaults(), channels: make(map[string]*Channel, len(opts.Channels)), rechecks: make(chan struct{}, 1),
 	}
+	c.budget.budget = c.opts.Budget
 	for i := range opts.Channels {
 		ch := &opts.Channels[i]
 		c.channels[ch.Name] = ch

@@ -9,16 +9,20 @@ import (
 	"slackrelay/store"
 )
 
-// ReserveCall implements [store.Budget].
-func (r *Store) ReserveCall(
-	ctx context.Context, workspace, method string, perMinute int64,
-) (wait time.Duration, reason string, err error) {
-	if err := store.CheckBudget(method, perMinute); err != nil {
-		return 0, "", err
+// ReserveCalls implements [store.Budget].
+func (r *Store) ReserveCalls(ctx context.Context, workspace string, wanted store.Calls) (store.Reservation, error) {
+	if err := wanted.Check(); err != nil {
+		return store.Reservation{}, err
 	}
 	w := lua.WorkspaceOf(workspace)
-	reply, err := lua.BudgetReserve.Run(ctx, r.scripter, []string{w.Budget(method), w.Pause()}, perMinute).Slice()
-	return decodeWait("budget of "+method, reply, err)
+	keys := []string{w.Budget(wanted.Method), w.Pause()}
+	reply, err := lua.BudgetReserve.Run(ctx, r.scripter, keys, wanted.PerMinute, max(1, wanted.N)).Slice()
+	if err != nil || len(reply) != 3 {
+		return store.Reservation{}, fmt.Errorf("budget of %s: reply of %d values: %w", wanted.Method, len(reply), err)
+	}
+	wait, reason, err := decodeWait("budget of "+wanted.Method, reply[:2], nil)
+	reserved, _ := reply[2].(int64)
+	return store.Reservation{N: reserved, Wait: wait, Reason: reason}, err
 }
 
 // decodeWait reads a reply of [wait in microseconds, reason]. what it is a reply to begins its errors.
