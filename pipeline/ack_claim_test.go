@@ -145,3 +145,23 @@ func (c cancelling) AckClaim(
 	c.cancel()
 	return c.Store.AckClaim(ctx, ch, delivered, terms, look)
 }
+
+// The couriers of several outboxes are woken for each admission, though one outbox has it.
+func TestWakeUpOfACourierWithoutWorkClaimsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		b := setup(nil, channel("a", to))
+		calls := &counting{Store: memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}})}
+		b.courierOf(func(opts *pipeline.CourierOptions) {
+			opts.Outbox, opts.HasWork, opts.RecheckEvery = calls, calls.HasWork, -1
+		}, channel("a", to))
+		b.courier.Wake("a")
+		b.run(t, 100*time.Millisecond)
+		require.Zero(t, calls.claims)
+		b.admit(t, "a", 1)
+		b.courier.Wake("a")
+		b.run(t, 100*time.Millisecond)
+		require.Len(t, to.sent, 1)
+	})
+}

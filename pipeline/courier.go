@@ -69,6 +69,9 @@ type CourierOptions struct {
 	Operations notifier.Sender
 	// Limiter gives back the slots of messages that were never posted; nil = they stay spent.
 	Limiter Refunder
+	// HasWork reports whether Outbox has something to send to a channel now: a wake-up is ignored if it does not. nil = each
+	// wake-up starts a claim.
+	HasWork func(channel store.Channel) bool
 	// Promote decides the delayed messages of a channel again; [Intake.Promote] does. nil = nothing is delayed in Outbox.
 	Promote func(ctx context.Context, channel string)
 	Metrics *Metrics
@@ -167,9 +170,11 @@ func (c *Courier) destination(name string) *Channel {
 
 // Wake makes the Courier deliver what is queued for a channel now. It never blocks.
 func (c *Courier) Wake(channel string) {
-	if !c.memories.isExhausted(channel) && c.destination(channel) != nil {
-		c.deliveries.wake(channel)
+	to := c.destination(channel)
+	if to == nil || c.memories.isExhausted(channel) || c.opts.HasWork != nil && !c.opts.HasWork(to.Scope()) {
+		return
 	}
+	c.deliveries.wake(channel)
 }
 
 // Run delivers until ctx ends, then finishes the entries that are in flight, gives up its leases and returns.

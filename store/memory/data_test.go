@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"slackrelay/store"
 )
 
 func TestValuesExpireOnlyAtTheirTime(t *testing.T) {
@@ -76,4 +78,20 @@ func TestExtrasComeByWhenTheyAreDue(t *testing.T) {
 	require.Equal(t, int64(4), outbox.dueExtra(30).number)
 	found := outbox.find(4)
 	require.True(t, found.isExtra)
+}
+
+func TestAChannelHasWorkWhileSomethingIsDue(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMicro(1_700_000_000_000_000)
+	s := New(NewData(DataOptions{Now: func() time.Time { return now }}), Options{})
+	channel := store.Channel{Name: "a"}
+	require.False(t, s.HasWork(channel))
+	require.NoError(t, s.Append(t.Context(), channel, "1", store.KindNotice, []byte("{}")))
+	require.True(t, s.HasWork(channel))
+	require.False(t, s.HasWork(store.Channel{Name: "b"}))
+	claim, err := s.Claim(t.Context(), channel, store.Terms{Pace: store.Pace{Burst: 1}}, false)
+	require.NoError(t, err)
+	require.False(t, s.HasWork(channel), "it is being sent")
+	require.NoError(t, s.Retry(t.Context(), channel, claim.Entry, store.RetryPlan{}))
+	require.True(t, s.HasWork(channel))
 }
