@@ -19,6 +19,7 @@ type counting struct {
 	claims, acks, ackClaims int
 	reserved                int // calls
 	questions               int // for them
+	afterAck                func()
 }
 
 func (c *counting) Claim(ctx context.Context, ch store.Channel, terms store.Terms, look bool) (store.Claim, error) {
@@ -35,7 +36,11 @@ func (c *counting) AckClaim(
 	ctx context.Context, ch store.Channel, delivered store.Delivery, terms store.Terms, look bool,
 ) (store.Claim, error) {
 	c.ackClaims++
-	return c.Store.AckClaim(ctx, ch, delivered, terms, look)
+	claim, err := c.Store.AckClaim(ctx, ch, delivered, terms, look)
+	if c.afterAck != nil {
+		c.afterAck()
+	}
+	return claim, err
 }
 
 func (c *counting) ReserveCalls(ctx context.Context, workspace string, wanted store.Calls) (store.Reservation, error) {
@@ -90,6 +95,26 @@ func TestWakeUpDuringASendCostsNoClaimOfItsOwn(t *testing.T) {
 		require.Len(t, to.sent, 2, "one of the two is a duplicate")
 		require.Equal(t, 1, calls.claims)
 		require.Equal(t, 2, calls.ackClaims)
+	})
+}
+
+// What is queued after the claim that found nothing is not missed.
+func TestWakeUpAfterTheLastClaimIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		b := setup(nil, channel("a", to))
+		calls := b.count(channel("a", to))
+		calls.afterAck = func() {
+			if calls.ackClaims == 1 {
+				b.admit(t, "a", 2)
+				b.courier.Wake("a")
+			}
+		}
+		b.admit(t, "a", 1)
+		b.courier.Wake("a")
+		b.run(t, 100*time.Millisecond)
+		require.Len(t, to.sent, 2, "one of the two is a duplicate")
 	})
 }
 

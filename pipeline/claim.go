@@ -54,7 +54,7 @@ func (d *delivery) run(ctx context.Context, woken bool) {
 	for {
 		wait := untilDue
 		if ctx.Err() == nil || d.claimed != nil && d.claimed.State.HasEntry() { // an entry in flight is finished
-			wait = d.next(ctx, d.wasWoken() || woken)
+			wait = d.next(ctx, d.claimed == nil && d.wasWoken() || woken)
 		}
 		woken = false
 		switch {
@@ -74,7 +74,8 @@ func (d *delivery) run(ctx context.Context, woken bool) {
 	}
 }
 
-// wasWoken reports whether the channel was woken since the last look. The next claim finds what was queued by then.
+// wasWoken reports whether the channel was woken since the last look, and forgets it: call it right before a claim, which
+// finds what was queued by then.
 func (d *delivery) wasWoken() bool {
 	select {
 	case <-d.wake:

@@ -47,8 +47,10 @@ local DONE, GONE, LOST = 1, 0, -1
 --- @include parts/entry/backlog
 
 if leased[1] and not is_mine and leased_until > now then return { LOST } end
-for _, set in ipairs({ outbox, extras }) do call('ZCARD', set) end -- a wrong type fails before any write
-for _, hash in ipairs({ entries, ledger, posted }) do call('HLEN', hash) end
+-- A wrong type fails before any write. The other keys are read before the first write anyway.
+call('ZCARD', extras)
+call('HLEN', ledger)
+call('HLEN', posted)
 
 local function acknowledge()
   --- @include parts/entry/found
