@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,12 +87,12 @@ func TestWakeUpDuringASendCostsNoClaimOfItsOwn(t *testing.T) {
 		calls := b.count(channel("a", to))
 		b.admit(t, "a", 1)
 		b.courier.Wake("a")
-		go func() {
-			time.Sleep(5 * time.Millisecond)
-			b.admit(t, "a", 2)
-			b.courier.Wake("a")
-		}()
-		b.run(t, 100*time.Millisecond)
+		var running sync.WaitGroup
+		running.Go(func() { b.run(t, 100*time.Millisecond) })
+		time.Sleep(5 * time.Millisecond)
+		b.admit(t, "a", 2)
+		b.courier.Wake("a")
+		running.Wait()
 		require.Len(t, to.sent, 2, "one of the two is a duplicate")
 		require.Equal(t, 1, calls.claims)
 		require.Equal(t, 2, calls.ackClaims)
