@@ -13,6 +13,7 @@ import (
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
+	"slackrelay/store/memory"
 )
 
 // generation is what one configuration determines: the next one replaces it as a whole. The engines stay, and with them all
@@ -89,6 +90,9 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			opts.Promote = g.intake.Promote
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
+		}
+		if local, ok := queue.(*memory.Store); ok { // most events are admitted to the shared outbox, and wake this courier too
+			opts.HasWork = local.HasWork
 		}
 		couriers = append(couriers, pipeline.NewCourier(opts))
 	}

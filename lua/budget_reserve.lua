@@ -1,23 +1,29 @@
--- budget_reserve.lua: reserve one call of a Slack method in the budget of the workspace, unless the credential is
--- paused. Half of a minute's calls may be made at once (generic cell rate algorithm).
+-- budget_reserve.lua: reserve calls of a Slack method in the budget of the workspace, as many as it allows, unless the
+-- credential is paused. Half of a minute's calls may be made at once (generic cell rate algorithm).
 --
 -- KEYS[1] budget   (rw) string: when the bucket is empty again (microseconds)
 -- KEYS[2] pause    (r)  hash: until (microseconds), reason
 --
 -- ARGV[1] calls per minute, 1 or more
+-- ARGV[2] how many calls to reserve, 1 or more
 --
--- Reply: [wait_us, reason]: 0 = reserved; otherwise how long no call is allowed, and why ("" = the budget is used up)
+-- Reply: [wait_us, reason, reserved]
+--   wait_us  0 = all are reserved; otherwise how long no further call is allowed
+--   reason   why the credential is paused; "" = it is not, and the budget is used up
+--   reserved how many calls were reserved
 --
 -- Example:
---   redis-cli --eval lua/budget_reserve.lua 'relay:{ws:demo}:budget:chat.postMessage' 'relay:{ws:demo}:pause' , 240
+--   redis-cli --eval lua/budget_reserve.lua 'relay:{ws:demo}:budget:chat.postMessage' 'relay:{ws:demo}:pause' , 240 1
 --
 -- Code generated from lua/src/budget_reserve.lua by go generate ./lua; DO NOT EDIT.
 
 local budget, pause = KEYS[1], KEYS[2]
-local per_minute = tonumber(ARGV[1])
+local per_minute, wanted = tonumber(ARGV[1]), tonumber(ARGV[2])
 local call, max = redis.call, math.max
 
-if not per_minute or per_minute < 1 then return redis.error_reply('ARG calls a minute of 1 or more are needed') end
+if not per_minute or per_minute < 1 or not wanted or wanted < 1 then
+  return redis.error_reply('ARG calls a minute of 1 or more, and 1 call or more to reserve, are needed')
+end
 
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
@@ -35,12 +41,14 @@ local function credential_pause()
 end
 
 local wait, reason = credential_pause()
-if wait > 0 then return { wait, reason } end
+if wait > 0 then return { wait, reason, 0 } end
 
 local each = math.ceil(60000000 / per_minute)
 local burst = max(1, math.floor(per_minute / 2))
 local empty_at = max(now, tonumber(call('GET', budget) or 0))
-local allowed_at = empty_at - (burst - 1) * each
-if allowed_at > now then return { allowed_at - now, '' } end
-call('SET', budget, int(empty_at + each), 'PX', int(ms(empty_at + each - now)))
-return { 0, '' }
+local reserved = max(0, math.min(wanted, math.floor((now + burst * each - empty_at) / each)))
+if reserved > 0 then
+  empty_at = empty_at + reserved * each
+  call('SET', budget, int(empty_at), 'PX', int(ms(empty_at - now)))
+end
+return { reserved < wanted and empty_at - (burst - 1) * each - now or 0, '', reserved }

@@ -39,12 +39,13 @@
 -- ARGV[12], [13]   the first and the last of the owner's claims without a reply; 0 0 = there are none
 --
 -- Reply: [state, wait_us], and if claimed or stale also number, attempts, faults, age_us, entry, sent, looked,
---        thread, name
+--        thread, name, more
 --   state    0 empty, 1 claimed, 2 leased to another sender, 3 paused, 4 not yet (pace), 5 claimed, and stale,
 --            6 a digest is due (digest.lua), 7 a post is ready, 8 an edit is ready, 9 not yet (uncertain)
 --   wait_us  how long the state lasts at most (states 2 to 4 and 9)
 --   attempts how often it was claimed before; faults: how many of those failed through its own fault
 --   sent     0, or since when the message is uncertain (microseconds of Redis's time)
+--   more     1 = another message or extra waits, too; otherwise 0
 -- An empty outbox or a pause ends the caller's own lease, so that any replica can send the next message at once.
 -- The call notes in the due index when to look at the channel next: when the state ends, an extra or a digest is due,
 -- or the lease of who claimed ends. What the caller can go on with now, others look at a second later.
@@ -56,6 +57,7 @@
 --
 -- Code generated from lua/src/claim.lua by go generate ./lua; DO NOT EDIT.
 
+-- part claim/arguments: the keys and arguments of a claim.
 local lease, pause, pace, outbox, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local extras, digest, due = KEYS[6], KEYS[7], KEYS[8]
 local owner = ARGV[1]
@@ -63,18 +65,17 @@ local EMPTY, CLAIMED, LEASED, PAUSED, PACED, STALE = 0, 1, 2, 3, 4, 5
 local DIGEST_DUE, POST_READY, EDIT_READY, UNKNOWN = 6, 7, 8, 9
 local call, ceil, max, min = redis.call, math.ceil, math.max, math.min
 
-local number = {}
+local given = {}
 for i = 2, 13 do
-  number[i] = tonumber(ARGV[i])
-  if not number[i] or number[i] < 0 then
+  given[i] = tonumber(ARGV[i])
+  if not given[i] or given[i] < 0 then
     return redis.error_reply('ARG argument ' .. i .. ' must be a number of 0 or more')
   end
 end
-local lease_us, pace_us, burst, ttl, lookup_delay = number[2], number[3], number[4], number[5], number[6]
-local interval, every, minimum, look = number[7], number[8], number[9], number[10] == 1
-local this_call, lost_from, lost_to = number[11], number[12], number[13]
+local lease_us, pace_us, burst, ttl, lookup_delay = given[2], given[3], given[4], given[5], given[6]
+local interval, every, minimum, look = given[7], given[8], given[9], given[10] == 1
+local this_call, lost_from, lost_to = given[11], given[12], given[13]
 if lease_us == 0 or burst < 1 then return redis.error_reply('ARG lease above 0 and burst of 1 or more are needed') end
-
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
@@ -83,6 +84,25 @@ local function ms(us) return math.ceil(us / 1000) + 1000 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- part claim/state: the lease, the pause and the pace. All three are read before anything is written.
+local leased = call('HMGET', lease, 'owner', 'until', 'call')
+local is_mine = leased[1] == owner
+local leased_until = tonumber(leased[2] or 0)
+local paused = call('HMGET', pause, 'until', 'edits', 'settling')
+local paused_until, edits_paused_until, has_settling = tonumber(paused[1] or 0), tonumber(paused[2] or 0), paused[3]
+local bucket_empty_at = max(now, tonumber(call('GET', pace) or 0))
+-- part claim/next: when to look at the channel next.
+local ready_us = 1000000 -- how long the caller has to go on with what is ready
+-- part digest_due: when to post, edit or close a digest. state has the fields of the digest's hash.
+
+-- digest_due_at returns a time in microseconds, or nil if nothing is counted.
+local function digest_due_at(state)
+  local since, open = tonumber(state.since), tonumber(state.open)
+  if open then return since and min(open + interval, tonumber(state.moved) + every) or open + interval end
+  if not since then return nil end
+  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum
+  return since + (is_early and min(interval, ceil(every / 3)) or interval)
+end
 -- part due/work: the name of a channel's work in the due index. key is any key of the channel.
 local function work_of(work_kind, key)
   return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
@@ -98,18 +118,6 @@ end
 local function look_at(work, at)
   if at == work.at then return end
   if at then call('ZADD', due, int(at), work.name) else call('ZREM', due, work.name) end
-end
--- part claim/next: when to look at the channel next.
-local ready_us = 1000000 -- how long the caller has to go on with what is ready
--- part digest_due: when to post, edit or close a digest. state has the fields of the digest's hash.
-
--- digest_due_at returns a time in microseconds, or nil if nothing is counted.
-local function digest_due_at(state)
-  local since, open = tonumber(state.since), tonumber(state.open)
-  if open then return since and min(open + interval, tonumber(state.moved) + every) or open + interval end
-  if not since then return nil end
-  local is_early = every > 0 and tonumber(state.noted or 0) >= minimum
-  return since + (is_early and min(interval, ceil(every / 3)) or interval)
 end
 
 local work = read_work('send', outbox)
@@ -150,40 +158,42 @@ local function forget_lost_claim(name, fields)
   by = tonumber(by)
   if not by or claimer ~= owner or by < lost_from or by > lost_to then return end
   call('HDEL', entries, name .. ':claim')
+  fields.claim = nil
   if kind == 'first' then
     call('HDEL', entries, name .. ':sent', name .. ':tried', name .. ':looked')
-    fields.sent = nil
+    fields.sent, fields.tried, fields.looked = nil, nil, nil
   else
     call('HSET', entries, name .. ':again', '1')
     fields.again = '1'
   end
 end
 
+-- read_entry returns what is known of an entry. Only the fields of its attempts may be missing.
 local function read_entry(name)
   local values = call('HMGET', entries, name, name .. ':sent', name .. ':tried', name .. ':looked', name .. ':again',
-    name .. ':claim')
+    name .. ':claim', name .. ':attempts', name .. ':faults', name .. ':thread', name .. ':name')
   local fields = {
     entry = values[1] or '', sent = values[2], tried = values[3], looked = values[4], again = values[5],
-    claim = values[6],
+    claim = values[6], attempts = tonumber(values[7] or 0), faults = tonumber(values[8] or 0),
+    thread = tonumber(values[9] or 0), posted_as = values[10] or '',
   }
   forget_lost_claim(name, fields)
   return fields
 end
 
 -- candidate returns an entry with its state and how long that lasts (wait). Only a message may be stale.
-local function candidate(name, is_message, bucket_empty_at, edits_paused_until)
-  local fields = read_entry(name)
-  local c = { name = name, entry = fields.entry, sent = tonumber(fields.sent or 0), state = CLAIMED, wait = 0 }
-  c.looked = tonumber(fields.looked or 0)
+local function candidate(name, is_message)
+  local c = read_entry(name)
+  c.name, c.state, c.wait, c.sent, c.looked = name, CLAIMED, 0, tonumber(c.sent or 0), tonumber(c.looked or 0)
   c.at = tonumber(string.match(c.entry, '^%d+') or now)
   c.is_edit = string.match(c.entry, '^%d+ [%a-]*edit ') ~= nil
-  c.is_unknown = c.sent > 0 and not fields.again and not c.is_edit
-  c.attempt = c.sent == 0 and 'first' or fields.again and 'again'
+  c.is_unknown = c.sent > 0 and not c.again and not c.is_edit
+  c.attempt = c.sent == 0 and 'first' or c.again and 'again'
   if c.is_edit then
     c.wait = edits_paused_until - now
     if c.wait > 0 then c.state = PAUSED end
   elseif c.is_unknown then
-    c.wait = tonumber(fields.tried or c.sent) + lookup_delay * (1 + 2 * c.looked) - now
+    c.wait = tonumber(c.tried or c.sent) + lookup_delay * (1 + 2 * c.looked) - now
     if lookup_delay > 0 and c.wait > 0 then c.state = UNKNOWN end
   elseif is_message and ttl > 0 and now - c.at > ttl then
     c.state = STALE
@@ -214,83 +224,91 @@ local function remember_lookup(wait)
 end
 
 -- spend_pace charges one message to the pace.
-local function spend_pace(bucket_empty_at)
+local function spend_pace()
   local next_empty = bucket_empty_at + pace_us
   call('SET', pace, int(next_empty), 'PX', int(ms(next_empty - now)))
 end
 
-local function mark_claimed(c, bucket_empty_at)
-  local name = c.name
-  if c.state == CLAIMED and not c.is_unknown then
-    if pace_us > 0 and not c.is_edit then spend_pace(bucket_empty_at) end
-    call('HSETNX', entries, name .. ':sent', int(now))
-    call('HSET', entries, name .. ':tried', int(now))
-    call('HDEL', entries, name .. ':again', name .. ':looked')
+-- mark_claimed stores the claim of an entry. It writes the fields of the entry at once, and deletes only those that
+-- are there.
+local function mark_claimed(c)
+  local prefix = c.name .. ':'
+  local is_attempt = c.state == CLAIMED and not c.is_unknown
+  local written, deleted = { prefix .. 'attempts', int(c.attempts + 1) }, {}
+  local function write(field, value) written[#written + 1], written[#written + 2] = prefix .. field, value end
+  local function delete(field) deleted[#deleted + 1] = prefix .. field end
+  if is_attempt then
+    if pace_us > 0 and not c.is_edit then spend_pace() end
+    if c.sent == 0 then write('sent', int(now)) end
+    write('tried', int(now))
+    if c.again then delete('again') end
+    if c.looked > 0 then delete('looked') end
   end
   if c.state == CLAIMED and c.attempt then
-    call('HSET', entries, name .. ':claim', int(this_call) .. ' ' .. c.attempt .. ' ' .. owner)
-  else
-    call('HDEL', entries, name .. ':claim')
+    write('claim', int(this_call) .. ' ' .. c.attempt .. ' ' .. owner)
+  elseif c.claim then
+    delete('claim')
   end
+  call('HSET', entries, unpack(written))
+  if deleted[1] then call('HDEL', entries, unpack(deleted)) end
   call('HSET', lease, 'owner', owner, 'until', int(now + lease_us), 'call', int(this_call))
   call('PEXPIRE', lease, int(ms(lease_us)))
 end
-
-if next_digest and next_digest <= now then return look_soon({ DIGEST_DUE, 0 }) end
-
-local leased = call('HMGET', lease, 'owner', 'until', 'call')
-local is_mine = leased[1] == owner
-local leased_until = tonumber(leased[2] or 0)
+-- part claim/claim: claim the next entry, if this sender may send it now, and return the reply.
 local function end_lease()
   if is_mine then call('DEL', lease) end
 end
 
-local head = call('ZRANGE', outbox, 0, 0)[1]
-local extra, extra_at = unpack(call('ZRANGE', extras, 0, 0, 'WITHSCORES'))
-extra_at = tonumber(extra_at)
-local next_extra = nil
-if extra_at and extra_at > now then extra, next_extra = nil, extra_at end
-if not head and not extra then
-  look_next(next_extra)
-  end_lease()
-  return { EMPTY, 0 }
-end
-local is_overtaken = is_mine and tonumber(leased[3] or 0) > this_call -- by a later claim of the same owner
-if is_overtaken or leased[1] and not is_mine and leased_until > now then
-  return look_after({ LEASED, max(0, leased_until - now) })
+-- next_entries returns the next two messages, the extra that has been due for longest and since when, and if none is
+-- due, when the next one is.
+local function next_entries()
+  local head, following = unpack(call('ZRANGE', outbox, 0, 1))
+  local extra, extra_at = unpack(call('ZRANGE', extras, 0, 0, 'WITHSCORES'))
+  extra_at = tonumber(extra_at)
+  local next_extra
+  if extra_at and extra_at > now then extra, next_extra = nil, extra_at end
+  return head, following, extra, extra_at, next_extra
 end
 
-local paused = call('HMGET', pause, 'until', 'edits', 'settling')
-local paused_until, edits_paused_until, has_settling = tonumber(paused[1] or 0), tonumber(paused[2] or 0), paused[3]
-if paused_until > now then
-  end_lease()
-  return look_after({ PAUSED, paused_until - now })
-end
+local function claim()
+  if next_digest and next_digest <= now then return look_soon({ DIGEST_DUE, 0 }) end
 
--- Of the next message and the next extra, the one that has waited longer is first. The first that may be sent is
--- claimed.
-local bucket_empty_at = max(now, tonumber(call('GET', pace) or 0))
-local first, second = nil, nil
-if head then first = candidate(head, true, bucket_empty_at, edits_paused_until) end
-if extra then second = candidate(extra, false, bucket_empty_at, edits_paused_until) end
-if not first or second and extra_at < first.at then first, second = second, first end
-local chosen, blocked = choose(first, second)
-if not chosen then
-  if blocked.state == UNKNOWN then remember_lookup(blocked.wait) end
-  return look_after({ blocked.state, blocked.wait }, next_extra)
-end
-if has_settling then call('HDEL', pause, 'settling') end
-if look and chosen.state == CLAIMED and not chosen.is_unknown then
-  return look_soon({ chosen.is_edit and EDIT_READY or POST_READY, 0 })
-end
-mark_claimed(chosen, bucket_empty_at)
-look_next(now + lease_us)
+  local head, following, extra, extra_at, next_extra = next_entries()
+  if not head and not extra then
+    look_next(next_extra)
+    end_lease()
+    return { EMPTY, 0 }
+  end
+  local is_overtaken = is_mine and tonumber(leased[3] or 0) > this_call -- by a later claim of the same owner
+  if is_overtaken or leased[1] and not is_mine and leased_until > now then
+    return look_after({ LEASED, max(0, leased_until - now) })
+  end
+  if paused_until > now then
+    end_lease()
+    return look_after({ PAUSED, paused_until - now })
+  end
 
-local name = chosen.name
-local attempts = call('HINCRBY', entries, name .. ':attempts', 1) - 1
-local more = call('HMGET', entries, name .. ':faults', name .. ':thread', name .. ':name')
-return {
-  chosen.state, 0, tonumber(name), attempts, tonumber(more[1] or 0), max(0, now - chosen.at), chosen.entry,
-  chosen.is_unknown and chosen.sent or 0, chosen.is_unknown and chosen.looked or 0, tonumber(more[2] or 0),
-  more[3] or '',
-}
+  -- Of the next message and the next extra, the one that has waited longer is first. The first that may be sent is
+  -- claimed.
+  local first, second = nil, nil
+  if head then first = candidate(head, true) end
+  if extra then second = candidate(extra, false) end
+  if not first or second and extra_at < first.at then first, second = second, first end
+  local chosen, blocked = choose(first, second)
+  if not chosen then
+    if blocked.state == UNKNOWN then remember_lookup(blocked.wait) end
+    return look_after({ blocked.state, blocked.wait }, next_extra)
+  end
+  if has_settling then call('HDEL', pause, 'settling') end
+  if look and chosen.state == CLAIMED and not chosen.is_unknown then
+    return look_soon({ chosen.is_edit and EDIT_READY or POST_READY, 0 })
+  end
+  mark_claimed(chosen)
+  look_next(now + lease_us)
+  return {
+    chosen.state, 0, tonumber(chosen.name), chosen.attempts, chosen.faults, max(0, now - chosen.at), chosen.entry,
+    chosen.is_unknown and chosen.sent or 0, chosen.is_unknown and chosen.looked or 0, chosen.thread, chosen.posted_as,
+    (following or first and second) and 1 or 0,
+  }
+end
+return claim()

@@ -70,7 +70,8 @@ local DONE, GONE, LOST = 1, 0, -1
 
 local lease_owner = call('HGET', lease, 'owner')
 if lease_owner and lease_owner ~= owner and tonumber(call('HGET', lease, 'until')) > now then return LOST end
-
+-- part entry/found: find the entry that the caller claimed. It ends with GONE if the number and the admission time do
+-- not match an entry.
 local entry = call('HGET', entries, number) or ''
 local admitted_at = string.match(entry, '^([1-9]%d*) [^ ]* ') or '0'
 if #admitted_at > 18 then admitted_at = '0' end

@@ -47,6 +47,7 @@ var (
 	ReadPostedMessage = load("posted_message")
 	Claim             = load("claim")
 	Ack               = load("ack")
+	AckClaim          = load("ack_claim")
 	Bury              = load("bury")
 	Expire            = load("expire")
 	Discard           = load("discard")

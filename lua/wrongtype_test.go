@@ -66,6 +66,15 @@ func completing(script *redis.Script, more string) call {
 	return call{script, append(keys, k.ChannelLimit("backlog-list")), []any{"me", "1", admittedAt, 1, more}}
 }
 
+// acknowledging acknowledges the first entry, and claims the second.
+func acknowledging() call {
+	c := claiming()
+	c.script, c.keys = lua.AckClaim, append(c.keys, k.Ledger(), k.Posted(), k.ChannelLimit("backlog-list"))
+	c.args[10] = 2
+	c.args = append(c.args, "1", admittedAt, "C", "1")
+	return c
+}
+
 func merging() call {
 	return call{
 		lua.MergeCounts,
@@ -123,6 +132,7 @@ func writers() map[string][]call {
 		"merge_counts":       {merging()},
 		"claim":              {admittingOne(), claiming()},
 		"ack":                {admittingOne(), claiming(), completing(lua.Ack, `{"ts":"1","channel":"C"}`)},
+		"ack_claim":          {admitting("admit", "drop", "sliding-log", false, batch...), claiming(), acknowledging()},
 		"bury":               {admittingOne(), claiming(), completing(lua.Bury, `{"keep":3,"forget":true,"copy":true}`)},
 		"expire":             {admittingOne(), claiming(), completing(lua.Expire, `{"noted":{"x:a:warning":1}}`)},
 		"retry":              {admittingOne(), claiming(), retry},
@@ -131,7 +141,7 @@ func writers() map[string][]call {
 		"digest":             {merging(), digest},
 		"refund, log":        {admittingOne(), refund("sliding-buckets")},
 		"heartbeat":          {heartbeating("replica"), heartbeating("other")},
-		"budget":             {{lua.BudgetReserve, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60}}},
+		"budget":             {{lua.BudgetReserve, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60, 1}}},
 		"refund, log and it": {admitting("admit", "drop", "fixed-window", false, event("one", "firing", "f1", "")...), refund("fixed-window")},
 	}
 	for _, strategy := range []string{"fixed-window", "sliding-counter", "gcra", "gate", "backlog-stream", "backlog-list", "sliding-buckets"} {

@@ -7,11 +7,8 @@
 package notifier
 
 import (
-	"cmp"
 	"context"
-	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -94,27 +91,3 @@ type Workspace interface {
 
 // DefaultTimeout is the timeout of one request.
 const DefaultTimeout = 5 * time.Second
-
-// httpClients has the client of each timeout.
-var httpClients = struct {
-	sync.Mutex
-	of map[time.Duration]*http.Client
-}{of: map[time.Duration]*http.Client{}}
-
-// httpClient returns a client that follows no redirects and has each 429's Retry-After in whole seconds. A timeout of 0 means
-// [DefaultTimeout]. Senders with the same timeout share one.
-func httpClient(timeout time.Duration) *http.Client {
-	timeout = cmp.Or(timeout, DefaultTimeout)
-	httpClients.Lock()
-	defer httpClients.Unlock()
-	client, ok := httpClients.of[timeout]
-	if !ok {
-		client = &http.Client{
-			Timeout:       timeout,
-			Transport:     retryAfterTransport{http.DefaultTransport},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
-		httpClients.of[timeout] = client
-	}
-	return client
-}

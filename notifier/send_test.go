@@ -2,14 +2,18 @@ package notifier_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"slackrelay/events"
 	"slackrelay/notifier"
@@ -231,4 +235,34 @@ func TestPreviewPrintsMessagesAndKeepsTheLatest(t *testing.T) {
 	preview.PrintTo(nil)
 	_, err := preview.Send(t.Context(), message)
 	require.NoError(t, err)
+}
+
+// One message of each of many channels is under way at the same time, round after round.
+func TestManyChannelsKeepTheirConnections(t *testing.T) {
+	t.Parallel()
+	const channels, rounds = 20, 5
+	var opened atomic.Int64
+	var round sync.WaitGroup // no request is answered before all of a round have come
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		round.Done()
+		round.Wait()
+		_, _ = io.WriteString(w, "ok")
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	webhook := notifier.NewIncomingWebhook(server.URL, 30*time.Second)
+	for range rounds {
+		round.Add(channels)
+		var sends errgroup.Group
+		for range channels {
+			sends.Go(func() error { _, err := webhook.Send(t.Context(), message); return err })
+		}
+		require.NoError(t, sends.Wait())
+	}
+	require.LessOrEqual(t, opened.Load(), int64(2*channels), "each request but the first few finds an open connection")
 }

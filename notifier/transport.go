@@ -1,12 +1,55 @@
 package notifier
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
+
+// httpClients has the client of each timeout.
+var httpClients = struct {
+	sync.Mutex
+	of map[time.Duration]*http.Client
+}{of: map[time.Duration]*http.Client{}}
+
+// httpClient returns a client that follows no redirects and has each 429's Retry-After in whole seconds. A timeout of 0 means
+// [DefaultTimeout]. Senders with the same timeout share one.
+func httpClient(timeout time.Duration) *http.Client {
+	timeout = cmp.Or(timeout, DefaultTimeout)
+	httpClients.Lock()
+	defer httpClients.Unlock()
+	client, ok := httpClients.of[timeout]
+	if !ok {
+		client = &http.Client{
+			Timeout:       timeout,
+			Transport:     retryAfterTransport{transport()},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		httpClients.of[timeout] = client
+	}
+	return client
+}
+
+// maxIdlePerHost is how many connections to one host are kept for the next request, without HTTP/2. Each channel has one
+// request under way at most.
+const maxIdlePerHost = 256
+
+// transport returns the standard transport, except that it keeps more than 2 connections to a host: many channels post to the
+// same host at the same time, and nearly every message would need a new connection.
+func transport() http.RoundTripper {
+	standard, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	own := standard.Clone()
+	own.MaxIdleConnsPerHost = maxIdlePerHost
+	own.MaxIdleConns = 4 * maxIdlePerHost
+	return own
+}
 
 // Delays after a 429, which may have any Retry-After or none.
 const (

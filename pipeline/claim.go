@@ -27,15 +27,17 @@ type delivery struct {
 	terms     store.Terms
 	workspace string // of the credential; "" = it is not shared
 	log       *slog.Logger
-	leased    bool   // this sender may have the lease
-	looked    func() // is called after each claim
-	refusal   string // why the last call could not be reserved
+	wake      <-chan struct{} // has a value after a wake-up
+	claimed   *store.Claim    // with the acknowledgement of the entry before; nil = none
+	leased    bool            // this sender may have the lease
+	looked    func()          // is called after each claim
+	refusal   string          // why the last call could not be reserved
 }
 
 func newDelivery(c *Courier, ch *Channel, looked func()) *delivery {
 	d := &delivery{
 		Courier: c, memory: c.memories.take(ch.Name), channel: ch, key: ch.Scope(), log: c.opts.Logger.With("channel", ch.Name),
-		looked: looked,
+		looked: looked, wake: c.deliveries.woken(ch.Name),
 	}
 	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest, Backlog: ch.backlog()}
 	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
@@ -49,11 +51,10 @@ func newDelivery(c *Courier, ch *Channel, looked func()) *delivery {
 
 // run delivers until nothing is left that is due soon, or ctx ends.
 func (d *delivery) run(ctx context.Context, woken bool) {
-	wake := d.deliveries.woken(d.channel.Name)
 	for {
 		wait := untilDue
-		if ctx.Err() == nil {
-			wait = d.next(ctx, woken)
+		if ctx.Err() == nil || d.claimed != nil && d.claimed.State.HasEntry() { // an entry in flight is finished
+			wait = d.next(ctx, d.claimed == nil && d.wasWoken() || woken)
 		}
 		woken = false
 		switch {
@@ -61,7 +62,7 @@ func (d *delivery) run(ctx context.Context, woken bool) {
 		case wait <= maxSleep:
 			select {
 			case <-ctx.Done():
-			case <-wake:
+			case <-d.wake:
 				woken = true
 			case <-time.After(wait):
 			}
@@ -70,6 +71,17 @@ func (d *delivery) run(ctx context.Context, woken bool) {
 		default:
 			woken = true
 		}
+	}
+}
+
+// wasWoken reports whether the channel was woken since the last look, and forgets it: call it right before a claim, which
+// finds what was queued by then.
+func (d *delivery) wasWoken() bool {
+	select {
+	case <-d.wake:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -123,11 +135,16 @@ func (d *delivery) next(ctx context.Context, woken bool) time.Duration {
 	}
 }
 
-// claimNext claims the next entry. After a wake-up there is likely something to post: the call of Slack for it is reserved
-// at the same time. Otherwise the outbox is only looked at first, so that an idle channel reserves nothing.
+// claimNext claims the next entry, unless the last acknowledgement did. After a wake-up there is likely something to post: the
+// call of Slack for it is reserved at the same time. Otherwise the outbox is only looked at first, so that an idle channel
+// reserves nothing.
 func (d *delivery) claimNext(ctx context.Context, woken bool) (store.Claim, error) {
+	if claimed := d.claimed; claimed != nil {
+		d.claimed = nil
+		return *claimed, nil
+	}
 	if !woken || d.hasCall(store.MethodPost) || time.Now().Before(d.exhausted) {
-		return d.claim(ctx, !d.hasCall(store.MethodPost) && !d.hasCall(store.MethodUpdate))
+		return d.claim(ctx, d.mustLook())
 	}
 	var reserving sync.WaitGroup
 	reserving.Go(func() { d.reserveCall(ctx, store.MethodPost) })
@@ -136,15 +153,31 @@ func (d *delivery) claimNext(ctx context.Context, woken bool) (store.Claim, erro
 	return claim, err
 }
 
+// mustLook reports whether nothing can be posted or edited before a call is reserved.
+func (d *delivery) mustLook() bool {
+	return !d.hasCall(store.MethodPost) && !d.hasCall(store.MethodUpdate)
+}
+
 func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
-	d.terms.LookupDelay = 0
-	if d.canLookUp() {
-		d.terms.LookupDelay = d.opts.LookupDelay
-	}
-	claim, err := d.opts.Outbox.Claim(ctx, d.key, d.terms, look)
+	claim, err := d.opts.Outbox.Claim(ctx, d.key, d.currentTerms(), look)
 	d.looked()
+	d.noteClaim(ctx, claim, err)
+	return claim, err
+}
+
+// currentTerms returns the terms of a claim now.
+func (d *delivery) currentTerms() store.Terms {
+	terms := d.terms
+	if d.canLookUp() {
+		terms.LookupDelay = d.opts.LookupDelay
+	}
+	return terms
+}
+
+// noteClaim notes whether this sender may have the lease, and whether the outbox is available.
+func (d *delivery) noteClaim(ctx context.Context, claim store.Claim, err error) {
 	d.leased = err != nil || claim.State.HasEntry() || d.leased && claim.State != store.Empty
 	switch {
 	case err != nil && !d.unavailable && !errors.Is(err, context.Canceled):
@@ -154,7 +187,6 @@ func (d *delivery) claim(ctx context.Context, look bool) (store.Claim, error) {
 		d.log.InfoContext(ctx, outboxAvailable)
 		d.unavailable = false
 	}
-	return claim, err
 }
 
 // queueDigest has a digest queued, and returns how long to wait before the next claim.

@@ -29,6 +29,8 @@ type ClaimQueue interface {
 // harmless. See [store.Queue].
 type ResultStore interface {
 	Ack(ctx context.Context, channel store.Channel, entry store.Entry, receipt store.Receipt) error
+	// AckClaim acknowledges an entry, and claims the next one.
+	AckClaim(ctx context.Context, channel store.Channel, delivered store.Delivery, terms store.Terms, look bool) (store.Claim, error)
 	Retry(ctx context.Context, channel store.Channel, entry store.Entry, plan store.RetryPlan) error
 	Bury(ctx context.Context, channel store.Channel, entry store.Entry, reason store.DeadReason) error
 	Expire(ctx context.Context, channel store.Channel, entry store.Entry, digestCounts map[string]int64) error
@@ -67,6 +69,9 @@ type CourierOptions struct {
 	Operations notifier.Sender
 	// Limiter gives back the slots of messages that were never posted; nil = they stay spent.
 	Limiter Refunder
+	// HasWork reports whether Outbox has something to send to a channel now: a wake-up is ignored if it does not. nil = each
+	// wake-up starts a claim.
+	HasWork func(channel store.Channel) bool
 	// Promote decides the delayed messages of a channel again; [Intake.Promote] does. nil = nothing is delayed in Outbox.
 	Promote func(ctx context.Context, channel string)
 	Metrics *Metrics
@@ -119,6 +124,7 @@ type Courier struct {
 	deliveries channelRuns
 	promotions channelRuns
 	memories   memories
+	budget     callBudget
 
 	rechecks  chan struct{}
 	askAll    atomic.Bool // the next question is about all channels at once
@@ -130,6 +136,7 @@ func NewCourier(opts CourierOptions) *Courier {
 	c := &Courier{
 		opts: opts.withDefaults(), channels: make(map[string]*Channel, len(opts.Channels)), rechecks: make(chan struct{}, 1),
 	}
+	c.budget.budget = c.opts.Budget
 	for i := range opts.Channels {
 		ch := &opts.Channels[i]
 		c.channels[ch.Name] = ch
@@ -163,9 +170,11 @@ func (c *Courier) destination(name string) *Channel {
 
 // Wake makes the Courier deliver what is queued for a channel now. It never blocks.
 func (c *Courier) Wake(channel string) {
-	if !c.memories.isExhausted(channel) && c.destination(channel) != nil {
-		c.deliveries.wake(channel)
+	to := c.destination(channel)
+	if to == nil || c.memories.isExhausted(channel) || c.opts.HasWork != nil && !c.opts.HasWork(to.Scope()) {
+		return
 	}
+	c.deliveries.wake(channel)
 }
 
 // Run delivers until ctx ends, then finishes the entries that are in flight, gives up its leases and returns.

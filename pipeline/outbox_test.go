@@ -40,6 +40,15 @@ func (f *flaky) Ack(ctx context.Context, ch store.Channel, entry store.Entry, at
 	return f.CourierOutbox.Ack(ctx, ch, entry, at)
 }
 
+func (f *flaky) AckClaim(
+	ctx context.Context, ch store.Channel, delivered store.Delivery, terms store.Terms, look bool,
+) (store.Claim, error) {
+	if f.failing--; f.failing >= 0 {
+		return store.Claim{}, f.err
+	}
+	return f.CourierOutbox.AckClaim(ctx, ch, delivered, terms, look)
+}
+
 func (f *flaky) Bury(ctx context.Context, ch store.Channel, entry store.Entry, death store.DeadReason) error {
 	if f.failing--; f.failing >= 0 {
 		return f.err
@@ -137,6 +146,7 @@ func TestOutboxOutageIsLoggedOnce(t *testing.T) {
 type stalled struct {
 	pipeline.CourierOutbox
 	claims int // how many claims get no answer, still
+	acks   int // how many acknowledgements
 }
 
 func (s *stalled) Claim(ctx context.Context, ch store.Channel, terms store.Terms, look bool) (store.Claim, error) {
@@ -145,6 +155,16 @@ func (s *stalled) Claim(ctx context.Context, ch store.Channel, terms store.Terms
 	}
 	s.claims--
 	return s.CourierOutbox.Claim(&late{Context: ctx}, ch, terms, look)
+}
+
+func (s *stalled) AckClaim(
+	ctx context.Context, ch store.Channel, delivered store.Delivery, terms store.Terms, look bool,
+) (store.Claim, error) {
+	if s.acks == 0 {
+		return s.CourierOutbox.AckClaim(ctx, ch, delivered, terms, look)
+	}
+	s.acks--
+	return s.CourierOutbox.AckClaim(&late{Context: ctx}, ch, delivered, terms, look)
 }
 
 // late is a context that ends while its call runs.
@@ -175,14 +195,14 @@ func TestMessageOfAClaimWithoutAnswerIsSentOnce(t *testing.T) {
 					ch.Sender = &to.sink
 				}
 				b := setup(func(data *memory.Data) pipeline.CourierOutbox {
-					return &stalled{CourierOutbox: memory.New(data, memory.Options{Options: store.Options{Owner: "me"}}), claims: 3}
+					return &stalled{CourierOutbox: memory.New(data, memory.Options{Options: store.Options{Owner: "me"}}), claims: 3, acks: 2}
 				}, ch)
 				begin := time.Now()
-				b.admit(t, "a", 2)
+				b.admit(t, "a", 3)
 				b.run(t, time.Minute)
-				require.Equal(t, store.Ledger{Received: 2, Admitted: 2, Delivered: 2}, b.ledger(t, "a"))
-				require.Len(t, to.at, 2)
-				require.WithinRange(t, to.at[1], begin, begin.Add(2*time.Second))
+				require.Equal(t, store.Ledger{Received: 3, Admitted: 3, Delivered: 3}, b.ledger(t, "a"))
+				require.Len(t, to.at, 3)
+				require.WithinRange(t, to.at[2], begin, begin.Add(2*time.Second))
 				require.Empty(t, to.looked)
 			})
 		})

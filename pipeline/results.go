@@ -17,11 +17,12 @@ import (
 	"slackrelay/store"
 )
 
-// ack deletes an entry that is in Slack.
+// ack deletes an entry that is in Slack, and claims the next one with the same call.
 func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt notifier.Receipt) {
-	err := d.store(ctx, func(ctx context.Context) error {
-		return d.opts.Outbox.Ack(ctx, d.key, entry, store.Receipt(receipt))
-	})
+	err := d.ackClaim(ctx, entry, store.Receipt(receipt))
+	if err != nil && !errors.Is(err, store.ErrLeaseLost) {
+		err = d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Ack(ctx, d.key, entry, store.Receipt(receipt)) })
+	}
 	if err != nil {
 		d.countAttempt(ctx, resultUnsettled)
 		d.log.ErrorContext(ctx, "posted message could not be acknowledged; it may be posted twice", "number", entry.Number, "error", err)
@@ -34,6 +35,26 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 	d.countAttempt(ctx, result)
 	d.opts.Metrics.delivery.WithLabelValues(d.opts.Metrics.channels.Of(d.channel.Name)).Observe(entry.Age.Seconds())
 	d.log.DebugContext(ctx, "message delivered", "number", entry.Number, "kind", entry.Kind, "age", entry.Age, "attempts", entry.Attempts+1)
+}
+
+// errStopping is why nothing more is claimed.
+var errStopping = errors.New("the courier stops")
+
+// ackClaim acknowledges an entry, and claims the next one. After an error, the entry may be acknowledged or not.
+func (d *delivery) ackClaim(ctx context.Context, entry store.Entry, receipt store.Receipt) error {
+	if ctx.Err() != nil {
+		return errStopping
+	}
+	d.wasWoken()
+	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
+	defer cancel()
+	claim, err := d.opts.Outbox.AckClaim(ctx, d.key, store.Delivery{Entry: entry, Receipt: receipt}, d.currentTerms(), d.mustLook())
+	if err != nil {
+		return err
+	}
+	d.noteClaim(ctx, claim, nil)
+	d.claimed = &claim
+	return nil
 }
 
 // bury moves an entry to the dead letters. The slot of a message that certainly never appeared is given back.

@@ -80,6 +80,8 @@ type Claim struct {
 	Wait time.Duration
 	// Entry is set when State is Claimed or Stale.
 	Entry Entry
+	// More is whether another message or extra waits behind Entry.
+	More bool
 	// Until is when the lease ends, by this process's monotonic clock, counted from before the call. A send must end
 	// before it. It is set when State is Claimed or Stale.
 	Until time.Time

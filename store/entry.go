@@ -61,6 +61,12 @@ type Receipt struct {
 	TS      string // Slack's id of the message in the channel
 }
 
+// Delivery is an entry that reached Slack.
+type Delivery struct {
+	Entry   Entry
+	Receipt Receipt
+}
+
 // DelayedMessage is a message that waits for a slot.
 type DelayedMessage struct {
 	Number  int64 // for [Request.Delayed]

@@ -112,6 +112,9 @@ type Queue interface {
 
 	// Ack removes an entry that reached Slack, and counts it as delivered. Script: ack.lua.
 	Ack(ctx context.Context, channel Channel, entry Entry, receipt Receipt) error
+	// AckClaim acknowledges an entry as Ack does, and claims the next one as Claim does, in one call. After an error, call
+	// Ack, which repeats what this call may have done. Script: ack_claim.lua.
+	AckClaim(ctx context.Context, channel Channel, delivered Delivery, terms Terms, look bool) (Claim, error)
 	// Retry leaves an entry in its place, makes it or its channel wait as the plan says, and ends the lease. Script:
 	// retry.lua.
 	Retry(ctx context.Context, channel Channel, entry Entry, plan RetryPlan) error
@@ -155,10 +158,9 @@ type DeadLetters interface {
 
 // Budget is what all channels with one Slack credential share. workspace is a hash of the credential.
 type Budget interface {
-	// ReserveCall reserves one call of a Slack method, of perMinute a minute and half of that at once. wait is 0 when it is
-	// reserved. Otherwise no call is allowed for that long; reason is "" when the budget is spent, else why the credential
-	// is paused. Script: budget_reserve.lua.
-	ReserveCall(ctx context.Context, workspace, method string, perMinute int64) (wait time.Duration, reason string, err error)
+	// ReserveCalls reserves as many of the wanted calls as the budget allows now: none while the credential is paused. Script:
+	// budget_reserve.lua.
+	ReserveCalls(ctx context.Context, workspace string, wanted Calls) (Reservation, error)
 	// PauseCredential stops all calls with the credential for a time; 0 ends a pause. Script: credential_pause.lua.
 	PauseCredential(ctx context.Context, workspace, reason string, wait time.Duration) error
 	// CredentialPaused returns for how long the credential stays paused, and why; 0 = it is not paused. Script:

@@ -19,23 +19,22 @@ func (s *Store) Claim(ctx context.Context, channel store.Channel, terms store.Te
 	before := time.Now()
 	call := s.calls.Begin(channel)
 	var claim store.Claim
-	s.do(channel, func(tx channelTx) {
-		c := claimant{
-			tx: tx, opts: s.opts, terms: terms, look: look, call: call,
-			lease: tx.lease(), pause: tx.pause(), pace: kept[bucket](tx.Tx, tx.keys.Pace()),
-		}
-		claim = c.claim()
-	})
+	s.do(channel, func(tx channelTx) { claim = s.claimant(tx, terms, look, call).claim() })
 	if err := ctx.Err(); err != nil { // the caller is gone, as that of a call over a network may be
 		s.calls.Lose(channel, call.Number)
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
+	return s.leased(claim, terms, before), nil
+}
+
+// leased completes a claim that was asked for at a time.
+func (s *Store) leased(claim store.Claim, terms store.Terms, asked time.Time) store.Claim {
 	claim.Wait = s.data.wall(claim.Wait)
-	if claim.State == store.Claimed || claim.State == store.Stale {
+	if claim.State.HasEntry() {
 		claim.Entry.Backlog = terms.Backlog
-		claim.Until = before.Add(s.data.wall(s.opts.Lease))
+		claim.Until = asked.Add(s.data.wall(s.opts.Lease))
 	}
-	return claim, nil
+	return claim
 }
 
 // claimant is one claim of a sender.
@@ -52,6 +51,13 @@ type claimant struct {
 
 	nextDigest int64 // when the next digest may be due; 0 = nothing is counted for one
 	nextExtra  int64 // when the next extra is due; 0 = none is, or one is due now
+}
+
+func (s *Store) claimant(tx channelTx, terms store.Terms, look bool, call store.ClaimCall) *claimant {
+	return &claimant{
+		tx: tx, opts: s.opts, terms: terms, look: look, call: call,
+		lease: tx.lease(), pause: tx.pause(), pace: kept[bucket](tx.Tx, tx.keys.Pace()),
+	}
 }
 
 // paceEvery is the time between two messages, in microseconds.
@@ -109,7 +115,9 @@ func (c *claimant) claimNext(head, extra *entry) store.Claim {
 	}
 	c.mark(chosen)
 	c.lookNext(c.lease.until)
-	return c.claimed(chosen)
+	claim := c.claimed(chosen)
+	claim.More = len(c.tx.outbox().messages) > 1 || head != nil && extra != nil
+	return claim
 }
 
 // claimed describes the entry of a claim.

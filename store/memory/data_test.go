@@ -109,3 +109,19 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 	require.Len(t, q.results, maxResults)
 }
+
+func TestAChannelHasWorkWhileSomethingIsDue(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMicro(1_700_000_000_000_000)
+	s := New(NewData(DataOptions{Now: func() time.Time { return now }}), Options{})
+	channel := store.Channel{Name: "a"}
+	require.False(t, s.HasWork(channel))
+	require.NoError(t, s.Append(t.Context(), channel, "1", store.KindNotice, []byte("{}")))
+	require.True(t, s.HasWork(channel))
+	require.False(t, s.HasWork(store.Channel{Name: "b"}))
+	claim, err := s.Claim(t.Context(), channel, store.Terms{Pace: store.Pace{Burst: 1}}, false)
+	require.NoError(t, err)
+	require.False(t, s.HasWork(channel), "it is being sent")
+	require.NoError(t, s.Retry(t.Context(), channel, claim.Entry, store.RetryPlan{}))
+	require.True(t, s.HasWork(channel))
+}

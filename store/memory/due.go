@@ -23,6 +23,15 @@ func (s *Store) Due(_ context.Context, among []store.Channel, _ bool) ([]store.W
 	return store.WorkOf(found, among), nil
 }
 
+// HasWork reports whether a channel has something to send that is due now. It is a Due of one channel, and cheap.
+func (s *Store) HasWork(channel store.Channel) (has bool) {
+	s.data.Do(func(tx *Tx) {
+		at, ok := tx.look(lua.DueIndex)[channel.Keys().Work(string(store.WorkSend))]
+		has = ok && at <= tx.now
+	})
+	return has
+}
+
 // DueIndex returns when to look at each work next, in microseconds of store time, by the names in the index.
 func (d *Data) DueIndex() map[string]int64 {
 	index := map[string]int64{}

@@ -11,19 +11,21 @@ import (
 // in flight any more. An entry that is gone changes nothing.
 func (s *Store) withClaimed(verb string, channel store.Channel, claimed store.Entry, f func(tx channelTx, e *entry) error) error {
 	var err error
-	s.do(channel, func(tx channelTx) {
-		current := tx.lease()
-		if current.isHeldByOther(s.opts.Owner, tx.now) {
-			err = store.ErrLeaseLost
-			return
-		}
-		current.inFlight = 0
-		if found := tx.claimed(claimed); found != nil {
-			err = f(tx, found)
-		}
-	})
+	s.do(channel, func(tx channelTx) { err = s.inClaimed(tx, claimed, f) })
 	if err != nil {
 		return fmt.Errorf("%s in channel %s: %w", verb, channel.Name, err)
+	}
+	return nil
+}
+
+func (s *Store) inClaimed(tx channelTx, claimed store.Entry, f func(tx channelTx, e *entry) error) error {
+	current := tx.lease()
+	if current.isHeldByOther(s.opts.Owner, tx.now) {
+		return store.ErrLeaseLost
+	}
+	current.inFlight = 0
+	if found := tx.claimed(claimed); found != nil {
+		return f(tx, found)
 	}
 	return nil
 }
@@ -43,7 +45,11 @@ func (e *entry) isLatestClaim(claimed store.Entry) bool { return e.attempts <= c
 // settle removes an entry, counts its result, and runs f. Every result but a delivery is refused where another claim
 // followed.
 func (s *Store) settle(channel store.Channel, claimed store.Entry, result string, f func(tx channelTx, removed *entry)) error {
-	return s.withClaimed("settle "+result, channel, claimed, func(tx channelTx, found *entry) error {
+	return s.withClaimed("settle "+result, channel, claimed, settleAs(result, claimed, f))
+}
+
+func settleAs(result string, claimed store.Entry, f func(tx channelTx, removed *entry)) func(tx channelTx, found *entry) error {
+	return func(tx channelTx, found *entry) error {
 		if result != store.Delivered && !found.isLatestClaim(claimed) {
 			return store.ErrLeaseLost
 		}
@@ -57,5 +63,5 @@ func (s *Store) settle(channel store.Channel, claimed store.Entry, result string
 		Look[ratelimit.BacklogQueue](tx.Tx, claimed.Backlog).Leave(removed.number)
 		f(tx, &removed)
 		return nil
-	})
+	}
 }

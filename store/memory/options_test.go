@@ -33,14 +33,15 @@ func TestSendersWithoutACommonStoreSharePaceAndBudget(t *testing.T) {
 			paced := store.Terms{Pace: store.Pace{Every: time.Second, Burst: 1}}
 			require.NoError(t, s.Ack(t.Context(), storetest.Scope, storetest.Claim(t, s, paced).Entry, store.Receipt{}))
 			require.Equal(t, row.share*time.Second, storetest.Claim(t, s, paced).Wait)
+			one := store.Calls{Method: store.MethodPost, PerMinute: 60, N: 1}
 			for range 60 / row.share / 2 {
-				wait, _, err := s.ReserveCall(t.Context(), "ws", store.MethodPost, 60)
+				reserved, err := s.ReserveCalls(t.Context(), "ws", one)
 				require.NoError(t, err)
-				require.Zero(t, wait)
+				require.Zero(t, reserved.Wait)
 			}
-			wait, _, err := s.ReserveCall(t.Context(), "ws", store.MethodPost, 60)
+			reserved, err := s.ReserveCalls(t.Context(), "ws", one)
 			require.NoError(t, err)
-			require.Equal(t, row.share*time.Second, wait)
+			require.Equal(t, row.share*time.Second, reserved.Wait)
 		})
 	}
 }

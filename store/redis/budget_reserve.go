@@ -10,24 +10,28 @@ import (
 	"slackrelay/store"
 )
 
-// ReserveCall implements [store.Budget].
-func (r *Store) ReserveCall(
-	ctx context.Context, workspace, method string, perMinute int64,
-) (wait time.Duration, reason string, err error) {
-	if err := store.CheckBudget(method, perMinute); err != nil {
-		return 0, "", err
+// ReserveCalls implements [store.Budget].
+func (r *Store) ReserveCalls(ctx context.Context, workspace string, wanted store.Calls) (store.Reservation, error) {
+	if err := wanted.Check(); err != nil {
+		return store.Reservation{}, err
 	}
 	w := lua.WorkspaceOf(workspace)
-	reply, err := r.run(ctx, lua.BudgetReserve, []string{w.Budget(method), w.Pause()}, perMinute)
-	return decodeWait("budget of "+method, reply, err)
+	keys := []string{w.Budget(wanted.Method), w.Pause()}
+	reply, err := r.run(ctx, lua.BudgetReserve, keys, wanted.PerMinute, max(1, wanted.N))
+	wait, reason, err := decodeWait("budget of "+wanted.Method, reply, err)
+	if err != nil {
+		return store.Reservation{}, err
+	}
+	reserved, _ := reply[len(reply)-1].(int64)
+	return store.Reservation{N: reserved, Wait: wait, Reason: reason}, nil
 }
 
-// decodeWait reads a reply of [wait in microseconds, reason]. what it is a reply to begins its errors.
+// decodeWait reads a reply that begins with [wait in microseconds, reason]. what it is a reply to begins its errors.
 func decodeWait(what string, reply []any, err error) (wait time.Duration, reason string, _ error) {
 	if err != nil {
 		return 0, "", fmt.Errorf("%s: %w", what, err)
 	}
-	if len(reply) != 2 {
+	if len(reply) < 2 {
 		return 0, "", fmt.Errorf("%s: %w: reply of %d values", what, ratelimit.ErrUnavailable, len(reply))
 	}
 	us, _ := reply[0].(int64)

@@ -22,23 +22,23 @@ func (r *Store) Claim(ctx context.Context, channel store.Channel, terms store.Te
 		r.calls.Lose(channel, call.Number)
 		return store.Claim{}, fmt.Errorf("claim from channel %s: %w", channel.Name, err)
 	}
+	return r.leased(claim, terms, before), nil
+}
+
+// leased completes a claim that was asked for at a time.
+func (r *Store) leased(claim store.Claim, terms store.Terms, asked time.Time) store.Claim {
 	if claim.State.HasEntry() {
 		claim.Entry.Backlog = terms.Backlog
-		claim.Until = before.Add(r.opts.Lease)
+		claim.Until = asked.Add(r.opts.Lease)
 	}
-	return claim, nil
+	return claim
 }
 
 func (r *Store) claim(
 	ctx context.Context, channel store.Channel, terms store.Terms, look bool, call store.ClaimCall,
 ) (store.Claim, error) {
-	k := channel.Keys()
-	keys := []string{k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest(), lua.DueIndex}
-	reply, err := lua.Claim.Run(ctx, r.scripter, keys,
-		r.opts.Owner, r.opts.Lease.Microseconds(),
-		terms.Pace.Every.Microseconds(), terms.Pace.Burst, terms.TTL.Microseconds(), terms.LookupDelay.Microseconds(),
-		terms.Digest.Interval.Microseconds(), terms.Digest.EditEvery.Microseconds(), terms.Digest.Minimum,
-		look, call.Number, call.LostFrom, call.LostTo).Slice()
+	keys := claimKeys(channel)
+	reply, err := lua.Claim.Run(ctx, r.scripter, keys, r.claimArgs(terms, look, call)...).Slice()
 	if err != nil {
 		return store.Claim{}, scriptError(lua.WrongType(ctx, r.scripter, keys, err))
 	}
@@ -49,7 +49,23 @@ func (r *Store) claim(
 	return claim, nil
 }
 
-// decodeClaim reads the reply of lua/claim.lua: [state, wait], and with an entry 9 values more.
+// claimKeys returns KEYS of lua/claim.lua, with room for those of lua/ack_claim.lua.
+func claimKeys(channel store.Channel) []string {
+	k := channel.Keys()
+	return append(make([]string, 0, 11),
+		k.Lease(), k.Pause(), k.Pace(), k.Outbox(), k.Entries(), k.Extras(), k.Digest(), lua.DueIndex)
+}
+
+// claimArgs returns ARGV of lua/claim.lua, with room for those of lua/ack_claim.lua.
+func (r *Store) claimArgs(terms store.Terms, look bool, call store.ClaimCall) []any {
+	return append(make([]any, 0, 17),
+		r.opts.Owner, r.opts.Lease.Microseconds(),
+		terms.Pace.Every.Microseconds(), terms.Pace.Burst, terms.TTL.Microseconds(), terms.LookupDelay.Microseconds(),
+		terms.Digest.Interval.Microseconds(), terms.Digest.EditEvery.Microseconds(), terms.Digest.Minimum,
+		look, call.Number, call.LostFrom, call.LostTo)
+}
+
+// decodeClaim reads the reply of lua/claim.lua: [state, wait], and with an entry 10 values more.
 func decodeClaim(reply []any) (store.Claim, error) {
 	if len(reply) < 2 {
 		return store.Claim{}, fmt.Errorf("reply of %d values", len(reply))
@@ -62,9 +78,12 @@ func decodeClaim(reply []any) (store.Claim, error) {
 	if !claim.State.Valid() || claim.State.HasEntry() != (len(reply) > 2) {
 		return store.Claim{}, fmt.Errorf("reply of %d values in state %d", len(reply), claim.State)
 	}
-	if claim.State.HasEntry() {
-		claim.Entry, err = decodeEntry(reply[2:])
+	if !claim.State.HasEntry() {
+		return claim, nil
 	}
+	last := len(reply) - 1
+	claim.More = reply[last] == int64(1)
+	claim.Entry, err = decodeEntry(reply[2:last])
 	return claim, err
 }
 

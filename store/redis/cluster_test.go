@@ -43,7 +43,7 @@ func TestEveryScriptOfTheOutboxKeepsToOneSlot(t *testing.T) {
 	_, err = b.A.Renew(t.Context(), storetest.Scope)
 	require.NoError(t, err)
 	budget, _ := b.A.(store.Budget)
-	_, _, err = budget.ReserveCall(t.Context(), "ws", store.MethodPost, 1)
+	_, err = budget.ReserveCalls(t.Context(), "ws", store.Calls{Method: store.MethodPost, PerMinute: 1})
 	require.NoError(t, err)
 	require.NoError(t, budget.PauseCredential(t.Context(), "ws", "x", time.Second))
 	_, err = b.Drops(t.Context(), storetest.Scope, "", 1)

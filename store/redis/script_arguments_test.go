@@ -25,7 +25,7 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		"append": {lua.Append, 4, []any{"id", "notice", "{}", 1}, [][]any{
 			{"id", "notice", "{}"}, {"id", "notice", "{}", 0}, {"id", "notice", "{}", -1},
 		}},
-		"budget_reserve":   {lua.BudgetReserve, 2, []any{1}, [][]any{{}, {0}, {""}}},
+		"budget_reserve":   {lua.BudgetReserve, 2, []any{1, 1}, [][]any{{}, {0, 1}, {"", 1}, {1}, {1, 0}, {1, "x"}}},
 		"count_muted":      {lua.CountMuted, 1, []any{1}, [][]any{{}, {0}, {"x"}}},
 		"credential_pause": {lua.CredentialPause, 1, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
 		"delayed":          {lua.Delayed, 3, []any{1}, [][]any{{}, {0}, {"x"}}},

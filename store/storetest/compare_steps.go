@@ -161,16 +161,12 @@ func (h *comparison) budget(t *rapid.T) {
 			return "", w.A.PauseCredential(t.Context(), "ws", "token_revoked", wait)
 		})
 	}
-	reserve := func(ask func(w Fixture) (time.Duration, string, error)) {
-		same(h, "budget", func(w Fixture) (string, error) {
-			wait, reason, err := ask(w)
-			return fmt.Sprint(wait, reason), err
-		})
-	}
-	reserve(func(w Fixture) (time.Duration, string, error) {
-		return w.A.ReserveCall(t.Context(), "ws", store.MethodUpdate, 5)
+	wanted := store.Calls{Method: store.MethodUpdate, PerMinute: 5, N: rapid.Int64Range(0, 3).Draw(t, "calls")}
+	same(h, "budget", func(w Fixture) (store.Reservation, error) { return w.A.ReserveCalls(t.Context(), "ws", wanted) })
+	same(h, "credential", func(w Fixture) (string, error) {
+		wait, reason, err := w.A.CredentialPaused(t.Context(), "ws")
+		return fmt.Sprint(wait, reason), err
 	})
-	reserve(func(w Fixture) (time.Duration, string, error) { return w.A.CredentialPaused(t.Context(), "ws") })
 }
 
 func (h *comparison) deleteDead(t *rapid.T) {

@@ -178,10 +178,10 @@ func testBudgetHasItsExactWait(t *testing.T, start Start) {
 			t.Parallel()
 			b := start(t)
 			reserve := func() time.Duration {
-				wait, reason, err := b.A.ReserveCall(t.Context(), "ws", store.MethodPost, perMinute)
+				reserved, err := b.A.ReserveCalls(t.Context(), "ws", posts(perMinute, 1))
 				require.NoError(t, err)
-				require.Empty(t, reason)
-				return wait
+				require.Empty(t, reserved.Reason)
+				return reserved.Wait
 			}
 			for range row.atOnce {
 				require.Zero(t, reserve())
@@ -208,10 +208,10 @@ func testCredentialIsPausedUntilItsInstant(t *testing.T, start Start) {
 	wait, reason := paused()
 	require.Equal(t, moment, wait)
 	require.Equal(t, "token_revoked", reason)
-	wait, reason, err := b.B.ReserveCall(t.Context(), "ws", store.MethodPost, 60)
+	reserved, err := b.B.ReserveCalls(t.Context(), "ws", posts(60, 1))
 	require.NoError(t, err)
-	require.Equal(t, moment, wait)
-	require.Equal(t, "token_revoked", reason)
+	require.Equal(t, moment, reserved.Wait)
+	require.Equal(t, "token_revoked", reserved.Reason)
 	b.Advance(moment)
 	wait, reason = paused()
 	require.Zero(t, wait)

@@ -131,12 +131,14 @@ func testBoundsOfARequestAreExact(t *testing.T, start Start) {
 
 func testBudgetOfNoCallsIsRejected(t *testing.T, start Start) {
 	b := start(t)
-	_, _, err := b.A.ReserveCall(t.Context(), "ws", store.MethodPost, 0)
+	_, err := b.A.ReserveCalls(t.Context(), "ws", posts(0, 1))
 	require.ErrorContains(t, err, "0 calls a minute, want 1 or more")
-	wait, _, err := b.A.ReserveCall(t.Context(), "ws", store.MethodPost, 1)
+	_, err = b.A.ReserveCalls(t.Context(), "ws", posts(1, -1))
+	require.ErrorContains(t, err, "-1 calls to reserve, want 0 or more")
+	reserved, err := b.A.ReserveCalls(t.Context(), "ws", posts(1, 1))
 	require.NoError(t, err)
-	require.Zero(t, wait)
-	wait, _, err = b.A.ReserveCall(t.Context(), "ws", store.MethodPost, 1)
+	require.Zero(t, reserved.Wait)
+	reserved, err = b.A.ReserveCalls(t.Context(), "ws", posts(1, 1))
 	require.NoError(t, err)
-	require.Equal(t, time.Minute, wait)
+	require.Equal(t, time.Minute, reserved.Wait)
 }

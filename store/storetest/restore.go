@@ -99,7 +99,7 @@ func testRestoredMessageStaysUnknown(t *testing.T, start Start) {
 	require.Equal(t, 10*time.Second, claim.Wait, "since the last attempt, three times as long")
 	e.Advance(10 * time.Second)
 	claim = e.claim(t, 10*time.Second)
-	require.Equal(t, store.Claim{State: store.Claimed, Entry: store.Entry{
+	require.Equal(t, store.Claim{State: store.Claimed, More: true, Entry: store.Entry{
 		Number: 1, Kind: "message", Payload: []byte(`{"id":"1"}`), Attempts: 2, Faults: 1, Age: 50 * time.Second,
 		AdmittedAt: StartTime.Add(-40 * time.Second).UnixMicro(), Lookups: 1, Name: "7@1700000000000000", UnknownSince: claim.Entry.UnknownSince,
 	}}, claim)

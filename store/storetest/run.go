@@ -54,6 +54,7 @@ var subjects = []struct {
 	{"bounds of alerts", alertBoundsBehaviours},
 	{"outbox", outboxBehaviours},
 	{"leases", leasesBehaviours},
+	{"ack and claim", ackClaimBehaviours},
 	{"due index", dueBehaviours},
 	{"retries", retriesBehaviours},
 	{"unknown attempts", unknownBehaviours},

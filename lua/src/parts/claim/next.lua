@@ -1,6 +1,8 @@
 -- part claim/next: when to look at the channel next.
 local ready_us = 1000000 -- how long the caller has to go on with what is ready
 --- @include parts/digest_due
+--- @include parts/due/work
+--- @include parts/due/at
 
 local work = read_work('send', outbox)
 
