@@ -69,6 +69,7 @@ var subjects = []struct {
 	{"budget", budgetBehaviours},
 	{"bounds of the outbox", outboxBoundsBehaviours},
 	{"restore", restoreBehaviours},
+	{"many", manyBehaviours},
 	{"random histories", historyBehaviours},
 }
 

@@ -291,15 +291,20 @@ func testOtherWindowsAreForgottenAfterADay(t *testing.T, start Start) {
 		}
 		for name, row := range map[string]struct {
 			after time.Duration
+			again time.Duration // when the configuration uses its window again
 			kept  bool
-		}{"remembered": {24*time.Hour - time.Microsecond, true}, "forgotten": {24 * time.Hour, false}} {
+		}{
+			"remembered": {24*time.Hour - time.Microsecond, 0, true},
+			"forgotten":  {24 * time.Hour, 0, false},
+			"used again": {30 * time.Hour, 20 * time.Hour, true},
+		} {
 			t.Run(s.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				b := start(t)
 				b.ToTheGrid()
 				long := channelLevel(s.Strategy, ratelimit.Window{Limit: 1000, Per: 2 * time.Hour})
 				short := channelLevel(s.Strategy, PerMinute(1000))
-				n, end := 0, b.Now().Add(row.after)
+				n, begin, end := 0, b.Now(), b.Now().Add(row.after)
 				admit := func(level ratelimit.Level, units int64) {
 					n++
 					b.MustAdmit(t, atLevel(level, fmt.Sprint(n), units))
@@ -308,6 +313,9 @@ func testOtherWindowsAreForgottenAfterADay(t *testing.T, start Start) {
 				for b.Now().Add(time.Hour).Before(end) {
 					b.Advance(time.Hour)
 					admit(short, 1)
+					if row.again > 0 && b.Now().Equal(begin.Add(row.again)) {
+						admit(long, 1)
+					}
 				}
 				b.Advance(end.Add(-10 * time.Minute).Sub(b.Now()))
 				admit(short, min(40, short.Capacity(short.Windows[0])))
