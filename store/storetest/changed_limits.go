@@ -12,6 +12,8 @@ import (
 
 var changedLimitsBehaviours = []behaviour{
 	{"BucketWithAnotherLimitHoldsItsUnits", testBucketWithAnotherLimitHoldsItsUnits},
+	{"BucketWithAnotherLimitHoldsWhatIsLeft", testBucketWithAnotherLimitHoldsWhatIsLeft},
+	{"BurstOfOneAdmitsOneAtOnce", testBurstOfOneAdmitsOneAtOnce},
 	{"BucketWithAnotherLimitHoldsItsUnitsAfterAStepBack", testBucketWithAnotherLimitHoldsItsUnitsAfterAStepBack},
 	{"StepBackSpendsNothingInOtherWindows", testStepBackSpendsNothingInOtherWindows},
 	{"WindowsAreSharedFromTheFirstAdmissionOn", testWindowsAreSharedFromTheFirstAdmissionOn},
@@ -36,6 +38,24 @@ func testBucketWithAnotherLimitHoldsItsUnits(t *testing.T, start Start) {
 			}
 		})
 	}
+}
+
+// It holds something until it has drained.
+func testBucketWithAnotherLimitHoldsWhatIsLeft(t *testing.T, start Start) {
+	b := start(t)
+	b.MustAdmit(t, atLevel(channelLevel(tokenBucket, PerMinute(2)), "1", 1))
+	b.Advance(30*time.Second - moment)
+	require.Equal(t, int64(1), b.Used(t, channelLevel(tokenBucket, PerMinute(1))))
+	b.Advance(moment)
+	require.Zero(t, b.Used(t, channelLevel(tokenBucket, PerMinute(1))))
+}
+
+func testBurstOfOneAdmitsOneAtOnce(t *testing.T, start Start) {
+	b := start(t)
+	level := channelLevel(ratelimit.Strategy{Kind: ratelimit.GCRA, Burst: 1}, PerMinute(6))
+	require.Equal(t, "+-", Outcomes(b.MustAdmit(t, atLevel(level, "1", 1), atLevel(level, "2", 1))))
+	b.Advance(10 * time.Second)
+	require.Equal(t, "+-", Outcomes(b.MustAdmit(t, atLevel(level, "3", 1), atLevel(level, "4", 1))))
 }
 
 func testBucketWithAnotherLimitHoldsItsUnitsAfterAStepBack(t *testing.T, start Start) {
