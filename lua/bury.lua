@@ -77,15 +77,15 @@ local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_o
 for _, set in ipairs({ outbox, extras, aged, due, copy_extras }) do call('ZCARD', set) end
 for _, hash in ipairs({ entries, ledger, posted, copy_entries }) do call('HLEN', hash) end
 call('XLEN', dead)
--- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
+-- part entry/backlog: remove the units of the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
 if backlog and not backlog_is_list then call('XLEN', backlog) end
 
 local function leave_backlog()
   if backlog_is_list then
-    call('LREM', backlog, 1, number)
+    call('LREM', backlog, '0', number)
   elseif backlog then
-    call('XDEL', backlog, number .. '-1')
+    for _, unit in ipairs(call('XRANGE', backlog, number, number)) do call('XDEL', backlog, unit[1]) end
   end
 end
 -- part entry/claimed: find the entry that the caller claimed. The script ends here if another sender has the

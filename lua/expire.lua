@@ -58,15 +58,15 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
 for _, set in ipairs({ outbox, extras, aged, due }) do call('ZCARD', set) end -- a wrong type fails before any write
 for _, hash in ipairs({ entries, ledger, posted, digest }) do call('HLEN', hash) end
--- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
+-- part entry/backlog: remove the units of the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
 if backlog and not backlog_is_list then call('XLEN', backlog) end
 
 local function leave_backlog()
   if backlog_is_list then
-    call('LREM', backlog, 1, number)
+    call('LREM', backlog, '0', number)
   elseif backlog then
-    call('XDEL', backlog, number .. '-1')
+    for _, unit in ipairs(call('XRANGE', backlog, number, number)) do call('XDEL', backlog, unit[1]) end
   end
 end
 -- part entry/claimed: find the entry that the caller claimed. The script ends here if another sender has the

@@ -1101,8 +1101,9 @@ local function make_archive()
       queue_bytes = queue_bytes or tonumber(call('HGET', entries, 'delayed') or 0)
       if length_of_queue() >= options.most or queue_bytes >= max_delayed_bytes then return FULL end
       local number = next_number()
-      queue_length, queue_bytes = queue_length + 1, queue_bytes + #event.entry
-      enter(number, now_text .. ' ' .. event.entry)
+      local text = now_text .. ' ' .. event.entry
+      queue_length, queue_bytes = queue_length + 1, queue_bytes + #text
+      enter(number, text)
       moved[#moved + 1] = { number = number, category = event.category }
       remember_id(event.id)
       event.number = number

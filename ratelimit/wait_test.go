@@ -108,11 +108,13 @@ func TestWaitEndsWithAnError(t *testing.T) {
 		want    error
 		limited bool
 	}{
-		"of a peek":        {t.Context(), &scripted{err: errStore}, errStore, false},
-		"of an admission":  {t.Context(), &scripted{peeks: []ratelimit.Decision{fits}, err: errStore}, errStore, false},
-		"of the context":   {ended, &scripted{peeks: []ratelimit.Decision{fullFor(time.Hour)}}, context.Canceled, true},
-		"where none fits":  {t.Context(), &scripted{peeks: []ratelimit.Decision{fullFor(-1)}}, nil, true},
-		"no slot is asked": {ended, &scripted{peeks: []ratelimit.Decision{fullFor(time.Hour)}, admits: []ratelimit.Decision{fits}}, context.Canceled, true},
+		"of a peek":       {t.Context(), &scripted{err: errStore}, errStore, false},
+		"of an admission": {t.Context(), &scripted{peeks: []ratelimit.Decision{fits}, err: errStore}, errStore, false},
+		"of the context":  {ended, &scripted{peeks: []ratelimit.Decision{fullFor(time.Hour)}}, context.Canceled, true},
+		"where none fits": {t.Context(), &scripted{peeks: []ratelimit.Decision{fullFor(-1)}}, nil, true},
+		"before it asks": {
+			ended, &scripted{peeks: []ratelimit.Decision{fullFor(time.Hour)}, admits: []ratelimit.Decision{fits}}, context.Canceled, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,8 +141,10 @@ func TestDoRunsWhatIsAdmittedOnce(t *testing.T) {
 			&scripted{admits: []ratelimit.Decision{fullFor(time.Minute)}}, false, "limited by channel, 2 per 1h0m0s: retry after 1m0s",
 		},
 		"open in a moment": {&scripted{admits: []ratelimit.Decision{fullFor(0)}}, false, "limited by channel, 2 per 1h0m0s: retry after 0s"},
-		"never fits":       {&scripted{admits: []ratelimit.Decision{fullFor(-1)}}, false, "limited by channel: it can never fit into 2 per 1h0m0s"},
-		"unavailable":      {&scripted{err: errStore}, false, "do: the store is away"},
+		"never fits": {
+			&scripted{admits: []ratelimit.Decision{fullFor(-1)}}, false, "limited by channel: it can never fit into 2 per 1h0m0s",
+		},
+		"unavailable": {&scripted{err: errStore}, false, "do: the store is away"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -125,7 +125,7 @@ func (c *claimant) claimed(chosen *candidate) store.Claim {
 	e := chosen.entry
 	claimed := store.Entry{
 		Number: e.number, Kind: e.kind, Payload: e.payload, Attempts: e.attempts - 1, Faults: e.faults,
-		Age: store.Microseconds(c.tx.now - e.at), AdmittedAt: e.at, Thread: e.thread, Name: e.name,
+		Age: store.Microseconds(max(0, c.tx.now-e.at)), AdmittedAt: e.at, Thread: e.thread, Name: e.name,
 	}
 	if chosen.isUnknown {
 		claimed.UnknownSince = time.UnixMicro(e.sent)

@@ -18,12 +18,13 @@ func TestSendersWithoutACommonStoreSharePaceAndBudget(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		divisor func() int64
-		share   time.Duration
+		share   int
 	}{
 		"alone":       {nil, 1},
 		"of no other": {func() int64 { return 0 }, 1},
 		"of three":    {func() int64 { return 3 }, 3},
 	} {
+		share := time.Duration(row.share) * time.Second
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := &storetest.Clock{T: storetest.StartTime}
@@ -32,7 +33,7 @@ func TestSendersWithoutACommonStoreSharePaceAndBudget(t *testing.T) {
 			b.Fill(t, 2)
 			paced := store.Terms{Pace: store.Pace{Every: time.Second, Burst: 1}}
 			require.NoError(t, s.Ack(t.Context(), storetest.Scope, storetest.Claim(t, s, paced).Entry, store.Receipt{}))
-			require.Equal(t, row.share*time.Second, storetest.Claim(t, s, paced).Wait)
+			require.Equal(t, share, storetest.Claim(t, s, paced).Wait)
 			one := store.Calls{Method: store.MethodPost, PerMinute: 60, N: 1}
 			for range 60 / row.share / 2 {
 				reserved, err := s.ReserveCalls(t.Context(), "ws", one)
@@ -41,7 +42,7 @@ func TestSendersWithoutACommonStoreSharePaceAndBudget(t *testing.T) {
 			}
 			reserved, err := s.ReserveCalls(t.Context(), "ws", one)
 			require.NoError(t, err)
-			require.Equal(t, row.share*time.Second, reserved.Wait)
+			require.Equal(t, share, reserved.Wait)
 		})
 	}
 }

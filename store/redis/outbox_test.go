@@ -1,11 +1,13 @@
 package redis_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/lua"
 	"slackrelay/lua/redistest"
 	"slackrelay/store"
 	redisstore "slackrelay/store/redis"
@@ -105,4 +107,80 @@ func TestErrorsOfAnAbsentRedisNameTheCall(t *testing.T) {
 		require.ErrorContains(t, err, verb+" in channel alerts")
 		require.NotErrorIs(t, err, store.ErrLeaseLost)
 	}
+}
+
+// Keys of senders are kept for as long as they matter, and up to a second longer.
+func TestKeysOfSendersExpire(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	b := onServer(client)
+	begin := time.Now()
+	b.Fill(t, 3)
+	claim := func(terms store.Terms) store.Entry {
+		return storetest.Claim(t, b.A, terms).Entry
+	}
+	first := claim(store.Terms{Pace: store.Pace{Every: time.Minute, Burst: 9}})
+	_, err := b.A.Renew(t.Context(), storetest.Scope)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, client.PTTL(t.Context(), "relay:{alerts}:lease:alerts").Val(), 11*time.Second-time.Since(begin)-time.Millisecond)
+	require.NoError(t, b.A.Ack(t.Context(), storetest.Scope, first, store.Receipt{}))
+	second := claim(store.Terms{Pace: store.Pace{Every: time.Minute, Burst: 9}})
+	require.NoError(t, b.A.Retry(t.Context(), storetest.Scope, second, store.RetryPlan{State: store.MaybePosted}))
+	lookups := storetest.Lookable
+	lookups.LookupDelay = time.Hour
+	require.Equal(t, store.AwaitingLookup, storetest.Claim(t, b.A, lookups).State)
+	require.NoError(t, b.A.Append(t.Context(), storetest.Scope, "notice", store.KindNotice, []byte("{}")))
+	_, err = b.A.ReserveCalls(t.Context(), "ws", store.Calls{Method: store.MethodPost, PerMinute: 2, N: 1})
+	require.NoError(t, err)
+	require.NoError(t, b.A.PauseCredential(t.Context(), "paused", "x", time.Hour))
+	want := map[string]time.Duration{
+		"relay:{alerts}:pace:alerts":                   2*time.Minute + time.Second,
+		"relay:{alerts}:pause:alerts":                  time.Hour + time.Second,
+		"relay:{alerts}:noted:alerts":                  24 * time.Hour,
+		lua.WorkspaceOf("ws").Budget(store.MethodPost): 31 * time.Second,
+		lua.WorkspaceOf("paused").Pause():              time.Hour + time.Second,
+	}
+	for key, expected := range want {
+		left := client.PTTL(t.Context(), key).Val()
+		require.LessOrEqual(t, left, expected, key)
+		require.GreaterOrEqual(t, left, expected-time.Since(begin)-time.Millisecond, key)
+	}
+}
+
+// Delayed events count with their bytes until the last of them has left.
+func TestBytesOfDelayedEventsAreThoseThatWait(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	b := onServer(client)
+	h := &store.MessagePolicy{Overflow: "delay", Resolves: "post", MaxDelayed: 9, MaxDelay: time.Hour}
+	closed := storetest.Limits{Channel: storetest.PerMinute(1), Category: storetest.PerMinute(1)}
+	requests := make([]store.Request, 3)
+	for i, id := range []string{"1", "2", "3"} {
+		requests[i] = closed.AlertRequest(h, id, "c", "", "")
+	}
+	b.MustAdmit(t, requests...)
+	bytes := func() string { return client.HGet(t.Context(), "relay:{alerts}:entries:alerts", "delayed").Val() }
+	const each = len(`1700000000000000 message {"id":"2"}`)
+	require.Equal(t, strconv.Itoa(2*each), bytes())
+	open := storetest.Limits{Channel: storetest.PerMinute(9), Category: storetest.PerMinute(9)}
+	for i, left := range []string{strconv.Itoa(each), ""} {
+		r := open.AlertRequest(h, requests[i+1].ID, "c", "", "")
+		require.Equal(t, store.Admitted, b.PromoteOne(t, r, int64(i+2)).Outcome)
+		require.Equal(t, left, bytes())
+	}
+}
+
+func TestSingleDeadLetterIsKept(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	b := onServer(client)
+	one := redisstore.New(client, redisstore.Options{Options: store.Options{Owner: "one", DeadLetters: 1}})
+	b.Fill(t, 2)
+	for range 2 {
+		require.NoError(t, one.Bury(t.Context(), storetest.Scope, storetest.ClaimEntry(t, one), store.DeadReason{Reason: "no"}))
+	}
+	letters, err := one.DeadLetters(t.Context(), storetest.Scope, "", 9)
+	require.NoError(t, err)
+	require.Len(t, letters, 1)
+	require.Equal(t, int64(2), letters[0].Number)
 }

@@ -16,6 +16,8 @@ var outboxBehaviours = []behaviour{
 	{"PaceHoldsOverAllSenders", testPaceHoldsOverAllSenders},
 	{"InvalidPaceIsRejected", testInvalidPaceIsRejected},
 	{"BacklogShrinksAsEntriesAreSettled", testBacklogShrinksAsEntriesAreSettled},
+	{"SettledEntryLeavesTheBacklogWithAllItsUnits", testSettledEntryLeavesTheBacklogWithAllItsUnits},
+	{"AgeIsThatOfTheAdmission", testAgeIsThatOfTheAdmission},
 }
 
 func testMessagesAreClaimedInOrder(t *testing.T, start Start) {
@@ -79,6 +81,7 @@ func testBacklogShrinksAsEntriesAreSettled(t *testing.T, start Start) {
 				Name: "channel", Strategy: ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: queue},
 				Windows: []ratelimit.Window{{Limit: 3, Per: time.Second}},
 			}, Scope, "")
+			require.Contains(t, level.Key, "backlog-"+string(queue), "scripts know by its key what it is")
 			terms := Unpaced
 			terms.Backlog = level.Key
 			next := 0
@@ -102,6 +105,47 @@ func testBacklogShrinksAsEntriesAreSettled(t *testing.T, start Start) {
 			require.True(t, admit())
 			require.True(t, admit())
 			require.False(t, admit())
+		})
+	}
+}
+
+// backlogOf is a channel level with the strategy backlog.
+func backlogOf(queue ratelimit.Queue, limit int64) ratelimit.Level {
+	return channelLevel(ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: queue}, ratelimit.Window{Limit: limit, Per: time.Second})
+}
+
+func testSettledEntryLeavesTheBacklogWithAllItsUnits(t *testing.T, start Start) {
+	for _, queue := range []ratelimit.Queue{ratelimit.Stream, ratelimit.List} {
+		t.Run(string(queue), func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			level := backlogOf(queue, 9)
+			for _, id := range []string{"1", "2", "3"} {
+				r := atLevel(level, id, 3)
+				r.Enqueue = &store.Enqueue{Kind: store.KindMessage, Payload: []byte(id)}
+				b.MustAdmit(t, r)
+			}
+			terms := Unpaced
+			terms.Backlog = level.Key
+			require.NoError(t, b.A.Ack(t.Context(), Scope, Claim(t, b.A, terms).Entry, store.Receipt{}))
+			require.Equal(t, int64(6), b.Used(t, level))
+			require.NoError(t, b.A.Expire(t.Context(), Scope, Claim(t, b.A, terms).Entry, nil))
+			require.Equal(t, int64(3), b.Used(t, level))
+		})
+	}
+}
+
+// An entry that is claimed at once, or after the clock went back, has no age.
+func testAgeIsThatOfTheAdmission(t *testing.T, start Start) {
+	for name, row := range map[string]struct{ step, age time.Duration }{
+		"at once": {0, 0}, "later": {time.Second, time.Second}, "after a step back": {-time.Second, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			b.Fill(t, 1)
+			b.Advance(row.step)
+			require.Equal(t, row.age, ClaimEntry(t, b.A).Age)
 		})
 	}
 }

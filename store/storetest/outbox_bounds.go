@@ -177,6 +177,9 @@ func testRestoreKeepsOneDeadLetterAtLeast(t *testing.T, start Start) {
 	letters := e.dead(t)
 	require.Len(t, letters, 1)
 	require.Equal(t, int64(2), letters[0].Number)
+	require.Zero(t, letters[0].Attempts)
+	e.restore(t, []store.Request{narrow.Request("3", "c")})
+	require.Equal(t, StartTime.UnixMicro(), e.claim(t, 0).Entry.AdmittedAt, "what has no age was admitted now")
 }
 
 // With every 32nd admission, ids are removed that are no longer remembered, and stay unknown where the clock steps back. An id

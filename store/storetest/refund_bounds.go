@@ -108,7 +108,7 @@ func testUnitsOfTheWindowBeforeAreRefunded(t *testing.T, start Start) {
 				2 * time.Minute: func() { admit(2*time.Minute, "before", 3) },
 				3 * time.Minute: func() { admit(3*time.Minute, "current", 2) },
 			}
-			for _, at := range []time.Duration{2*time.Minute - time.Microsecond, 2 * time.Minute, 3*time.Minute - time.Microsecond, 3 * time.Minute} {
+			for _, at := range []time.Duration{2*time.Minute - moment, 2 * time.Minute, 3*time.Minute - moment, 3 * time.Minute} {
 				if at == row.at {
 					admit(at, "1", 1)
 				}

@@ -96,6 +96,8 @@ var requestBounds = []struct {
 	{"an unknown anchor", strategy(ratelimit.Strategy{Kind: ratelimit.FixedWindow, Anchor: "x"}), false},
 	{"a list", strategy(ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.List}), true},
 	{"a stream", strategy(ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: ratelimit.Stream}), true},
+	{"a backlog with windows", windows(PerMinute(1), ratelimit.Window{Limit: 1, Per: time.Hour}).and(
+		strategy(ratelimit.Strategy{Kind: ratelimit.Backlog})), false},
 	{"an unknown queue", strategy(ratelimit.Strategy{Kind: ratelimit.Backlog, Queue: "x"}), false},
 	{"headroom of 0, at a gate", strategy(gateStrategy), true},
 	{"headroom of -1", headroom(-1), false},

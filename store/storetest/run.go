@@ -35,6 +35,7 @@ var subjects = []struct {
 	{"boundaries", boundariesBehaviours},
 	{"clock steps", clockStepsBehaviours},
 	{"changed limits", changedLimitsBehaviours},
+	{"bounds of clock steps", stepBoundsBehaviours},
 	{"bounds of windows", windowBoundsBehaviours},
 	{"fairness", fairnessBehaviours},
 	{"bounds of fairness", fairnessBoundsBehaviours},
@@ -70,6 +71,7 @@ var subjects = []struct {
 	{"budget", budgetBehaviours},
 	{"bounds of the outbox", outboxBoundsBehaviours},
 	{"restore", restoreBehaviours},
+	{"many", manyBehaviours},
 	{"random histories", historyBehaviours},
 }
 

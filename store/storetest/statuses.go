@@ -14,6 +14,7 @@ import (
 var statusBehaviours = []behaviour{
 	{"StatusesAgreeWithReportAndPeek", testStatusesAgreeWithReportAndPeek},
 	{"StatusesOfManyChannelsAreInOrder", testStatusesOfManyChannelsAreInOrder},
+	{"LengthenedWindowIsWarmingUntilItWasFilledOnce", testLengthenedWindowIsWarmingUntilItWasFilledOnce},
 	{"ChannelIsActiveForAnHourAfterAnEvent", testChannelIsActiveForAnHourAfterAnEvent},
 }
 
@@ -113,4 +114,28 @@ func testChannelIsActiveForAnHourAfterAnEvent(t *testing.T, start Start) {
 	require.True(t, b.status(t, Scope, spec).Active)
 	b.Advance(time.Hour)
 	require.False(t, b.status(t, Scope, spec).Active)
+}
+
+// A window that is lengthened counts too little until it has passed once, whatever else changes meanwhile.
+func testLengthenedWindowIsWarmingUntilItWasFilledOnce(t *testing.T, start Start) {
+	b := start(t)
+	warming := func(longest time.Duration) time.Duration {
+		window := ratelimit.Window{Limit: 9, Per: longest}
+		spec := ratelimit.LevelSpec{Name: ratelimit.LevelChannel, Windows: []ratelimit.Window{window}}
+		return b.status(t, Scope, spec).Warming
+	}
+	require.Zero(t, warming(time.Minute), "what is new was not lengthened")
+	b.Advance(time.Second)
+	require.Equal(t, time.Hour, warming(time.Hour))
+	b.Advance(time.Hour - moment)
+	require.Equal(t, moment, warming(time.Hour))
+	b.Advance(moment)
+	require.Zero(t, warming(time.Hour))
+	b.Advance(-moment)
+	require.Zero(t, warming(time.Hour), "it has been filled")
+	require.Zero(t, warming(time.Minute), "nor was it when it is shortened")
+	require.Equal(t, time.Hour, warming(time.Hour))
+	require.Equal(t, 2*time.Hour, warming(2*time.Hour))
+	b.Advance(time.Minute)
+	require.Equal(t, 59*time.Minute, warming(time.Hour), "a shorter one is filled sooner")
 }

@@ -44,20 +44,6 @@ func TestSmallestSizeIsMeasuredAndRecorded(t *testing.T) {
 	}
 }
 
-func TestMemoryIsMeasuredByWhatRedisStores(t *testing.T) {
-	t.Chdir("../..")
-	var table, progress bytes.Buffer
-	args := []string{"-measure", "memory", "-channels", "2", "-idle", "200ms"}
-	require.NoError(t, run(t.Context(), args, &table, &progress), "%s", &progress)
-	for _, row := range []string{
-		`event: script calls \(1\) +[1-9]`, `queued event: memory \(B\) +\d`, `dead letter: memory`, `record of a dropped event: memory`,
-		`viewers, 3: script calls`, `second replica: script calls`, `key limit:sliding-log:channel: memory of one \(B\) +\d{3}`,
-		`key dead: keys \(1\) +2 `,
-	} {
-		require.Regexp(t, `(?m)^`+row, table.String())
-	}
-}
-
 func TestUnknownMeasurementIsRefused(t *testing.T) {
 	t.Parallel()
 	err := run(t.Context(), []string{"-measure", "weight"}, &bytes.Buffer{}, &bytes.Buffer{})
