@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,9 +28,11 @@ type alertmanagerWebhook struct {
 	GroupLabels     labels              `json:"groupLabels"`
 	CommonLabels    labels              `json:"commonLabels"`
 	TruncatedAlerts float64             `json:"truncatedAlerts"`
+	Reason          string              `json:"notification_reason"`
 	Alerts          []alertmanagerAlert `json:"alerts"`
 
 	linked bool // ExternalURL is a link; all alerts share it
+	alike  bool // there are several alerts, all with the same summary
 }
 
 type alertmanagerAlert struct {
@@ -59,6 +62,8 @@ func (w *alertmanagerWebhook) read(body jsontext.Value) (ok bool) {
 			w.CommonLabels = r.labels()
 		case "truncatedAlerts":
 			w.TruncatedAlerts = r.number()
+		case "notification_reason":
+			w.Reason = r.text()
 		case "alerts":
 			w.Alerts = make([]alertmanagerAlert, 0, usualGroup)
 			r.items(func() {
@@ -98,6 +103,9 @@ func decodeAlertmanager(in input) ([]Event, error) {
 		}
 	}
 	hook.linked = isLink(hook.ExternalURL)
+	hook.alike = len(hook.Alerts) > 1 && !slices.ContainsFunc(hook.Alerts[1:], func(a alertmanagerAlert) bool {
+		return a.Annotations["summary"] != hook.Alerts[0].Annotations["summary"]
+	})
 	return each(hook.Alerts, in.limits, hook.event)
 }
 
@@ -105,7 +113,7 @@ func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, 
 	name := cmp.Or(alert.Labels["alertname"], w.GroupLabels["alertname"], w.CommonLabels["alertname"])
 	event := Event{
 		Category:    name,
-		Title:       cmp.Or(alert.Annotations["summary"], name, "Alert without a name"),
+		Title:       w.title(alert, name),
 		Text:        cmp.Or(alert.Annotations["description"], alert.Annotations["message"]),
 		Labels:      alert.Labels,
 		Fingerprint: alert.Fingerprint,
@@ -124,6 +132,7 @@ func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, 
 	}
 	event.setSeverity(alert.Labels["severity"])
 	event.setStatus(cmp.Or(alert.Status, w.Status))
+	event.setLabel("notification_reason", w.Reason)
 	event.addLink("Source", "generator_url", alert.GeneratorURL)
 	event.addLink("Runbook", "runbook_url", alert.Annotations["runbook_url"])
 	if w.linked {

@@ -2,6 +2,7 @@ package events
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,8 @@ import (
 var datadog = source{
 	name: "datadog",
 	claims: func(in input) bool {
-		return in.has("alert_transition") || in.has("ALERT_TRANSITION") || in.has("event_type", "org", "last_updated")
+		return in.has("alert_transition") || in.has("ALERT_TRANSITION") || in.has("event_type", "org", "last_updated") ||
+			in.has("transition") && (in.has("alert_id") || in.has("monitor_id"))
 	},
 	decode: one(decodeDatadog),
 }
@@ -25,26 +27,35 @@ var datadogStatuses = map[string]Status{
 
 func decodeDatadog(in input) Event {
 	o := filledIn(in.object)
-	transition, monitor := o.text("alert_transition"), o.first("monitor_id", "alert_id")
-	scopes := o.first("scopes", "alert_scope", "hostname")
+	title := cmp.Or(o.first("title", "event_title", "alert_title"), "Datadog alert")
+	marks := datadogMarks(title)
+	transition, monitor := cmp.Or(o.first("alert_transition", "transition"), marks.transition), o.first("monitor_id", "alert_id")
+	scopes := cmp.Or(o.first("scopes", "alert_scope", "scope", "hostname"), marks.scope)
 	event := Event{
-		Title:     cmp.Or(o.first("title", "event_title", "alert_title"), "Datadog alert"),
+		Title:     title,
 		Text:      datadogText(o.first("body", "event_msg", "text_only_msg", "alert_query")),
 		StartedAt: timeOf(o.first("alert_cycle_started", "date_started")),
+		Status:    datadogStatuses[strings.ToLower(transition)],
 	}
-	event.Category = cmp.Or(o.text("category"), o.first("alert_title", "monitor_name"), monitorName(event.Title), o.text("event_type"))
+	name := withoutScope(cmp.Or(o.first("alert_title", "monitor_name"), marks.name), scopes)
+	event.Category = cmp.Or(o.text("category"), name, o.text("event_type"))
 	event.Fingerprint = o.first("alert_cycle_key", "aggreg_key")
+	if monitor == "" && marks.transition != "" {
+		monitor = marks.name
+	}
 	if monitor != "" {
 		event.Fingerprint = cmp.Or(event.Fingerprint, joined(" ", "monitor", monitor, scopes))
 	}
-	event.setSeverity(cmp.Or(o.first("severity", "alert_priority", "priority"), o.text("alert_type")))
-	event.Status = datadogStatuses[strings.ToLower(transition)]
+	severity := cmp.Or(o.first("severity", "alert_priority", "priority"), marks.priority, o.text("alert_type"))
+	if event.setSeverity(severity); severity == "" && event.Status == Resolved {
+		event.Severity = Info
+	}
 	if id := o.text("id"); id != "" {
 		event.ID = joined(":", id, transition)
 	}
 	event.setLabel("transition", transition)
 	event.setLabel("scope", scopes)
-	for tag := range strings.SplitSeq(o.text("tags"), ",") {
+	for tag := range strings.SplitSeq(cmp.Or(o.text("tags"), strings.Join(o.texts("tags"), ",")), ",") {
 		if name, value, ok := strings.Cut(strings.TrimSpace(tag), ":"); ok {
 			event.setLabel(name, value)
 		}
@@ -65,16 +76,39 @@ func filledIn(o object) object {
 	return filled
 }
 
-// monitorName is a title without what Datadog puts before it: [P2] [Recovered on {host:a}] CPU load is high.
-func monitorName(title string) string {
-	for strings.HasPrefix(title, "[") {
-		_, rest, ok := strings.Cut(title, "] ")
+// datadogTitle is what Datadog writes before the name of a monitor: [P2] [Recovered on {host:a}] CPU load is high.
+type datadogTitle struct{ priority, transition, scope, name string }
+
+func datadogMarks(title string) datadogTitle {
+	t := datadogTitle{name: title}
+	for strings.HasPrefix(t.name, "[") {
+		mark, rest, ok := strings.Cut(t.name[1:], "] ")
 		if !ok {
 			break
 		}
-		title = rest
+		t.name = rest
+		state, scope, _ := strings.Cut(mark, " on {")
+		if _, known := datadogStatuses[strings.ToLower(state)]; known {
+			t.transition, t.scope = state, strings.TrimSuffix(scope, "}")
+		} else {
+			t.priority = mark
+		}
 	}
-	return title
+	return t
+}
+
+// withoutScope is the name of a monitor without the values of its scope, "host:a,env:prod", which differ from alert to alert.
+func withoutScope(name, scopes string) string {
+	for scope := range strings.SplitSeq(scopes, ",") {
+		if _, value, ok := strings.Cut(strings.TrimSpace(scope), ":"); ok && value != "" && value != name {
+			name = strings.ReplaceAll(name, value, "")
+		}
+	}
+	words := strings.Fields(name)
+	for len(words) > 1 && slices.Contains([]string{"on", "of", "in", "at", "for"}, words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return strings.Join(words, " ")
 }
 
 // datadogText removes the fences of Datadog's Markdown.

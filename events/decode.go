@@ -69,6 +69,8 @@ type input struct {
 	limits Limits
 	// sources are asked what the content of an envelope is.
 	sources []source
+	// nameBits are the bits of the object's fields; see nameBit.
+	nameBits uint64
 	// origins are where the fields of each event came from; nil = nobody asks.
 	origins *[][]Origin
 }
@@ -162,8 +164,16 @@ func (d *Decoder) open(w Webhook) (input, source, error) {
 			return input{}, source{}, err
 		}
 	}
+	in.noteNames()
 	s, err := d.find(w.Source, in)
 	return in, s, err
+}
+
+// noteNames sets the bits of the object's fields.
+func (in *input) noteNames() {
+	for i := range in.object {
+		in.nameBits |= nameBit(in.object[i].name)
+	}
 }
 
 // TrustedHeaders returns those headers of a webhook with a signed body that are used all the same: the ones in which the

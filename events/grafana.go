@@ -54,6 +54,9 @@ func decodeGrafana(in input) ([]Event, error) {
 	if err := unmarshal(in.body, &hook, ""); err != nil {
 		return nil, err
 	}
+	hook.alike = len(hook.Alerts) > 1 && !slices.ContainsFunc(hook.Alerts[1:], func(a grafanaAlert) bool {
+		return a.Annotations["summary"] != hook.Alerts[0].Annotations["summary"]
+	})
 	if len(hook.Alerts) > 0 || hook.Title == "" && hook.Message == "" {
 		return each(hook.Alerts, in.limits, hook.event)
 	}
@@ -69,9 +72,15 @@ func decodeGrafana(in input) ([]Event, error) {
 var grafanaTroubles = map[string]string{"DatasourceNoData": "No data", "DatasourceError": "Query fails"}
 
 func (w *grafanaWebhook) event(alert grafanaAlert, index int) (Event, error) {
+	if strings.HasPrefix(alert.GeneratorURL, "/") { // Grafana does not know its own address
+		alert.GeneratorURL = strings.TrimSuffix(w.ExternalURL, "/") + alert.GeneratorURL
+	}
 	event, err := w.alertmanagerWebhook.event(alert.alertmanagerAlert, index)
 	if err != nil {
 		return Event{}, err
+	}
+	if folder := alert.Labels["grafana_folder"]; folder != "" && alert.Annotations["summary"] == "" {
+		event.Title = folder + " / " + event.Title
 	}
 	if trouble, ok := grafanaTroubles[alert.Labels["alertname"]]; ok && alert.Labels["rulename"] != "" {
 		event.Category = alert.Labels["rulename"]

@@ -30,10 +30,12 @@ func (m Mapping) source(compiled func() compiledMapping) source {
 func (m Mapping) recognition(compiled func() compiledMapping) func(in input) bool {
 	header, prefix, _ := strings.Cut(m.Header, ":")
 	prefix = strings.TrimSpace(prefix)
-	fields := make([][][]string, len(m.Fields))
+	fields, bits := make([][][]string, len(m.Fields)), make([]uint64, len(m.Fields))
 	for i, alternatives := range m.Fields {
 		for path := range strings.SplitSeq(alternatives, "|") {
-			fields[i] = append(fields[i], strings.Split(strings.TrimSpace(path), "."))
+			names := strings.Split(strings.TrimSpace(path), ".")
+			fields[i] = append(fields[i], names)
+			bits[i] |= nameBit(names[0])
 		}
 	}
 	if m.Header == "" && m.Fields == nil && m.When == "" {
@@ -43,6 +45,11 @@ func (m Mapping) recognition(compiled func() compiledMapping) func(in input) boo
 		if header != "" && (len(in.header.Values(header)) == 0 || !strings.HasPrefix(in.header.Get(header), prefix)) {
 			return false
 		}
+		for _, bit := range bits {
+			if in.items == nil && in.nameBits&bit == 0 {
+				return false
+			}
+		}
 		for _, alternatives := range fields {
 			if !slices.ContainsFunc(alternatives, in.reaches) {
 				return false
@@ -50,6 +57,15 @@ func (m Mapping) recognition(compiled func() compiledMapping) func(in input) boo
 		}
 		return m.When == "" || compiled().when.truth(newMappingEnv(in, decoded(in.body)))
 	}
+}
+
+// nameBit returns one of 64 bits for the name of a field: an object whose fields have other bits only has no field of that name.
+// So most mappings are ruled out at once, however many there are.
+func nameBit(name string) uint64 {
+	if name == "" {
+		return 1
+	}
+	return 1 << ((7*len(name) + int(name[0]) + 3*int(name[len(name)-1])) % 64)
 }
 
 // reaches reports whether a path leads to a value; a number in it is the index of an item.

@@ -14,7 +14,7 @@ var newrelic = source{
 	},
 	decode: one(func(in input) Event {
 		o := filledIn(in.object)
-		if in.has("condition_name") {
+		if in.has("condition_name") && !in.has("issueUrl") && !in.has("state") {
 			return newrelicIncident(o)
 		}
 		return newrelicIssue(o)
@@ -24,9 +24,11 @@ var newrelic = source{
 func newrelicIssue(o object) Event {
 	conditions, policies := o.texts("alertconditionnames"), o.texts("alertpolicynames")
 	event := Event{
-		Category: cmp.Or(strings.Join(conditions[:min(len(conditions), 1)], ""), strings.Join(policies[:min(len(policies), 1)], "")),
-		Title:    cmp.Or(o.text("title"), "New Relic issue"), Text: o.text("details"), Fingerprint: named("issue", o.text("id")),
-		StartedAt: timeOf(o.text("createdat")),
+		Category: cmp.Or(strings.Join(conditions[:min(len(conditions), 1)], ""), o.text("condition_name"),
+			strings.Join(policies[:min(len(policies), 1)], "")),
+		Title: cmp.Or(o.text("title"), o.text("condition_name"), "New Relic issue"), Text: o.text("details"),
+		Fingerprint: named("issue", o.text("id")),
+		StartedAt:   timeOf(o.text("createdat")),
 	}
 	event.setSeverity(o.text("priority"))
 	state := strings.ToUpper(o.text("state"))
@@ -39,7 +41,7 @@ func newrelicIssue(o object) Event {
 	}
 	event.setLabel("entities", strings.Join(o.texts("impactedentities"), ", "))
 	event.setLabel("policy", strings.Join(policies, ", "))
-	event.setLabel("condition", strings.Join(conditions, ", "))
+	event.setLabel("condition", cmp.Or(strings.Join(conditions, ", "), o.text("condition_name")))
 	event.addLink("New Relic", "issue_url", o.text("issueurl"))
 	return event
 }

@@ -15,7 +15,7 @@ var opsgenie = source{
 func decodeOpsgenie(in input) Event {
 	alert, action := in.child("alert"), in.text("action")
 	event := Event{
-		ID: joined(":", alert.text("alertId"), action, alert.text("updatedAt")), Category: cmp.Or(alert.text("entity"), alert.text("message")),
+		ID: joined(":", alert.text("alertId"), action, alert.text("updatedAt")), Category: opsgenieCategory(in.object, alert),
 		Title:       cmp.Or(alert.text("message"), "Opsgenie alert"),
 		Text:        alert.text("description"),
 		Fingerprint: cmp.Or(alert.text("alias"), alert.text("alertId")),
@@ -40,4 +40,13 @@ func decodeOpsgenie(in input) Event {
 	event.setLabel("by", alert.text("username"))
 	event.addLabels(alert.child("details"))
 	return event
+}
+
+// opsgenieCategory is what an alert is about, without what differs from one alert to the next: messages are free text.
+func opsgenieCategory(o, alert object) string {
+	alias := fold(alert.text("alias"))
+	if alias == "n" { // an id
+		alias = ""
+	}
+	return cmp.Or(alert.text("entity"), alias, o.text("source", "name"), fold(alert.text("message")))
 }

@@ -21,7 +21,9 @@ var sentry = source{
 // sentryResource is the header with the kind of a webhook.
 const sentryResource = "Sentry-Hook-Resource"
 
-func isSentryPlugin(in input) bool { return in.has("project_slug", "culprit", "event") }
+func isSentryPlugin(in input) bool {
+	return in.has("culprit", "event") && (in.has("project_slug") || in.has("project", "project_name"))
+}
 
 func decodeSentry(in input) Event {
 	var event Event
@@ -52,7 +54,8 @@ func sentryError(e object, rule string) Event {
 	project := sentryProject(e.text("url"))
 	event := Event{
 		ID: joined(":", e.text("event_id"), rule), Category: cmp.Or(rule, project, "sentry"), Title: sentryTitle(e), Text: sentryText(e),
-		Fingerprint: named("issue", e.text("issue_id")), Status: Firing, StartedAt: timeOf(e.text("datetime")),
+		Fingerprint: named("issue", cmp.Or(e.text("issue_id"), lastSegment(e.text("issue_url")))),
+		Status:      Firing, StartedAt: timeOf(e.text("datetime")),
 	}
 	event.setSeverity(e.text("level"))
 	event.setLabel("project", project)
@@ -80,7 +83,7 @@ func sentryIssue(issue object, action string) Event {
 	}
 	event.setLabel("project", project)
 	event.setLabel("issue", issue.text("shortId"))
-	event.addLink("Sentry", "permalink", cmp.Or(issue.text("permalink"), issue.text("web_url")))
+	event.addLink("Sentry", "permalink", cmp.Or(issue.text("permalink"), issue.text("web_url"), sentryPage(issue.text("url"))))
 	return event
 }
 
@@ -146,4 +149,18 @@ func sentryProject(address string) string {
 		return ""
 	}
 	return parts[1]
+}
+
+// lastSegment is the last part of an address' path: .../issues/<id>/.
+func lastSegment(address string) string {
+	address = strings.TrimSuffix(address, "/")
+	return address[strings.LastIndexByte(address, '/')+1:]
+}
+
+// sentryPage is the page of an issue, from its address in Sentry's API: .../api/0/organizations/<organisation>/issues/<id>/.
+func sentryPage(address string) string {
+	if !strings.Contains(address, "/api/0/organizations/") {
+		return ""
+	}
+	return strings.Replace(address, "/api/0/organizations/", "/organizations/", 1)
 }

@@ -27,7 +27,7 @@ func decodeUptimeRobot(in input) Event {
 		Fingerprint: named("monitor", o.first("monitorid", "monitorfriendlyname")),
 		StartedAt:   timeOf(o.text("alertdatetime")),
 	}
-	event.alarm(map[string]Status{"1": Firing, "2": Resolved}[o.text("alerttype")])
+	event.alarm(cmp.Or(map[string]Status{"1": Firing, "2": Resolved}[o.text("alerttype")], statusOf(kind)))
 	if event.Status == NoStatus { // 3: a certificate ends soon
 		event.setLabel("alert_type", kind)
 	}

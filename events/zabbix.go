@@ -10,7 +10,8 @@ import (
 var zabbix = source{
 	name: "zabbix",
 	claims: func(in input) bool {
-		return in.has("event_id", "event_value") || in.has("trigger_id", "event_nseverity") || in.has("event", "trigger", "host")
+		return in.has("event_id", "event_value") || in.has("trigger_id", "event_nseverity") || in.has("event", "trigger", "host") ||
+			in.text("trigger") != "" && in.text("item") != "" && in.has("status")
 	},
 	decode: one(decodeZabbix),
 }
@@ -24,19 +25,25 @@ func decodeZabbix(in input) Event {
 		}
 		return cmp.Or(text, o.text(name+"_"+field))
 	}
-	name := cmp.Or(inner("trigger", "name"), inner("event", "name"), problemName(o.first("title", "subject", "alert_subject")))
+	trigger := o.text("trigger") // the macros by their own names
+	name := cmp.Or(inner("trigger", "name"), inner("event", "name"), trigger, problemName(o.first("title", "subject", "alert_subject")))
 	event := Event{
 		Category: name, Title: cmp.Or(o.first("title", "subject", "alert_subject"), name, "Zabbix problem"),
 		Text:        strings.ReplaceAll(o.first("message", "description", "alert_message"), "\r\n", "\n"),
 		Fingerprint: named("event", inner("event", "id")),
 	}
-	event.setSeverity(cmp.Or(inner("event", "severity"), inner("trigger", "severity"), zabbixSeverity(o.text("event_nseverity"))))
+	if trigger != "" {
+		event.Category = fold(trigger)
+		event.Fingerprint = cmp.Or(event.Fingerprint, joined(" ", "trigger", trigger, o.first("hostname", "host")))
+	}
+	event.setSeverity(cmp.Or(inner("event", "severity"), inner("trigger", "severity"), zabbixSeverity(o.text("event_nseverity")),
+		o.text("severity")))
 	if recovery := inner("event", "update_status"); recovery == "1" {
 		event.setLabel("update", "yes")
 	}
 	event.setStatus(cmp.Or(zabbixStatus(o.text("event_value")), inner("event", "status"), inner("trigger", "status"), o.text("status")))
 	event.setLabel("host", cmp.Or(inner("host", "name"), o.text("hostname")))
-	event.setLabel("item", inner("item", "key"))
+	event.setLabel("item", cmp.Or(inner("item", "key"), o.text("item")))
 	event.setLabel("value", inner("item", "value"))
 	event.setLabel("tags", o.text("event_tags"))
 	link := o.text("link")
