@@ -63,7 +63,7 @@ channels:
 `, nil,
 		`relay.yaml:2: trusted_proxies[0]: "nowhere" is not an address or a range; use`,
 		`relay.yaml:5: channels[0].allow_from[0]: "10.0.0.0/33" is not an address or a range`,
-		`relay.yaml:6: channels[0].on_drop[0].source: "xymon" is not a source; use a`,
+		`relay.yaml:6: channels[0].on_drop[0].source: "xymon" is not a source; use `,
 		"relay.yaml:6: channels[0].on_drop[1].reply: 503 is not supported; use 429",
 		`relay.yaml:8: channels[0].auth[0].kind: "magic" is not a kind of credential; use basic, bearer`,
 		"relay.yaml:9: channels[0].auth[1].secret: is empty; set secret or secret_file",

@@ -9,7 +9,7 @@ import (
 
 // suggestion asks for the known name that a misspelt one most likely stands for; it is empty if none is close.
 func suggestion(name string, known []string) string {
-	text, distance := "", len(name)/2+1
+	text, distance := "", max((len(name)+1)/2, 2) // fewer than half of the letters differ
 	for _, candidate := range known {
 		if d := levenshtein.ComputeDistance(name, candidate); d < distance {
 			text, distance = "; did you mean "+candidate+"?", d

@@ -13,7 +13,8 @@ func (w *alertmanagerWebhook) title(alert alertmanagerAlert, name string) string
 	if summary != "" && !w.alike {
 		return summary
 	}
-	return joined(": ", strings.TrimRight(cmp.Or(summary, name, "Alert without a name"), ".: "), cut(w.telling(alert.Labels, summary), maxPath))
+	what := strings.TrimRight(cmp.Or(summary, name, "Alert without a name"), ".: ")
+	return joined(": ", what, cut(w.telling(alert.Labels, summary), maxPath))
 }
 
 // maxTelling is how many labels a title has.

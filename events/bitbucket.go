@@ -70,7 +70,8 @@ func decodeBitbucket(in input) Event {
 
 // bitbucketActions are the actions that people say otherwise.
 var bitbucketActions = map[string]string{
-	"fulfilled": "merged", "rejected": "declined", "unapproved": "withdrew approval of", "comment_created": "commented on", "commit_comment_created": "commented on",
+	"fulfilled": "merged", "rejected": "declined", "unapproved": "withdrew approval of",
+	"comment_created": "commented on", "commit_comment_created": "commented on",
 	"comment_updated": "edited a comment on", "comment_deleted": "deleted a comment on",
 	"changes_request_created": "requested changes to", "changes_request_removed": "withdrew a request for changes to",
 }

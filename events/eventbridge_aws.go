@@ -89,7 +89,7 @@ func ecsTaskOutcome(detail object) string {
 
 // Parts of words for outcomes. A word with one of the first list is a failure even where it has one of the others too.
 var (
-	awsFailures  = []string{"fail", "fault", "error", "timed_out", "rollback", "unsuccess", "non_compliant"}
+	awsFailures  = []string{"fail", "fault", "error", "timed_out", "timeout", "rollback", "unsuccess", "non_compliant"}
 	awsSuccesses = []string{"success", "succeeded", "compliant", "complete", "steady_state"}
 	awsProgress  = []string{"start", "running", "progress", "pending", "provision", "submitted", "queued", "created", "stopped"}
 )

@@ -15,7 +15,7 @@ var github = source{
 		return in.header.Get(githubEvent) != "" || in.has("sender") &&
 			(in.text("repository", "node_id") != "" || in.text("organization", "node_id") != "") ||
 			in.has("zen", "hook") || in.has("sha", "context", "branches", "repository") ||
-			in.text("security_advisory", "ghsa_id") != ""
+			in.text("security_advisory", "ghsa_id") != "" || in.has("sponsorship", "sender")
 	},
 	decode:   one(func(in input) Event { return decodeForge(in, in.header.Get(githubEvent)) }),
 	headers:  []string{githubEvent},

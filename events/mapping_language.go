@@ -3,6 +3,7 @@ package events
 import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/vm/runtime"
 )
 
 // mappingLanguage is what expressions of a mapping have beside the language itself: a field of a missing object is missing
@@ -11,6 +12,7 @@ import (
 var mappingLanguage = []expr.Option{
 	expr.AllowUndefinedVariables(),
 	expr.Patch(optionalFields{}),
+	expr.Function("fetch", fetch),
 	expr.Function("either", func(values ...any) (any, error) {
 		for _, v := range values {
 			if text := scalarText(v); text != "" {
@@ -37,13 +39,23 @@ var mappingLanguage = []expr.Option{
 	}, new(func(name, value any) string)),
 }
 
-// optionalFields makes a.b.c mean a?.b?.c: a sender may leave any object out.
+// optionalFields makes a.b and a[0] mean fetch(a, "b") and fetch(a, 0): a sender may leave any object out, or send another
+// value in its place.
 type optionalFields struct{}
 
 // Visit implements [ast.Visitor].
 func (optionalFields) Visit(node *ast.Node) {
-	if member, ok := (*node).(*ast.MemberNode); ok && !member.Optional {
-		member.Optional = true
-		ast.Patch(node, &ast.ChainNode{Node: member})
+	if m, ok := (*node).(*ast.MemberNode); ok {
+		ast.Patch(node, &ast.CallNode{Callee: &ast.IdentifierNode{Value: "fetch"}, Arguments: []ast.Node{m.Node, m.Property}})
 	}
+}
+
+// fetch returns the field of an object or the item of a list, its arguments; nil if there is none.
+func fetch(arguments ...any) (value any, err error) {
+	defer func() {
+		if recover() != nil { // the first is neither, or has no such item
+			value = nil
+		}
+	}()
+	return runtime.Fetch(arguments[0], arguments[1]), nil
 }

@@ -154,7 +154,7 @@ func (c compiledMapping) fillGaps(event *Event, item any) []Origin {
 		return nil
 	}
 	return fill(event, o, raw, gaps{
-		title: m.Title == "" || event.Title == "" && event.Text == "",
+		title: event.Title == "",
 		text:  m.Text == "", category: m.Category == "", severity: m.Severity == "", status: m.Status == "", link: m.Link == "",
 		fingerprint: m.Fingerprint == "", startedAt: m.StartedAt == "", id: m.ID == "", labels: len(m.Labels) == 0,
 	})

@@ -267,6 +267,7 @@ func TestMappingsReadWhatIsMissingAsEmpty(t *testing.T) {
 		`named("check", body.none.id)`:                        "",
 		`body.list[0].name + body.list[0].name`:               "firstfirst",
 		`join(map(body.list, either(.name, "none")), ", ")`:   "first, none",
+		`either(body.text.length, body.list[7].name, "none")`: "none",
 		`body["some name"].x ?? body["other name"] ?? "none"`: "none",
 	} {
 		decoder, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{{Name: "m", Title: `"x"`, Text: code}}})

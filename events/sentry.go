@@ -55,7 +55,8 @@ func sentryError(e object, rule string) Event {
 	project := sentryProject(e.text("url"))
 	event := Event{
 		ID: joined(":", e.text("event_id"), rule), Category: cmp.Or(rule, project, "sentry"), Title: sentryTitle(e), Text: sentryText(e),
-		Fingerprint: named("issue", cmp.Or(e.text("issue_id"), lastSegment(e.text("issue_url")))), Status: Firing, StartedAt: timeOf(e.text("datetime")),
+		Fingerprint: named("issue", cmp.Or(e.text("issue_id"), lastSegment(e.text("issue_url")))),
+		Status:      Firing, StartedAt: timeOf(e.text("datetime")),
 	}
 	event.setSeverity(e.text("level"))
 	event.setLabel("project", project)

@@ -71,6 +71,9 @@ func snsNotification(in input, o object, topic string) []Event {
 	if all := in.unwrapped([]byte(text), topic); all != nil {
 		return all
 	}
+	if strings.HasPrefix(text, "StackId='") {
+		return []Event{stackEvent(text)}
+	}
 	event := Event{Category: topic, Title: cmp.Or(o.text("Subject"), firstLine(text), "Message of "+topic), Text: text}
 	if event.Text == event.Title {
 		event.Text = ""
