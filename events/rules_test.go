@@ -259,9 +259,10 @@ func TestMappingsDecodeTheBodiesOfOwnSources(t *testing.T) {
 func TestMappingsReadWhatIsMissingAsEmpty(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		`either(body.a.b.c, body.none, body.n)`:               "7",
-		`either(body.none)`:                                   "",
-		`joined(": ", body.a.b, body.text, body.none, "x")`:   "up: x",
+		`either(body.a.b.c, body.none, body.n)`:             "7",
+		`either(body.none)`:                                 "",
+		`joined(": ", body.a.b, body.text, body.none, "x")`: "up: x",
+		`string(body.n) + string(body.none) + "!"`:          "7!",
 		`joined(": ")`:                                        "",
 		`named("check", body.n)`:                              "check 7",
 		`named("check", body.none.id)`:                        "",
