@@ -56,9 +56,9 @@ func TestErrorReplyHasStatusCodeAndMessage(t *testing.T) {
 		"another scheme":  {"/hooks/guarded", ok, with("Authorization", "Basic s3cret"), 401, "unauthorized", "ingress token"},
 		"GET":             {"/hooks/open", "", method(http.MethodGet), 405, "method_not_allowed", "by POST, not by GET"},
 		"PUT":             {"/hooks/open/generic", ok, method(http.MethodPut), 405, "method_not_allowed", "not by PUT"},
-		"a picture": {"/hooks/open", "x", with("Content-Type", "image/png"), 415, "unsupported_media_type", "image/png"},
-		"nonsense type": {"/hooks/open", ok, with("Content-Type", "json;;="), 415, "unsupported_media_type", "is not supported"},
-		"compressed":    {"/hooks/open", ok, with("Content-Encoding", "br"), 415, "unsupported_media_type", `"br" is not supported`},
+		"a picture":       {"/hooks/open", "x", with("Content-Type", "image/png"), 415, "unsupported_media_type", "image/png"},
+		"nonsense type":   {"/hooks/open", ok, with("Content-Type", "json;;="), 415, "unsupported_media_type", "is not supported"},
+		"compressed":      {"/hooks/open", ok, with("Content-Encoding", "br"), 415, "unsupported_media_type", `"br" is not supported`},
 		"a form without title": {
 			"/hooks/open", "category=b", with("Content-Type", "application/x-www-form-urlencoded"), 400, "bad_field",
 			"title or text is needed",
