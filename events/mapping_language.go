@@ -13,6 +13,8 @@ var mappingLanguage = []expr.Option{
 	expr.AllowUndefinedVariables(),
 	expr.Patch(optionalFields{}),
 	expr.Function("fetch", fetch),
+	expr.DisableBuiltin("string"), // of a missing value it is "<nil>"
+	expr.Function("string", func(values ...any) (any, error) { return scalarText(values[0]), nil }, new(func(value any) string)),
 	expr.Function("either", func(values ...any) (any, error) {
 		for _, v := range values {
 			if text := scalarText(v); text != "" {

@@ -259,16 +259,17 @@ func TestMappingsDecodeTheBodiesOfOwnSources(t *testing.T) {
 func TestMappingsReadWhatIsMissingAsEmpty(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		`either(body.a.b.c, body.none, body.n)`:               "7",
-		`either(body.none)`:                                   "",
-		`joined(": ", body.a.b, body.text, body.none, "x")`:   "up: x",
-		`joined(": ")`:                                        "",
-		`named("check", body.n)`:                              "check 7",
-		`named("check", body.none.id)`:                        "",
-		`body.list[0].name + body.list[0].name`:               "firstfirst",
-		`join(map(body.list, either(.name, "none")), ", ")`:   "first, none",
 		`either(body.text.length, body.list[7].name, "none")`: "none",
 		`body["some name"].x ?? body["other name"] ?? "none"`: "none",
+		`joined(": ", body.a.b, body.text, body.none, "x")`:   "up: x",
+		`join(map(body.list, either(.name, "none")), ", ")`:   "first, none",
+		`string(body.n) + string(body.none) + "!"`:            "7!",
+		`either(body.a.b.c, body.none, body.n)`:               "7",
+		`body.list[0].name + body.list[0].name`:               "firstfirst",
+		`named("check", body.none.id)`:                        "",
+		`named("check", body.n)`:                              "check 7",
+		`either(body.none)`:                                   "",
+		`joined(": ")`:                                        "",
 	} {
 		decoder, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{{Name: "m", Title: `"x"`, Text: code}}})
 		require.NoError(t, err, code)
