@@ -16,8 +16,14 @@ var (
 	blankLines   = regexp.MustCompile(`\n[ \t]*\n[ \t\n]*\n`)
 )
 
+// maxCleaned is how much of a text is read, in bytes: more than any event keeps by default.
+const maxCleaned = 64 << 10
+
 // cleaned returns the plain text of a text in HTML or Markdown. Plain text stays as it is.
 func cleaned(text string) string {
+	if len(text) > maxCleaned {
+		text = strings.ToValidUTF8(text[:maxCleaned], "")
+	}
 	if strings.Contains(text, "<") && htmlTag.MatchString(text) {
 		text = htmlTag.ReplaceAllString(htmlBreak.ReplaceAllString(text, "\n"), "")
 	}

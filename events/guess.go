@@ -31,7 +31,7 @@ type found struct {
 // Origin is where a field of an event came from.
 type Origin struct {
 	Field string `json:"field"` // like title
-	Rule  string `json:"rule"`  // what found it, like "the name of an alert"
+	Rule  string `json:"rule"`  // what found it, like alertName
 	From  string `json:"from"`  // the field of the body, like check.name; "" = several, or none
 }
 
@@ -177,7 +177,7 @@ func (b *guess) fillFingerprint(e *Event) {
 		b.note("fingerprint", f)
 		return
 	}
-	if b.subject == nil || b.outcome.status == NoStatus || b.outcome.run {
+	if b.subject == nil || b.outcome.status == NoStatus || b.outcome.run || b.rule == jobName {
 		return
 	}
 	subject, place := b.stateless(b.subject.text), ""

@@ -9,11 +9,11 @@ import (
 // fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host. It is
 // the name of an alert or a job, what an alert is about, else the kind of event, else a part of the system.
 func (b *guess) fillCategory(e *Event) {
-	subject := found{b.subject, "what the title is about"}
+	subject := found{b.subject, aboutTitle}
 	kind, isTelling := b.kind()
 	named := b.find(categoryRules)
 	switch part := b.find(partRules); {
-	case named.scalar != nil && named.rule == "a category":
+	case named.scalar != nil && named.rule == aCategory:
 		e.Category = named.text
 		b.note("category", named)
 	case named.scalar != nil:
@@ -22,13 +22,13 @@ func (b *guess) fillCategory(e *Event) {
 		if isTelling {
 			b.categorize(e, kind)
 		}
-	case b.isBare() && b.rule != "the kind of event", b.rule == "a title" && b.outcome.status != NoStatus:
+	case b.isBare() && b.rule != eventKind, b.rule == aTitle && b.outcome.status != NoStatus:
 		b.categorize(e, subject)
 	case isTelling:
 		b.categorize(e, kind)
-	case part.scalar != nil && !b.isBare() && b.rule != "a title":
+	case part.scalar != nil && !b.isBare() && b.rule != aTitle:
 		b.categorize(e, part)
-	case kind.scalar != nil && b.outcome.status == NoStatus && !voidKinds[kind.text]:
+	case kind.scalar != nil && b.outcome.status == NoStatus && kind.text != "" && !voidKinds[kind.text]:
 		b.categorize(e, kind)
 	default:
 		b.categorize(e, subject)
@@ -54,17 +54,18 @@ func (b *guess) kind() (f found, isTelling bool) {
 }
 
 // voidKinds are kinds that are no category either.
-var voidKinds = setOf("|alert|event|webhook|notification|message|default|generic|text|string|object|record|create|update|created|updated|edit|edited|" +
-	"new|insert|delete|deleted|change|changed|add|trigger|summary|al|url|email|http")
+var voidKinds = setOf(`
+	alert event webhook notification message default generic text string object record create update created updated edit
+	edited new insert delete deleted change changed add trigger summary al url email http`)
 
 // categorize makes a category of a name, without what changes from one event of its kind to the next.
 func (b *guess) categorize(e *Event, f found) {
 	name := b.stateless(headlineOf(f.text))
-	if b.place.scalar != nil && b.place.rule == "a host" && len(b.place.text) < len(name) {
+	if b.place.scalar != nil && b.place.rule == aHost && len(b.place.text) < len(name) {
 		short, _, _ := strings.Cut(b.place.text, ".")
 		name = strings.ReplaceAll(strings.ReplaceAll(name, b.place.text, "n"), short, "n")
 	}
-	if f.rule == "what the title is about" || f.rule == "the kind of event" {
+	if f.rule == aboutTitle || f.rule == eventKind {
 		name = fold(name)
 	} else {
 		name = foldIDs(name)
@@ -76,6 +77,9 @@ func (b *guess) categorize(e *Event, f found) {
 	}
 	b.origins = append(b.origins, Origin{Field: "category", Rule: f.rule, From: f.path})
 }
+
+// aboutTitle is the rule for a category that is made of the title.
+const aboutTitle = "what the title is about"
 
 // maxCategoryWords is how many words of a text its category has.
 const maxCategoryWords = 8
@@ -91,7 +95,7 @@ func (b *guess) stateless(name string) string {
 	if len(parts) > 1 && strings.HasSuffix(parts[0], ":") && isStateWord(parts[0]) {
 		parts = parts[1:]
 	}
-	for len(parts) > 1 && (isStateWord(parts[len(parts)-1]) || verbs[strings.ToLower(strings.Trim(parts[len(parts)-1], "->=:"))]) {
+	for len(parts) > 1 && isEndOfState(parts[len(parts)-1]) {
 		parts = parts[:len(parts)-1]
 	}
 	if short := strings.Trim(strings.Join(parts, " "), " :-.!"); len(short) >= minName {
@@ -102,6 +106,12 @@ func (b *guess) stateless(name string) string {
 
 // minName is the length of the shortest name that is left without its state, in bytes: "An Error" stays.
 const minName = 3
+
+// isEndOfState reports whether a word at the end of a name tells its state, or only leads to that: "is", "->".
+func isEndOfState(word string) bool {
+	bare := strings.ToLower(strings.Trim(word, "->=:"))
+	return bare == "" || verbs[bare] || isStateWord(word)
+}
 
 func isStateWord(word string) bool {
 	o, ok := outcomes[strings.ToLower(strings.Trim(word, ":.!()[]"))]

@@ -11,7 +11,7 @@ import (
 // The functions of this file decide whether a value fits a rule.
 
 // commitFields are beside the title and message of a commit, which tell nothing about the event.
-var commitFields = anyOf("commit|commitid|commitref|commitsha|commithash|sha|shortcommitid|committer|committedat|authorlogin|baseref|comment")
+var commitFields = anyOf("commit commitid commitref commitsha commithash sha shortcommitid committer committedat authorlogin baseref comment")
 
 func isOfCommit(b *guess, s *scalar) bool { return b.all.beside(s, commitFields) != nil }
 
@@ -27,7 +27,7 @@ func isWatched(b *guess, s *scalar) bool {
 	return s.kind == '"' && !strings.ContainsAny(s.text, " \n") && strings.ContainsAny(s.text, ".:") && b.all.beside(s, watchedFields) != nil
 }
 
-var watchedFields = anyOf("status|*status|statuscode|down|up|laststatus|responsetime|responsecode|downtime|uptime|state|checkid|monitorid|error")
+var watchedFields = anyOf("status *status statuscode down up laststatus responsetime responsecode downtime uptime state checkid monitorid error")
 
 // isName reports whether a text can name something: it has letters, is neither a constant like BRANCH nor a state, and no address.
 func isName(b *guess, s *scalar) bool { return isThing(b, s) && !isConstant(s.text) }
@@ -53,16 +53,20 @@ func isOwnName(b *guess, s *scalar) bool {
 	return isName(b, s) && !placeParents[s.of] && !peopleName.has(s)
 }
 
-var placeParents = setOf("project|repository|repo|organization|environment|region|host|server|source|destination|browser|os|device|location|" +
-	"qualitygate|branch|manager|decoder|cluster|plugin|component|client|requester|metric|field|severity|incidentstatus|state|status|priority|integration|stage|gate|blocks|jobs|tag")
+var placeParents = setOf(`
+	project repository repo organization environment region host server source destination browser os device location
+	qualitygate branch manager decoder cluster plugin component client requester metric field severity incidentstatus state
+	status priority integration stage gate blocks jobs tag`)
 
 // peopleName are fields with the name of a person, of a group of them, of a company or of a file.
-var peopleName = namesOf("username|fullname|firstname|lastname|ownername|authorname|committername|groupname|teamname|companyname|" +
-	"organizationname|orgname|accountname|requestername|agentname|tagname|branchname|channelname|databasename|filename|domainname|" +
-	"brandname|tenantname|regionname|environmentname|planname|workspacename|spacename|bucketname|zonename|ticketrequestername|" +
-	"yamlfilename|classname|queuename|hostname|*hostname|nodename|*nodename|devicename|*devicename|servername|instancename|sourcename|" +
-	"clustername|agentname|machinename|projectname|reponame|*reponame|firstname|lastname|eventname|typename|displayusername|statename|*statename|" +
-	"labelname|fieldname|attributename|metricname|imagename|pluginname|rulesetname|decodername|scenarioname|modelname")
+var peopleName = namesOf(`
+	username fullname firstname lastname ownername authorname committername groupname teamname companyname organizationname
+	orgname accountname requestername agentname tagname branchname channelname databasename filename domainname brandname
+	tenantname regionname environmentname planname workspacename spacename bucketname zonename ticketrequestername
+	yamlfilename classname queuename hostname *hostname nodename *nodename devicename *devicename servername instancename
+	sourcename clustername agentname machinename projectname reponame *reponame typename displayusername statename
+	*statename labelname fieldname attributename metricname imagename pluginname rulesetname decodername scenarioname
+	modelname`)
 
 type nameSet struct{ words }
 
@@ -94,9 +98,11 @@ func isKind(_ *guess, s *scalar) bool {
 const maxKindWords = 4
 
 // plainKinds are kinds of events that tell nothing.
-var plainKinds = setOf("alert|event|webhook|notification|message|create|created|update|updated|build|push|test|user|job|hook|object|item|" +
-	"text|string|check|default|generic|issue|incident|al|stage|messagecard|summary|email|http|website|ping|url|add|edit|edited|new|" +
-	"monitor|deployment|deploy|snitch|run|key|insert|delete|deleted|record|change|changed|agent|branch|trigger|app|integration|comment|service|problem")
+var plainKinds = setOf(`
+	alert event webhook notification message create created update updated build push test user job hook object item text
+	string check default generic issue incident al stage messagecard summary email http website ping url add edit edited new
+	monitor deployment deploy snitch run key insert delete deleted record change changed agent branch trigger app
+	integration comment service problem`)
 
 // isBareKind is a kind that tells something and is no state.
 func isBareKind(b *guess, s *scalar) bool {
@@ -116,8 +122,13 @@ func isIdentifier(text string) bool {
 }
 
 func isText(b *guess, s *scalar) bool {
-	return s.kind == '"' && s.text[0] != '{' && s.text != b.title && len(s.text) > 1 && !isLink(s.text) && !isConstant(s.text) && !isOfCommit(b, s) &&
+	return s.kind == '"' && s.text[0] != '{' && s.text != b.title && !b.isSubject(s) && len(s.text) > 1 && !isLink(s.text) && !isConstant(s.text) && !isOfCommit(b, s) &&
 		outcomes[strings.ToLower(s.text)].status == NoStatus
+}
+
+// isSubject reports whether a text is the title, and no more.
+func (b *guess) isSubject(s *scalar) bool {
+	return b.subject != nil && s.text == b.subject.text && len(s.text) <= maxHeadline && !strings.Contains(s.text, "\n")
 }
 
 func isSeverity(_ *guess, s *scalar) bool {
@@ -127,8 +138,11 @@ func isSeverity(_ *guess, s *scalar) bool {
 // isOutcome reports whether a text names a state.
 func isOutcome(b *guess, s *scalar) bool {
 	o, _ := outcomeOf(s.text)
-	return s.kind == '"' && o.status != NoStatus && !isFormer(s) && (!o.alerts || b.isAlert())
+	return s.kind == '"' && o.status != NoStatus && !isFormer(s) && !exceptions[s.of] && (!o.alerts || b.isAlert())
 }
+
+// exceptions are objects about an exception: that its type is Error tells nothing.
+var exceptions = setOf("err error exception")
 
 // isAlert reports whether the body is about an alert, an incident or a ticket.
 func (b *guess) isAlert() bool {
@@ -150,7 +164,7 @@ var (
 	alertNames = []string{
 		"alert", "incident", "problem", "monitor", "violation", "threshold", "check", "ticket", "alarm", "sensor", "trigger", "outage",
 	}
-	severityNames = anyOf("severity|*severity|priority|*priority|criticality|urgency|impact")
+	severityNames = anyOf("severity *severity priority *priority criticality urgency impact")
 )
 
 func isStrongOutcome(b *guess, s *scalar) bool {
@@ -169,7 +183,7 @@ func hasFormer(b *guess, s *scalar) bool {
 	return isOutcome(b, s) && b.all.beside(s, formerFields) != nil
 }
 
-var formerFields = anyOf("previous*|former*|old*")
+var formerFields = anyOf("previous* former* old*")
 
 // isResolving reports whether a severity means that all is well: "severity": "clear".
 func isResolving(_ *guess, s *scalar) bool {
@@ -203,7 +217,7 @@ var uselessLinks = []string{
 	"editurl", "edit", "self", "compareurl", "instanceurl", "cdn", "schema", "delete", "silence",
 }
 
-var pictures = setOf(".png|.jpg|.jpeg|.gif|.svg|.ico|.webp")
+var pictures = setOf(".png .jpg .jpeg .gif .svg .ico .webp")
 
 // absolute joins an address without a host to the address of the sender, if the body has one.
 func (b *guess) absolute(address string) string {
@@ -220,7 +234,7 @@ func (b *guess) absolute(address string) string {
 	return address
 }
 
-var baseFields = anyOf("externalurl|siteurl|baseurl|rooturl|serverurl|instanceurl|publicurl|url")
+var baseFields = anyOf("externalurl siteurl baseurl rooturl serverurl instanceurl publicurl url")
 
 // isID is an identity: no constant, no state and no sentence.
 func isID(_ *guess, s *scalar) bool {
@@ -233,7 +247,12 @@ func isIDOfAlert(b *guess, s *scalar) bool {
 }
 
 // isLastingID is the id of an alert, not that of one run of a job, whose end is not the end of the next.
-func isLastingID(b *guess, s *scalar) bool { return isID(b, s) && !b.outcome.run }
+func isLastingID(b *guess, s *scalar) bool {
+	return isID(b, s) && !b.outcome.run && !slices.ContainsFunc(deliveryPrefixes, func(prefix string) bool { return strings.HasPrefix(s.text, prefix) })
+}
+
+// deliveryPrefixes begin the ids of webhooks, of which each has another one.
+var deliveryPrefixes = []string{"evt", "event_", "msg_", "req_", "dlv", "wh_", "whk", "hook_", "delivery"}
 
 // isPlace is a short text that the title does not have.
 func isPlace(_ *guess, s *scalar) bool {

@@ -34,23 +34,17 @@ func (b *guess) findOutcome(e *Event, open gaps) {
 // saysItself reports whether the words of the title tell how it went. The name of an alert does not: "Node is down" is its name
 // when the node is up, too.
 func (b *guess) saysItself() bool {
-	return b.subject == nil || b.rule != "the name of an alert" && b.rule != "the name of a job"
+	return b.subject == nil || b.rule != alertName && b.rule != jobName
 }
 
 // outcomeBy returns the outcome that a scalar tells which a rule found.
 func outcomeBy(r *guessRule, s *scalar) (o outcome, word string) {
-	good := outcome{status: Resolved, severity: Info}
-	bad := outcome{status: Firing, severity: Error}
 	switch r.name {
-	case "whether it went well", "whether it went wrong":
-		if (s.text == "true" || s.text == "1") == (r.name == "whether it went well") {
-			return good, ""
-		}
-		if r.name == "whether it went well" && (s.name == "success" || s.name == "succeeded" || s.name == "passed") {
-			return outcomes["failed"], "failed"
-		}
-		return map[bool]outcome{true: bad, false: good}[s.text == "true" || s.text == "1" || r.name == "whether it went well"], ""
-	case "an exit code":
+	case wentWell:
+		return truthOutcome(isTrue(s), s.name)
+	case wentWrong:
+		return truthOutcome(!isTrue(s), s.name)
+	case exitCode:
 		if n, _ := s.number(); n == 0 {
 			return outcomes["succeeded"], "succeeded"
 		}
@@ -58,6 +52,31 @@ func outcomeBy(r *guessRule, s *scalar) (o outcome, word string) {
 	default:
 		return outcomeOf(s.text)
 	}
+}
+
+func isTrue(s *scalar) bool { return s.text == "true" || s.text == "1" }
+
+// truthOutcome returns the outcome of a truth value of that name, and a word for it: "is_up": false is down.
+func truthOutcome(well bool, name string) (o outcome, word string) {
+	name = strings.TrimPrefix(name, "is")
+	words, known := truthWords[name]
+	switch {
+	case !known && well:
+		return outcomes["ok"], ""
+	case !known:
+		return outcomes["down"], ""
+	case well:
+		return outcomes[words[0]], words[0]
+	default:
+		return outcomes[words[1]], words[1]
+	}
+}
+
+// truthWords are the words for a truth value of that name: if all is well, and if not.
+var truthWords = map[string][2]string{
+	"success": {"succeeded", "failed"}, "succeeded": {"succeeded", "failed"}, "passed": {"passed", "failed"}, "failed": {"succeeded", "failed"},
+	"failure": {"succeeded", "failed"}, "up": {"up", "down"}, "down": {"up", "down"}, "alive": {"up", "down"}, "healthy": {"healthy", "unhealthy"},
+	"available": {"available", "unavailable"}, "offline": {"online", "offline"},
 }
 
 // fillState sets the status and the severity.

@@ -24,8 +24,8 @@ func subjectOf(o object) string {
 
 // bareRules are the rules that find a name, which needs more words to be a title: what happened, and where.
 var bareRules = []string{
-	"the name of an alert", "the name of a job", "a name of several words", "a service", "a name", "an address that is watched", "a place",
-	"the kind of event",
+	alertName, jobName, aPhrase, aService, aName, watchedAddress, aPlace,
+	eventKind,
 }
 
 func (b *guess) isBare() bool { return slices.Contains(bareRules, b.rule) }
@@ -50,6 +50,11 @@ func (b *guess) fillTitle(e *Event, raw jsontext.Value) {
 			!strings.Contains(title, " ") {
 			title = spaced(kind.text) + ": " + title
 			b.used[kind.path] = true
+		}
+	}
+	if b.rule == eventKind && b.place.scalar == nil {
+		if telling, _ := b.assignments(); len(telling) > 0 {
+			title += ": " + strings.Join(telling[:min(len(telling), maxParts-1)], ", ")
 		}
 	}
 	e.Title = title
@@ -123,10 +128,21 @@ func contains(text, part string) bool {
 
 // lastResort makes a title of the first fields that tell something, else of any, else of the body.
 func (b *guess) lastResort(raw jsontext.Value) string {
-	var telling, others []string
+	telling, others := b.assignments()
+	if parts := append(telling, others...); len(parts) > 0 {
+		return strings.Join(parts[:min(len(parts), maxParts)], ", ")
+	}
+	return cut(firstLine(string(raw)), maxDetail)
+}
+
+// maxParts is how many fields a title has that is made of fields.
+const maxParts = 3
+
+// assignments returns the fields that are not in the title yet as name=value: those that tell something, and the ids and times.
+func (b *guess) assignments() (telling, others []string) {
 	for i := range b.all {
 		s := &b.all[i]
-		if s.stands || s.aside || isSecret(s.name) || len(s.text) > maxDetail {
+		if s.stands || s.aside || isSecret(s.name) || len(s.text) > maxDetail || b.used[s.path] {
 			continue
 		}
 		part := s.path + "=" + firstLine(s.text)
@@ -136,11 +152,5 @@ func (b *guess) lastResort(raw jsontext.Value) string {
 		}
 		telling = append(telling, part)
 	}
-	if parts := append(telling, others...); len(parts) > 0 {
-		return strings.Join(parts[:min(len(parts), maxParts)], ", ")
-	}
-	return cut(firstLine(string(raw)), maxDetail)
+	return telling, others
 }
-
-// maxParts is how many fields a title has that is made of fields.
-const maxParts = 3

@@ -24,7 +24,7 @@ type outcome struct {
 // outcomes are the outcomes by word, in lower case with spaces.
 var outcomes = outcomeTable(map[string]outcome{
 	"firing|triggered|trigger|alerting|problem|alarm|fired|in alarm|unresolved": {status: Firing},
-	"open|opened|active|activated|reopened|raised|raise":                                                  {status: Firing, alerts: true},
+	"open|opened|active|activated|reopened|raised|raise":                        {status: Firing, alerts: true},
 	"down|offline|unreachable|missing|late|overdue|timeout|timed out|unhealthy|failing|outage|major outage|partial outage|" +
 		"lost|disconnected|unavailable|violated|violating|violation|breached|anomalous|anomaly|not responding|no data|nok|" +
 		"exceeded|dead|expired": {status: Firing, severity: Error, tells: true},
@@ -33,7 +33,9 @@ var outcomes = outcomeTable(map[string]outcome{
 	"failed|failure|fail|error|err|errored|broken|aborted|terminated|killed|still failing|partially failed|" +
 		"error occurred": {status: Firing, severity: Error, tells: true, run: true},
 
-	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|inactive": {status: Resolved, severity: Info},
+	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|inactive": {
+		status: Resolved, severity: Info,
+	},
 	"up|online|reachable|available|healthy|operational|reporting|connected|not active": {
 		status: Resolved, severity: Info, tells: true,
 	},
@@ -46,19 +48,28 @@ var outcomes = outcomeTable(map[string]outcome{
 func outcomeTable(rows map[string]outcome) map[string]outcome {
 	table := map[string]outcome{}
 	for list, row := range rows {
-		for _, word := range strings.Split(list, "|") {
+		for word := range strings.SplitSeq(list, "|") {
 			table[word] = row
 		}
 	}
 	return table
 }
 
-// maxStateWords is how many words a text has that names a state. A longer one is a sentence.
-const maxStateWords = 8
+// maxStateWords and maxState are how many words and bytes a text has that names a state. A longer one is a sentence.
+const (
+	maxStateWords = 8
+	maxState      = 100
+)
 
 // outcomeOf returns what the name of a state or of a kind of event says: all of it, else its last word, as in alert.resolved,
 // check_down or BUILD_FAILED, else its first, as in "failed 'make test'". The word is as the table has it.
 func outcomeOf(text string) (o outcome, word string) {
+	if len(text) > maxState {
+		return outcome{}, ""
+	}
+	if o, ok := outcomes[text]; ok {
+		return o, text
+	}
 	parts := wordsOf(text)
 	if len(parts) == 0 || len(parts) > maxStateWords {
 		return outcome{}, ""
@@ -126,14 +137,15 @@ func outcomeIn(sentence string) (o outcome, word string) {
 
 // clearWords mean a state wherever they are in a sentence. Others have further meanings, as in "the open file", "up to date" or
 // "error rate", and count only where a sentence says how something is.
-var clearWords = setOf("failed|failing|errored|crashed|aborted|killed|unreachable|unhealthy|degraded|disconnected|breached|violated|" +
-	"firing|triggered|recovered|resolved|cleared|succeeded|successful|successfully")
+var clearWords = setOf(`
+	failed failing errored crashed aborted killed unreachable unhealthy degraded disconnected breached violated firing
+	triggered recovered resolved cleared succeeded successful successfully`)
 
-var negations = setOf("no|0|not|without|never|zero|any")
+var negations = setOf("no 0 not without never zero any")
 
 // isAtEdge reports whether a word is where a sentence says how something is: "Triggered: ...", "... is down", "... went offline".
 func isAtEdge(parts []string, i int) bool {
 	return i == 0 || i == len(parts)-1 || verbs[parts[i-1]]
 }
 
-var verbs = setOf("|is|are|was|went|gone|back|has|been|became|now|be|still|to|status|state|in")
+var verbs = setOf("is are was went gone back has been became now be still to status state in")
