@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	htmlTag = regexp.MustCompile(`(?s)<(?:/?(?:a|abbr|b|blockquote|body|br|code|div|em|font|h[1-6]|head|hr|html|i|img|li|ol|p|pre|small|span|` +
-		`strong|style|sub|sup|table|tbody|td|th|thead|tr|u|ul)\b[^>]*|!--.*?--)>`)
+	htmlTag = regexp.MustCompile(`(?s)<(?:/?(?:a|abbr|b|blockquote|body|br|code|div|em|font|h[1-6]|head|hr|html|i|img|li|ol|p|pre|small|` +
+		`span|strong|style|sub|sup|table|tbody|td|th|thead|tr|u|ul)\b[^>]*|!--.*?--)>`)
 	htmlBreak    = regexp.MustCompile(`(?i)<(?:br|/p|/div|/li|/tr|/h[1-6])\b[^>]*>`)
 	markdownLink = regexp.MustCompile(`\[([^\]\n]+)\]\((?:https?://[^)\s]*)\)`)
 	markdownMark = regexp.MustCompile("(\\*\\*|__|`)([^*_`\n]+)(\\*\\*|__|`)")

@@ -6,32 +6,50 @@ import (
 	"strings"
 )
 
-// fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host. It is
-// the name of an alert or a job, what an alert is about, else the kind of event, else a part of the system.
+// fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host.
 func (b *guess) fillCategory(e *Event) {
+	switch f := b.find(categoryRules); {
+	case f.scalar != nil && f.rule == aCategory:
+		e.Category = f.text
+		b.note("category", f)
+	case f.scalar != nil:
+		b.categorize(e, f)
+	default:
+		b.categorize(e, b.classOf())
+	}
+}
+
+// classOf returns what a body is about that names no alert and no job: the subject of an alert, else the kind of event, else a part
+// of the system.
+func (b *guess) classOf() found {
 	subject := found{b.subject, aboutTitle}
 	kind, isTelling := b.kind()
-	named := b.find(categoryRules)
-	switch part := b.find(partRules); {
-	case named.scalar != nil && named.rule == aCategory:
-		e.Category = named.text
-		b.note("category", named)
-	case named.scalar != nil:
-		b.categorize(e, named)
-	case b.subject == nil:
-		if isTelling {
-			b.categorize(e, kind)
-		}
-	case b.isBare() && b.rule != eventKind, b.rule == aTitle && b.outcome.status != NoStatus:
-		b.categorize(e, subject)
+	if b.isNamed() {
+		return subject
+	}
+	part := b.find(partRules)
+	hasOutcome := b.outcome.status != NoStatus
+	switch {
 	case isTelling:
-		b.categorize(e, kind)
+		return kind
 	case part.scalar != nil && !b.isBare() && b.rule != aTitle:
-		b.categorize(e, part)
-	case kind.scalar != nil && b.outcome.status == NoStatus && kind.text != "" && !voidKinds[kind.text]:
-		b.categorize(e, kind)
+		return part
+	case kind.scalar != nil && kind.text != "" && !hasOutcome && !voidKinds[kind.text]:
+		return kind
 	default:
-		b.categorize(e, subject)
+		return subject
+	}
+}
+
+// isNamed reports whether the title is a good name for the category: a name, or the title of something that has a state.
+func (b *guess) isNamed() bool {
+	switch {
+	case b.subject == nil, b.rule == eventKind:
+		return false
+	case b.rule == aTitle:
+		return b.outcome.status != NoStatus
+	default:
+		return b.isBare()
 	}
 }
 
@@ -60,6 +78,9 @@ var voidKinds = setOf(`
 
 // categorize makes a category of a name, without what changes from one event of its kind to the next.
 func (b *guess) categorize(e *Event, f found) {
+	if f.scalar == nil {
+		return
+	}
 	name := b.stateless(headlineOf(f.text))
 	if b.place.scalar != nil && b.place.rule == aHost && len(b.place.text) < len(name) {
 		short, _, _ := strings.Cut(b.place.text, ".")
@@ -86,10 +107,8 @@ const maxCategoryWords = 8
 
 // stateless removes the words that tell a state from both ends of a name: "Triggered: Checkout latency", "db-2 is down".
 func (b *guess) stateless(name string) string {
-	if marked, rest, ok := strings.Cut(name, "]"); ok && strings.HasPrefix(marked, "[") && strings.TrimSpace(rest) != "" {
-		if o, _ := outcomeIn(marked + "]"); o.status != NoStatus {
-			name = rest
-		}
+	if _, mark := markOf(name); mark != "" {
+		name = name[strings.IndexByte(name, ']')+1:]
 	}
 	parts := strings.Fields(name)
 	if len(parts) > 1 && strings.HasSuffix(parts[0], ":") && isStateWord(parts[0]) {

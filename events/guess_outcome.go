@@ -74,9 +74,10 @@ func truthOutcome(well bool, name string) (o outcome, word string) {
 
 // truthWords are the words for a truth value of that name: if all is well, and if not.
 var truthWords = map[string][2]string{
-	"success": {"succeeded", "failed"}, "succeeded": {"succeeded", "failed"}, "passed": {"passed", "failed"}, "failed": {"succeeded", "failed"},
-	"failure": {"succeeded", "failed"}, "up": {"up", "down"}, "down": {"up", "down"}, "alive": {"up", "down"}, "healthy": {"healthy", "unhealthy"},
-	"available": {"available", "unavailable"}, "offline": {"online", "offline"},
+	"success": {"succeeded", "failed"}, "succeeded": {"succeeded", "failed"}, "passed": {"passed", "failed"},
+	"failed": {"succeeded", "failed"}, "failure": {"succeeded", "failed"},
+	"up": {"up", "down"}, "down": {"up", "down"}, "alive": {"up", "down"}, "offline": {"online", "offline"},
+	"healthy": {"healthy", "unhealthy"}, "available": {"available", "unavailable"},
 }
 
 // fillState sets the status and the severity.

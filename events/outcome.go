@@ -114,12 +114,10 @@ func wordsOf(text string) []string {
 // outcomeIn returns what a sentence says: "web-1 is DOWN", "[RESOLVED] Disk full". A sentence that says both that something
 // failed and that something is well says nothing, and so does a negation: "no errors".
 func outcomeIn(sentence string) (o outcome, word string) {
-	parts := wordsOf(sentence)
-	if marked, _, ok := strings.Cut(strings.TrimLeft(sentence, "[*:"), "]"); ok && strings.HasPrefix(sentence, "[") {
-		if first := wordsOf(marked); len(first) > 0 && outcomes[first[0]].status != NoStatus {
-			return outcomes[first[0]], first[0]
-		}
+	if o, word = markOf(sentence); word != "" {
+		return o, word
 	}
+	parts := wordsOf(sentence)
 	for i, part := range parts {
 		found, ok := outcomes[part]
 		if !ok || found.weak || found.alerts || !clearWords[part] && !isAtEdge(parts, i) {
@@ -128,11 +126,23 @@ func outcomeIn(sentence string) (o outcome, word string) {
 		if i > 0 && negations[parts[i-1]] || o.status != NoStatus && o.status != found.status {
 			return outcome{}, ""
 		}
-		if o.status == NoStatus || o.severity == "" {
+		if o.severity == "" {
 			o, word = found, part
 		}
 	}
 	return o, word
+}
+
+// markOf returns what a mark before a sentence says: "[FIRING:2] Disk full".
+func markOf(sentence string) (o outcome, word string) {
+	mark, _, ok := strings.Cut(sentence, "]")
+	if !ok || !strings.HasPrefix(mark, "[") {
+		return outcome{}, ""
+	}
+	if parts := wordsOf(mark); len(parts) > 0 && outcomes[parts[0]].status != NoStatus {
+		return outcomes[parts[0]], parts[0]
+	}
+	return outcome{}, ""
 }
 
 // clearWords mean a state wherever they are in a sentence. Others have further meanings, as in "the open file", "up to date" or
