@@ -99,5 +99,10 @@ func (c Channel) validateRules(v validator, known map[string]int) {
 				in.fault("set.channel", "%q is not a channel; use the name of one", to)
 			}
 		}
+		for _, to := range rule.CopyTo {
+			if _, ok := known[to]; !ok {
+				in.fault("copy_to", "%q is not a channel; use the names of channels", to)
+			}
+		}
 	}
 }

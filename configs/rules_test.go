@@ -69,6 +69,8 @@ channels:
   - {name: c, rules: [{name: r, during: [office]}]}
   - {name: d, rules: [{name: r, match: [{field: title, is: a, in: [b]}]}]}
   - {name: e, rules: [{name: r, match: [{field: title, is: true}]}]}
+  - {name: f, rules: [{name: r, copy_to: [a, nowhere], mute: true}]}
+  - {name: g, rules: [{name: r, copy_to: [a]}], rule_tests: [{name: t4, event: '{"title":"x"}', want: {copy_to: [b]}}]}
 `, nil,
 		`relay.yaml:5: channels[0].rules[0].set.channel: "nowhere" is not a channel`,
 		`relay.yaml:6: channels[0].rules[1].name: "r" is the name of another rule`,
@@ -82,5 +84,8 @@ channels:
 		`relay.yaml:13: channels[2].rules[0].during: schedule "office" does not exist`,
 		`relay.yaml:14: channels[3].rules[0].match[0]: field "title" needs one of is, in and matches`,
 		"relay.yaml:15: channels[4].rules[0].match[0].is: true is not text",
-		`relay.yaml:15: channels[4].rules[0].match[0]: field "title" needs one of`)
+		`relay.yaml:15: channels[4].rules[0].match[0]: field "title" needs one of`,
+		`relay.yaml:16: channels[5].rules[0].copy_to: "nowhere" is not a channel`,
+		`relay.yaml:16: channels[5].rules[0].copy_to: cannot be combined with mute`,
+		`relay.yaml:17: channels[6].rule_tests[0]: test "t4" fails: copy_to is ["a"], not ["b"]`)
 }

@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"slackrelay/events"
@@ -42,6 +43,8 @@ type Want struct {
 	Status string `yaml:"status,omitempty"`
 	// Channel is its channel.
 	Channel string `yaml:"channel,omitempty"`
+	// CopyTo are the channels that get copies of it.
+	CopyTo []string `yaml:"copy_to,omitempty"`
 	// Muted is whether it is muted.
 	Muted *bool `yaml:"muted,omitempty"`
 }
@@ -85,7 +88,8 @@ func (t RuleTest) run(channel string, decoder *events.Decoder, rules *events.Rul
 		last = verdict.Rules[n-1]
 	}
 	return Want{
-		Rule: last, Category: e.Category, Severity: string(e.Severity), Status: string(e.Status), Channel: verdict.Channel, Muted: &verdict.Muted,
+		Rule: last, Category: e.Category, Severity: string(e.Severity), Status: string(e.Status),
+		Channel: verdict.Channel, CopyTo: verdict.Copies, Muted: &verdict.Muted,
 	}, nil
 }
 
@@ -102,6 +106,9 @@ func (w Want) differences(got Want) []string {
 		if field.want != "" && field.want != field.got {
 			all = append(all, fmt.Sprintf("%s is %q, not %q", field.name, field.got, field.want))
 		}
+	}
+	if w.CopyTo != nil && !slices.Equal(w.CopyTo, got.CopyTo) {
+		all = append(all, fmt.Sprintf("copy_to is %q, not %q", got.CopyTo, w.CopyTo))
 	}
 	if w.Muted != nil && *w.Muted != *got.Muted {
 		all = append(all, fmt.Sprintf("muted is %t, not %t", *got.Muted, *w.Muted))

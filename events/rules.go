@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/expr-lang/expr"
@@ -30,6 +31,9 @@ type Rule struct {
 	Outside []string `yaml:"outside,omitempty" unset:"always"`
 	// Set is what the rule changes in an event.
 	Set Changes `yaml:"set,omitempty"`
+	// CopyTo are further channels that get a copy of the event as the rules leave it. Their limits apply to the copies; their
+	// rules do not.
+	CopyTo []string `yaml:"copy_to,omitempty"`
 	// Mute counts the event as muted instead of sending it.
 	Mute bool `yaml:"mute,omitempty"`
 	// Continue makes the rules below apply too.
@@ -49,6 +53,9 @@ type Changes struct {
 	// Channel is the channel that gets the event.
 	Channel string `yaml:"channel,omitempty"`
 }
+
+// maxCopies is how many copies of an event a rule can make.
+const maxCopies = 16
 
 // noStatusWord is the value of Changes.Status that removes the status of an event.
 const noStatusWord = "none"
@@ -113,6 +120,12 @@ func (r Rule) compile(schedules []Schedule, fault func(field string, err error))
 	c.outside, err = timesOf(r.Outside, schedules)
 	fault("outside", err)
 	r.Set.check(fault)
+	switch {
+	case r.Mute && len(r.CopyTo) > 0:
+		fault("copy_to", errors.New("cannot be combined with mute, which lets no copy through; keep one, or use set.channel"))
+	case len(r.CopyTo) > maxCopies:
+		fault("copy_to", fmt.Errorf("has %d channels, at most %d are allowed; name fewer", len(r.CopyTo), maxCopies))
+	}
 	return c
 }
 
@@ -137,10 +150,12 @@ func (c Changes) check(fault func(field string, err error)) {
 
 // Verdict is the result of rules beside the changes to the event itself.
 type Verdict struct {
-	Rules   []string `json:"rules"`   // the names of the rules that matched, in order
-	Channel string   `json:"channel"` // where the event goes
+	Rules   []string `json:"rules"`            // the names of the rules that matched, in order
+	Channel string   `json:"channel"`          // where the event goes
+	Copies  []string `json:"copies,omitempty"` // where copies of it go, each channel once; a muted event has none
 	Muted   bool     `json:"muted"`
-	Steps   []Step   `json:"steps,omitempty"` // each rule that was evaluated; only from [Rules.Explain]
+	MutedBy string   `json:"muted_by,omitempty"` // the rule that muted it, though others may have matched after it
+	Steps   []Step   `json:"steps,omitempty"`    // each rule that was evaluated; only from [Rules.Explain]
 }
 
 // Step is why a rule matched, or did not.
@@ -179,12 +194,31 @@ func (r *Rules) apply(e *Event, header http.Header, now time.Time, explain bool)
 		if rule.Set.Channel != "" {
 			v.Channel = rule.Set.Channel
 		}
-		v.Muted = v.Muted || rule.Mute
+		v.Copies = append(v.Copies, rule.CopyTo...)
+		if rule.Mute && !v.Muted {
+			v.Muted = true
+			v.MutedBy = rule.Name
+		}
 		if !rule.Continue {
 			break
 		}
 	}
+	v.Copies = v.copies()
 	return v
+}
+
+// copies returns the channels of the copies once each, without the channel of the event itself.
+func (v *Verdict) copies() []string {
+	if v.Muted {
+		return nil
+	}
+	var once []string
+	for _, channel := range v.Copies {
+		if channel != v.Channel && !slices.Contains(once, channel) {
+			once = append(once, channel)
+		}
+	}
+	return once
 }
 
 // mismatch returns why a rule does not match an event; "" = it matches. It is a sentence only where explain asks for it.

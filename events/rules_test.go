@@ -122,7 +122,9 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 
 	e = disk()
 	e.Labels["team"] = "web"
-	require.Equal(t, events.Verdict{Rules: []string{"other team"}, Channel: "alerts", Muted: true}, rules.Apply(&e, nil, time.Now()))
+	require.Equal(t, events.Verdict{
+		Rules: []string{"other team"}, Channel: "alerts", Muted: true, MutedBy: "other team",
+	}, rules.Apply(&e, nil, time.Now()))
 }
 
 func TestExpressionsReadTheFieldsOfMatchers(t *testing.T) {

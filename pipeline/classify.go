@@ -18,8 +18,9 @@ type Arrival struct {
 }
 
 // Admit classifies the events of a webhook, asks the limiter, in their order, for those that are not muted, and returns
-// the outcome of each. An admitted event is queued for Slack in the same step. A rule may send an event to another
-// channel; the limiter is called for each channel separately.
+// the outcome of each. An admitted event is queued for Slack in the same step. A rule may send an event to another channel, and
+// copies of it to further ones; the limiter is called for each channel separately. Copies follow the events of the webhook in the
+// receipt, and are counted like them.
 //
 // After an error, not all events are stored: the sender may post the webhook again, and what was stored is then a
 // duplicate. What was not stored is not counted.
@@ -28,16 +29,17 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
-	mutedBy, whole := in.classify(ch, a, traceparent(ctx))
+	mutedBy, whole := in.classify(ch, &a, traceparent(ctx))
 	if whole { // nearly always
 		return in.admit(ctx, a.Channel, a.Events, false)
 	}
 	return in.admitParts(ctx, a, partsOf(a.Events, mutedBy))
 }
 
-// classify applies the rules and silences to each event. It returns the rule or silence that mutes each event, or "". whole means
-// that all events go to the channel of the webhook and none is muted.
-func (in *Intake) classify(ch *RequestBuilder, a Arrival, parent string) (mutedBy []string, whole bool) {
+// classify applies the rules and silences to each event, and adds the copies to the webhook's events. It returns the rule or
+// silence that mutes each event, or "". whole means that all events go to the channel of the webhook and none is muted.
+func (in *Intake) classify(ch *RequestBuilder, a *Arrival, parent string) (mutedBy []string, whole bool) {
+	var copies []events.Event
 	mutedBy = make([]string, len(a.Events))
 	whole = len(a.Events) > 0
 	now := in.opts.Now()
@@ -52,14 +54,29 @@ func (in *Intake) classify(ch *RequestBuilder, a Arrival, parent string) (mutedB
 		if _, known := in.channels[verdict.Channel]; known {
 			e.Channel = verdict.Channel
 		}
+		copies = in.appendCopies(copies, e, verdict.Copies)
 		mutedBy[i] = in.mutedBy(e, verdict)
-		if a.Test {
-			e.Test = true
-			e.Channel = TestLaneOf(e.Channel)
-		}
 		whole = whole && mutedBy[i] == "" && e.Channel == a.Channel
 	}
-	return mutedBy, whole
+	for i := range copies {
+		mutedBy = append(mutedBy, in.mutedBy(&copies[i], events.Verdict{}))
+	}
+	a.Events = append(a.Events, copies...)
+	if a.Test {
+		toTestLane(a.Events)
+	}
+	return mutedBy, whole && len(copies) == 0 && !a.Test
+}
+
+// appendCopies appends a copy of an event for each of these channels.
+func (in *Intake) appendCopies(copies []events.Event, e *events.Event, channels []string) []events.Event {
+	for _, channel := range channels {
+		if _, known := in.channels[channel]; known {
+			copies = append(copies, *e)
+			copies[len(copies)-1].Channel = channel
+		}
+	}
+	return copies
 }
 
 // part is the events of a webhook that go to one channel, by their places in the webhook.
@@ -95,7 +112,7 @@ func partsOf(all []events.Event, mutedBy []string) []*part {
 // mutedBy names the rule or the silence that mutes an event; "" = it is not muted.
 func (in *Intake) mutedBy(e *events.Event, verdict events.Verdict) string {
 	if verdict.Muted {
-		return "rule " + verdict.Rules[len(verdict.Rules)-1]
+		return "rule " + verdict.MutedBy
 	}
 	if in.opts.Silences == nil {
 		return ""

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"strings"
 
+	"slackrelay/events"
 	"slackrelay/store"
 )
 
@@ -11,6 +12,14 @@ const testSuffix = "~test"
 
 // TestLaneOf returns the name of a channel's test lane.
 func TestLaneOf(channel string) string { return channel + testSuffix }
+
+// toTestLane sends classified events to the test lanes of their channels.
+func toTestLane(all []events.Event) {
+	for i := range all {
+		all[i].Test = true
+		all[i].Channel = TestLaneOf(all[i].Channel)
+	}
+}
 
 // ChannelOfLane returns the name of the channel that a test lane belongs to; any other name is returned as it is.
 func ChannelOfLane(name string) string { return strings.TrimSuffix(name, testSuffix) }

@@ -23,7 +23,10 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 	path := configFile(t, channelFile(`    rules:
       - {name: hush, match: [{field: severity, is: info}], mute: true}
       - {name: team, match: [{field: label.team, matches: "."}], set: {category_from: 'labels.team + " " + category'}, continue: true}
-      - {name: databases, when: 'labels["team"] == "dba" and title contains "replica"', set: {channel: storage, severity: critical}}
+      - name: databases
+        when: 'labels["team"] == "dba" and title contains "replica"'
+        set: {channel: storage, severity: critical}
+        copy_to: [alerts]
 `)+"  - {name: storage, slack_channel: C0STORAGE, pace: 1ms}\n")
 	relay := startRelay(t, withFile(redis.URL, slack.APIURL(), path)...)
 	receipt := relay.post(t, "alerts", []map[string]any{
@@ -31,7 +34,7 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 		{"title": "hello", "severity": "info"},
 		{"title": "disk", "category": "db", "labels": map[string]string{"team": "dba"}},
 	})
-	require.Equal(t, 2, receipt.Admitted)
+	require.Equal(t, 3, receipt.Admitted, "one of them is a copy")
 	require.Equal(t, 1, receipt.Muted)
 	require.Equal(t, "storage", receipt.Events[0].Channel)
 	require.Equal(t, "rule hush", receipt.Events[1].By)
@@ -40,11 +43,11 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 	relay.drained(t, "alerts", 10*time.Second)
 	where := map[string]string{}
 	for _, post := range slack.Posts() {
-		where[post.Channel] = post.Text
+		where[post.Channel] += post.Text
 	}
 	require.Contains(t, where["C0STORAGE"], "a replica lags")
 	require.Contains(t, where["C0ALERTS"], "disk")
-	for channel, want := range map[string][]int64{"alerts": {2, 1, 1}, "storage": {1, 1, 0}} {
+	for channel, want := range map[string][]int64{"alerts": {3, 2, 1}, "storage": {1, 1, 0}} {
 		ledger := relay.status(t, channel).Ledger
 		require.Equal(t, want[0], ledger.Received, channel)
 		require.Equal(t, want[1], ledger.Admitted, channel)
@@ -58,6 +61,7 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	for _, line := range []string{
 		"category        db -> dba-db\n", "severity        warning -> critical\n", "channel         alerts -> storage\n",
+		"copies to       alerts\n",
 		`rule hush       no   severity="info" does not match: it is "warning"`, "rule databases  yes  all its conditions match\n",
 		"decided         rule databases: the limits of channel storage, category dba-db, apply\n",
 	} {

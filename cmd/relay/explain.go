@@ -136,6 +136,9 @@ func (x *explained) print(out io.Writer) {
 	line("severity", changed(string(x.Decoded.Severity), string(x.Event.Severity)))
 	line("status", changed(string(x.Decoded.Status), string(x.Event.Status)))
 	line("channel", changed(x.Decoded.Channel, x.Event.Channel))
+	if len(x.Verdict.Copies) > 0 {
+		line("copies to", strings.Join(x.Verdict.Copies, ", "))
+	}
 	for _, link := range x.Decoded.Links {
 		line("link", link.URL)
 	}
@@ -191,7 +194,7 @@ func (x *explained) decision() string {
 		by = "rule " + x.Verdict.Rules[n-1]
 	}
 	if x.Verdict.Muted {
-		return by + ": muted"
+		return "rule " + x.Verdict.MutedBy + ": muted"
 	}
 	return by + ": the limits of channel " + x.Event.Channel + ", category " + x.Event.Category + ", apply"
 }
