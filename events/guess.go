@@ -14,12 +14,14 @@ type guess struct {
 	subject *scalar // what the title is about; nil = nothing
 	rule    string  // that found it
 	title   string
-	outcome outcome // how it went
-	word    string  // that tells the outcome, as a person writes it
-	state   found
-	place   found
-	used    map[string]bool // paths of the scalars that the event has already
-	origins []Origin
+	// composed means that the title was made of the subject.
+	composed bool
+	outcome  outcome // how it went
+	word     string  // that tells the outcome, as a person writes it
+	state    found
+	place    found
+	used     map[string]bool // paths of the scalars that the event has already
+	origins  []Origin
 }
 
 // found is a scalar that a rule found; its scalar is nil if no rule found any.

@@ -133,9 +133,9 @@ func isText(b *guess, s *scalar) bool {
 	}
 }
 
-// isSubject reports whether a text is the title, and no more.
+// isSubject reports whether a text is in the title already, and no more.
 func (b *guess) isSubject(s *scalar) bool {
-	return b.subject != nil && s.text == b.subject.text && len(s.text) <= maxHeadline && !strings.Contains(s.text, "\n")
+	return b.composed && s.text == b.subject.text && len(s.text) <= maxHeadline && !strings.Contains(s.text, "\n")
 }
 
 func isSeverity(_ *guess, s *scalar) bool {

@@ -38,6 +38,7 @@ func (b *guess) fillTitle(e *Event, raw jsontext.Value) {
 		return
 	}
 	b.note("title", found{b.subject, b.rule})
+	b.composed = true
 	subject := headlineOf(b.subject.text)
 	switch {
 	case b.tells(subject):
