@@ -25,6 +25,7 @@ type outcome struct {
 var outcomes = outcomeTable(map[string]outcome{
 	"firing|triggered|trigger|alerting|problem|alarm|fired|in alarm|unresolved": {status: Firing},
 	"open|opened|active|activated|reopened|raised|raise":                        {status: Firing, alerts: true},
+	"created|create|new": {status: Firing, alerts: true, weak: true},
 	"down|offline|unreachable|missing|late|overdue|timeout|timed out|unhealthy|failing|outage|major outage|partial outage|" +
 		"lost|disconnected|unavailable|violated|violating|violation|breached|anomalous|anomaly|not responding|no data|nok|" +
 		"exceeded|dead|expired": {status: Firing, severity: Error, tells: true},
