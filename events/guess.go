@@ -3,6 +3,8 @@ package events
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -189,6 +191,18 @@ func (b *guess) fillFingerprint(e *Event) {
 	if b.place.scalar != nil {
 		place = b.place.text
 	}
-	e.Fingerprint = joined(" on ", subject, place)
-	b.because("fingerprint", "the name and the place")
+	e.Fingerprint = joined(" on ", subject, place, b.labels())
+	b.because("fingerprint", "the name, the place and the labels")
+}
+
+// labels returns the labels of the body that tell one alert from another.
+func (b *guess) labels() string {
+	var all []string
+	for i := range b.all {
+		if s := &b.all[i]; isOfLabels(s) && s.name != "severity" && s.name != "priority" {
+			all = append(all, s.name+"="+s.text)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }

@@ -91,7 +91,7 @@ func isMessage(b *guess, s *scalar) bool {
 // isKind is the name of a kind of event: at most a few words.
 func isKind(_ *guess, s *scalar) bool {
 	return s.kind == '"' && len(s.text) <= 60 && strings.IndexFunc(s.text, unicode.IsLetter) >= 0 && !isLink(s.text) &&
-		!strings.ContainsAny(s.text, "\n@") && strings.Count(s.text, " ") < maxKindWords
+		!strings.ContainsAny(s.text, "\n@<>=") && strings.Count(s.text, " ") < maxKindWords
 }
 
 // maxKindWords is how many words the name of a kind has. A text with more is a sentence.

@@ -26,6 +26,7 @@ var uselessLinks = []string{
 	"image", "icon", "avatar", "logo", "thumbnail", "picture", "photo", "api", "callback", "webhook", "hook", "clone", "giturl",
 	"ssh", "download", "unsubscribe", "acknowledge", "ackurl", "commit", "serverurl", "baseurl", "rooturl", "externalurl", "siteurl",
 	"editurl", "edit", "self", "compareurl", "instanceurl", "cdn", "schema", "delete", "silence",
+	"organization", "account", "profile", "tenant",
 }
 
 var pictures = setOf(".png .jpg .jpeg .gif .svg .ico .webp")

@@ -59,7 +59,7 @@ var (
 		},
 		{
 			name: aPhrase, fits: isPhrase,
-			words: namedBy("name *displayname eventname triggername problem trigger"),
+			words: namedBy("name *displayname eventname triggername problem"),
 		},
 		{
 			name: "a summary", fits: isSentence,
@@ -72,7 +72,7 @@ var (
 		{
 			name: jobName, fits: isName,
 			words: namedBy(`
-				jobname job buildername builder buildname pipelinename pipeline workflowname workflow taskname task playbook
+				jobname job stackname stack buildername builder buildname pipelinename pipeline workflowname workflow taskname task playbook
 				backupname operationname connection connectionname deploymentname endpointname processname pipelinerun metadata.name`),
 		},
 		{
@@ -117,6 +117,7 @@ var (
 		{
 			name: aHost, fits: isPlace,
 			words: namedBy(`
+				labels.instance labels.host labels.hostname labels.pod tags.host
 				host hostname nodename node devicename device machinename instance instancename server servername client.name
 				resourcename entityname impactedentity sourcename pod podname vm computer`),
 		},

@@ -24,7 +24,7 @@ var (
 			words: namedBy(`
 				status state currentstate currentstatus alertstatus alertstate incidentstatus monitorstatus newstate newstatus
 				*statusstring statename *statename servicestate hoststate result outcome conclusion phase health *status *state
-				*result switch transition alerttransition resultmessage statestring incidentstatus.category incidentstatus.name`),
+				*result switch transition alerttransition resultmessage statestring incidentstatus.category incidentstatus.name triggertype alertaction conditions.reason`),
 		},
 		{
 			name: "a state with the former one", fits: hasFormer,
@@ -38,7 +38,7 @@ var (
 		},
 		{
 			name: wentWell, fits: isTruth,
-			words: namedBy("success succeeded ok isok passed healthy ishealthy isup up resolved recovered isresolved available alive"),
+			words: namedBy("success succeeded backtonormal ok isok passed healthy ishealthy isup up resolved recovered isresolved available alive"),
 		},
 		{
 			name: wentWrong, fits: isTruth,
@@ -104,7 +104,7 @@ var (
 		},
 		{
 			name: "an id beside the title", where: besideTitle, fits: isLastingID,
-			words: namedBy("id uuid uid key pid identifier eventid"),
+			words: namedBy("id uuid uid key identifier eventid"),
 		},
 	}
 	startRules = []guessRule{

@@ -70,14 +70,21 @@ func (b *guess) explained(name string) string {
 	case detail != "" && !strings.Contains(name, detail):
 		return name + ": " + detail
 	case b.rule == eventKind && b.place.scalar == nil:
-		telling, _ := b.assignments()
-		return joined(": ", name, strings.Join(telling[:min(len(telling), maxParts-1)], ", "))
+		return b.withFields(name)
 	case kind.scalar != nil && isBareKind(b, kind.scalar) && !contains(name, kind.text) && !strings.Contains(name, " "):
 		b.used[kind.path] = true
 		return spaced(kind.text) + ": " + name
+	case !strings.Contains(name, " ") && b.place.scalar == nil && b.rule != alertName:
+		return b.withFields(name)
 	default:
 		return name
 	}
+}
+
+// withFields adds the first further fields to a name that tells too little.
+func (b *guess) withFields(name string) string {
+	telling, _ := b.assignments()
+	return joined(": ", name, strings.Join(telling[:min(len(telling), maxParts-1)], ", "))
 }
 
 // headlineOf returns the first line of a text, or its first sentence if the line is long.

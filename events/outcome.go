@@ -76,6 +76,9 @@ func outcomeOf(text string) (o outcome, word string) {
 		return outcome{}, ""
 	}
 	whole := strings.Join(parts, " ")
+	if first := outcomes[parts[0]]; first.status == Resolved && clearWords[parts[0]] {
+		return first, parts[0] // ResolvedCritical
+	}
 	last, first := parts[len(parts)-1], parts[0]
 	for _, word := range []string{whole, strings.Join(parts[max(len(parts)-2, 0):], " "), last, first} {
 		if o, ok := outcomes[word]; ok {
@@ -123,6 +126,9 @@ func outcomeIn(sentence string) (o outcome, word string) {
 		found, ok := outcomes[part]
 		if !ok || found.weak || found.alerts || !clearWords[part] && !isAtEdge(parts, i) {
 			continue
+		}
+		if o.status == Resolved && clearWords[word] {
+			return o, word // "recovered from down"
 		}
 		if i > 0 && negations[parts[i-1]] || o.status != NoStatus && o.status != found.status {
 			return outcome{}, ""
