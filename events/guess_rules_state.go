@@ -24,7 +24,8 @@ var (
 			words: namedBy(`
 				status state currentstate currentstatus alertstatus alertstate incidentstatus monitorstatus newstate newstatus
 				*statusstring statename *statename servicestate hoststate result outcome conclusion phase health *status *state
-				*result switch transition alerttransition resultmessage statestring incidentstatus.category incidentstatus.name triggertype alertaction conditions.reason`),
+				*result switch transition alerttransition resultmessage statestring incidentstatus.category incidentstatus.name
+				triggertype alertaction conditions.reason`),
 		},
 		{
 			name: "a state with the former one", fits: hasFormer,
