@@ -68,9 +68,11 @@ func FallbackCategory(credential string, header http.Header) string {
 }
 
 // httpLibraries begin the User-Agent of programs that do not say who they are.
-var httpLibraries = setOf("mozilla|curl|wget|go-http-client|python-requests|python-urllib|python|python-httpx|aiohttp|axios|node|node-fetch|" +
-	"okhttp|java|java-http-client|apache-httpclient|ruby|faraday|guzzlehttp|php|libwww-perl|lua-resty-http|undici|got|reactornetty|" +
-	"rest-client|typhoeus|postmanruntime|insomnia|httpie|dart|perl|powershell|go-resty|req|hackney|akka-http|jakarta|restsharp|httpclient")
+var httpLibraries = setOf(`
+	mozilla curl wget go-http-client python-requests python-urllib python python-httpx aiohttp axios node node-fetch okhttp
+	java java-http-client apache-httpclient ruby faraday guzzlehttp php libwww-perl lua-resty-http undici got reactornetty
+	rest-client typhoeus postmanruntime insomnia httpie dart perl powershell go-resty req hackney akka-http jakarta
+	restsharp httpclient`)
 
 func isCategoryRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-'

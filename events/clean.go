@@ -7,13 +7,13 @@ import (
 )
 
 var (
-	htmlTag = regexp.MustCompile(`(?s)<(?:/?(?:a|abbr|b|blockquote|body|br|code|div|em|font|h[1-6]|head|hr|html|i|img|li|ol|p|pre|small|span|` +
-		`strong|style|sub|sup|table|tbody|td|th|thead|tr|u|ul)\b[^>]*|!--.*?--)>`)
+	htmlTag = regexp.MustCompile(`(?s)<(?:/?(?:a|abbr|b|blockquote|body|br|code|div|em|font|h[1-6]|head|hr|html|i|img|li|ol|p|pre|small|` +
+		`span|strong|style|sub|sup|table|tbody|td|th|thead|tr|u|ul)\b[^>]*|!--.*?--)>`)
 	htmlBreak    = regexp.MustCompile(`(?i)<(?:br|/p|/div|/li|/tr|/h[1-6])\b[^>]*>`)
 	markdownLink = regexp.MustCompile(`\[([^\]\n]+)\]\((?:https?://[^)\s]*)\)`)
 	markdownMark = regexp.MustCompile("(\\*\\*|__|`)([^*_`\n]+)(\\*\\*|__|`)")
 	markdownHead = regexp.MustCompile(`(?m)^#{1,6} `)
-	blankLines   = regexp.MustCompile(`\n[ \t]*\n[ \t\n]*\n`)
+	emptyLines   = regexp.MustCompile(`\n[ \t]*\n[ \t\n]*\n`)
 )
 
 // maxCleaned is how much of a text is read, in bytes: more than any event keeps by default.
@@ -35,5 +35,5 @@ func cleaned(text string) string {
 		text = markdownMark.ReplaceAllString(text, "$2")
 		text = markdownHead.ReplaceAllString(text, "")
 	}
-	return strings.TrimSpace(blankLines.ReplaceAllString(text, "\n\n"))
+	return strings.TrimSpace(emptyLines.ReplaceAllString(text, "\n\n"))
 }

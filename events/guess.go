@@ -3,6 +3,8 @@ package events
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,12 +16,14 @@ type guess struct {
 	subject *scalar // what the title is about; nil = nothing
 	rule    string  // that found it
 	title   string
-	outcome outcome // how it went
-	word    string  // that tells the outcome, as a person writes it
-	state   found
-	place   found
-	used    map[string]bool // paths of the scalars that the event has already
-	origins []Origin
+	// composed means that the title was made of the subject.
+	composed bool
+	outcome  outcome // how it went
+	word     string  // that tells the outcome, as a person writes it
+	state    found
+	place    found
+	used     map[string]bool // paths of the scalars that the event has already
+	origins  []Origin
 }
 
 // found is a scalar that a rule found; its scalar is nil if no rule found any.
@@ -31,7 +35,7 @@ type found struct {
 // Origin is where a field of an event came from.
 type Origin struct {
 	Field string `json:"field"` // like title
-	Rule  string `json:"rule"`  // what found it, like "the name of an alert"
+	Rule  string `json:"rule"`  // what found it, like alertName
 	From  string `json:"from"`  // the field of the body, like check.name; "" = several, or none
 }
 
@@ -177,7 +181,7 @@ func (b *guess) fillFingerprint(e *Event) {
 		b.note("fingerprint", f)
 		return
 	}
-	if b.subject == nil || b.outcome.status == NoStatus || b.outcome.run || b.rule == "the name of a job" {
+	if b.subject == nil || b.outcome.status == NoStatus || b.outcome.run || b.rule == jobName {
 		return
 	}
 	subject, place := b.stateless(b.subject.text), ""
@@ -187,6 +191,18 @@ func (b *guess) fillFingerprint(e *Event) {
 	if b.place.scalar != nil {
 		place = b.place.text
 	}
-	e.Fingerprint = joined(" on ", subject, place)
-	b.because("fingerprint", "the name and the place")
+	e.Fingerprint = joined(" on ", subject, place, b.labels())
+	b.because("fingerprint", "the name, the place and the labels")
+}
+
+// labels returns the labels of the body that tell one alert from another.
+func (b *guess) labels() string {
+	var all []string
+	for i := range b.all {
+		if s := &b.all[i]; isOfLabels(s) && s.name != "severity" && s.name != "priority" {
+			all = append(all, s.name+"="+s.text)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }

@@ -6,32 +6,50 @@ import (
 	"strings"
 )
 
-// fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host. It is
-// the name of an alert or a job, what an alert is about, else the kind of event, else a part of the system.
+// fillCategory sets a category that is telling, and the same for all events of a kind: a firing and its resolve, each host.
 func (b *guess) fillCategory(e *Event) {
-	subject := found{b.subject, "what the title is about"}
-	kind, isTelling := b.kind()
-	named := b.find(categoryRules)
-	switch part := b.find(partRules); {
-	case named.scalar != nil && named.rule == "a category":
-		e.Category = named.text
-		b.note("category", named)
-	case named.scalar != nil:
-		b.categorize(e, named)
-	case b.subject == nil:
-		if isTelling {
-			b.categorize(e, kind)
-		}
-	case b.isBare() && b.rule != "the kind of event", b.rule == "a title" && b.outcome.status != NoStatus:
-		b.categorize(e, subject)
-	case isTelling:
-		b.categorize(e, kind)
-	case part.scalar != nil && !b.isBare() && b.rule != "a title":
-		b.categorize(e, part)
-	case kind.scalar != nil && b.outcome.status == NoStatus && !voidKinds[kind.text]:
-		b.categorize(e, kind)
+	switch f := b.find(categoryRules); {
+	case f.scalar != nil && f.rule == aCategory:
+		e.Category = f.text
+		b.note("category", f)
+	case f.scalar != nil:
+		b.categorize(e, f)
 	default:
-		b.categorize(e, subject)
+		b.categorize(e, b.classOf())
+	}
+}
+
+// classOf returns what a body is about that names no alert and no job: the subject of an alert, else the kind of event, else a part
+// of the system.
+func (b *guess) classOf() found {
+	subject := found{b.subject, aboutTitle}
+	kind, isTelling := b.kind()
+	if b.isNamed() {
+		return subject
+	}
+	part := b.find(partRules)
+	hasOutcome := b.outcome.status != NoStatus
+	switch {
+	case isTelling:
+		return kind
+	case part.scalar != nil && !b.isBare() && b.rule != aTitle:
+		return part
+	case kind.scalar != nil && kind.text != "" && !hasOutcome && !voidKinds[kind.text]:
+		return kind
+	default:
+		return subject
+	}
+}
+
+// isNamed reports whether the title is a good name for the category: a name, or the title of something that has a state.
+func (b *guess) isNamed() bool {
+	switch {
+	case b.subject == nil, b.rule == eventKind:
+		return false
+	case b.rule == aTitle:
+		return b.outcome.status != NoStatus
+	default:
+		return b.isBare()
 	}
 }
 
@@ -54,17 +72,21 @@ func (b *guess) kind() (f found, isTelling bool) {
 }
 
 // voidKinds are kinds that are no category either.
-var voidKinds = setOf("|alert|event|webhook|notification|message|default|generic|text|string|object|record|create|update|created|updated|edit|edited|" +
-	"new|insert|delete|deleted|change|changed|add|trigger|summary|al|url|email|http")
+var voidKinds = setOf(`
+	alert event webhook notification message default generic text string object record create update created updated edit
+	edited new insert delete deleted change changed add trigger summary al url email http`)
 
 // categorize makes a category of a name, without what changes from one event of its kind to the next.
 func (b *guess) categorize(e *Event, f found) {
+	if f.scalar == nil {
+		return
+	}
 	name := b.stateless(headlineOf(f.text))
-	if b.place.scalar != nil && b.place.rule == "a host" && len(b.place.text) < len(name) {
+	if b.place.scalar != nil && b.place.rule == aHost && len(b.place.text) < len(name) {
 		short, _, _ := strings.Cut(b.place.text, ".")
 		name = strings.ReplaceAll(strings.ReplaceAll(name, b.place.text, "n"), short, "n")
 	}
-	if f.rule == "what the title is about" || f.rule == "the kind of event" {
+	if f.rule == aboutTitle || f.rule == eventKind {
 		name = fold(name)
 	} else {
 		name = foldIDs(name)
@@ -77,21 +99,22 @@ func (b *guess) categorize(e *Event, f found) {
 	b.origins = append(b.origins, Origin{Field: "category", Rule: f.rule, From: f.path})
 }
 
+// aboutTitle is the rule for a category that is made of the title.
+const aboutTitle = "what the title is about"
+
 // maxCategoryWords is how many words of a text its category has.
 const maxCategoryWords = 8
 
 // stateless removes the words that tell a state from both ends of a name: "Triggered: Checkout latency", "db-2 is down".
 func (b *guess) stateless(name string) string {
-	if marked, rest, ok := strings.Cut(name, "]"); ok && strings.HasPrefix(marked, "[") && strings.TrimSpace(rest) != "" {
-		if o, _ := outcomeIn(marked + "]"); o.status != NoStatus {
-			name = rest
-		}
+	if _, mark := markOf(name); mark != "" {
+		name = name[strings.IndexByte(name, ']')+1:]
 	}
 	parts := strings.Fields(name)
 	if len(parts) > 1 && strings.HasSuffix(parts[0], ":") && isStateWord(parts[0]) {
 		parts = parts[1:]
 	}
-	for len(parts) > 1 && (isStateWord(parts[len(parts)-1]) || verbs[strings.ToLower(strings.Trim(parts[len(parts)-1], "->=:"))]) {
+	for len(parts) > 1 && isEndOfState(parts[len(parts)-1]) {
 		parts = parts[:len(parts)-1]
 	}
 	if short := strings.Trim(strings.Join(parts, " "), " :-.!"); len(short) >= minName {
@@ -102,6 +125,12 @@ func (b *guess) stateless(name string) string {
 
 // minName is the length of the shortest name that is left without its state, in bytes: "An Error" stays.
 const minName = 3
+
+// isEndOfState reports whether a word at the end of a name tells its state, or only leads to that: "is", "->".
+func isEndOfState(word string) bool {
+	bare := strings.ToLower(strings.Trim(word, "->=:"))
+	return bare == "" || verbs[bare] || isStateWord(word)
+}
 
 func isStateWord(word string) bool {
 	o, ok := outcomes[strings.ToLower(strings.Trim(word, ":.!()[]"))]

@@ -1,8 +1,6 @@
 package events
 
 import (
-	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,7 +9,8 @@ import (
 // The functions of this file decide whether a value fits a rule.
 
 // commitFields are beside the title and message of a commit, which tell nothing about the event.
-var commitFields = anyOf("commit|commitid|commitref|commitsha|commithash|sha|shortcommitid|committer|committedat|authorlogin|baseref|comment")
+var commitFields = anyOf(`
+	commit commitid commitref commitsha commithash sha shortcommitid committer committedat authorlogin baseref comment`)
 
 func isOfCommit(b *guess, s *scalar) bool { return b.all.beside(s, commitFields) != nil }
 
@@ -27,7 +26,8 @@ func isWatched(b *guess, s *scalar) bool {
 	return s.kind == '"' && !strings.ContainsAny(s.text, " \n") && strings.ContainsAny(s.text, ".:") && b.all.beside(s, watchedFields) != nil
 }
 
-var watchedFields = anyOf("status|*status|statuscode|down|up|laststatus|responsetime|responsecode|downtime|uptime|state|checkid|monitorid|error")
+var watchedFields = anyOf(`
+	status *status statuscode down up laststatus responsetime responsecode downtime uptime state checkid monitorid error`)
 
 // isName reports whether a text can name something: it has letters, is neither a constant like BRANCH nor a state, and no address.
 func isName(b *guess, s *scalar) bool { return isThing(b, s) && !isConstant(s.text) }
@@ -53,16 +53,20 @@ func isOwnName(b *guess, s *scalar) bool {
 	return isName(b, s) && !placeParents[s.of] && !peopleName.has(s)
 }
 
-var placeParents = setOf("project|repository|repo|organization|environment|region|host|server|source|destination|browser|os|device|location|" +
-	"qualitygate|branch|manager|decoder|cluster|plugin|component|client|requester|metric|field|severity|incidentstatus|state|status|priority|integration|stage|gate|blocks|jobs|tag")
+var placeParents = setOf(`
+	project repository repo organization environment region host server source destination browser os device location
+	qualitygate branch manager decoder cluster plugin component client requester metric field severity incidentstatus state
+	status priority integration stage gate blocks jobs tag`)
 
 // peopleName are fields with the name of a person, of a group of them, of a company or of a file.
-var peopleName = namesOf("username|fullname|firstname|lastname|ownername|authorname|committername|groupname|teamname|companyname|" +
-	"organizationname|orgname|accountname|requestername|agentname|tagname|branchname|channelname|databasename|filename|domainname|" +
-	"brandname|tenantname|regionname|environmentname|planname|workspacename|spacename|bucketname|zonename|ticketrequestername|" +
-	"yamlfilename|classname|queuename|hostname|*hostname|nodename|*nodename|devicename|*devicename|servername|instancename|sourcename|" +
-	"clustername|agentname|machinename|projectname|reponame|*reponame|typename|displayusername|statename|*statename|" +
-	"labelname|fieldname|attributename|metricname|imagename|pluginname|rulesetname|decodername|scenarioname|modelname")
+var peopleName = namesOf(`
+	username fullname firstname lastname ownername authorname committername groupname teamname companyname organizationname
+	orgname accountname requestername agentname tagname branchname channelname databasename filename domainname brandname
+	tenantname regionname environmentname planname workspacename spacename bucketname zonename ticketrequestername
+	yamlfilename classname queuename hostname *hostname nodename *nodename devicename *devicename servername instancename
+	sourcename clustername agentname machinename projectname reponame *reponame typename displayusername statename
+	*statename labelname fieldname attributename metricname imagename pluginname rulesetname decodername scenarioname
+	modelname`)
 
 type nameSet struct{ words }
 
@@ -87,16 +91,18 @@ func isMessage(b *guess, s *scalar) bool {
 // isKind is the name of a kind of event: at most a few words.
 func isKind(_ *guess, s *scalar) bool {
 	return s.kind == '"' && len(s.text) <= 60 && strings.IndexFunc(s.text, unicode.IsLetter) >= 0 && !isLink(s.text) &&
-		!strings.ContainsAny(s.text, "\n@") && strings.Count(s.text, " ") < maxKindWords
+		!strings.ContainsAny(s.text, "\n@<>=") && strings.Count(s.text, " ") < maxKindWords
 }
 
 // maxKindWords is how many words the name of a kind has. A text with more is a sentence.
 const maxKindWords = 4
 
 // plainKinds are kinds of events that tell nothing.
-var plainKinds = setOf("alert|event|webhook|notification|message|create|created|update|updated|build|push|test|user|job|hook|object|item|" +
-	"text|string|check|default|generic|issue|incident|al|stage|messagecard|summary|email|http|website|ping|url|add|edit|edited|new|" +
-	"monitor|deployment|deploy|snitch|run|key|insert|delete|deleted|record|change|changed|agent|branch|trigger|app|integration|comment|service|problem")
+var plainKinds = setOf(`
+	alert event webhook notification message create created update updated build push test user job hook object item text
+	string check default generic issue incident al stage messagecard summary email http website ping url add edit edited new
+	monitor deployment deploy snitch run key insert delete deleted record change changed agent branch trigger app
+	integration comment service problem`)
 
 // isBareKind is a kind that tells something and is no state.
 func isBareKind(b *guess, s *scalar) bool {
@@ -115,14 +121,21 @@ func isIdentifier(text string) bool {
 	return len(text) >= 16 && digits > 0 && strings.Trim(strings.ToLower(text), "0123456789abcdef-") == ""
 }
 
+// isText is a text that tells more than the title.
 func isText(b *guess, s *scalar) bool {
-	return s.kind == '"' && s.text[0] != '{' && s.text != b.title && !b.isSubject(s) && len(s.text) > 1 && !isLink(s.text) && !isConstant(s.text) && !isOfCommit(b, s) &&
-		outcomes[strings.ToLower(s.text)].status == NoStatus
+	switch {
+	case s.kind != '"', len(s.text) < 2, s.text[0] == '{', s.text == b.title, b.isSubject(s):
+		return false
+	case isLink(s.text), isConstant(s.text), isOfCommit(b, s):
+		return false
+	default:
+		return outcomes[strings.ToLower(s.text)].status == NoStatus
+	}
 }
 
-// isSubject reports whether a text is the title, and no more.
+// isSubject reports whether a text is in the title already, and no more.
 func (b *guess) isSubject(s *scalar) bool {
-	return b.subject != nil && s.text == b.subject.text && len(s.text) <= maxHeadline && !strings.Contains(s.text, "\n")
+	return b.composed && s.text == b.subject.text && len(s.text) <= maxHeadline && !strings.Contains(s.text, "\n")
 }
 
 func isSeverity(_ *guess, s *scalar) bool {
@@ -136,7 +149,7 @@ func isOutcome(b *guess, s *scalar) bool {
 }
 
 // exceptions are objects about an exception: that its type is Error tells nothing.
-var exceptions = setOf("err|error|exception")
+var exceptions = setOf("err error exception")
 
 // isAlert reports whether the body is about an alert, an incident or a ticket.
 func (b *guess) isAlert() bool {
@@ -158,7 +171,7 @@ var (
 	alertNames = []string{
 		"alert", "incident", "problem", "monitor", "violation", "threshold", "check", "ticket", "alarm", "sensor", "trigger", "outage",
 	}
-	severityNames = anyOf("severity|*severity|priority|*priority|criticality|urgency|impact")
+	severityNames = anyOf("severity *severity priority *priority criticality urgency impact")
 )
 
 func isStrongOutcome(b *guess, s *scalar) bool {
@@ -177,7 +190,7 @@ func hasFormer(b *guess, s *scalar) bool {
 	return isOutcome(b, s) && b.all.beside(s, formerFields) != nil
 }
 
-var formerFields = anyOf("previous*|former*|old*")
+var formerFields = anyOf("previous* former* old*")
 
 // isResolving reports whether a severity means that all is well: "severity": "clear".
 func isResolving(_ *guess, s *scalar) bool {
@@ -194,59 +207,6 @@ func isNumber(_ *guess, s *scalar) bool {
 	_, ok := s.number()
 	return ok
 }
-
-// isUsefulLink reports whether a reader gains something from opening an address: no picture, no API.
-func isUsefulLink(b *guess, s *scalar) bool {
-	if slices.ContainsFunc(uselessLinks, func(part string) bool { return strings.Contains(s.name, part) }) || s.of == "self" || s.name == "self" {
-		return false
-	}
-	address := b.absolute(s.text)
-	u, ok := ParseLink(address)
-	return ok && !strings.HasPrefix(u.Path, "/api/") && !strings.Contains(u.Path, "/api/v") && !strings.Contains(u.Path, "/_apis/") && !strings.HasPrefix(u.Host, "api.") && !pictures[strings.ToLower(path.Ext(u.Path))]
-}
-
-var uselessLinks = []string{
-	"image", "icon", "avatar", "logo", "thumbnail", "picture", "photo", "api", "callback", "webhook", "hook", "clone", "giturl",
-	"ssh", "download", "unsubscribe", "acknowledge", "ackurl", "commit", "serverurl", "baseurl", "rooturl", "externalurl", "siteurl",
-	"editurl", "edit", "self", "compareurl", "instanceurl", "cdn", "schema", "delete", "silence",
-}
-
-var pictures = setOf(".png|.jpg|.jpeg|.gif|.svg|.ico|.webp")
-
-// absolute joins an address without a host to the address of the sender, if the body has one.
-func (b *guess) absolute(address string) string {
-	if !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") {
-		return address
-	}
-	for i := range b.all {
-		if s := &b.all[i]; baseFields.place(s) < none {
-			if base, ok := ParseLink(s.text); ok {
-				return base.ResolveReference(&url.URL{Path: address}).String()
-			}
-		}
-	}
-	return address
-}
-
-var baseFields = anyOf("externalurl|siteurl|baseurl|rooturl|serverurl|instanceurl|publicurl|url")
-
-// isID is an identity: no constant, no state and no sentence.
-func isID(_ *guess, s *scalar) bool {
-	return (s.kind == '"' || s.kind == '0') && !s.stands && len(s.text) <= maxID && !strings.ContainsAny(s.text, "\n") && s.text != "0" && s.text != "-1"
-}
-
-// isIDOfAlert is an id, and no alias that is only another name.
-func isIDOfAlert(b *guess, s *scalar) bool {
-	return isID(b, s) && (s.name != "alias" || !strings.Contains(s.text, " "))
-}
-
-// isLastingID is the id of an alert, not that of one run of a job, whose end is not the end of the next.
-func isLastingID(b *guess, s *scalar) bool {
-	return isID(b, s) && !b.outcome.run && !slices.ContainsFunc(deliveryPrefixes, func(prefix string) bool { return strings.HasPrefix(s.text, prefix) })
-}
-
-// deliveryPrefixes begin the ids of webhooks, of which each has another one.
-var deliveryPrefixes = []string{"evt", "event_", "msg_", "req_", "dlv", "wh_", "whk", "hook_", "delivery"}
 
 // isPlace is a short text that the title does not have.
 func isPlace(_ *guess, s *scalar) bool {

@@ -17,21 +17,36 @@ func (b *guess) fillLabels(e *Event) {
 		if s.depth > labelDepth || n == maxGuessedLabels {
 			return
 		}
-		if s.stands || b.used[s.path] || isSecret(s.name) || isSecret(s.of) || len(s.text) > maxGuessedLabel || isLink(s.text) ||
-			strings.ContainsAny(s.text, "\n<") || strings.Contains(s.text, "@") || len(s.text) > 2 && (contains(e.Title, s.text) || contains(e.Text, s.text)) {
-			continue
+		if !b.used[s.path] && b.isLabel(s) && !e.says(s.text) {
+			e.setLabel(labelName(s), s.text)
+			n++
 		}
-		if s.kind == '"' && isTime(b, s) || s.aside && s.of != "labels" && s.of != "tags" {
-			continue
-		}
-		e.setLabel(labelName(s), s.text)
-		n++
 	}
+}
+
+// isLabel reports whether a scalar can be shown as a label: it is short, no secret, and about the event.
+func (b *guess) isLabel(s *scalar) bool {
+	switch {
+	case s.stands, s.aside && !isOfLabels(s), isSecret(s.name), isSecret(s.of):
+		return false
+	case len(s.text) > maxGuessedLabel, strings.ContainsAny(s.text, "\n<@"), isLink(s.text):
+		return false
+	default:
+		return s.kind != '"' || !isTime(b, s)
+	}
+}
+
+func isOfLabels(s *scalar) bool { return s.of == "labels" || s.of == "tags" }
+
+// says reports whether the title or the text of an event contains a text of some length.
+func (e *Event) says(text string) bool {
+	const short = 2
+	return len(text) > short && (contains(e.Title, text) || contains(e.Text, text))
 }
 
 // labelName returns the name of the label for a scalar: its own among labels, else that of its object and its own.
 func labelName(s *scalar) string {
-	if s.of == "labels" || s.of == "tags" {
+	if isOfLabels(s) {
 		return s.path[strings.LastIndexByte(s.path, '.')+1:]
 	}
 	return strings.ReplaceAll(s.path, ".", "_")

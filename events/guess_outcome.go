@@ -34,17 +34,17 @@ func (b *guess) findOutcome(e *Event, open gaps) {
 // saysItself reports whether the words of the title tell how it went. The name of an alert does not: "Node is down" is its name
 // when the node is up, too.
 func (b *guess) saysItself() bool {
-	return b.subject == nil || b.rule != "the name of an alert" && b.rule != "the name of a job"
+	return b.subject == nil || b.rule != alertName && b.rule != jobName
 }
 
 // outcomeBy returns the outcome that a scalar tells which a rule found.
 func outcomeBy(r *guessRule, s *scalar) (o outcome, word string) {
 	switch r.name {
-	case "whether it went well":
+	case wentWell:
 		return truthOutcome(isTrue(s), s.name)
-	case "whether it went wrong":
+	case wentWrong:
 		return truthOutcome(!isTrue(s), s.name)
-	case "an exit code":
+	case exitCode:
 		if n, _ := s.number(); n == 0 {
 			return outcomes["succeeded"], "succeeded"
 		}
@@ -74,9 +74,10 @@ func truthOutcome(well bool, name string) (o outcome, word string) {
 
 // truthWords are the words for a truth value of that name: if all is well, and if not.
 var truthWords = map[string][2]string{
-	"success": {"succeeded", "failed"}, "succeeded": {"succeeded", "failed"}, "passed": {"passed", "failed"}, "failed": {"succeeded", "failed"},
-	"failure": {"succeeded", "failed"}, "up": {"up", "down"}, "down": {"up", "down"}, "alive": {"up", "down"}, "healthy": {"healthy", "unhealthy"},
-	"available": {"available", "unavailable"}, "offline": {"online", "offline"},
+	"success": {"succeeded", "failed"}, "succeeded": {"succeeded", "failed"}, "passed": {"passed", "failed"},
+	"failed": {"succeeded", "failed"}, "failure": {"succeeded", "failed"},
+	"up": {"up", "down"}, "down": {"up", "down"}, "alive": {"up", "down"}, "offline": {"online", "offline"},
+	"healthy": {"healthy", "unhealthy"}, "available": {"available", "unavailable"},
 }
 
 // fillState sets the status and the severity.

@@ -122,10 +122,10 @@ type words struct {
 	places   []int
 }
 
-// named makes words of a text with a bar between them.
+// namedBy makes words of a text with spaces between them.
 func namedBy(list string) words {
 	w := words{exact: map[string]int{}}
-	for i, word := range strings.Split(list, "|") {
+	for i, word := range strings.Fields(list) {
 		if strings.HasPrefix(word, "*") || strings.HasSuffix(word, "*") {
 			w.patterns, w.places = append(w.patterns, word), append(w.places, i)
 			continue
@@ -190,13 +190,15 @@ func isAside(name string) bool {
 
 var asideEnds = []string{"author", "user", "by", "commit", "commits", "metadata", "owner"}
 
-var asideNames = setOf("actor|sender|account|org|organization|organisation|creator|pusher|committer|requester|assignee|assignees|agent|" +
-	"person|meta|labels|tags|annotations|changelog|avatarurls|integration|webhook|hook|webhookmetadata|subscription|revision|" +
-	"modifications|vcs|git|group|system|manager|snapshots|team|workspace|installation|channel|inventory|permissions|license|conditions")
+var asideNames = setOf(`
+	actor sender account org organization organisation creator pusher committer requester assignee assignees agent person
+	meta labels tags annotations changelog avatarurls integration webhook hook webhookmetadata subscription revision
+	modifications vcs git group system manager snapshots team workspace installation channel inventory permissions license
+	conditions`)
 
 func setOf(list string) map[string]bool {
 	set := map[string]bool{}
-	for _, word := range strings.Split(list, "|") {
+	for word := range strings.FieldsSeq(list) {
 		set[word] = true
 	}
 	return set

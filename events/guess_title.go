@@ -24,8 +24,8 @@ func subjectOf(o object) string {
 
 // bareRules are the rules that find a name, which needs more words to be a title: what happened, and where.
 var bareRules = []string{
-	"the name of an alert", "the name of a job", "a name of several words", "a service", "a name", "an address that is watched", "a place",
-	"the kind of event",
+	alertName, jobName, aPhrase, aService, aName, watchedAddress, aPlace,
+	eventKind,
 }
 
 func (b *guess) isBare() bool { return slices.Contains(bareRules, b.rule) }
@@ -37,36 +37,54 @@ func (b *guess) fillTitle(e *Event, raw jsontext.Value) {
 		b.because("title", "the first fields, because nothing looks like a title")
 		return
 	}
-	title := headlineOf(b.subject.text)
 	b.note("title", found{b.subject, b.rule})
-	kind := b.find(kindRules)
+	b.composed = true
+	subject := headlineOf(b.subject.text)
 	switch {
-	case b.outcome.tells && b.word != "" && !b.tells(title):
-		title = appended(title, spaced(b.word))
-	case b.isBare() && !b.tells(title):
-		if detail := b.detail(); detail != "" && !strings.Contains(title, detail) {
-			title += ": " + detail
-		} else if kind.scalar != nil && isBareKind(b, kind.scalar) && !contains(title, kind.text) &&
-			!strings.Contains(title, " ") {
-			title = spaced(kind.text) + ": " + title
-			b.used[kind.path] = true
-		}
+	case b.tells(subject):
+		e.Title = subject
+	case b.outcome.tells && b.word != "":
+		e.Title = appended(subject, spaced(b.word))
+	case b.isBare():
+		e.Title = b.explained(subject)
+	default:
+		e.Title = subject
 	}
-	if b.rule == "the kind of event" && b.place.scalar == nil {
-		if telling, _ := b.assignments(); len(telling) > 0 {
-			title += ": " + strings.Join(telling[:min(len(telling), maxParts-1)], ", ")
-		}
+	if b.place.scalar != nil && !hasPlace(subject, b.place.text) {
+		e.Title += " on " + firstLine(cleaned(b.place.text))
+		b.note("title", found{b.place.scalar, "where it happened: " + b.place.rule})
 	}
-	e.Title = title
-	if b.place.scalar == nil || contains(b.place.text, title) {
-		return
+}
+
+// hasPlace reports whether a title tells the place: all of it, or a host without its domain.
+func hasPlace(title, place string) bool {
+	host, _, _ := strings.Cut(place, ".")
+	isHost := strings.Trim(host, "0123456789") != ""
+	return contains(title, place) || contains(place, title) || isHost && contains(title, host)
+}
+
+// explained adds to a bare name what happened: a short text, else the kind of event, else further fields.
+func (b *guess) explained(name string) string {
+	kind := b.find(kindRules)
+	switch detail := b.detail(); {
+	case detail != "" && !strings.Contains(name, detail):
+		return name + ": " + detail
+	case b.rule == eventKind && b.place.scalar == nil:
+		return b.withFields(name)
+	case kind.scalar != nil && isBareKind(b, kind.scalar) && !contains(name, kind.text) && !strings.Contains(name, " "):
+		b.used[kind.path] = true
+		return spaced(kind.text) + ": " + name
+	case !strings.Contains(name, " ") && b.place.scalar == nil && b.rule != alertName:
+		return b.withFields(name)
+	default:
+		return name
 	}
-	if short, _, _ := strings.Cut(b.place.text, "."); contains(title, short) && short != "" && strings.Trim(short, "0123456789") != "" ||
-		contains(title, b.place.text) {
-		return
-	}
-	e.Title += " on " + firstLine(cleaned(b.place.text))
-	b.note("title", found{b.place.scalar, "where it happened: " + b.place.rule})
+}
+
+// withFields adds the first further fields to a name that tells too little.
+func (b *guess) withFields(name string) string {
+	telling, _ := b.assignments()
+	return joined(": ", name, strings.Join(telling[:min(len(telling), maxParts-1)], ", "))
 }
 
 // headlineOf returns the first line of a text, or its first sentence if the line is long.

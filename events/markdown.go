@@ -47,7 +47,7 @@ func (m markup) markdown(text string) string {
 			b.WriteString(m.line(strings.TrimRight(line, " \r\t")))
 		}
 	}
-	return blankLines.ReplaceAllString(strings.TrimSpace(b.String()), "\n\n")
+	return emptyLines.ReplaceAllString(strings.TrimSpace(b.String()), "\n\n")
 }
 
 var (

@@ -25,6 +25,7 @@ type outcome struct {
 var outcomes = outcomeTable(map[string]outcome{
 	"firing|triggered|trigger|alerting|problem|alarm|fired|in alarm|unresolved": {status: Firing},
 	"open|opened|active|activated|reopened|raised|raise":                        {status: Firing, alerts: true},
+	"created|create|new": {status: Firing, alerts: true, weak: true},
 	"down|offline|unreachable|missing|late|overdue|timeout|timed out|unhealthy|failing|outage|major outage|partial outage|" +
 		"lost|disconnected|unavailable|violated|violating|violation|breached|anomalous|anomaly|not responding|no data|nok|" +
 		"exceeded|dead|expired": {status: Firing, severity: Error, tells: true},
@@ -33,7 +34,9 @@ var outcomes = outcomeTable(map[string]outcome{
 	"failed|failure|fail|error|err|errored|broken|aborted|terminated|killed|still failing|partially failed|" +
 		"error occurred": {status: Firing, severity: Error, tells: true, run: true},
 
-	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|inactive": {status: Resolved, severity: Info},
+	"resolved|resolve|ok|recovered|recovery|closed|close|cleared|clear|solved|normal|back to normal|inactive": {
+		status: Resolved, severity: Info,
+	},
 	"up|online|reachable|available|healthy|operational|reporting|connected|not active": {
 		status: Resolved, severity: Info, tells: true,
 	},
@@ -46,7 +49,7 @@ var outcomes = outcomeTable(map[string]outcome{
 func outcomeTable(rows map[string]outcome) map[string]outcome {
 	table := map[string]outcome{}
 	for list, row := range rows {
-		for _, word := range strings.Split(list, "|") {
+		for word := range strings.SplitSeq(list, "|") {
 			table[word] = row
 		}
 	}
@@ -73,6 +76,9 @@ func outcomeOf(text string) (o outcome, word string) {
 		return outcome{}, ""
 	}
 	whole := strings.Join(parts, " ")
+	if first := outcomes[parts[0]]; first.status == Resolved && clearWords[parts[0]] {
+		return first, parts[0] // ResolvedCritical
+	}
 	last, first := parts[len(parts)-1], parts[0]
 	for _, word := range []string{whole, strings.Join(parts[max(len(parts)-2, 0):], " "), last, first} {
 		if o, ok := outcomes[word]; ok {
@@ -112,37 +118,51 @@ func wordsOf(text string) []string {
 // outcomeIn returns what a sentence says: "web-1 is DOWN", "[RESOLVED] Disk full". A sentence that says both that something
 // failed and that something is well says nothing, and so does a negation: "no errors".
 func outcomeIn(sentence string) (o outcome, word string) {
-	parts := wordsOf(sentence)
-	if marked, _, ok := strings.Cut(strings.TrimLeft(sentence, "[*:"), "]"); ok && strings.HasPrefix(sentence, "[") {
-		if first := wordsOf(marked); len(first) > 0 && outcomes[first[0]].status != NoStatus {
-			return outcomes[first[0]], first[0]
-		}
+	if o, word = markOf(sentence); word != "" {
+		return o, word
 	}
+	parts := wordsOf(sentence)
 	for i, part := range parts {
 		found, ok := outcomes[part]
 		if !ok || found.weak || found.alerts || !clearWords[part] && !isAtEdge(parts, i) {
 			continue
 		}
+		if o.status == Resolved && clearWords[word] {
+			return o, word // "recovered from down"
+		}
 		if i > 0 && negations[parts[i-1]] || o.status != NoStatus && o.status != found.status {
 			return outcome{}, ""
 		}
-		if o.status == NoStatus || o.severity == "" {
+		if o.severity == "" {
 			o, word = found, part
 		}
 	}
 	return o, word
 }
 
+// markOf returns what a mark before a sentence says: "[FIRING:2] Disk full".
+func markOf(sentence string) (o outcome, word string) {
+	mark, _, ok := strings.Cut(sentence, "]")
+	if !ok || !strings.HasPrefix(mark, "[") {
+		return outcome{}, ""
+	}
+	if parts := wordsOf(mark); len(parts) > 0 && outcomes[parts[0]].status != NoStatus {
+		return outcomes[parts[0]], parts[0]
+	}
+	return outcome{}, ""
+}
+
 // clearWords mean a state wherever they are in a sentence. Others have further meanings, as in "the open file", "up to date" or
 // "error rate", and count only where a sentence says how something is.
-var clearWords = setOf("failed|failing|errored|crashed|aborted|killed|unreachable|unhealthy|degraded|disconnected|breached|violated|" +
-	"firing|triggered|recovered|resolved|cleared|succeeded|successful|successfully")
+var clearWords = setOf(`
+	failed failing errored crashed aborted killed unreachable unhealthy degraded disconnected breached violated firing
+	triggered recovered resolved cleared succeeded successful successfully`)
 
-var negations = setOf("no|0|not|without|never|zero|any")
+var negations = setOf("no 0 not without never zero any")
 
 // isAtEdge reports whether a word is where a sentence says how something is: "Triggered: ...", "... is down", "... went offline".
 func isAtEdge(parts []string, i int) bool {
 	return i == 0 || i == len(parts)-1 || verbs[parts[i-1]]
 }
 
-var verbs = setOf("|is|are|was|went|gone|back|has|been|became|now|be|still|to|status|state|in")
+var verbs = setOf("is are was went gone back has been became now be still to status state in")

@@ -23,7 +23,7 @@ var scales = []scale{
 		steps: []step{{5, Critical}, {4, Error}, {3, Warning}},
 	},
 	{ // https://gotify.net/docs: clients alert from 8 on and make a sound from 4 on
-		name: "Gotify's priorities, 0 to 10", field: namedBy("priority"), with: anyOf("appid|extras"), least: 0, most: 10,
+		name: "Gotify's priorities, 0 to 10", field: namedBy("priority"), with: anyOf("appid extras"), least: 0, most: 10,
 		steps: []step{{8, Error}, {4, Warning}},
 	},
 	{ // https://documentation.wazuh.com/current/user-manual/ruleset/rules-classification.html: 12 is high, 15 a severe attack
@@ -31,19 +31,19 @@ var scales = []scale{
 		steps: []step{{15, Critical}, {12, Error}, {7, Warning}},
 	},
 	{ // RFC 5424 6.2.1, as GELF has it: 0 emergency, 2 critical, 3 error, 4 warning
-		name: "syslog's severities, 7 to 0", field: namedBy("level|severity"), with: anyOf("shortmessage|facility|syslogseverity"),
+		name: "syslog's severities, 7 to 0", field: namedBy("level severity"), with: anyOf("shortmessage facility syslogseverity"),
 		least: 0, most: 7, steps: []step{{5, Info}, {4, Warning}, {3, Error}, {0, Critical}},
 	},
 	{ // https://getpino.io/#/docs/api?id=loggerlevel-string-gettersetter: 60 fatal, 50 error, 40 warn; Bunyan has the same
-		name: "the log levels of pino and Bunyan, 10 to 60", field: namedBy("level"), with: anyOf("msg|pid|hostname"),
+		name: "the log levels of pino and Bunyan, 10 to 60", field: namedBy("level"), with: anyOf("msg pid hostname"),
 		least: 10, most: 60, steps: []step{{60, Critical}, {50, Error}, {40, Warning}},
 	},
 	{ // the plugin API of Nagios, https://nagios-plugins.org/doc/guidelines.html#AEN78: 0 ok, 1 warning, 2 critical
-		name: "the states of Nagios' plugins, 0 to 3", field: namedBy("check.status|check.state|servicestateid|hoststateid"),
-		with: anyOf("output|command|history|occurrences"), least: 0, most: 3, steps: []step{{3, Warning}, {2, Critical}, {1, Warning}},
+		name: "the states of Nagios' plugins, 0 to 3", field: namedBy("check.status check.state servicestateid hoststateid"),
+		with: anyOf("output command history occurrences"), least: 0, most: 3, steps: []step{{3, Warning}, {2, Critical}, {1, Warning}},
 	},
 	{ // https://docs.aws.amazon.com/guardduty/latest/ug/guardduty_findings-severity.html: 7 high, 9 critical; CVSS has the same
-		name: "severities up to 10", field: namedBy("severity|severityscore|cvss|cvssscore|riskscore|score"), least: 6, most: 10,
+		name: "severities up to 10", field: namedBy("severity severityscore cvss cvssscore riskscore score"), least: 6, most: 10,
 		steps: []step{{9, Critical}, {7, Error}, {0, Warning}},
 	},
 }

@@ -66,8 +66,12 @@ func objectOfXML(body []byte) object {
 
 // isHTML reports whether a body begins with an element of HTML.
 func isHTML(body []byte) bool {
+	const doctype = "<!doctype"
+	if len(body) >= len(doctype) && strings.EqualFold(string(body[:len(doctype)]), doctype) {
+		return true
+	}
 	at := htmlTag.FindIndex(body)
-	return at != nil && at[0] == 0 && !bytes.HasPrefix(body, []byte("<!--")) || bytes.HasPrefix(bytes.ToLower(body[:min(len(body), 9)]), []byte("<!doctype"))
+	return at != nil && at[0] == 0 && body[1] != '!'
 }
 
 // set adds a field, unless the element has one of that name.

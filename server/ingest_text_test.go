@@ -15,28 +15,35 @@ import (
 
 func TestTextIsAnEventWithItsFirstLineAsTitle(t *testing.T) {
 	t.Parallel()
+	form := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	for name, c := range map[string]struct {
 		path, body string
 		header     http.Header
 		want       events.Event
 	}{
-		"text":               {"/hooks/open", "disk full\non db-1", http.Header{"Content-Type": {"text/plain"}}, events.Event{Title: "disk full", Text: "on db-1"}},
-		"curl -d":            {"/hooks/open", "disk full: 97%", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, events.Event{Title: "disk full: 97%"}},
-		"curl -d, one = two": {"/hooks/open", "used = 97 %", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, events.Event{Title: "used = 97 %"}},
+		"text": {
+			"/hooks/open", "disk full\non db-1",
+			http.Header{"Content-Type": {"text/plain"}},
+			events.Event{Title: "disk full", Text: "on db-1"},
+		},
+		"curl -d":            {"/hooks/open", "disk full: 97%", form, events.Event{Title: "disk full: 97%"}},
+		"curl -d, one = two": {"/hooks/open", "used = 97 %", form, events.Event{Title: "used = 97 %"}},
 		"a mark before":      {"/hooks/open", "[ERROR] disk full", nil, events.Event{Title: "[ERROR] disk full", Severity: events.Error}},
 		"ntfy's headers": {
-			"/hooks/open", "97 %", http.Header{"X-Title": {"Disk full"}, "Priority": {"5"}, "Tags": {"cd"}},
+			"/hooks/open", "97 %",
+			http.Header{"X-Title": {"Disk full"}, "Priority": {"5"}, "Tags": {"cd"}},
 			events.Event{Title: "Disk full", Text: "97 %", Severity: events.Critical, Labels: map[string]string{"tags": "cd"}},
 		},
 		"ntfy's parameters": {
 			"/hooks/open?title=Disk+full&priority=2", "97 %", nil, events.Event{Title: "Disk full", Text: "97 %", Severity: events.Info},
 		},
 		"XML": {
-			"/hooks/open", `<alert id="7"><title>Disk full</title></alert>`, http.Header{"Content-Type": {"application/xml"}},
+			"/hooks/open", `<alert id="7"><title>Disk full</title></alert>`,
+			http.Header{"Content-Type": {"application/xml"}},
 			events.Event{Title: "Disk full"},
 		},
 		"a form": {
-			"/hooks/open", "subject=Disk+full&state=down", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+			"/hooks/open", "subject=Disk+full&state=down", form,
 			events.Event{Title: "Disk full down", Severity: events.Error},
 		},
 	} {
