@@ -14,23 +14,25 @@ type marks struct {
 	headers []string
 }
 
-// marks returns one field that every webhook of the mapping has, a rare one where it can, or else its header.
+// marks returns one field that every webhook of the mapping has, or those of which each has one; not those that the events of
+// the relay have too, where there are others. Without such fields it returns the mapping's header.
 func (m Mapping) marks() marks {
-	var names []string
-	for _, path := range m.Fields {
-		name, _, _ := strings.Cut(path, ".")
-		if strings.Contains(name, "|") { // it is one of several
-			continue
+	var common []string
+	for _, alternatives := range m.Fields {
+		var names []string
+		for path := range strings.SplitSeq(alternatives, "|") {
+			name, _, _ := strings.Cut(strings.TrimSpace(path), ".")
+			names = append(names, name)
 		}
-		names = append(names, name)
-		if !genericFields[name] {
-			return marks{fields: []string{name}}
+		if !slices.ContainsFunc(names, func(name string) bool { return genericFields[name] }) {
+			return marks{fields: names}
 		}
+		common = names
 	}
 	if header, _, _ := strings.Cut(m.Header, ":"); header != "" {
 		return marks{headers: []string{header}}
 	}
-	return marks{fields: names[:min(len(names), 1)]}
+	return marks{fields: common}
 }
 
 // sourceIndex finds the sources that may claim a webhook, by their places in the order in which they are asked.
