@@ -51,7 +51,7 @@ const (
 
 // Webhooks of each kind that may be refused, or taken for another source.
 const (
-	mayBeRefused  = 2
+	mayBeRefused  = 0
 	mayBeMistaken = 0
 )
 

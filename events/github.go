@@ -10,7 +10,7 @@ import (
 var github = source{
 	name:  "github",
 	rank:  byHeader,
-	marks: marks{fields: []string{"sender", "zen", "sha"}, headers: []string{githubEvent}},
+	marks: marks{fields: []string{"sender", "zen", "sha", "security_advisory"}, headers: []string{githubEvent}},
 	claims: func(in input) bool {
 		return in.header.Get(githubEvent) != "" || in.has("sender") &&
 			(in.text("repository", "node_id") != "" || in.text("organization", "node_id") != "") ||

@@ -14,7 +14,8 @@ type marks struct {
 	headers []string
 }
 
-// marks returns the fields of which every webhook of the mapping has at least one, rare ones where it can, or else its header.
+// marks returns one field that every webhook of the mapping has, or those of which each has one; not those that the events of
+// the relay have too, where there are others. Without such fields it returns the mapping's header.
 func (m Mapping) marks() marks {
 	var common []string
 	for _, alternatives := range m.Fields {

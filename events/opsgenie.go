@@ -9,7 +9,7 @@ import (
 // the alert that a tool creates with its Alert API (https://docs.opsgenie.com/docs/alert-api#create-alert).
 var opsgenie = source{
 	name:  "opsgenie",
-	marks: marks{fields: []string{"alert", "message"}},
+	marks: marks{fields: []string{"alert", "alias", "responders", "visibleTo"}},
 	claims: func(in input) bool {
 		return in.has("action", "alert") && in.child("alert").has("alertId") || isOpsgenieRequest(in.object)
 	},

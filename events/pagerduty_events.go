@@ -9,7 +9,7 @@ import (
 // v2 (https://developer.pagerduty.com/docs/events-api-v2-overview), and events of its version 1. The routing key is not kept.
 var pagerdutyEvents = source{
 	name:  "pagerduty_events_v2",
-	marks: marks{fields: []string{"event_action", "routing_key", "event_type"}},
+	marks: marks{fields: []string{"event_action", "routing_key", "service_key", "incident_key"}},
 	claims: func(in input) bool {
 		return in.has("event_action", "payload") || in.has("event_action", "dedup_key") || in.has("routing_key", "payload") ||
 			isPagerdutyV1(in.object) && !strings.HasPrefix(in.text("client"), "healthchecks") // it has a decoder of its own

@@ -16,7 +16,7 @@ type source struct {
 	name    string
 	aliases []string // other names that a path may have for it
 	rank    rank
-	marks   marks
+	marks   marks // widen them with claims
 	// claims reports, from the headers and the fields of the body's outermost object, whether a webhook has this format.
 	// Two sources of the same rank never claim the same webhook.
 	claims func(in input) bool

@@ -3,8 +3,10 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -107,4 +109,30 @@ func TestCategoryLabelsAreCapped(t *testing.T) {
 	n, err := testutil.GatherAndCount(b.registry, "relay_events_total")
 	require.NoError(t, err)
 	require.Equal(t, 1000+1, n, "1,000 by name, and other")
+}
+
+// A channel whose series ended because it was idle counts from 0 when it is used again.
+func TestSeriesThatEndedBeginsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		metrics := pipeline.NewMetrics(registry)
+		metrics.Bound(pipeline.NewChannelLabels(1))
+		intake := pipeline.NewIntake(pipeline.IntakeOptions{
+			Limiter:  memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}),
+			Channels: []pipeline.Channel{channel("a", &sink{}), channel("b", &sink{})}, Metrics: metrics, Wake: func(string) {},
+		})
+		for i, name := range []string{"a", "a", "b", "a"} {
+			_, err := intake.Admit(t.Context(), pipeline.Arrival{Channel: name, Events: []events.Event{{ID: fmt.Sprint(i), Source: "generic"}}})
+			require.NoError(t, err)
+			if i > 0 {
+				time.Sleep(2 * time.Hour)
+			}
+		}
+		require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP relay_events_received_total Events that were received and counted.
+# TYPE relay_events_received_total counter
+relay_events_received_total{channel="a",source="generic"} 1
+`), "relay_events_received_total"))
+	})
 }
