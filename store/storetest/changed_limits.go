@@ -150,15 +150,21 @@ func testUnitsOfALongerWindowAreBounded(t *testing.T, start Start) {
 	b := start(t)
 	long := channelLevel(ratelimit.Strategy{}, ratelimit.Window{Limit: 10, Per: time.Hour})
 	short := channelLevel(ratelimit.Strategy{}, PerMinute(1000))
-	b.MustAdmit(t, atLevel(long, "1", 1))
-	b.MustAdmit(t, atLevel(short, "2", 100))
+	admit := func(level ratelimit.Level, id string, units int64) {
+		r := atLevel(level, id, units)
+		wider := ratelimit.Window{Limit: 100_000, Per: ratelimit.Longest(level.Windows)} // of another limit
+		r.Levels = append([]ratelimit.Level{Level(Scope, "wide", "x", wider)}, level)
+		b.MustAdmit(t, r)
+	}
+	admit(long, "1", 1)
+	admit(short, "2", 100)
 	b.Advance(time.Minute)
-	b.MustAdmit(t, atLevel(short, "3", 30))
+	admit(short, "3", 30)
 	require.Equal(t, int64(20+30), b.Used(t, long))
-	b.MustAdmit(t, atLevel(short, "4", 10))
+	admit(short, "4", 10)
 	require.Equal(t, int64(20+30+10), b.Used(t, long), "what is in the own window is not older than that")
 	b.Advance(time.Minute)
-	b.MustAdmit(t, atLevel(short, "5", 1))
+	admit(short, "5", 1)
 	require.Equal(t, int64(20+1), b.Used(t, long))
 }
 
