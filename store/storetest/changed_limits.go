@@ -20,6 +20,7 @@ var changedLimitsBehaviours = []behaviour{
 	{"WindowsAreSharedFromTheFirstAdmissionOn", testWindowsAreSharedFromTheFirstAdmissionOn},
 	{"BucketsOfTwoWidthsLeaveAtTheirOwnEnds", testBucketsOfTwoWidthsLeaveAtTheirOwnEnds},
 	{"UnitsOfALongerWindowAreBounded", testUnitsOfALongerWindowAreBounded},
+	{"UnitTooManyOfALongerWindowIsRemoved", testUnitTooManyOfALongerWindowIsRemoved},
 	{"OtherWindowsAreForgottenAfterADay", testOtherWindowsAreForgottenAfterADay},
 	{"UnitsOfOthersDrainAtTheOwnRate", testUnitsOfOthersDrainAtTheOwnRate},
 }
@@ -166,6 +167,18 @@ func testUnitsOfALongerWindowAreBounded(t *testing.T, start Start) {
 	b.Advance(time.Minute)
 	admit(short, "5", 1)
 	require.Equal(t, int64(20+1), b.Used(t, long))
+}
+
+// The oldest unit is removed where there is one too many.
+func testUnitTooManyOfALongerWindowIsRemoved(t *testing.T, start Start) {
+	b := start(t)
+	long := channelLevel(ratelimit.Strategy{}, ratelimit.Window{Limit: 16, Per: time.Hour})
+	short := channelLevel(ratelimit.Strategy{}, PerMinute(1000))
+	b.MustAdmit(t, atLevel(long, "1", 1))
+	b.MustAdmit(t, atLevel(short, "2", 32))
+	b.Advance(time.Minute)
+	b.MustAdmit(t, atLevel(short, "3", 1))
+	require.Equal(t, int64(32+1), b.Used(t, long))
 }
 
 // A window that its configuration did not use for 24 h counts what others admit no more.
