@@ -72,7 +72,7 @@ func (b *bucketsState) Load(now int64, level *Level) (back int64) {
 			end = min(end, b.end(now, level))
 		}
 		if end <= over && wide.per > keep {
-			end = min((end+wide.other-1)/wide.other*wide.other, over)
+			end = min(ceilDiv(end, 1, wide.other)*wide.other, over)
 		}
 		if end != before {
 			b.units[end] += b.units[before]

@@ -14,9 +14,6 @@ func (s *Store) Delayed(_ context.Context, channel store.Channel) (all []store.D
 	s.do(channel, func(tx channelTx) {
 		listed := map[string]bool{} // by category
 		bytes := 0
-		if len(tx.outbox().delayed) == 0 {
-			tx.lookAt(store.WorkPromote, 0)
-		}
 		for _, e := range tx.outbox().delayed {
 			if listed[e.category] || len(all) >= store.MaxDelayed || bytes >= maxReplyBytes {
 				continue

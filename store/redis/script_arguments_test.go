@@ -26,6 +26,10 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 			{"id", "notice", "{}"}, {"id", "notice", "{}", 0}, {"id", "notice", "{}", -1},
 		}},
 		"budget_reserve":   {lua.BudgetReserve, 2, []any{1, 1}, [][]any{{}, {0, 1}, {"", 1}, {1}, {1, 0}, {1, "x"}}},
+		"claim": {lua.Claim, 8, []any{"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, [][]any{
+			{}, {"one", 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0},
+			{"one", 1, -1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, -1},
+		}},
 		"count_muted":      {lua.CountMuted, 1, []any{1}, [][]any{{}, {0}, {"x"}}},
 		"credential_pause": {lua.CredentialPause, 1, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
 		"delayed":          {lua.Delayed, 3, []any{1}, [][]any{{}, {0}, {"x"}}},
@@ -35,6 +39,7 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		}},
 		"page":   {lua.Page, 1, []any{"+", 1}, [][]any{{}, {""}, {"", 0}, {"", "x"}}},
 		"pause":  {lua.Pause, 2, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
+		"refund": {lua.Refund, 2, []any{"id", 1, 1}, [][]any{{}, {"id", 0, 1}, {"id", 1, 0}, {"id", 1}}},
 		"remove": {lua.Remove, 1, []any{"1-1"}, [][]any{{}}},
 		"renew":  {lua.Renew, 1, []any{"one", 1}, [][]any{{}, {"one"}, {"one", 0}, {"one", "x"}}},
 	} {

@@ -20,6 +20,7 @@ var changedLimitsBehaviours = []behaviour{
 	{"WindowsAreSharedFromTheFirstAdmissionOn", testWindowsAreSharedFromTheFirstAdmissionOn},
 	{"BucketsOfTwoWidthsLeaveAtTheirOwnEnds", testBucketsOfTwoWidthsLeaveAtTheirOwnEnds},
 	{"UnitsOfALongerWindowAreBounded", testUnitsOfALongerWindowAreBounded},
+	{"UnitTooManyOfALongerWindowIsRemoved", testUnitTooManyOfALongerWindowIsRemoved},
 	{"OtherWindowsAreForgottenAfterADay", testOtherWindowsAreForgottenAfterADay},
 	{"UnitsOfOthersDrainAtTheOwnRate", testUnitsOfOthersDrainAtTheOwnRate},
 }
@@ -150,16 +151,34 @@ func testUnitsOfALongerWindowAreBounded(t *testing.T, start Start) {
 	b := start(t)
 	long := channelLevel(ratelimit.Strategy{}, ratelimit.Window{Limit: 10, Per: time.Hour})
 	short := channelLevel(ratelimit.Strategy{}, PerMinute(1000))
-	b.MustAdmit(t, atLevel(long, "1", 1))
-	b.MustAdmit(t, atLevel(short, "2", 100))
+	admit := func(level ratelimit.Level, id string, units int64) {
+		r := atLevel(level, id, units)
+		wider := ratelimit.Window{Limit: 100_000, Per: ratelimit.Longest(level.Windows)} // of another limit
+		r.Levels = append([]ratelimit.Level{Level(Scope, "wide", "x", wider)}, level)
+		b.MustAdmit(t, r)
+	}
+	admit(long, "1", 1)
+	admit(short, "2", 100)
 	b.Advance(time.Minute)
-	b.MustAdmit(t, atLevel(short, "3", 30))
+	admit(short, "3", 30)
 	require.Equal(t, int64(20+30), b.Used(t, long))
-	b.MustAdmit(t, atLevel(short, "4", 10))
+	admit(short, "4", 10)
 	require.Equal(t, int64(20+30+10), b.Used(t, long), "what is in the own window is not older than that")
 	b.Advance(time.Minute)
-	b.MustAdmit(t, atLevel(short, "5", 1))
+	admit(short, "5", 1)
 	require.Equal(t, int64(20+1), b.Used(t, long))
+}
+
+// The oldest unit is removed where there is one too many.
+func testUnitTooManyOfALongerWindowIsRemoved(t *testing.T, start Start) {
+	b := start(t)
+	long := channelLevel(ratelimit.Strategy{}, ratelimit.Window{Limit: 16, Per: time.Hour})
+	short := channelLevel(ratelimit.Strategy{}, PerMinute(1000))
+	b.MustAdmit(t, atLevel(long, "1", 1))
+	b.MustAdmit(t, atLevel(short, "2", 32))
+	b.Advance(time.Minute)
+	b.MustAdmit(t, atLevel(short, "3", 1))
+	require.Equal(t, int64(32+1), b.Used(t, long))
 }
 
 // A window that its configuration did not use for 24 h counts what others admit no more.

@@ -15,6 +15,7 @@ var fairnessBoundsBehaviours = []behaviour{
 	{"CategoryIsSoonerAFirstNoticeThanASlotIsFree", testCategoryIsSoonerAFirstNoticeThanASlotIsFree},
 	{"FirstNoticeIsTheFirstOfTheChannelsWindow", testFirstNoticeIsTheFirstOfTheChannelsWindow},
 	{"CategoryIsKnownForADay", testCategoryIsKnownForADay},
+	{"FirstNoticesCountWhatOthersAdmitted", testFirstNoticesCountWhatOthersAdmitted},
 	{"LearnedFirstNoticeIsTheFirstOfTheChannelsWindow", testLearnedFirstNoticeIsTheFirstOfTheChannelsWindow},
 }
 
@@ -90,4 +91,20 @@ func testLearnedFirstNoticeIsTheFirstOfTheChannelsWindow(t *testing.T, start Sta
 			require.Equal(t, want, b.AdmitOne(t, autoNotice(fair, "2", "a", 1)).Outcome)
 		})
 	}
+}
+
+// While one replica reserves slots for first notices, another with a shorter window of the category removes nothing that they
+// count.
+func testFirstNoticesCountWhatOthersAdmitted(t *testing.T, start Start) {
+	b := start(t)
+	channel := ratelimit.Window{Limit: 100, Per: time.Hour}
+	fair := Limits{Channel: channel, Category: PerMinute(2)}
+	plain := Limits{Channel: channel, Category: PerMinute(1000)}
+	first := &ratelimit.Fairness{FirstNotice: ratelimit.FirstNotice{Slots: 50, PerCategory: 10}}
+	b.MustAdmit(t, fair.fairRequest(first, "1", "a"))
+	b.MustAdmit(t, With(plain.Request("2", "a"), 50))
+	b.Advance(time.Minute)
+	b.MustAdmit(t, plain.Request("3", "a"))
+	b.Advance(time.Minute)
+	require.Equal(t, "-+", Outcomes(b.MustAdmit(t, fair.fairRequest(first, "4", "a"), fair.fairRequest(first, "5", "b"))))
 }
