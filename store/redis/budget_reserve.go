@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -16,9 +17,12 @@ func (r *Store) ReserveCalls(ctx context.Context, workspace string, wanted store
 	}
 	w := lua.WorkspaceOf(workspace)
 	keys := []string{w.Budget(wanted.Method), w.Pause()}
-	reply, err := lua.BudgetReserve.Run(ctx, r.scripter, keys, wanted.PerMinute, max(1, wanted.N)).Slice()
-	if err != nil || len(reply) != 3 {
-		return store.Reservation{}, fmt.Errorf("budget of %s: reply of %d values: %w", wanted.Method, len(reply), err)
+	reply, err := r.run(ctx, lua.BudgetReserve, keys, wanted.PerMinute, max(1, wanted.N))
+	if err != nil {
+		return store.Reservation{}, fmt.Errorf("budget of %s: %w", wanted.Method, err)
+	}
+	if len(reply) != 3 {
+		return store.Reservation{}, fmt.Errorf("budget of %s: %w: reply of %d values", wanted.Method, ratelimit.ErrUnavailable, len(reply))
 	}
 	wait, reason, err := decodeWait("budget of "+wanted.Method, reply[:2], nil)
 	reserved, _ := reply[2].(int64)
