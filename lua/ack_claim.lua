@@ -60,6 +60,8 @@ local DONE, GONE, LOST = 1, 0, -1
 -- part int: the text of a whole number. Lua's own conversion loses digits from 10^14 on.
 local format = string.format
 local function int(x) return format('%d', x) end
+-- part ms: for how many milliseconds to keep a key that matters for so many microseconds: a second longer.
+local function ms(us) return math.ceil(us / 1000) + 1000 end
 -- part clock: now is this server's time, read once, in microseconds.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -290,15 +292,15 @@ local function claim()
     (following or first and second) and 1 or 0,
   }
 end
--- part entry/backlog: remove the entry from its level with the strategy backlog, a stream or a list.
+-- part entry/backlog: remove the units of the entry from its level with the strategy backlog, a stream or a list.
 local backlog_is_list = backlog and call('TYPE', backlog).ok == 'list'
 if backlog and not backlog_is_list then call('XLEN', backlog) end
 
 local function leave_backlog()
   if backlog_is_list then
-    call('LREM', backlog, 1, number)
+    call('LREM', backlog, '0', number)
   elseif backlog then
-    call('XDEL', backlog, number .. '-1')
+    for _, unit in ipairs(call('XRANGE', backlog, number, number)) do call('XDEL', backlog, unit[1]) end
   end
 end
 

@@ -38,6 +38,7 @@ local options = { channel = ARGV[16] ~= '' and ARGV[16] or nil, ts = ARGV[17] ~=
 local DONE, GONE, LOST = 1, 0, -1
 
 --- @include parts/int
+--- @include parts/ms
 --- @include parts/clock
 --- @include parts/claim/state
 --- @include parts/claim/next

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slackrelay/lua"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
@@ -33,12 +34,16 @@ func (r *Store) ackClaim(ctx context.Context, channel store.Channel, delivered s
 		keys = append(keys, entry.Backlog)
 	}
 	args = append(args, entry.Number, entry.AdmittedAt, delivered.Receipt.Channel, delivered.Receipt.TS)
-	reply, err := lua.AckClaim.Run(ctx, r.scripter, keys, args...).Slice()
+	reply, err := r.run(ctx, lua.AckClaim, keys, args...)
 	if err != nil {
-		return store.Claim{}, scriptError(lua.WrongType(ctx, r.scripter, keys, err))
+		return store.Claim{}, err
 	}
 	if len(reply) > 0 && reply[0] == int64(-1) {
 		return store.Claim{}, store.ErrLeaseLost
 	}
-	return decodeClaim(reply[min(1, len(reply)):])
+	claim, err := decodeClaim(reply[min(1, len(reply)):])
+	if err != nil {
+		return store.Claim{}, fmt.Errorf("%w: %w", ratelimit.ErrUnavailable, err)
+	}
+	return claim, nil
 }
