@@ -25,7 +25,7 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		"append": {lua.Append, 4, []any{"id", "notice", "{}", 1}, [][]any{
 			{"id", "notice", "{}"}, {"id", "notice", "{}", 0}, {"id", "notice", "{}", -1},
 		}},
-		"budget_reserve":   {lua.BudgetReserve, 2, []any{1, 1}, [][]any{{}, {0, 1}, {"", 1}, {1}, {1, 0}, {1, "x"}}},
+		"budget_reserve": {lua.BudgetReserve, 2, []any{1, 1}, [][]any{{}, {0, 1}, {"", 1}, {1}, {1, 0}, {1, "x"}}},
 		"claim": {lua.Claim, 8, []any{"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, [][]any{
 			{}, {"one", 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0},
 			{"one", 1, -1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, -1},
