@@ -25,10 +25,13 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		"append": {lua.Append, 4, []any{"id", "notice", "{}", 1}, [][]any{
 			{"id", "notice", "{}"}, {"id", "notice", "{}", 0}, {"id", "notice", "{}", -1},
 		}},
-		"budget_reserve":   {lua.BudgetReserve, 2, []any{1}, [][]any{{}, {0}, {""}}},
+		"budget_reserve": {lua.BudgetReserve, 2, []any{1}, [][]any{{}, {0}, {""}}},
 		"claim": {lua.Claim, 8, []any{"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, [][]any{
-			{}, {"one", 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0},
-			{"one", 1, -1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, -1},
+			{},
+			{"one", 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0},
+			{"one", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0},
+			{"one", 1, -1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0},
+			{"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, -1},
 		}},
 		"count_muted":      {lua.CountMuted, 1, []any{1}, [][]any{{}, {0}, {"x"}}},
 		"credential_pause": {lua.CredentialPause, 1, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
