@@ -146,7 +146,7 @@ local function windows_of_others(kind, level)
       found[name] = nil
     else
       kind.load(level, window)
-      if level.pending > 0 then kind.spend(level, window, level.pending) end
+      kind.spend(level, window, level.pending)
     end
   end
   return found

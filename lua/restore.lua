@@ -274,7 +274,7 @@ if needs_strategies then
         found[name] = nil
       else
         kind.load(level, window)
-        if level.pending > 0 then kind.spend(level, window, level.pending) end
+        kind.spend(level, window, level.pending)
       end
     end
     return found

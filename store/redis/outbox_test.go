@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/lua"
@@ -183,4 +184,17 @@ func TestSingleDeadLetterIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, letters, 1)
 	require.Equal(t, int64(2), letters[0].Number)
+}
+
+// Work that is in the due index without any delayed event, as after a loss of data, is removed from it.
+func TestListOfNoDelayedEventsEndsTheWork(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	b := onServer(client)
+	work := storetest.Scope.Keys().Work(string(store.WorkPromote))
+	require.NoError(t, client.ZAdd(t.Context(), lua.DueIndex, redis.Z{Score: 1, Member: work}).Err())
+	all, err := b.A.Delayed(t.Context(), storetest.Scope)
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.Zero(t, client.ZCard(t.Context(), lua.DueIndex).Val())
 }

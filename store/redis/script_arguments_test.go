@@ -27,8 +27,11 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		}},
 		"budget_reserve": {lua.BudgetReserve, 2, []any{1, 1}, [][]any{{}, {0, 1}, {"", 1}, {1}, {1, 0}, {1, "x"}}},
 		"claim": {lua.Claim, 8, []any{"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, [][]any{
-			{}, {"one", 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0},
-			{"one", 1, -1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, {"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, -1},
+			{},
+			{"one", 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0},
+			{"one", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0},
+			{"one", 1, -1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0},
+			{"one", 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, -1},
 		}},
 		"count_muted":      {lua.CountMuted, 1, []any{1}, [][]any{{}, {0}, {"x"}}},
 		"credential_pause": {lua.CredentialPause, 1, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},

@@ -14,6 +14,7 @@ import (
 var alertBoundsBehaviours = []behaviour{
 	{"AlertThatFiresAgainIsARepeatWhileAnotherFires", testAlertThatFiresAgainIsARepeatWhileAnotherFires},
 	{"RepeatIsCountedAfterItWaitedForASlot", testRepeatIsCountedAfterItWaitedForASlot},
+	{"BundleThatWaitedIsNoRepeat", testBundleThatWaitedIsNoRepeat},
 	{"ResolveEndsAnAlertInItsLast32Messages", testResolveEndsAnAlertInItsLast32Messages},
 	{"ResolveTakesThePlaceOfItsFiringInABundle", testResolveTakesThePlaceOfItsFiringInABundle},
 	{"EntryInFlightKeepsItsCountOfEvents", testEntryInFlightKeepsItsCountOfEvents},
@@ -61,6 +62,25 @@ func testRepeatIsCountedAfterItWaitedForASlot(t *testing.T, start Start) {
 	b.Advance(time.Minute)
 	require.Equal(t, store.Admitted, b.PromoteOne(t, of("2"), 2).Outcome)
 	require.Equal(t, store.Merged, b.PromoteOne(t, of("3"), 3).Outcome, "of the one before")
+}
+
+// A bundle that waited is posted, also where one of its alerts was posted meanwhile: its other events would be lost.
+func testBundleThatWaitedIsNoRepeat(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "delay", Resolves: "edit", Repeats: true, MaxDelayed: 5, MaxDelay: time.Hour}
+	l := Limits{Channel: PerMinute(1), Category: PerMinute(1)}
+	b.AdmitOne(t, l.AlertRequest(h, "first", "c", "", ""))
+	require.Equal(t, fillAfter(store.Delayed, store.Merged, 1), OutcomesOf(b.MustAdmit(t, bundleOf(l, h, "webhook", firings(0, 2)...)...)))
+	other := l.AlertRequest(h, "other", "d", store.Firing, "f0")
+	require.Equal(t, store.Delayed, b.AdmitOne(t, other).Outcome)
+	waiting, err := b.A.Delayed(t.Context(), Scope)
+	require.NoError(t, err)
+	b.Advance(time.Minute)
+	require.Equal(t, store.Admitted, b.PromoteOne(t, other, waiting[1].Number).Outcome)
+	b.Advance(time.Minute)
+	bundle := l.AlertRequest(h, "e0", "c", store.Firing, "f0")
+	bundle.Enqueue.Payload = waiting[0].Payload
+	require.Equal(t, store.Admitted, b.PromoteOne(t, bundle, waiting[0].Number).Outcome)
 }
 
 // Each message of an alert names the one before. A resolve follows them, and ends the alert in the newest 32.

@@ -19,9 +19,12 @@ func playClock(_ testing.TB, rt *rapid.T, a, b Fixture) {
 	if strategy.Kind == "" && rapid.Bool().Draw(rt, "fair") {
 		h.fairness = drawComparedFairness(rt, h.config.category)
 	}
-	reload := func(*rapid.T) { h.config, other = other, h.config }
+	change := h.step
+	if rapid.Bool().Draw(rt, "reload") {
+		change = func(*rapid.T) { h.config, other = other, h.config }
+	}
 	rt.Repeat(map[string]func(*rapid.T){
-		"decide": h.decide, "decide more": h.decide, "wait": h.waitAbout, "step": h.step, "reload": reload, "refund": h.refund, "reset": h.reset,
+		"decide": h.decide, "decide more": h.decide, "wait": h.waitAbout, "change": change, "refund": h.refund, "reset": h.reset,
 		"": h.compare,
 	})
 }
