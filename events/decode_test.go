@@ -330,7 +330,10 @@ func TestRealPayloadsAreDecodedByTheirSource(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, file)
-		want, ok := map[string]string{"grafana_legacy": "grafana", "slack_shaped": "slack"}[folder]
+		want, ok := map[string]string{
+			"azuredevops": "azure_devops", "grafana_legacy": "grafana", "slack_shaped": "slack", "vmware_vrealize": "vrealize",
+			"kapacitor": "generic", // a template of three fields
+		}[folder]
 		switch {
 		case strings.HasPrefix(filepath.Base(file), "outgoing_"): // another thing that Slack sends itself
 			want = "generic"
