@@ -83,8 +83,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
 			Outbox: queue, Channels: g.channels, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
-			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Budget: queue, PostsPerMinute: posts,
-			EditsPerMinute: edits, LookupsPerMinute: lookups,
+			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
+			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote

@@ -91,6 +91,9 @@ type CourierOptions struct {
 	// Poll is the average time between two questions for channels that have something due; an admission on this replica
 	// wakes its channel at once. Default 500 ms.
 	Poll time.Duration
+	// Lease is how long another replica may keep channels after its end. After a Recheck, the Courier asks about all channels at
+	// once, and again when it has passed. 0 = at once only.
+	Lease time.Duration
 	// RecheckEvery is the time in which every channel is claimed from once although nothing in it seems due. Default 5 min;
 	// negative = never.
 	RecheckEvery time.Duration

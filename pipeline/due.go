@@ -34,8 +34,17 @@ func (c *Courier) logOutage(ctx context.Context, err error) {
 // watch starts the channels that have something due, until ctx ends.
 func (c *Courier) watch(ctx context.Context) {
 	failing := false
+	var again time.Time // when the leases end that a replica may have had at its end; zero = asked already
 	for {
-		work, err := c.due(ctx, c.askAll.Swap(false))
+		all := c.askAll.Swap(false)
+		switch {
+		case all:
+			again = time.Now().Add(c.opts.Lease)
+		case !again.IsZero() && !time.Now().Before(again):
+			all = true
+			again = time.Time{}
+		}
+		work, err := c.due(ctx, all)
 		for _, one := range work {
 			c.startWork(one)
 		}

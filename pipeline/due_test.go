@@ -27,11 +27,15 @@ type silent struct {
 	partly atomic.Bool                                   // all questions fail, because one of several servers is down
 	claims atomic.Int64
 	asked  atomic.Int64
+	all    atomic.Int64 // questions about all channels
 	among  atomic.Int64 // channels of the last question
 }
 
 func (s *silent) Due(ctx context.Context, among []store.Channel, all bool) ([]store.Work, error) {
 	s.asked.Add(1)
+	if all {
+		s.all.Add(1)
+	}
 	s.among.Store(int64(len(among)))
 	if s.broken.Swap(false) {
 		return nil, errors.New("redis is unavailable")
@@ -80,6 +84,23 @@ func TestIdleChannelsAreClaimedFromRarely(t *testing.T) {
 		box.claims.Store(0)
 		b.run(t, 10*time.Minute)
 		require.InDelta(t, 100+200, box.claims.Load(), 10, "and in 5 minutes once more")
+	})
+}
+
+// A replica that dies keeps its channels until its leases end, and they are due then.
+func TestAllChannelsAreAskedAboutAgainWhenTheLeasesOfADeadReplicaEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(nil, channel("a", &sink{}))
+		box := b.courierOf(func(o *pipeline.CourierOptions) { o.Lease = 10 * time.Second }, channel("a", &sink{}))
+		time.AfterFunc(5*time.Second, b.courier.Recheck)
+		for _, step := range []struct {
+			until time.Duration
+			want  int64
+		}{{4 * time.Second, 1}, {14 * time.Second, 2}, {17 * time.Second, 3}, {time.Minute, 3}} {
+			time.AfterFunc(step.until, func() { require.Equal(t, step.want, box.all.Load(), step.until) })
+		}
+		b.run(t, 2*time.Minute)
 	})
 }
 
