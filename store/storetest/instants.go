@@ -66,6 +66,7 @@ func testMessageIsStaleJustAfterItsTimeToLive(t *testing.T, start Start) {
 		b := start(t)
 		b.Fill(t, 1)
 		b.Advance(1000 * time.Hour)
+		require.Equal(t, store.Stale, Claim(t, b.A, store.Terms{Pace: Unpaced.Pace, TTL: moment}).State)
 		require.Equal(t, store.Claimed, Claim(t, b.A, Unpaced).State)
 	})
 }
@@ -121,6 +122,7 @@ func testClaimBlockedTwiceWaitsForTheSooner(t *testing.T, start Start) {
 		want  store.Claim
 	}{
 		"the message": {time.Minute, store.Claim{State: store.Paced, Wait: 10 * time.Second}},
+		"an instant":  {moment, store.Claim{State: store.Paused, Wait: moment}},
 		"equal waits": {10 * time.Second, store.Claim{State: store.Paced, Wait: 10 * time.Second}},
 		"the edit":    {2 * time.Second, store.Claim{State: store.Paused, Wait: 2 * time.Second}},
 	} {
