@@ -10,7 +10,7 @@ TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: servers ## run all tests (installs the servers that they run against where it may)
+test: servers ## run all tests (installs the servers that they run against, and curl, where it may)
 	$(GO) test ./...
 
 goldens: redis ## rewrite every golden file with what the tests make; read the difference before you commit it
@@ -81,6 +81,7 @@ redis:
 
 servers: redis
 	@command -v prometheus-alertmanager >/dev/null || .ci/install prometheus-alertmanager
+	@command -v curl >/dev/null || .ci/install curl
 
 luacheck:
 	@command -v luacheck >/dev/null || .ci/install lua-check
