@@ -52,7 +52,7 @@ func azureLink(id string) string {
 	return "https://portal.azure.com/#blade/Microsoft_Azure_Monitoring/AlertDetailsTemplateBlade/alertId/" + url.QueryEscape(id)
 }
 
-// azureContext says what a log alert of the older kind counted, and what an alert of the activity log is about.
+// azureContext adds what a log alert of the older kind counted, or the subject of an alert of the activity log.
 func azureContext(context object) string {
 	lines := []string{context.text("SearchQuery")}
 	if results := context.text("ResultCount"); results != "" {

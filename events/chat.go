@@ -129,7 +129,7 @@ func (m *chatMessage) event(missing string) ([]Event, error) {
 	if m.Severity == "" {
 		m.Severity = map[Status]Severity{Firing: Warning}[m.Status]
 	}
-	m.Severity = cmp.Or(m.Severity, Info) // people are told something, and it need not be a fault
+	m.Severity = cmp.Or(m.Severity, Info) // a message need not be about a fault
 	if len(m.Links) == 0 {
 		if address := bareLink.FindString(m.Title + "\n" + m.Text); address != "" {
 			m.addButton("", strings.TrimRight(address, ".,;:!?)"))

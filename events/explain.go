@@ -1,5 +1,7 @@
 package events
 
+import "slices"
+
 // Explained is an event, and where its fields came from.
 type Explained struct {
 	Event   Event    `json:"event"`
@@ -27,13 +29,13 @@ func (d *Decoder) Explain(w Webhook) ([]Explained, error) {
 	return explained, nil
 }
 
-// explain records where the fields of an event came from.
-func (in input) explain(index int, origins []Origin) {
+// explain records where the fields of an event came from, if anybody asks.
+func (in input) explain(index int, origins ...[]Origin) {
 	if in.origins == nil {
 		return
 	}
 	for len(*in.origins) <= index {
 		*in.origins = append(*in.origins, nil)
 	}
-	(*in.origins)[index] = origins
+	(*in.origins)[index] = slices.Concat(origins...)
 }

@@ -89,10 +89,10 @@ type compiledMapping struct {
 	mapping      Mapping
 	when, events *expression
 	fields       []mappedField
+	origins      []Origin // of the fields, in the same order
 }
 
 type mappedField struct {
-	name  string
 	set   func(e *Event, value string)
 	value *expression
 }
@@ -110,7 +110,8 @@ func (m Mapping) compile(fault func(field string, err error)) compiledMapping {
 	c := compiledMapping{mapping: m, when: compile("when", m.When), events: compile("events", m.Events)}
 	for _, f := range m.expressions() {
 		if compiled := compile(f.name, f.code); compiled != nil {
-			c.fields = append(c.fields, mappedField{name: f.name, set: f.set, value: compiled})
+			c.fields = append(c.fields, mappedField{set: f.set, value: compiled})
+			c.origins = append(c.origins, Origin{Field: f.name, Rule: "the expression of the source", From: f.code})
 		}
 	}
 	return c
@@ -135,7 +136,7 @@ func (c compiledMapping) decode(in input) ([]Event, error) {
 		for _, f := range c.fields {
 			f.set(&event, f.value.text(env))
 		}
-		in.explain(i, append(c.origins(), c.fillGaps(&event, item)...))
+		in.explain(i, c.origins, c.fillGaps(&event, item))
 		if event.Title == "" && event.Text == "" {
 			return Event{}, badField(fmt.Sprintf("event %d", i+1), "has neither a title nor a text; check the source's expressions")
 		}
@@ -158,15 +159,6 @@ func (c compiledMapping) fillGaps(event *Event, item any) []Origin {
 		text:  m.Text == "", category: m.Category == "", severity: m.Severity == "", status: m.Status == "", link: m.Link == "",
 		fingerprint: m.Fingerprint == "", startedAt: m.StartedAt == "", id: m.ID == "", labels: len(m.Labels) == 0,
 	})
-}
-
-// origins are those of the fields for which the mapping has an expression.
-func (c compiledMapping) origins() []Origin {
-	all := make([]Origin, 0, len(c.fields))
-	for _, f := range c.fields {
-		all = append(all, Origin{Field: f.name, Rule: "the expression of the source", From: f.value.code})
-	}
-	return all
 }
 
 // newMappingEnv returns the variables of a mapping's expressions.

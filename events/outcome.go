@@ -153,14 +153,14 @@ func markOf(sentence string) (o outcome, word string) {
 }
 
 // clearWords mean a state wherever they are in a sentence. Others have further meanings, as in "the open file", "up to date" or
-// "error rate", and count only where a sentence says how something is.
+// "error rate", and count only where a sentence reports a state.
 var clearWords = setOf(`
 	failed failing errored crashed aborted killed unreachable unhealthy degraded disconnected breached violated firing
 	triggered recovered resolved cleared succeeded successful successfully`)
 
 var negations = setOf("no 0 not without never zero any")
 
-// isAtEdge reports whether a word is where a sentence says how something is: "Triggered: ...", "... is down", "... went offline".
+// isAtEdge reports whether a word is where a sentence reports a state: "Triggered: ...", "... is down", "... went offline".
 func isAtEdge(parts []string, i int) bool {
 	return i == 0 || i == len(parts)-1 || verbs[parts[i-1]]
 }

@@ -48,7 +48,7 @@ func decodePlain(in input) ([]Event, error) {
 	origins := fill(&event, fieldsOfText(event.Title, event.Text), body, gaps{
 		category: true, severity: priority == "", status: true, link: len(event.Links) == 0, fingerprint: true, startedAt: true, id: true,
 	})
-	in.explain(0, append([]Origin{{Field: "title", Rule: "the header Title, or the first line"}}, origins...))
+	in.explain(0, []Origin{{Field: "title", Rule: "the header Title, or the first line"}}, origins)
 	return []Event{event}, nil
 }
 
