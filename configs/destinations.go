@@ -49,6 +49,36 @@ func (c *Config) destination(webhook Secret, channel string) notifier.Sender {
 	}
 }
 
+// Destination is a place in Slack that the configuration refers to. Without WebhookURL and SlackChannel, it is the console.
+type Destination struct {
+	Setting      string // who posts there, for example "channel alerts"
+	WebhookURL   Secret
+	SlackChannel string // for the bot token
+}
+
+// Destinations returns all places in Slack that the configuration refers to, those of the channels first.
+func (c *Config) Destinations() []Destination {
+	var all []Destination
+	for i := range c.Channels {
+		ch := &c.Channels[i]
+		d := Destination{Setting: "channel " + ch.Name, WebhookURL: ch.SlackWebhookURL}
+		if c.SlackToken != "" && ch.SlackWebhookURL == "" {
+			d.SlackChannel = ch.SlackChannel
+		}
+		all = append(all, d)
+		if ch.FallbackWebhookURL != "" || ch.FallbackSlackChannel != "" {
+			all = append(all, Destination{"fallback of channel " + ch.Name, ch.FallbackWebhookURL, ch.FallbackSlackChannel})
+		}
+	}
+	if c.OperationsSlackChannel != "" {
+		all = append(all, Destination{Setting: "operations", SlackChannel: c.OperationsSlackChannel})
+	}
+	if c.CanaryInterval > 0 {
+		all = append(all, Destination{"canary", c.CanaryWebhookURL, c.CanarySlackChannel})
+	}
+	return all
+}
+
 // What Slack allows a token in a minute (https://docs.slack.dev/apis/web-api/rate-limits): "several hundred" posts, and
 // tier 3 for edits and for reading.
 const (

@@ -19,7 +19,7 @@ import (
 //
 //	notifier.NewBot(notifier.BotOptions{Token: "xoxb-...", Channel: "C0123"})
 type BotOptions struct {
-	Token   string        // a bot token with the scope chat:write, and channels:history to look up messages
+	Token   string        // a bot token with the scope chat:write; relay slack manifest lists the others
 	Channel string        // channel id, or the name of a public channel
 	APIURL  string        // base URL of the Web API. Default Slack's own.
 	Timeout time.Duration // of one request. Default [DefaultTimeout].
@@ -31,6 +31,7 @@ type Bot struct {
 	channel   string
 	workspace string
 	id        atomic.Value // string: Slack's id of the channel, once it is known
+	joined    atomic.Bool  // the bot has tried to join the channel
 }
 
 var (
@@ -66,13 +67,31 @@ func (b *Bot) Send(ctx context.Context, m Message) (Receipt, error) {
 	ctx, sent := traceSent(ctx)
 	channel, ts, err := b.client.PostMessageContext(ctx, b.channel, messageOptions(m)...)
 	if err != nil {
-		return Receipt{}, apiError(err, sent)
+		failed := apiError(err, sent)
+		if failed.Reason == notInChannel && b.join(ctx) {
+			return Receipt{}, &Error{Action: Wait, After: minRetryAfter, Reason: notInChannel, Answer: "the bot has joined the channel"}
+		}
+		return Receipt{}, failed
 	}
 	if ts == "" { // slack-go returns no error for {"ok":false} and {}
 		return Receipt{}, &Error{Action: Retry, OwnFault: true, MaybePosted: true, Reason: UnknownAnswer, Answer: "200 without a ts"}
 	}
 	b.id.Store(channel)
 	return Receipt{Channel: channel, TS: ts}, nil
+}
+
+// notInChannel is Slack's code for a channel that the bot must join first.
+const notInChannel Reason = "not_in_channel"
+
+// join joins the channel, and reports whether it did: once, because a bot that was removed on purpose should stay away, and only
+// a public channel whose id is known. It needs the scope channels:join.
+func (b *Bot) join(ctx context.Context) bool {
+	id := b.channelID()
+	if id == "" || b.joined.Swap(true) {
+		return false
+	}
+	_, _, _, err := b.client.JoinConversationContext(ctx, id)
+	return err == nil
 }
 
 // metadataType is the event_type of the metadata of every message.

@@ -2,6 +2,7 @@ package notifier_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -265,4 +266,44 @@ func TestManyChannelsKeepTheirConnections(t *testing.T) {
 		require.NoError(t, sends.Wait())
 	}
 	require.LessOrEqual(t, opened.Load(), int64(2*channels), "each request but the first few finds an open connection")
+}
+
+// outsider returns a bot for a public channel that it is not a member of.
+func outsider(t *testing.T, slack *fakeslack.Server) *notifier.Bot {
+	t.Helper()
+	t.Cleanup(func() { slack.Close() })
+	slack.Conversations = []fakeslack.Conversation{{ID: "C012", Name: "alerts"}}
+	return notifier.NewBot(notifier.BotOptions{Token: "xoxb-1", Channel: "C012", APIURL: slack.APIURL(), Timeout: time.Second})
+}
+
+func TestTheBotJoinsAPublicChannelOnce(t *testing.T) {
+	t.Parallel()
+	slack := fake(t)
+	slack.Scopes = []string{"chat:write", "channels:join"}
+	bot := outsider(t, slack)
+	_, err := bot.Send(t.Context(), message)
+	waits, ok := errors.AsType[*notifier.Error](err)
+	require.True(t, ok)
+	require.Equal(t, notifier.Wait, waits.Action, "the message is sent again soon")
+	require.False(t, waits.MaybePosted)
+	_, err = bot.Send(t.Context(), message)
+	require.NoError(t, err)
+	require.Len(t, slack.Posts(), 1)
+
+	slack.Script("C012", fakeslack.APIError("not_in_channel"))
+	_, err = bot.Send(t.Context(), message)
+	refused, ok := errors.AsType[*notifier.Error](err)
+	require.True(t, ok)
+	require.Equal(t, notifier.GiveUp, refused.Action, "somebody removed the bot: it stays away")
+}
+
+func TestTheBotCannotJoinWithoutTheScope(t *testing.T) {
+	t.Parallel()
+	slack := fake(t)
+	slack.Scopes = []string{"chat:write"}
+	_, err := outsider(t, slack).Send(t.Context(), message)
+	refused, ok := errors.AsType[*notifier.Error](err)
+	require.True(t, ok)
+	require.Equal(t, notifier.GiveUp, refused.Action)
+	require.Equal(t, notifier.Reason("not_in_channel"), refused.Reason)
 }

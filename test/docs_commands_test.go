@@ -32,7 +32,7 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 	relay.drained(t, "alerts", 10*time.Second)
 	relay.post(t, "alerts", []event{{Category: "c", Title: "sent"}, {Category: "c", Title: "dropped"}})
 	shell := docShell{dir: t.TempDir(), env: append(env, "RELAY_OPS_LISTEN="+strings.TrimPrefix(relay.ops, "http://"),
-		"PATH="+filepath.Dir(program())+":/usr/bin:/bin")}
+		"RELAY_LISTEN="+strings.TrimPrefix(relay.public, "http://"), "PATH="+filepath.Dir(program())+":/usr/bin:/bin")}
 	for name, text := range map[string]string{
 		"webhook.json": `{"title":"Disk full","category":"disk"}`,
 		"relay.yaml":   channelFile(""), "old.yaml": channelFile(""), "new.yaml": channelFile("    category_limit: 3\n"),

@@ -16,6 +16,7 @@ var commands = []func() *cobra.Command{
 	newServe,
 	newDemo,
 	newCheck,
+	newSlack,
 	newSend,
 	newDrops,
 	newDead,

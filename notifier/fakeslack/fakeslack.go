@@ -1,5 +1,5 @@
-// Package fakeslack is a Slack for tests: chat.postMessage, chat.update, conversations.history and .replies, and incoming
-// webhooks, over real HTTP, with the answers, limits and faults of the real Slack.
+// Package fakeslack is a Slack for tests: chat.postMessage, chat.update, auth.test, conversations.history, .replies, .info,
+// .list and .join, and incoming webhooks, over real HTTP, with the answers, limits and faults of the real Slack.
 //
 // Without a script it accepts every message that Slack would accept. A script makes the next requests to a channel fail: 429
 // with or without Retry-After, errors in 200 bodies, 5xx, delays, connections that are cut before or after the message is
@@ -36,6 +36,10 @@ type Server struct {
 	Token string
 	// NoHistory makes requests for history fail, as for an app without the scope.
 	NoHistory bool
+	// Scopes are the scopes of the token; nil = all, and auth.test does not list them.
+	Scopes []string
+	// Conversations are the channels of the workspace; nil = every channel exists, and the bot is a member.
+	Conversations []Conversation
 
 	server   *http.Server
 	base     string
@@ -61,6 +65,9 @@ func Start() (*Server, error) {
 	mux.HandleFunc("POST /api/conversations.history", s.history)
 	mux.HandleFunc("POST /api/conversations.replies", s.history)
 	mux.HandleFunc("POST /api/auth.test", s.authTest)
+	mux.HandleFunc("POST /api/conversations.info", s.conversationsInfo)
+	mux.HandleFunc("POST /api/conversations.list", s.conversationsList)
+	mux.HandleFunc("POST /api/conversations.join", s.conversationsJoin)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, "unknown_method") })
 	mux.HandleFunc("POST /services/{team}/{hook}/{secret}", s.webhook)
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
@@ -121,7 +128,6 @@ func tokenOf(r *http.Request) string {
 }
 
 func (s *Server) refusal(post Post, token string) (code string, detail []string) {
-	attachments := post.Form.Get("attachments")
 	switch {
 	case token == "":
 		return "not_authed", nil
@@ -129,20 +135,22 @@ func (s *Server) refusal(post Post, token string) (code string, detail []string)
 		return "invalid_auth", nil
 	case post.Channel == "":
 		return "channel_not_found", nil
-	case post.Text == "" && attachments == "" && post.Form.Get("blocks") == "":
-		return "no_text", nil
+	case s.Conversations != nil:
+		if code := s.refusedBy(post.Channel); code != "" {
+			return code, nil
+		}
+		return checkContent(post)
 	default:
-		return checkAttachments([]byte(attachments))
+		return checkContent(post)
 	}
 }
 
-func (s *Server) authTest(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseForm()
-	if token := r.Form.Get("token"); s.Token != "" && token != s.Token {
-		writeError(w, "invalid_auth")
-		return
+func checkContent(post Post) (code string, detail []string) {
+	attachments := post.Form.Get("attachments")
+	if post.Text == "" && attachments == "" && post.Form.Get("blocks") == "" {
+		return "no_text", nil
 	}
-	writeJSON(w, map[string]any{"ok": true, "team": "Fake", "user": "relay"})
+	return checkAttachments([]byte(attachments))
 }
 
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {

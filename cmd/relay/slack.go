@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"slackrelay/app"
+	"slackrelay/configs"
+	"slackrelay/slackapp"
+)
+
+func newSlack() *cobra.Command {
+	return newGroup("slack", "Set up the relay's app in Slack, and check it", newSlackManifest(), newSlackDoctor())
+}
+
+func newSlackManifest() *cobra.Command {
+	var link bool
+	cmd := &cobra.Command{
+		Use:   "manifest",
+		Short: "Print the manifest from which Slack creates the relay's app",
+		Long: "Print the manifest from which Slack creates the relay's app, with all scopes that the relay uses.\n" +
+			"With --link, print the page of Slack that creates the app from it: open it, choose the workspace, create the\n" +
+			"app, install it, and copy its Bot User OAuth Token.",
+		Example: "  relay slack manifest --link",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if link {
+				page, err := slackapp.CreateURL()
+				fmt.Fprintln(cmd.OutOrStdout(), page)
+				return err //nolint:wrapcheck // it says what failed
+			}
+			manifest, err := slackapp.Manifest()
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", manifest)
+			return err //nolint:wrapcheck // it says what failed
+		},
+	}
+	cmd.Flags().BoolVar(&link, "link", false, "print the page of Slack that creates the app")
+	return cmd
+}
+
+func newSlackDoctor() *cobra.Command {
+	var flags configs.Flags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check Redis, the Slack token and every Slack channel, and say how to fix what is wrong",
+		Long: "Check Redis, the Slack token and its scopes, and every Slack channel of the configuration: whether it exists,\n" +
+			"whether the bot may post there, and whether the relay can look up messages. Nothing is posted or changed.\n" +
+			"The exit code is 1 if something would keep a message from being posted.",
+		Example: "  relay slack doctor --config relay.yaml",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loaded, err := configs.Load(flags)
+			if err != nil {
+				return err
+			}
+			return diagnose(cmd.Context(), loaded.Config, asJSON, cmd.OutOrStdout())
+		},
+	}
+	addConfigFlags(cmd, &flags)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	return cmd
+}
+
+// errUnhealthy ends a diagnosis that found a fault.
+var errUnhealthy = errors.New("something keeps messages from being posted; see the faults above")
+
+// diagnose prints each finding as soon as it is known.
+func diagnose(ctx context.Context, cfg configs.Config, asJSON bool, out io.Writer) error {
+	all := []slackapp.Finding{}
+	app.Diagnose(ctx, cfg, func(findings []slackapp.Finding) bool {
+		all = append(all, findings...)
+		if !asJSON {
+			for _, f := range findings {
+				printFinding(out, f)
+			}
+		}
+		return true
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if asJSON {
+		if err := printJSON(out, map[string]any{"findings": all}); err != nil {
+			return err
+		}
+	}
+	if slackapp.Worst(all) == slackapp.Fault {
+		return errUnhealthy
+	}
+	return nil
+}
+
+func printFinding(out io.Writer, f slackapp.Finding) {
+	fmt.Fprintf(out, "%-7s  %s: %s\n", f.Grade, f.Subject, cleaned(f.Message))
+	if f.Remedy != "" {
+		fmt.Fprintf(out, "%-7s  -> %s\n", "", f.Remedy)
+	}
+}

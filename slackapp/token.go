@@ -1,0 +1,26 @@
+package slackapp
+
+import "strings"
+
+// TokenFault says what is wrong with a bot token by its form alone, and what to do about it; "" = nothing.
+func TokenFault(token string) (message, remedy string) {
+	const copyIt = "copy the Bot User OAuth Token of the app's page OAuth & Permissions; it begins with xoxb-"
+	switch {
+	case strings.ContainsAny(token, "…<>*") || strings.HasSuffix(token, "..."):
+		return "is a placeholder, not a token", copyIt
+	case strings.TrimSpace(token) != token:
+		return "begins or ends with white space", "remove it"
+	case strings.HasPrefix(token, "xapp-"):
+		return "is an app-level token, which cannot post messages", copyIt
+	case strings.HasPrefix(token, "xoxp-"):
+		return "is the token of a user, so that messages would be that person's", copyIt
+	case strings.HasPrefix(token, "xoxe"):
+		return "is a refresh or configuration token, which cannot post messages", copyIt
+	case strings.HasPrefix(token, "xoxs-"), strings.HasPrefix(token, "xoxc-"):
+		return "is the token of a browser session, which Slack may end at any time", copyIt
+	case !strings.HasPrefix(token, "xoxb-"):
+		return "is not a bot token", copyIt
+	default:
+		return "", ""
+	}
+}
