@@ -1,5 +1,7 @@
 package configs
 
+import "slackrelay/slackapp"
+
 // warnings returns what works but is probably not intended, as [FieldError].
 func (c *Config) warnings() []*FieldError {
 	v := newValidator()
@@ -7,6 +9,9 @@ func (c *Config) warnings() []*FieldError {
 		v.fault("redis_url", "is not set; limits apply to this process only, and pending messages are lost when it stops")
 	}
 	c.credentialWarnings(v)
+	if message, remedy := slackapp.TokenFault(string(c.SlackToken)); message != "" && c.SlackToken != "" && c.SlackAPIURL == "" {
+		v.fault("slack_token", "%s; %s", message, remedy)
+	}
 	if opts, err := c.Redis(); err == nil && opts != nil && opts.TLSConfig != nil && opts.TLSConfig.InsecureSkipVerify {
 		v.fault("redis_url", "skip_verify=true makes the relay accept any server as Redis, whatever its certificate; "+
 			"remove it, and make the system trust the authority of the certificate")

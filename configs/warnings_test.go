@@ -91,3 +91,19 @@ channels:
 	require.Equal(t, 1, strings.Count(text, "is the same as that of"), text)
 	require.NotContains(t, text, "s3cret")
 }
+
+func TestATokenThatIsNoneIsWarnedOf(t *testing.T) {
+	for token, warning := range map[string]string{
+		"xoxb-1-2-abc": "",
+		"xoxb-…":       "RELAY_SLACK_TOKEN: is a placeholder, not a token; copy the Bot User OAuth Token",
+		"xapp-1-A":     "RELAY_SLACK_TOKEN: is an app-level token, which cannot post messages; copy the Bot User OAuth Token",
+	} {
+		t.Run(token, func(t *testing.T) {
+			loaded, err := load(t, "", "RELAY_SLACK_TOKEN="+token, "RELAY_CHANNEL_DEFAULT_SLACK_CHANNEL=C0123")
+			require.NoError(t, err)
+			all := strings.Join(loaded.Warnings, "\n")
+			require.Contains(t, all, warning)
+			require.Equal(t, warning != "", strings.Contains(all, "RELAY_SLACK_TOKEN:"), all)
+		})
+	}
+}
