@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -75,6 +76,27 @@ func TestARefundRefusesBadArguments(t *testing.T) {
 			err := lua.Refund.Run(t.Context(), client, keys, args...).Err()
 			require.ErrorContains(t, err, "ARG ")
 			require.Zero(t, client.Exists(t.Context(), "refunds "+name).Val())
+		})
+	}
+}
+
+func TestADecisionNeedsAPlan(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	keys := make([]string, 7)
+	for i := range keys {
+		keys[i] = fmt.Sprint("key ", i)
+	}
+	for name, row := range map[string]struct {
+		keys []string
+		plan string
+	}{
+		"no JSON": {keys, `{`}, "no list": {keys, `1`}, "too few keys": {keys[:6], `["admit",1,[],[]]`}, "no keys": {nil, `1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := lua.Admit.Run(t.Context(), client, row.keys, row.plan).Err()
+			require.ErrorContains(t, err, "ARG seven keys and a plan in JSON are needed")
 		})
 	}
 }

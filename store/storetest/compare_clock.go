@@ -23,7 +23,7 @@ func playClock(_ testing.TB, rt *rapid.T, a, b Fixture) {
 	rt.Repeat(map[string]func(*rapid.T){
 		"decide": h.decide, "decide more": h.decide, "wait": h.waitAbout, "step": h.step, "reload": reload, "refund": h.refund,
 		"reset": h.reset,
-		"": h.compare,
+		"":      h.compare,
 	})
 }
 
