@@ -7,7 +7,7 @@
 --
 -- ARGV[1] how many at most
 --
--- Reply: [number, entry, ...]
+-- Reply: [number, category, entry, ...]
 --
 -- Example:
 --   redis-cli --eval lua/delayed.lua 'relay:{demo}:delayed:demo' 'relay:{demo}:entries:demo' relay:due , 10
@@ -27,12 +27,12 @@ local max_bytes = 262144 -- a reply ends with the entry that exceeds it
 local seen, reply, bytes = {}, {}, 0
 for _, member in ipairs(call('ZRANGE', delayed, 0, -1)) do
   local number, category = string.match(member, '^(%d+) (.*)$')
-  if #reply >= 2 * most or bytes >= max_bytes then break end
+  if #reply >= 3 * most or bytes >= max_bytes then break end
   if number and not seen[category] then
     local entry = call('HGET', entries, number) or ''
     seen[category], bytes = true, bytes + #entry
-    reply[#reply + 1] = tonumber(number)
-    reply[#reply + 1] = entry
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3] = tonumber(number), category, entry
   end
 end
 if #reply == 0 then call('ZREM', due, work_of('promote', delayed)) end

@@ -231,7 +231,7 @@ if needs_strategies then
         found[name] = nil
       else
         kind.load(level, window)
-        kind.spend(level, window, level.pending)
+        if level.pending > 0 then kind.spend(level, window, level.pending) end -- a drained bucket stays as it is
       end
     end
     return found

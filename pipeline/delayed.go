@@ -34,9 +34,7 @@ func (in *Intake) promote(ctx context.Context, ch *RequestBuilder) (moved bool, 
 	requests := make([]store.Request, len(waiting))
 	firsts := make([]events.Event, len(waiting))
 	for i, one := range waiting {
-		if requests[i], firsts[i], err = ch.promotion(one); err != nil {
-			return false, err
-		}
+		requests[i], firsts[i] = ch.promotion(one)
 	}
 	decisions, err := in.decideBatch(ctx, ch, in.opts.Limiter.Promote, requests)
 	if err != nil {

@@ -320,6 +320,39 @@ func TestDelayedMessagesArePromotedAndSent(t *testing.T) {
 	})
 }
 
+// A delayed message that cannot be decoded takes its turn and becomes a dead letter: the others go on.
+func TestDelayedMessageThatCannotBeDecodedDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := delaying(store.OverflowDelay, to)
+		b := setup(nil, ch)
+		b.configure(ch)
+		b.admit(t, "a", 2)
+		limiter := memory.New(b.store, memory.Options{Options: store.Options{Owner: "you"}})
+		answer, err := limiter.Admit(t.Context(), ch.Scope(), []store.Request{{
+			Request: ratelimit.Request{
+				ID: "broken", Category: "broken", Levels: ch.RequestBuilder().Build(&events.Event{Category: "broken"}).Levels,
+			},
+			Policy:  ch.Handling,
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte("{")},
+		}})
+		require.NoError(t, err)
+		require.Equal(t, store.Delayed, answer.Decisions[0].Outcome)
+		b.admit(t, "a", 4) // two of them again
+		b.run(t, 130*time.Second)
+		require.Len(t, to.sent, 4)
+		letters, err := limiter.DeadLetters(t.Context(), ch.Scope(), "", 5)
+		require.NoError(t, err)
+		require.Len(t, letters, 1)
+		require.Equal(t, "{", string(letters[0].Payload))
+		report, err := limiter.Report(t.Context(), ch.Scope())
+		require.NoError(t, err)
+		require.Zero(t, report.Ledger.Delayed)
+		require.Zero(t, report.Ledger.Imbalance())
+	})
+}
+
 func TestRaisedLimitPromotesDelayedMessagesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

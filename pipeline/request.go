@@ -52,20 +52,20 @@ func (b *RequestBuilder) admissions(all []events.Event) []store.Request {
 	return requests
 }
 
-// promotion returns the request for a delayed message, by the first of its events.
-func (b *RequestBuilder) promotion(waiting store.DelayedMessage) (store.Request, events.Event, error) {
-	all, _, err := decodeEvents(waiting.Payload)
-	if err != nil {
-		return store.Request{}, events.Event{}, err
+// promotion returns the request for a delayed message, by the first of its events. A message that cannot be decoded takes its
+// turn as an event of its category that says nothing: when it is sent, it becomes a dead letter with the reason.
+func (b *RequestBuilder) promotion(waiting store.DelayedMessage) (store.Request, events.Event) {
+	e := events.Event{ID: fmt.Sprint("delayed ", waiting.Number), Category: waiting.Category}
+	if all, _, err := decodeEvents(waiting.Payload); err == nil {
+		e = all[0]
 	}
-	e := all[0]
 	request := store.Request{
 		Request: b.Build(&e), Policy: b.Handling, Event: b.event(&e, ""), Delayed: waiting.Number,
 		Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: waiting.Payload},
 	}
 	request.ID = dedupeID(&e)
 	request.Event.Fingerprint, request.Event.ReplyTo = b.fingerprints(&e)
-	return request, e, nil
+	return request, e
 }
 
 // admission makes what only an admission of an event needs.

@@ -142,16 +142,22 @@ func (s *Server) channelOfCredential(d door, in *ingestRequest) (string, error) 
 	return accepts, nil
 }
 
-// addTokens lists a channel by its tokens, or among those without a credential.
+// addTokens lists a channel by its tokens, among those with other credentials, and among those without any.
 func (s *Server) addTokens(ch Channel) {
 	if ch.IngressToken == "" && len(ch.Credentials) == 0 {
 		s.open = append(s.open, ch.Name)
 	}
 	tokens := []string{ch.IngressToken}
+	hasOthers := false
 	for _, c := range ch.Credentials {
 		if c.Kind == "bearer" || c.Kind == "url" {
 			tokens = append(tokens, c.Secret)
+		} else {
+			hasOthers = true
 		}
+	}
+	if hasOthers {
+		s.otherwise = append(s.otherwise, ch.Name)
 	}
 	slices.Sort(tokens)
 	for _, token := range slices.Compact(tokens) {

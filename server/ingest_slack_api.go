@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -79,12 +80,22 @@ func (s *Server) callSlackMethod(c *slackCall, method func(s *Server, c *slackCa
 
 // findChannel returns a channel that the sender has a credential of.
 func (s *Server) findChannel(in *ingestRequest) (channel string, ok bool) {
-	for _, ch := range s.opts.Channels {
-		if _, _, err := s.authenticateTo(in, ch.Name); err == nil {
-			return ch.Name, true
+	for _, channel := range s.candidates(in) {
+		if _, _, err := s.authenticateTo(in, channel); err == nil {
+			return channel, true
 		}
 	}
 	return "", false
+}
+
+// candidates returns the channels that may accept a sender: those of its tokens, those with credentials that are no tokens, and
+// those that need none. All other channels would refuse it.
+func (s *Server) candidates(in *ingestRequest) []string {
+	all := slices.Clone(s.byToken[digest(in.token)])
+	if query := in.r.URL.Query().Get("token"); query != in.token {
+		all = append(all, s.byToken[digest(query)]...)
+	}
+	return slices.Concat(all, s.otherwise, s.open)
 }
 
 // authenticateTo checks the address and the credential of a sender for one channel.
@@ -99,12 +110,7 @@ func (s *Server) authenticateTo(in *ingestRequest, channel string) (sender, ingr
 
 // acceptsSignatures reports whether a credential of any channel signs the body.
 func (s *Server) acceptsSignatures() bool {
-	for _, entry := range s.ingresses {
-		if entry.signed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.otherwise, func(channel string) bool { return s.ingresses[channel].signed })
 }
 
 // Errors of calls of the Web API.
@@ -204,8 +210,8 @@ func (s *Server) updateMessage(c *slackCall) (map[string]any, error) {
 // needs none is enough.
 func (s *Server) authTest(c *slackCall) (map[string]any, error) {
 	user := ""
-	for _, ch := range s.opts.Channels {
-		from, entry, err := s.authenticateTo(c.ingestRequest, ch.Name)
+	for _, channel := range s.candidates(c.ingestRequest) {
+		from, entry, err := s.authenticateTo(c.ingestRequest, channel)
 		if err == nil && (user == "" || len(entry.credentials) > 0) {
 			user = from.name
 		}

@@ -234,6 +234,44 @@ func TestSlackAuthTestRefusesAWrongToken(t *testing.T) {
 	require.Contains(t, string(answer), `"error":"invalid_auth"`)
 }
 
+// A sender is recognized by any kind of credential, wherever its channel stands in the configuration.
+func TestSlackAuthTestTakesEveryKindOfCredential(t *testing.T) {
+	t.Parallel()
+	guarded := server.New(server.Options{
+		Channels: []server.Channel{
+			{Name: "alerts", IngressToken: "tok"},
+			{Name: "builds", Credentials: []server.Credential{{Name: "ci", Kind: "bearer", Secret: "ctok"}}},
+			{Name: "jobs", Credentials: []server.Credential{{Name: "cron", Kind: "url", Secret: "utok"}}},
+			{Name: "lamps", Credentials: []server.Credential{{Name: "lamp", Kind: "header", Header: "X-Key", Secret: "htok"}}},
+			{Name: "gates", Credentials: []server.Credential{{Name: "gate", Kind: "basic", Username: "me", Secret: "ptok"}}},
+		},
+		Intake: &stubIntake{}, Logger: slog.New(slog.DiscardHandler),
+	})
+	for name, c := range map[string]struct{ query, header, value, user string }{
+		"the channel's token":           {"", "Authorization", "Bearer tok", "default"},
+		"bearer":                        {"", "Authorization", "Bearer ctok", "ci"},
+		"url":                           {"?token=utok", "X-Nothing", "", "cron"},
+		"url beside a header":           {"?token=utok", "Authorization", "Bearer no", "cron"},
+		"header":                        {"", "X-Key", "htok", "lamp"},
+		"header beside the wrong token": {"?token=no", "X-Key", "htok", "lamp"},
+		"basic":                         {"", "Authorization", "Basic bWU6cHRvaw==", "gate"},
+		"none":                          {"", "X-Nothing", "", ""},
+		"the wrong token":               {"?token=no", "Authorization", "Bearer no", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := post("/api/auth.test"+c.query, "")
+			r.Header.Set(c.header, c.value)
+			_, _, answer := serve(guarded.Public(), r)
+			if c.user == "" {
+				require.Contains(t, string(answer), `"ok":false`)
+			} else {
+				require.Contains(t, string(answer), `"user":"`+c.user+`"`)
+			}
+		})
+	}
+}
+
 func TestSlackAPIRepliesWith503WithoutRedis(t *testing.T) {
 	t.Parallel()
 	away := slackServer(&stubIntake{err: ratelimit.ErrUnavailable}, pipeline.Receipt{})

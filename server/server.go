@@ -137,6 +137,7 @@ type Server struct {
 	ingresses   map[string]ingress       // by channel
 	bySlackName map[string]string        // the channel of a Slack channel
 	byToken     map[tokenDigest][]string // the channels that accept a token
+	otherwise   []string                 // the channels with a credential that is no token
 	open        []string                 // the channels without a credential
 	proxies     addressList
 	admin       tokenDigest

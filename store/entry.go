@@ -69,8 +69,9 @@ type Delivery struct {
 
 // DelayedMessage is a message that waits for a slot.
 type DelayedMessage struct {
-	Number  int64 // for [Request.Delayed]
-	Payload []byte
+	Number   int64 // for [Request.Delayed]
+	Category string
+	Payload  []byte
 }
 
 // Bounds of the queue that both stores keep.

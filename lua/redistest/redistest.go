@@ -5,6 +5,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -178,6 +179,9 @@ func Dump(ctx context.Context, client *redis.Client, pattern string) (map[string
 	keys := client.Scan(ctx, 0, pattern, 1000).Iterator()
 	for keys.Next(ctx) {
 		value, err := valueOf(ctx, client, keys.Val())
+		if errors.Is(err, redis.Nil) {
+			continue // it expired since it was listed
+		}
 		if err != nil {
 			return nil, fmt.Errorf("dump %s: %w", keys.Val(), err)
 		}

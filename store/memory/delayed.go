@@ -20,7 +20,7 @@ func (s *Store) Delayed(_ context.Context, channel store.Channel) (all []store.D
 			}
 			listed[e.category] = true
 			bytes += len(e.payload)
-			all = append(all, store.DelayedMessage{Number: e.number, Payload: e.payload})
+			all = append(all, store.DelayedMessage{Number: e.number, Category: e.category, Payload: e.payload})
 		}
 	})
 	return all, nil

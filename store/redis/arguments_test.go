@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -77,6 +78,36 @@ func TestARefundRefusesBadArguments(t *testing.T) {
 			require.Zero(t, client.Exists(t.Context(), "refunds "+name).Val())
 		})
 	}
+}
+
+func TestADecisionNeedsAPlan(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	keys := make([]string, 7)
+	for i := range keys {
+		keys[i] = fmt.Sprint("key ", i)
+	}
+	for name, row := range map[string]struct {
+		keys []string
+		plan string
+	}{
+		"no JSON": {keys, `{`}, "no list": {keys, `1`}, "too few keys": {keys[:6], `["admit",1,[],[]]`}, "no keys": {nil, `1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := lua.Admit.Run(t.Context(), client, row.keys, row.plan).Err()
+			require.ErrorContains(t, err, "ARG seven keys and a plan in JSON are needed")
+		})
+	}
+}
+
+func TestADecisionNeedsNoLevel(t *testing.T) {
+	t.Parallel()
+	k := storetest.Scope.Keys()
+	keys := []string{k.Seen(), k.Ledger(), k.Series(storetest.StartTime), k.Outbox(), k.Entries(), k.Minutes(storetest.StartTime), lua.DueIndex}
+	client := redistest.Start(t).Client()
+	require.NoError(t, lua.Admit.Run(t.Context(), client, keys, `["admit",1,[],[["c",0,0]],{},"",0]`, "id", 1, 1, "message {}").Err())
+	require.Equal(t, int64(1), client.ZCard(t.Context(), k.Outbox()).Val())
 }
 
 func TestADigestRefusesBadArguments(t *testing.T) {

@@ -15,12 +15,13 @@ func (r *Store) Delayed(ctx context.Context, channel store.Channel) ([]store.Del
 	if err != nil {
 		return nil, fmt.Errorf("delayed in channel %s: %w", channel.Name, err)
 	}
-	all := make([]store.DelayedMessage, 0, len(reply)/2)
-	for i := 0; i+1 < len(reply); i += 2 {
+	all := make([]store.DelayedMessage, 0, len(reply)/3)
+	for i := 0; i+2 < len(reply); i += 3 {
 		number, _ := reply[i].(int64)
-		entry, _ := reply[i+1].(string)
+		category, _ := reply[i+1].(string)
+		entry, _ := reply[i+2].(string)
 		_, _, payload := splitEntry([]byte(entry))
-		all = append(all, store.DelayedMessage{Number: number, Payload: payload})
+		all = append(all, store.DelayedMessage{Number: number, Category: category, Payload: payload})
 	}
 	return all, nil
 }

@@ -35,7 +35,7 @@ func nameOf(e store.Entry) entryName { return entryName{e.Number, e.AdmittedAt} 
 
 // Compare plays the same random histories on two stores, and compares what they return and all that can be read of them
 // after each step: the life of messages, what replicas admitted while the store was away, limits, and limits whose clock goes
-// back or whose windows change. -rapid.checks is how many histories there are.
+// back and whose windows change. -rapid.checks is how many histories there are.
 func Compare(t *testing.T, a, b Start) {
 	t.Helper()
 	for name, play := range map[string]func(tb testing.TB, rt *rapid.T, a, b Fixture){

@@ -9,7 +9,7 @@ import (
 	"slackrelay/ratelimit"
 )
 
-// playClock plays limits while the clock also goes back, by less and by more than what is moved, or while the windows of the
+// playClock plays limits while the clock also goes back, by less and by more than what is moved, and while the windows of the
 // levels change: replicas with two configurations share them.
 func playClock(_ testing.TB, rt *rapid.T, a, b Fixture) {
 	h := &limitsComparison{a: a, b: b}
@@ -19,13 +19,11 @@ func playClock(_ testing.TB, rt *rapid.T, a, b Fixture) {
 	if strategy.Kind == "" && rapid.Bool().Draw(rt, "fair") {
 		h.fairness = drawComparedFairness(rt, h.config.category)
 	}
-	change := h.step
-	if rapid.Bool().Draw(rt, "reload") {
-		change = func(*rapid.T) { h.config, other = other, h.config }
-	}
+	reload := func(*rapid.T) { h.config, other = other, h.config }
 	rt.Repeat(map[string]func(*rapid.T){
-		"decide": h.decide, "decide more": h.decide, "wait": h.waitAbout, "change": change, "refund": h.refund, "reset": h.reset,
-		"": h.compare,
+		"decide": h.decide, "decide more": h.decide, "wait": h.waitAbout, "step": h.step, "reload": reload, "refund": h.refund,
+		"reset": h.reset,
+		"":      h.compare,
 	})
 }
 

@@ -106,6 +106,7 @@ func testOldestDelayedMessageOfEachCategoryIsListed(t *testing.T, start Start) {
 	waiting, err := b.A.Delayed(t.Context(), Scope)
 	require.NoError(t, err)
 	require.Len(t, waiting, store.MaxDelayed)
+	require.Equal(t, "c0", waiting[0].Category)
 	require.JSONEq(t, `{"id":"0-0"}`, string(waiting[0].Payload))
 	require.JSONEq(t, fmt.Sprintf(`{"id":"0-%d"}`, store.MaxDelayed-1), string(waiting[store.MaxDelayed-1].Payload))
 }

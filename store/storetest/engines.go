@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -116,6 +117,9 @@ func (d redisData) save(tb testing.TB) func() {
 	var saved []kept
 	for _, key := range d.keys(tb) {
 		dump, err := d.client.Dump(tb.Context(), key).Result()
+		if errors.Is(err, redis.Nil) {
+			continue // it expired since it was listed
+		}
 		require.NoError(tb, err)
 		saved = append(saved, kept{key, dump, max(0, d.client.PTTL(tb.Context(), key).Val())})
 	}

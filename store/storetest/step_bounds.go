@@ -16,6 +16,7 @@ var stepBoundsBehaviours = []behaviour{
 	{"WindowAfterAStepIsNotShorter", testWindowAfterAStepIsNotShorter},
 	{"SmallStepLeavesUnitsInTheirWindow", testSmallStepLeavesUnitsInTheirWindow},
 	{"LevelIsKeptAfterAStepUntilItIsEmpty", testLevelIsKeptAfterAStepUntilItIsEmpty},
+	{"StepFillsNoWindowOfAnotherConfiguration", testStepFillsNoWindowOfAnotherConfiguration},
 }
 
 // toTheGridOf moves the clock to the next instant at which an aligned window of a level begins.
@@ -107,4 +108,22 @@ func testLevelIsKeptAfterAStepUntilItIsEmpty(t *testing.T, start Start) {
 	require.Equal(t, store.Dropped, b.AdmitOne(t, atLevel(level, "2", 1)).Outcome)
 	b.Advance(3 * time.Hour)
 	require.Equal(t, int64(7), b.UsedOf(t, level))
+}
+
+// A window of another configuration that is empty stays empty after a step that a refused request noticed, however much less the
+// clock goes back then.
+func testStepFillsNoWindowOfAnotherConfiguration(t *testing.T, start Start) {
+	b := start(t)
+	gate := ratelimit.Strategy{Kind: ratelimit.Gate}
+	hourly, perMinute := channelLevel(gate, ratelimit.Window{Limit: 2, Per: time.Hour}), channelLevel(gate, PerMinute(1))
+	first, second := atLevel(hourly, "1", 1), atLevel(perMinute, "2", 1)
+	b.MustAdmit(t, first)
+	b.MustAdmit(t, second)
+	b.Advance(-3 * time.Second)
+	require.NoError(t, b.Refund(t.Context(), Scope, first))
+	require.NoError(t, b.Refund(t.Context(), Scope, second))
+	b.Advance(-3 * time.Second)
+	require.Equal(t, store.Never, b.AdmitOne(t, atLevel(hourly, "3", 2)).Outcome)
+	b.Advance(-3 * time.Second)
+	require.Equal(t, store.Admitted, b.AdmitOne(t, atLevel(perMinute, "4", 1)).Outcome)
 }

@@ -37,7 +37,7 @@ local function windows_of_others(kind, level)
       found[name] = nil
     else
       kind.load(level, window)
-      kind.spend(level, window, level.pending)
+      if level.pending > 0 then kind.spend(level, window, level.pending) end -- a drained bucket stays as it is
     end
   end
   return found
