@@ -142,6 +142,10 @@ func (b *bench) measureOpen(ctx context.Context, s *system, f *figures) error {
 	for i := range hooks {
 		hooks[i] = s.relays[0].public + "/hooks/" + channelName(i)
 	}
+	used, err := s.usage(ctx)
+	if err != nil {
+		return err
+	}
 	before := s.slack.posts.Load()
 	began := time.Now()
 	rate, admitted, err := hammer(ctx, hooks, body, b.load)
@@ -163,6 +167,19 @@ func (b *bench) measureOpen(ctx context.Context, s *system, f *figures) error {
 		}
 	}
 	f.add("open limits: delivered afterwards", "1/s", draining)
+	return s.addUsed(ctx, f, used, float64(admitted))
+}
+
+// addUsed adds the processor time that each of n messages took since before. Unlike the rates, it hardly depends on what else the
+// machine does.
+func (s *system) addUsed(ctx context.Context, f *figures, before usage, n float64) error {
+	after, err := s.usage(ctx)
+	if err != nil {
+		return err
+	}
+	f.add("open limits: processor time of the relay, each", "µs", microseconds(after.relays-before.relays)/n)
+	f.add("open limits: processor time of Redis, each", "µs", microseconds(after.redis-before.redis)/n)
+	f.add("open limits: script calls, each", "1", float64(after.calls-before.calls)/n)
 	return nil
 }
 
