@@ -104,7 +104,7 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 	return server.New(server.Options{
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
-		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
+		Archive: &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake, GaveBack: r.promoteOthers,
 		},

@@ -64,7 +64,9 @@ func (c *Channel) backlogged() bool {
 }
 
 // delays reports whether the channel delays its overflow.
-func (c *Channel) delays() bool { return c.Handling != nil && c.Handling.Overflow == store.OverflowDelay }
+func (c *Channel) delays() bool {
+	return c.Handling != nil && c.Handling.Overflow == store.OverflowDelay
+}
 
 func (c *Channel) group() string { return cmp.Or(c.Group, c.Name) }
 
