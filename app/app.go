@@ -62,6 +62,7 @@ func New(ctx context.Context, opts Options) (*Relay, error) {
 		r.log.WarnContext(ctx, "configuration warning", "warning", warning)
 	}
 	limitMemory(ctx, r.log)
+	raiseSmallHeap()
 	if err := r.open(ctx); err != nil {
 		r.close(ctx)
 		return nil, err

@@ -104,8 +104,10 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 	return server.New(server.Options{
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
-		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
-		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},
+		Archive: &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
+		Admin: &pipeline.Admin{
+			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake, GaveBack: r.promoteOthers,
+		},
 		Previews: previewed(g.channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
@@ -161,6 +163,13 @@ func lookupDelay(cfg configs.Config) time.Duration {
 func (r *Relay) wake(channel string) {
 	for _, courier := range r.current.Load().couriers {
 		courier.Wake(channel)
+	}
+}
+
+// promoteOthers makes every courier decide the delayed events of the other channels in a channel's limit group again.
+func (r *Relay) promoteOthers(channel string) {
+	for _, courier := range r.current.Load().couriers {
+		courier.PromoteOthers(channel)
 	}
 }
 

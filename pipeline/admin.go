@@ -26,12 +26,15 @@ type Pauser interface {
 
 // Admin changes the state of channels for operators. All fields are needed:
 //
-//	admin := &pipeline.Admin{Limiter: limiter, Outboxes: []pipeline.Pauser{queue}, Channels: channels, Wake: courier.Wake}
+//	admin := &pipeline.Admin{
+//		Limiter: limiter, Outboxes: []pipeline.Pauser{queue}, Channels: channels, Wake: courier.Wake, GaveBack: courier.PromoteOthers,
+//	}
 type Admin struct {
 	Limiter  Resetter
 	Outboxes []Pauser // all that may queue messages of a channel
 	Channels []Channel
 	Wake     func(channel string) // is called with the name of a channel that was resumed
+	GaveBack func(channel string) // is called with the name of a channel whose own level was emptied
 }
 
 // MaxPause is the longest pause of a channel.
@@ -73,6 +76,9 @@ func (a *Admin) ResetLimit(ctx context.Context, channel, level, value string) er
 	}
 	if err := a.Limiter.Reset(ctx, ch.Scope(), ch.level(ch.Tiers[i], value)); err != nil {
 		return fmt.Errorf("reset %s of channel %s: %w", level, channel, err)
+	}
+	if level == ratelimit.LevelChannel {
+		a.GaveBack(channel)
 	}
 	return nil
 }

@@ -63,6 +63,11 @@ func (c *Channel) backlogged() bool {
 	return len(c.Tiers) > 0 && c.Tiers[0].Strategy.Kind == ratelimit.Backlog
 }
 
+// delays reports whether the channel delays its overflow.
+func (c *Channel) delays() bool {
+	return c.Handling != nil && c.Handling.Overflow == store.OverflowDelay
+}
+
 func (c *Channel) group() string { return cmp.Or(c.Group, c.Name) }
 
 // level returns the level of one value of a tier. A limit group shares its channel level, except a backlog, which belongs

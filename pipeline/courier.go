@@ -122,6 +122,7 @@ func (o CourierOptions) withDefaults() CourierOptions {
 type Courier struct {
 	opts     CourierOptions
 	channels map[string]*Channel // the configured ones
+	delaying map[string][]string // by limit group: those that delay their overflow
 	among    []store.Channel     // all destinations
 
 	deliveries channelRuns
@@ -137,12 +138,16 @@ type Courier struct {
 // NewCourier returns a Courier; Run runs it.
 func NewCourier(opts CourierOptions) *Courier {
 	c := &Courier{
-		opts: opts.withDefaults(), channels: make(map[string]*Channel, len(opts.Channels)), rechecks: make(chan struct{}, 1),
+		opts: opts.withDefaults(), channels: make(map[string]*Channel, len(opts.Channels)), delaying: map[string][]string{},
+		rechecks: make(chan struct{}, 1),
 	}
 	c.budget.budget = c.opts.Budget
 	for i := range opts.Channels {
 		ch := &opts.Channels[i]
 		c.channels[ch.Name] = ch
+		if ch.delays() {
+			c.delaying[ch.group()] = append(c.delaying[ch.group()], ch.Name)
+		}
 		c.among = append(c.among, ch.Scope())
 		if ch.Fallback != nil {
 			fallback := ch.fallback()
@@ -180,6 +185,20 @@ func (c *Courier) Wake(channel string) {
 	c.deliveries.wake(channel)
 }
 
+// PromoteOthers makes the Courier decide the delayed events of the other channels in a channel's limit group now, because units of
+// the group were given back. The store itself knows that the channel has something to do. It never blocks.
+func (c *Courier) PromoteOthers(channel string) {
+	of := c.channels[channel]
+	if of == nil || c.opts.Promote == nil {
+		return
+	}
+	for _, other := range c.delaying[of.group()] {
+		if other != channel {
+			c.promotions.wake(other)
+		}
+	}
+}
+
 // Run delivers until ctx ends, then finishes the entries that are in flight, gives up its leases and returns.
 func (c *Courier) Run(ctx context.Context) {
 	defer c.deliveries.open(func(channel string, woken bool, looked func()) {
@@ -189,8 +208,9 @@ func (c *Courier) Run(ctx context.Context) {
 	})()
 	defer c.promotions.open(func(channel string, _ bool, looked func()) {
 		defer looked()
-		c.opts.Promote(ctx, channel)
-		c.promotions.leave(ctx, channel)
+		for left := false; !left; left = c.promotions.leave(ctx, channel) {
+			c.opts.Promote(ctx, channel)
+		}
 	})()
 	c.askAll.Store(true)
 	var loops sync.WaitGroup

@@ -3,8 +3,6 @@ package pipeline
 import (
 	"context"
 	"time"
-
-	"slackrelay/store"
 )
 
 const (
@@ -41,7 +39,7 @@ func (c *Courier) recheck(ctx context.Context) {
 		if c.available.Load() {
 			looking <- struct{}{} // each claim has a timeout
 			c.startDelivery(all[next], func() { <-looking })
-			if c.delays(all[next]) {
+			if ch := c.channels[all[next]]; ch != nil && ch.delays() {
 				looking <- struct{}{}
 				c.startPromotion(all[next], func() { <-looking })
 			}
@@ -59,12 +57,6 @@ func (c *Courier) recheck(ctx context.Context) {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// delays reports whether a channel delays its overflow.
-func (c *Courier) delays(channel string) bool {
-	ch := c.channels[channel]
-	return ch != nil && ch.Handling != nil && ch.Handling.Overflow == store.OverflowDelay
 }
 
 // rechecked returns the names of the channels that are rechecked: all but lanes.

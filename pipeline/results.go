@@ -100,7 +100,9 @@ func (d *delivery) refund(ctx context.Context, entry store.Entry, all []events.E
 	request := store.Request{Request: ratelimit.Request{ID: dedupeID(&all[0]), Category: all[0].Category, Levels: levels}}
 	if err := d.opts.Limiter.Refund(ctx, d.channel.Scope(), request); err != nil {
 		d.log.WarnContext(ctx, "slot of a message that was never posted could not be given back", "number", entry.Number, "error", err)
+		return
 	}
+	d.PromoteOthers(d.channel.Name)
 }
 
 func longestOf(levels []ratelimit.Level) time.Duration {

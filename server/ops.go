@@ -18,7 +18,8 @@ import (
 // readyTimeout bounds how long /readyz waits for the shared state.
 const readyTimeout = time.Second
 
-// recentReading is how old a reading may be from which /readyz takes its reasons where there are many channels.
+// recentReading is how old a reading may be from which /readyz takes its reasons where there are many channels, and with which the
+// list of channels is answered if they cannot be read.
 const recentReading = time.Minute
 
 // statusTimeout bounds how long the API and the metrics wait for the state of the channels.

@@ -22,7 +22,8 @@ type channelPage struct {
 	Next     string                   `json:"next,omitempty"` // the value of ?after for the next page; absent = this is the last one
 }
 
-// listChannels lists channels in the order of the configuration: ?name=, ?state=, ?limit=, ?after=.
+// listChannels lists channels in the order of the configuration: ?name=, ?state=, ?limit=, ?after=. If they cannot be read, the
+// last reading serves for a minute.
 func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) error {
 	selection, err := selectionOf(r.URL.Query())
 	if err != nil {
@@ -31,6 +32,9 @@ func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 	defer cancel()
 	reading, err := s.soonReading(ctx)
+	if last := s.opts.Status.Latest(); err != nil && last != nil && time.Since(last.At) <= recentReading {
+		reading, err = last, nil
+	}
 	if err != nil {
 		return err
 	}

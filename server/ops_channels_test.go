@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -123,6 +124,29 @@ func TestChannelListIsPagedAndFiltered(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, status, query)
 		require.Contains(t, answer, fault)
 	}
+}
+
+// The age says that the list is not of now.
+func TestChannelsThatCannotBeReadAreListedAsTheyWereForAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := startMany(t, 200)
+		fails := func(context.Context) error { return ratelimit.ErrUnavailable }
+		m.reads.first.Store(&fails)
+		status, _ := m.get("/api/v1/channels")
+		require.Equal(t, http.StatusServiceUnavailable, status, "there was no reading yet")
+		m.reads.first.Store(nil)
+		names, _ := m.list(t, "limit=1")
+		require.Equal(t, "c000", names)
+		m.reads.first.Store(&fails)
+		time.Sleep(time.Minute)
+		status, header, answer := serve(m.Ops(), httptest.NewRequest(http.MethodGet, "/api/v1/channels", nil))
+		require.Equal(t, http.StatusOK, status, "%s", answer)
+		require.Equal(t, "60", header.Get("Age"))
+		time.Sleep(time.Second)
+		status, _ = m.get("/api/v1/channels")
+		require.Equal(t, http.StatusServiceUnavailable, status)
+	})
 }
 
 // All who ask within a second share one reading, and probes cause none.

@@ -95,10 +95,20 @@ func (b *bench) measureClosed(ctx context.Context, s *system, f *figures) error 
 		return err
 	}
 	defer handler.kill()
-	if err := b.compete(ctx, f, "closed, 1 event", s.relays[0].public+"/hooks/closed", url+"/event", event); err != nil {
-		return err
+	relay := s.relays[0]
+	for _, of := range []struct {
+		name        string
+		relay, bare contender
+		body        []byte
+	}{
+		{"closed, 1 event", contender{relay.process, relay.public + "/hooks/closed"}, contender{handler, url + "/event"}, event},
+		{"closed, 20 alerts", contender{relay.process, relay.public + "/hooks/closed/alertmanager"}, contender{handler, url + "/alerts"}, alerts},
+	} {
+		if err := b.compete(ctx, f, of.name, of.relay, of.bare, of.body); err != nil {
+			return err
+		}
 	}
-	return b.compete(ctx, f, "closed, 20 alerts", s.relays[0].public+"/hooks/closed/alertmanager", url+"/alerts", alerts)
+	return nil
 }
 
 // closeLimit posts a webhook until none of its events is admitted, and returns the receipt.
@@ -112,25 +122,50 @@ func closeLimit(ctx context.Context, r *relay, hook string, body []byte) ([]byte
 	return nil, fmt.Errorf("the limits of %s do not close", hook)
 }
 
-// compete reports how many webhooks a second the relay and the bare handler answer.
-func (b *bench) compete(ctx context.Context, f *figures, name, relay, rival string, body []byte) error {
-	var ours, theirs []float64
+// contender is a program that answers webhooks.
+type contender struct {
+	*process
+
+	url string
+}
+
+// hammer returns how many webhooks a second the program answers, and the microseconds of processor time that it takes for each.
+func (c contender) hammer(ctx context.Context, body []byte, during time.Duration) (rate, each float64, err error) {
+	before, err := c.cpu()
+	if err != nil {
+		return 0, 0, err
+	}
+	rate, n, err := hammer(ctx, []string{c.url}, body, during)
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err := c.cpu()
+	return rate, microseconds(after-before) / float64(n), err
+}
+
+// compete reports how many webhooks a second the relay and the bare handler answer, and the processor time of each. The processor
+// time hardly depends on what else the machine does.
+func (b *bench) compete(ctx context.Context, f *figures, name string, relay, rival contender, body []byte) error {
+	var ours, theirs, cost, least []float64
 	for turn := range turns + 1 {
-		relayed, _, err := hammer(ctx, []string{relay}, body, b.load/turns)
+		relayed, each, err := relay.hammer(ctx, body, b.load/turns)
 		if err != nil {
 			return err
 		}
-		handled, _, err := hammer(ctx, []string{rival}, body, b.load/turns)
+		handled, rivals, err := rival.hammer(ctx, body, b.load/turns)
 		if err != nil {
 			return err
 		}
 		if turn > 0 { // the first one warms up
 			ours, theirs = append(ours, relayed), append(theirs, handled)
+			cost, least = append(cost, each), append(least, rivals)
 		}
 	}
 	f.add(name, "1/s", median(ours))
 	f.add(name+", bare handler", "1/s", median(theirs))
 	f.add(name+", against it", "x", median(ours)/median(theirs))
+	f.add(name+": processor time", "µs", median(cost))
+	f.add(name+", bare handler: processor time", "µs", median(least))
 	return nil
 }
 
@@ -141,6 +176,10 @@ func (b *bench) measureOpen(ctx context.Context, s *system, f *figures) error {
 	hooks := make([]string, loadChannels)
 	for i := range hooks {
 		hooks[i] = s.relays[0].public + "/hooks/" + channelName(i)
+	}
+	used, err := s.usage(ctx)
+	if err != nil {
+		return err
 	}
 	before := s.slack.posts.Load()
 	began := time.Now()
@@ -163,6 +202,19 @@ func (b *bench) measureOpen(ctx context.Context, s *system, f *figures) error {
 		}
 	}
 	f.add("open limits: delivered afterwards", "1/s", draining)
+	return s.addUsed(ctx, f, used, float64(admitted))
+}
+
+// addUsed adds the processor time that each of n messages took since before. Unlike the rates, it hardly depends on what else the
+// machine does.
+func (s *system) addUsed(ctx context.Context, f *figures, before usage, n float64) error {
+	after, err := s.usage(ctx)
+	if err != nil {
+		return err
+	}
+	f.add("open limits: processor time of the relay, each", "µs", microseconds(after.relays-before.relays)/n)
+	f.add("open limits: processor time of Redis, each", "µs", microseconds(after.redis-before.redis)/n)
+	f.add("open limits: script calls, each", "1", float64(after.calls-before.calls)/n)
 	return nil
 }
 
