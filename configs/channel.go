@@ -61,8 +61,10 @@ type Channel struct {
 	Burst int64 `yaml:"burst" initial:"3" min:"1" max:"1000000"`
 	// TTL is the longest that a message may wait to be sent. Older messages expire, and the digest names them.
 	TTL time.Duration `yaml:"ttl" initial:"1h" min:"0s" max:"744h" unset:"messages never expire"`
-	// Bundle is off or webhook. webhook: events with the same category in one webhook become one message that uses one slot.
-	Bundle string `yaml:"bundle" initial:"off" oneof:"off,webhook"`
+	// Bundle is which events become one message that uses one slot. auto: those of a group of the sender, as Alertmanager and
+	// Grafana send them; what a later webhook adds to the group joins the message while one of its alerts is firing (bot token
+	// only). webhook: those of one webhook with the same category. off: each event is a message.
+	Bundle string `yaml:"bundle" initial:"off" oneof:"off,auto,webhook"`
 	// Resolves is what happens when an alert is resolved that was posted. post: a message of its own; reply: a reply in the
 	// thread of the alert; edit: the alert is edited, without using a slot (reply and edit: bot token only).
 	Resolves string `yaml:"resolves" initial:"post" oneof:"post,reply,edit"`

@@ -51,7 +51,7 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			FirstNotice: ch.firstNotice(),
 			Headroom:    ch.headroom(),
 			Handling:    common.handlingOf(ch),
-			Bundle:      ch.Bundle == "webhook",
+			Bundle:      pipeline.BundlePolicy(ch.Bundle),
 			Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
 			TTL:         ch.TTL,
 			Digest:      ch.digestTerms(),
