@@ -105,7 +105,9 @@ const (
 func (e *Event) InGroup() bool { return strings.HasPrefix(e.Bundle, GroupPrefix) }
 
 // BundleOutlivesCall reports whether requests of later calls may join the event's bundle.
-func (e *Event) BundleOutlivesCall() bool { return e.InGroup() || strings.HasPrefix(e.Bundle, WebhookPrefix) }
+func (e *Event) BundleOutlivesCall() bool {
+	return e.InGroup() || strings.HasPrefix(e.Bundle, WebhookPrefix)
+}
 
 func (r *Request) checkPolicy() error {
 	if longest := max(len(r.Event.Fingerprint), len(r.Event.ReplyTo)); longest > maxFingerprint {
