@@ -43,7 +43,8 @@ func (c *Config) Policies() map[string]replica.Policy {
 func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
 	channels := make([]pipeline.Channel, len(c.Channels))
 	common := newCommonParts(c)
-	for i, ch := range c.Channels {
+	for i := range c.Channels {
+		ch := c.withoutAuto(c.Channels[i])
 		channels[i] = pipeline.Channel{
 			Name:        ch.Name,
 			Group:       ch.LimitGroup,
