@@ -117,7 +117,7 @@ func (am *realAlertmanager) notified(tb testing.TB, integration string) (sent, f
 func TestAlertmanagerWebhookPostsAndEditsOneMessage(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=off", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
 	am := startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
@@ -153,8 +153,7 @@ func TestAlertmanagerWebhookPostsAndEditsOneMessage(t *testing.T) {
 func TestAlertmanagerGroupEndsAsOneGreenMessage(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_REPEATS=merge",
-		"RELAY_CHANNEL_ALERTS_BUNDLE=auto", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
 	am := startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
@@ -181,8 +180,7 @@ func TestAlertmanagerGroupEndsAsOneGreenMessage(t *testing.T) {
 func TestAlertmanagerGroupThatIsFlushedInPartsIsOneMessage(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_REPEATS=merge",
-		"RELAY_CHANNEL_ALERTS_BUNDLE=auto", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
 	am := startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
@@ -236,7 +234,8 @@ func TestAlertmanagerSlackReceiverPostsThroughTheRelay(t *testing.T) {
 func TestAlertmanagerCountsNoFailureWhenThrottled(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok", "RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=1")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok", "RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=1",
+		"RELAY_CHANNEL_ALERTS_BUNDLE=off")...)
 	am := startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
@@ -258,7 +257,7 @@ func TestAlertmanagerCountsNoFailureWhenThrottled(t *testing.T) {
 func TestAlertsOfTwoAlertmanagersAreDeduplicated(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")
+	env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=off", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")
 	replicas := []*process{startRelay(t, env...), startRelay(t, env...)}
 	since := time.Now().Add(-time.Minute).Truncate(time.Second)
 	for _, replica := range replicas {
