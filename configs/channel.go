@@ -61,14 +61,17 @@ type Channel struct {
 	Burst int64 `yaml:"burst" initial:"3" min:"1" max:"1000000"`
 	// TTL is the longest that a message may wait to be sent. Older messages expire, and the digest names them.
 	TTL time.Duration `yaml:"ttl" initial:"1h" min:"0s" max:"744h" unset:"messages never expire"`
-	// Bundle is off or webhook. webhook: events with the same category in one webhook become one message that uses one slot.
-	Bundle string `yaml:"bundle" initial:"off" oneof:"off,webhook"`
+	// Bundle is which events become one message that uses one slot. auto: with the bot token, those of a group, as Alertmanager
+	// and Grafana send them; what a later webhook adds to the group joins the message while one of its alerts is firing.
+	// webhook: those of one webhook with the same category. off: each event is a message.
+	Bundle string `yaml:"bundle" initial:"auto" oneof:"auto,webhook,off"`
 	// Resolves is what happens when an alert is resolved that was posted. post: a message of its own; reply: a reply in the
-	// thread of the alert; edit: the alert is edited, without using a slot (reply and edit: bot token only).
-	Resolves string `yaml:"resolves" initial:"post" oneof:"post,reply,edit"`
+	// thread of the alert; edit: the alert is edited, without using a slot (reply and edit: bot token only). auto: edit with the
+	// bot token, otherwise post.
+	Resolves string `yaml:"resolves" initial:"auto" oneof:"auto,post,reply,edit"`
 	// Repeats is what happens when an alert fires again that was posted. post: a message of its own; merge: it is counted on the
-	// first message (bot token only).
-	Repeats string `yaml:"repeats" initial:"post" oneof:"post,merge"`
+	// first message (bot token only). auto: merge with the bot token, otherwise post.
+	Repeats string `yaml:"repeats" initial:"auto" oneof:"auto,post,merge"`
 	// RememberPosted is how long the relay remembers a posted alert, for resolves and repeats.
 	RememberPosted time.Duration `yaml:"remember_posted" initial:"72h" min:"1m" max:"744h"`
 	// OnUnknown is what happens to a message that may or may not have been posted, if it cannot be looked up. retry: it is sent

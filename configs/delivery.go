@@ -65,12 +65,27 @@ func (c Channel) validateDestination(v validator) {
 	if c.Overflow == "merge" {
 		v.fault("overflow", botOnly, c.Overflow)
 	}
-	if c.Resolves != "post" {
+	if c.Resolves == "reply" || c.Resolves == "edit" {
 		v.fault("resolves", botOnly, c.Resolves)
 	}
 	if c.Repeats == "merge" {
 		v.fault("repeats", botOnly, c.Repeats)
 	}
+}
+
+// withoutAuto returns the channel with what bundle, resolves and repeats stand for where they are auto. Only the bot token can
+// edit messages: an incoming webhook does not return which message it posted, and the console shows each event once.
+func (c *Config) withoutAuto(ch Channel) Channel {
+	bundle, resolves, repeats := "off", "post", "post"
+	if c.posts(ch) && ch.SlackWebhookURL == "" {
+		bundle, resolves, repeats = "auto", "edit", "merge"
+	}
+	for value, meaning := range map[*string]string{&ch.Bundle: bundle, &ch.Resolves: resolves, &ch.Repeats: repeats} {
+		if *value == "auto" {
+			*value = meaning
+		}
+	}
+	return ch
 }
 
 // handling returns what happens to events beyond a limit, to resolves and to repeats.

@@ -27,7 +27,7 @@ channels:
 	require.Equal(t, store.OverflowMerge, a.Handling.Overflow)
 	require.Equal(t, store.ResolvesEdit, a.Handling.Resolves)
 	require.True(t, a.Handling.Repeats)
-	require.True(t, a.Bundle)
+	require.EqualValues(t, "webhook", a.Bundle)
 	require.Equal(t, 10*time.Minute, a.Digest.Interval)
 	require.Equal(t, 30*time.Second, a.Digest.EditEvery)
 	require.EqualValues(t, 1, a.Digest.Minimum)
@@ -66,7 +66,7 @@ channels:
 		"relay.yaml:7: channels[0].digest_minimum: 0 is out of range; use 1 to 1000000",
 		"relay.yaml:8: channels[0].fallback_webhook_url: cannot be combined with fallback_slack_channel",
 		"relay.yaml:8: channels[0].fallback_slack_channel: needs slack_token",
-		`relay.yaml:9: channels[1].bundle: "always" is not a valid value; use off or webhook`,
+		`relay.yaml:9: channels[1].bundle: "always" is not a valid value; use auto, webhook or off`,
 		`relay.yaml:9: channels[1].on_unknown: "maybe" is not a valid value`,
 		"relay.yaml:9: channels[1].drop_record: -1 is out of range",
 		"relay.yaml:9: channels[1].remember_posted: 1s is out of range",

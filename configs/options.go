@@ -43,7 +43,8 @@ func (c *Config) Policies() map[string]replica.Policy {
 func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
 	channels := make([]pipeline.Channel, len(c.Channels))
 	common := newCommonParts(c)
-	for i, ch := range c.Channels {
+	for i := range c.Channels {
+		ch := c.withoutAuto(c.Channels[i])
 		channels[i] = pipeline.Channel{
 			Name:        ch.Name,
 			Group:       ch.LimitGroup,
@@ -51,7 +52,7 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			FirstNotice: ch.firstNotice(),
 			Headroom:    ch.headroom(),
 			Handling:    common.handlingOf(ch),
-			Bundle:      ch.Bundle == "webhook",
+			Bundle:      pipeline.BundlePolicy(ch.Bundle),
 			Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
 			TTL:         ch.TTL,
 			Digest:      ch.digestTerms(),

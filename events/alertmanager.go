@@ -26,6 +26,7 @@ var alertmanager = source{
 type alertmanagerWebhook struct {
 	Status          string              `json:"status"`
 	ExternalURL     string              `json:"externalURL"`
+	GroupKey        string              `json:"groupKey"`
 	GroupLabels     labels              `json:"groupLabels"`
 	CommonLabels    labels              `json:"commonLabels"`
 	TruncatedAlerts float64             `json:"truncatedAlerts"`
@@ -57,6 +58,8 @@ func (w *alertmanagerWebhook) read(body jsontext.Value) (ok bool) {
 			w.Status = r.text()
 		case "externalURL":
 			w.ExternalURL = r.text()
+		case "groupKey":
+			w.GroupKey = r.text()
 		case "groupLabels":
 			w.GroupLabels = r.labels()
 		case "commonLabels":
@@ -118,6 +121,7 @@ func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, 
 		Text:        cmp.Or(alert.Annotations["description"], alert.Annotations["message"]),
 		Labels:      alert.Labels,
 		Fingerprint: alert.Fingerprint,
+		Group:       w.GroupKey,
 		Links:       make([]Link, 0, 4),
 	}
 	if event.Fingerprint == "" {

@@ -30,6 +30,7 @@ type Event struct {
 	Labels      map[string]string `json:"labels,omitempty"`      // without empty values
 	Note        string            `json:"note,omitempty"`        // a remark of the relay
 	Fingerprint string            `json:"fingerprint,omitempty"` // the same for all events of one alert
+	Group       string            `json:"-"`                     // the sender's name of the group that the webhook reports; "" = none
 	StartedAt   time.Time         `json:"started_at,omitzero"`   // when it began; zero = unknown
 	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that an operator replayed with this one
 	Forced      bool              `json:"forced,omitempty"`      // the operator replayed it past the limits

@@ -240,6 +240,17 @@ if options then
       if over_at then return over_at > 0 and 'over' or 'firing' end
     end
 
+    -- is_any_firing returns whether any alert of a message is firing.
+    local function is_any_firing(message)
+      for _, alert in ipairs(message.events or {}) do
+        if alert.f and not alert.r then return true end
+      end
+      for _, over_at in pairs(message.members or {}) do
+        if over_at == 0 then return true end
+      end
+      return false
+    end
+
     -- add_earlier notes in a message that an earlier one reports the same alert.
     local function add_earlier(message, earlier_number)
       local before = message.before or {}
@@ -496,16 +507,30 @@ if options then
         if lead.is_sent then edit(number, message, now) end
       end
 
+      local function is_sender_group(bundle) return string.sub(bundle, 1, 1) == '#' end
+
+      -- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of a
+      -- sender.
+      local function outlives_call(bundle) return string.find(bundle, '^[@#]') ~= nil end
+
+      -- may_resume returns whether an event of a later call may join a message. A group has one message as long as one of
+      -- its alerts is firing; without options.repeats, a repeat begins another.
+      local function may_resume(message, event)
+        if not is_sender_group(event.bundle) then return true end
+        if is_unreachable(message) or not is_any_firing(message) then return false end
+        return options.repeats or event.status ~= 'firing' or state_in(message, event.fingerprint) ~= 'firing'
+      end
+
       -- resume finds the message of a group that continues an earlier call.
-      local function resume(bundle, category)
-        if string.sub(bundle, 1, 1) ~= '@' then return end
-        local group = bundle .. ' ' .. category
+      local function resume(event)
+        local group = event.bundle
+        if not outlives_call(group) then return end
         local number, message = find('b:' .. group)
-        if not number then return end
+        if not number or not may_resume(message, event) then return end
         local lead = {
-          outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = category,
+          outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = message.category,
           count = count_alerts(message), over = message.over or 0, message = message,
-          is_delayed = call('ZSCORE', delayed, number .. ' ' .. category) and true or false,
+          is_delayed = call('ZSCORE', delayed, number .. ' ' .. message.category) and true or false,
         }
         lead.is_sent, growing[number] = not lead.is_delayed and not is_waiting(number), lead.is_delayed or nil
         if not lead.is_sent then rewrite(number, (string.gsub(entry_of(number), '\n%+[%d ]+$', ''))) end
@@ -514,21 +539,27 @@ if options then
         return lead
       end
 
+      -- lead_of returns the lead of an event's group: the one that has a message, or the one of the same category that was
+      -- refused.
+      local function lead_of(event)
+        local bundle = event.bundle
+        return groups[bundle] or groups[bundle .. ' ' .. event.category]
+      end
+
       -- lead notes the first event of a group.
       function editor.lead(event, route)
-        local category, number = event.category, event.number
-        local group = event.bundle .. ' ' .. category
+        local category, number, bundle = event.category, event.number, event.bundle
         local lead = {
           outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
           route = route, number = number, category = category, count = 1, over = 0,
           is_delayed = event.outcome == DELAYED,
         }
-        groups[group] = lead
+        groups[number and bundle or bundle .. ' ' .. category] = lead
         if not number then return end
         lead.message = loaded[number] or new_message(category, payload_of(event.entry), event.status, event.fingerprint)
-        if string.sub(event.bundle, 1, 1) ~= '@' then return end
-        lead.message.bundle = group
-        point('b:' .. group, number)
+        if not outlives_call(bundle) then return end
+        lead.message.bundle = bundle
+        point('b:' .. bundle, number)
         change(number, lead.message)
       end
 
@@ -620,17 +651,6 @@ if options then
       end
       -- part messages/earlier: decide a resolve, a repeat or an update by the earlier messages.
 
-      -- is_any_firing returns whether any alert of a message is firing.
-      local function is_any_firing(message)
-        for _, alert in ipairs(message.events or {}) do
-          if alert.f and not alert.r then return true end
-        end
-        for _, over_at in pairs(message.members or {}) do
-          if over_at == 0 then return true end
-        end
-        return false
-      end
-
       -- update replaces the text of an alert in its message: in the outbox, or by an edit.
       local function update(number, message, event)
         for _, alert in ipairs(message.events) do
@@ -715,11 +735,12 @@ if options then
       end
 
       function editor.attach(event)
-        local category = event.category
+        local lead = lead_of(event)
+        if not lead and is_sender_group(event.bundle) then lead = resume(event) end -- before the event resolves its last alert
         local outcome, thread = by_earlier(event)
         if outcome == SUPPRESSED then outcome = without_firing(event) end
         if outcome == DELAYED or outcome == FULL then return outcome, true end
-        local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
+        lead = lead or resume(event)
         if outcome then return outcome, true, lead end
         if lead then return by_group(lead, event), false, lead end
         event.thread = thread

@@ -28,7 +28,7 @@ type Channel struct {
 	Reserves    []Reserve
 	Headroom    map[events.Severity]float64 // the share of the channel's limit that a severity may use; absent = all of it
 	Handling    *store.MessagePolicy        // treats events that do not fit, resolves and repeats; nil = the limits alone decide
-	Bundle      bool                        // events of one webhook and category are posted as one message
+	Bundle      BundlePolicy                // "" = [BundleOff]
 	Pace        store.Pace
 	TTL         time.Duration     // the age at which a message expires unsent; 0 = never
 	Digest      store.DigestTerms // Every is ignored where the Sender cannot edit

@@ -2,15 +2,12 @@ package pipeline
 
 import (
 	"cmp"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"slackrelay/events"
 	"slackrelay/notifier"
@@ -43,11 +40,11 @@ func (b *RequestBuilder) Build(e *events.Event) ratelimit.Request {
 func (b *RequestBuilder) admissions(all []events.Event) []store.Request {
 	requests := make([]store.Request, len(all))
 	sources := make([]admission, len(all))
-	bundle := b.nextBundle(len(all))
+	bundles := b.bundlesOf(all)
 	for i := range all {
 		e := &all[i]
 		sources[i] = admission{b, e}
-		requests[i] = store.Request{Request: b.Build(e), Policy: b.Handling, Event: b.event(e, bundle), Source: &sources[i]}
+		requests[i] = store.Request{Request: b.Build(e), Policy: b.Handling, Event: b.event(e, bundles.of(e)), Source: &sources[i]}
 	}
 	return requests
 }
@@ -83,21 +80,6 @@ func (a *admission) Admission() (store.Admission, error) {
 	made := store.Admission{ID: dedupeID(a.event), Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: payload}}
 	made.Fingerprint, made.ReplyTo = a.builder.fingerprints(a.event)
 	return made, nil
-}
-
-// bundles counts the webhooks whose events are posted together: the limiter may put several webhooks into one call.
-var bundles atomic.Int64
-
-// nextBundle returns a name for the bundle of n events; "" = they are posted one by one.
-func (b *RequestBuilder) nextBundle(n int) string {
-	if !b.Bundle || n < 2 {
-		return ""
-	}
-	bundle := strconv.FormatInt(bundles.Add(1), 36)
-	if n > ratelimit.MaxBatch {
-		return "@" + rand.Text() + bundle // it continues in further calls
-	}
-	return bundle
 }
 
 // maxLevels bounds the categories whose levels are kept.

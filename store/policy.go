@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -86,9 +87,26 @@ type Event struct {
 	// Fingerprinted says that the event has a fingerprint, where the request's Source makes it later.
 	Fingerprinted bool
 	ReplyTo       string // the fingerprint of the message that it replies to; "" = none
-	Bundle        string // requests of a call with the same bundle and category become one message; "" = none
-	Severity      string // for the digest; "" = warning
-	Title         string // for the digest
+	// Bundle is the name of the bundle of the request; "" = none. Requests of a call with the same bundle become one
+	// message. Requests of later calls join it where the name begins with [WebhookPrefix], or with [GroupPrefix] as long
+	// as one of its alerts is firing.
+	Bundle   string
+	Severity string // for the digest; "" = warning
+	Title    string // for the digest
+}
+
+// What the names of bundles begin with that later calls add to.
+const (
+	WebhookPrefix = "@" // a webhook of several calls
+	GroupPrefix   = "#" // a group of a sender
+)
+
+// InGroup reports whether the event's bundle is a group of a sender.
+func (e *Event) InGroup() bool { return strings.HasPrefix(e.Bundle, GroupPrefix) }
+
+// BundleOutlivesCall reports whether requests of later calls may join the event's bundle.
+func (e *Event) BundleOutlivesCall() bool {
+	return e.InGroup() || strings.HasPrefix(e.Bundle, WebhookPrefix)
 }
 
 func (r *Request) checkPolicy() error {

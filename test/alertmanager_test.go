@@ -117,7 +117,7 @@ func (am *realAlertmanager) notified(tb testing.TB, integration string) (sent, f
 func TestAlertmanagerWebhookPostsAndEditsOneMessage(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=off", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
 	am := startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
@@ -153,8 +153,7 @@ func TestAlertmanagerWebhookPostsAndEditsOneMessage(t *testing.T) {
 func TestAlertmanagerGroupEndsAsOneGreenMessage(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_REPEATS=merge",
-		"RELAY_CHANNEL_ALERTS_BUNDLE=webhook", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
 	am := startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
@@ -169,6 +168,35 @@ func TestAlertmanagerGroupEndsAsOneGreenMessage(t *testing.T) {
 		require.Eventually(t, func() bool { text, _ := shownLast(slack.Posts()[0]); return text == headline }, 10*time.Second,
 			10*time.Millisecond, headline)
 	}
+	am.send(t, true, hosts[12:]...)
+	shows("🔴 *diskfull* — 12 firing, 8 resolved")
+	am.send(t, true, hosts[:12]...)
+	shows("✅ *diskfull* — 20 resolved")
+	require.Len(t, slack.Posts(), 1)
+}
+
+// Alertmanager flushes a group at once when it gets the first alert that is older than group_wait: the first notification
+// may list only some of the alerts, and the next one adds the others.
+func TestAlertmanagerGroupThatIsFlushedInPartsIsOneMessage(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
+	am := startAlertmanager(t, `
+  - name: relay
+    webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
+`)
+	hosts := make([]string, 20)
+	for i := range hosts {
+		hosts[i] = "db-" + strconv.Itoa(i)
+	}
+	am.send(t, false, hosts[:7]...)
+	require.Eventually(t, func() bool { return len(slack.Posts()) == 1 }, 10*time.Second, 10*time.Millisecond, am.log)
+	am.send(t, false, hosts...)
+	shows := func(headline string) {
+		require.Eventually(t, func() bool { text, _ := shownLast(slack.Posts()[0]); return text == headline }, 10*time.Second,
+			10*time.Millisecond, headline)
+	}
+	shows("🔴 *diskfull* — 20 firing")
 	am.send(t, true, hosts[12:]...)
 	shows("🔴 *diskfull* — 12 firing, 8 resolved")
 	am.send(t, true, hosts[:12]...)
@@ -206,7 +234,8 @@ func TestAlertmanagerSlackReceiverPostsThroughTheRelay(t *testing.T) {
 func TestAlertmanagerCountsNoFailureWhenThrottled(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok", "RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=1")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok", "RELAY_CHANNEL_ALERTS_GLOBAL_LIMIT=1",
+		"RELAY_CHANNEL_ALERTS_BUNDLE=off")...)
 	am := startAlertmanager(t, `
   - name: relay
     webhook_configs: [{url: "`+relay.public+`/hooks/alerts", http_config: {authorization: {credentials: tok}}}]
@@ -228,7 +257,7 @@ func TestAlertmanagerCountsNoFailureWhenThrottled(t *testing.T) {
 func TestAlertsOfTwoAlertmanagersAreDeduplicated(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")
+	env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=off", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")
 	replicas := []*process{startRelay(t, env...), startRelay(t, env...)}
 	since := time.Now().Add(-time.Minute).Truncate(time.Second)
 	for _, replica := range replicas {

@@ -82,7 +82,8 @@ func TestResolvesReplyInTheThread(t *testing.T) {
 func TestResolveSupersedesItsPendingFiring(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_PACE=1s", "RELAY_CHANNEL_ALERTS_BURST=1")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_PACE=1s", "RELAY_CHANNEL_ALERTS_BURST=1",
+		"RELAY_CHANNEL_ALERTS_BUNDLE=off")...)
 	relay.post(t, "alerts", []event{{Title: "first"}})
 	relay.post(t, "alerts", alertmanager(alert("Disk", "aa", "firing", "Disk full"), alert("Disk", "bb", "firing", "Other")))
 	require.Equal(t, []string{"admitted"}, outcomes(relay.post(t, "alerts", alertmanager(alert("Disk", "aa", "resolved", "Disk full")))))

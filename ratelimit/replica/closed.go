@@ -216,7 +216,7 @@ func needsStore(r *store.Request) bool {
 	if h == nil {
 		return false
 	}
-	if h.Overflow != store.OverflowDrop {
+	if h.Overflow != store.OverflowDrop || r.Event.InGroup() {
 		return true
 	}
 	fingerprinted := r.Event.Fingerprinted || r.Event.Fingerprint != ""

@@ -9,7 +9,7 @@ type messageBatch struct {
 	policy *store.MessagePolicy
 	queue  *queue
 	posted *posted
-	heads  map[string]*bundleHead // by bundle and category
+	heads  map[string]*bundleHead // by bundle; those without a message by bundle and category
 }
 
 func newMessageBatch(b *batch) *messageBatch {
@@ -21,6 +21,10 @@ func newMessageBatch(b *batch) *messageBatch {
 
 // decide decides one request that is no duplicate.
 func (m *messageBatch) decide(r *store.Request, path store.Path) decision {
+	head := m.headOf(r)
+	if head == nil && r.Event.InGroup() {
+		head = m.resume(r) // before the request resolves the last alert of its group
+	}
 	d := m.attach(r)
 	if m.batch.isForced() {
 		d = d.forced()
@@ -29,10 +33,8 @@ func (m *messageBatch) decide(r *store.Request, path store.Path) decision {
 		d.outcome, d.number = m.delay(r)
 		return d
 	}
-	key := r.Event.Bundle + " " + r.Category
-	head := m.heads[key]
 	if head == nil {
-		head = m.resume(key)
+		head = m.resume(r)
 	}
 	switch {
 	case d.attached:
@@ -44,7 +46,7 @@ func (m *messageBatch) decide(r *store.Request, path store.Path) decision {
 		d = m.askLevels(r, path, d.thread)
 	}
 	if r.Event.Bundle != "" && head == nil && !d.attached {
-		m.heads[key] = m.newHead(key, d, r)
+		m.newHead(d, r)
 	}
 	return d
 }

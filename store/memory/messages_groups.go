@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"slackrelay/store"
 )
@@ -26,25 +25,33 @@ type bundleHead struct {
 	isSent   bool     // its message is not in the outbox any more: what joins it is an edit
 }
 
-// continuesInCalls reports whether further calls may add to a bundle.
-func continuesInCalls(bundle string) bool { return strings.HasPrefix(bundle, "@") }
-
-// newHead notes the first request of a bundle. key names the bundle and the category.
-func (m *messageBatch) newHead(key string, d decision, r *store.Request) *bundleHead {
-	head := &bundleHead{decision: d, count: 1}
-	if d.number == 0 {
+// headOf returns the head of a request's bundle: the one that has a message, or the one of the same category that was
+// refused; nil = there is none.
+func (m *messageBatch) headOf(r *store.Request) *bundleHead {
+	if head := m.heads[r.Event.Bundle]; head != nil {
 		return head
 	}
+	return m.heads[r.Event.Bundle+" "+r.Category]
+}
+
+// newHead notes the first request of a bundle.
+func (m *messageBatch) newHead(d decision, r *store.Request) {
+	bundle := r.Event.Bundle
+	head := &bundleHead{decision: d, count: 1}
+	if d.number == 0 {
+		m.heads[bundle+" "+r.Category] = head
+		return
+	}
+	m.heads[bundle] = head
 	head.message = m.posted.messages[d.number]
 	head.wasKept = head.message != nil
 	if !head.wasKept {
 		head.message = m.newMessage(d.number, r)
 	}
-	if continuesInCalls(key) {
-		head.message.Bundle = key
+	if r.Event.BundleOutlivesCall() {
+		head.message.Bundle = bundle
 		m.keepBundle(head.message)
 	}
-	return head
 }
 
 // keepBundle remembers the message of a bundle, and lets it stand for the bundle where further calls may add to it.
@@ -58,13 +65,25 @@ func (m *messageBatch) keepBundle(changed *message) {
 // unlisted matches the end of an entry that counts the events beyond those that it lists.
 var unlisted = regexp.MustCompile(`\n\+[\d ]+$`)
 
+// mayResume reports whether a request of a later call may join a message. A group of a sender has one message as long as
+// one of its alerts is firing. Where repeats are posted, a repeat begins another.
+func (m *messageBatch) mayResume(begun *message, r *store.Request) bool {
+	if !r.Event.InGroup() {
+		return true
+	}
+	if begun.isUnreachable() || !begun.isFiring() {
+		return false
+	}
+	return m.policy.Repeats || r.Event.Status != store.Firing || begun.stateOf(r.Event.Fingerprint) != alertFiring
+}
+
 // resume finds the message of a bundle that continues an earlier call, or returns nil.
-func (m *messageBatch) resume(key string) *bundleHead {
-	if !continuesInCalls(key) {
+func (m *messageBatch) resume(r *store.Request) *bundleHead {
+	if !r.Event.BundleOutlivesCall() {
 		return nil
 	}
-	begun := m.posted.find("b:" + key)
-	if begun == nil {
+	begun := m.posted.find("b:" + r.Event.Bundle)
+	if begun == nil || !m.mayResume(begun, r) {
 		return nil
 	}
 	head := &bundleHead{
@@ -79,7 +98,7 @@ func (m *messageBatch) resume(key string) *bundleHead {
 	if waiting := m.entryOf(begun); !head.isSent {
 		waiting.payload = unlisted.ReplaceAll(waiting.payload, nil)
 	}
-	m.heads[key] = head
+	m.heads[r.Event.Bundle] = head
 	return head
 }
 

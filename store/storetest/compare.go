@@ -111,7 +111,7 @@ func (h *comparison) request(category string) store.Request {
 func (h *comparison) admit(t *rapid.T) {
 	h.t = t
 	h.bundles++
-	bundle := rapid.SampledFrom([]string{"", fmt.Sprint(h.bundles), "@"}).Draw(t, "bundle") // @ continues in a later call
+	bundle := rapid.SampledFrom([]string{"", fmt.Sprint(h.bundles), "@", "#1", "#2"}).Draw(t, "bundle") // later calls add to @ and #
 	names, most := []string{"", "f1", "f2", "f3"}, 4
 	if rapid.IntRange(0, 3).Draw(t, "many") == 0 {
 		names, most = []string{"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15", "f16", ""}, 20

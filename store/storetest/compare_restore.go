@@ -107,7 +107,7 @@ func (h *restoreComparison) restore(t *rapid.T) {
 
 func (h *restoreComparison) admit(t *rapid.T) {
 	requests := h.requests(t)
-	bundle, mode := rapid.SampledFrom([]string{"", "1", "@"}).Draw(t, "bundle"), drawMode(t)
+	bundle, mode := rapid.SampledFrom([]string{"", "1", "@", "#"}).Draw(t, "bundle"), drawMode(t)
 	for i := range requests {
 		if h.handling != nil {
 			requests[i].Event.Bundle = bundle

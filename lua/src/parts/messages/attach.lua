@@ -14,11 +14,12 @@ local function by_group(lead, event)
 end
 
 function editor.attach(event)
-  local category = event.category
+  local lead = lead_of(event)
+  if not lead and is_sender_group(event.bundle) then lead = resume(event) end -- before the event resolves its last alert
   local outcome, thread = by_earlier(event)
   if outcome == SUPPRESSED then outcome = without_firing(event) end
   if outcome == DELAYED or outcome == FULL then return outcome, true end
-  local lead = groups[event.bundle .. ' ' .. category] or resume(event.bundle, category)
+  lead = lead or resume(event)
   if outcome then return outcome, true, lead end
   if lead then return by_group(lead, event), false, lead end
   event.thread = thread

@@ -1,16 +1,5 @@
 -- part messages/earlier: decide a resolve, a repeat or an update by the earlier messages.
 
--- is_any_firing returns whether any alert of a message is firing.
-local function is_any_firing(message)
-  for _, alert in ipairs(message.events or {}) do
-    if alert.f and not alert.r then return true end
-  end
-  for _, over_at in pairs(message.members or {}) do
-    if over_at == 0 then return true end
-  end
-  return false
-end
-
 -- update replaces the text of an alert in its message: in the outbox, or by an edit.
 local function update(number, message, event)
   for _, alert in ipairs(message.events) do
