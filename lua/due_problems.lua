@@ -63,7 +63,8 @@ local function add_problem(problem)
   for _, field in ipairs({ 'name', 'version', 'wake', 'data' }) do reply[#reply + 1] = problem[field] end
   bytes = bytes + #problem.data
 end
--- part problems/wakes: the wake times of documents that have not ended, the earliest first: up to count, until the last.
+-- part problems/wakes: the wake times of documents that have not ended: up to count of them, earliest first, until the
+-- last one.
 local function wakes_until(last, count)
   local from = '(' .. int(now - overdue)
   return call('ZRANGEBYSCORE', wakes, from, last, 'WITHSCORES', 'LIMIT', 0, count)

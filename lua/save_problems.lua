@@ -173,7 +173,8 @@ local function make_room(changes, leaving)
   if grows and (count > most or bytes > most_bytes) then return nil end
   return list
 end
--- part problems/wakes: the wake times of documents that have not ended, the earliest first: up to count, until the last.
+-- part problems/wakes: the wake times of documents that have not ended: up to count of them, earliest first, until the
+-- last one.
 local function wakes_until(last, count)
   local from = '(' .. int(now - overdue)
   return call('ZRANGEBYSCORE', wakes, from, last, 'WITHSCORES', 'LIMIT', 0, count)
