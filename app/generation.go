@@ -52,7 +52,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer,
+		Silences: r.silencer, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
@@ -88,7 +88,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
-			opts.Problems = pipeline.ProblemWork{Queue: g.limiter}
+			opts.Problems = g.intake.ProblemWork(g.limiter)
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}

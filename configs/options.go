@@ -52,6 +52,8 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			FirstNotice: ch.firstNotice(),
 			Headroom:    ch.headroom(),
 			Handling:    common.handlingOf(ch),
+			Hold:        ch.Hold,
+			Flapping:    ch.flapping(),
 			Bundle:      pipeline.BundlePolicy(ch.Bundle),
 			Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
 			TTL:         ch.TTL,

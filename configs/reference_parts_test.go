@@ -24,6 +24,8 @@ var parts = []part{
 	{"A window", reflect.TypeFor[Window](), "", "An entry of a level's `windows`."},
 	{"First notices", reflect.TypeFor[FirstNotice](), "", "The `first_notice` of a channel."},
 	{"A reserve", reflect.TypeFor[Reserve](), "", "An entry of a channel's `reserves`."},
+	{"Flapping", reflect.TypeFor[Flapping](), "", "The `flapping` of a channel. [problems.md](problems.md) explains it."},
+	{"An inhibition", reflect.TypeFor[Inhibition](), "", "An entry of `inhibitions`. [problems.md](problems.md) explains them."},
 	{"Headroom", reflect.TypeFor[Headroom](), "", "An entry of a channel's `headroom`."},
 	{
 		"A credential", reflect.TypeFor[Credential](), "",
