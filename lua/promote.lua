@@ -762,7 +762,8 @@ local function make_archive()
   local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
   -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
   -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
-  -- fingerprint = when resolved, in seconds, 0 = firing.
+  -- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more", and
+  -- "over" of those that are resolved.
   local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
   -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
@@ -784,7 +785,7 @@ local function make_archive()
     for _, over_at in pairs(message.members or {}) do
       if over_at == 0 then return true end
     end
-    return false
+    return message.members ~= nil and (message.more or 0) > 0
   end
 
   -- add_earlier notes in a message that an earlier one reports the same alert.
@@ -960,6 +961,14 @@ local function make_archive()
         for _, earlier in ipairs(found and found.before or {}) do numbers[#numbers + 1] = earlier end
       end
       if not can_edit(message) then point('f:' .. fingerprint) end
+    end
+
+    -- end_counted counts an alert as resolved of which a message knows only the number.
+    local function end_counted(number, message, fingerprint)
+      if (message.more or 0) == 0 then return end
+      message.more, message.over = message.more - 1, (message.over or 0) + 1
+      point('f:' .. fingerprint)
+      edit(number, message, now)
     end
 
     editor.end_alert = end_alert
@@ -1237,7 +1246,9 @@ local function make_archive()
     local function resolve(number, message, event)
       if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
       if not can_edit(message) then return nil, number end
+      local is_only_counted = not state_in(message, event.fingerprint)
       end_alert(number, message, event.fingerprint)
+      if is_only_counted then end_counted(number, message, event.fingerprint) end
       remember_id(event.id)
       return MERGED
     end
