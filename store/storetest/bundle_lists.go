@@ -21,6 +21,7 @@ var bundleListsBehaviours = []behaviour{
 	{"GroupCountsTheResolvesOfAllItsAlerts", testGroupCountsTheResolvesOfAllItsAlerts},
 	{"GroupJoinsItsMessageWhileItFires", testGroupJoinsItsMessageWhileItFires},
 	{"RefusedCategoryOfAGroupLeavesTheOthers", testRefusedCategoryOfAGroupLeavesTheOthers},
+	{"GroupThatWaitsKeepsItsCount", testGroupThatWaitsKeepsItsCount},
 }
 
 var wide = Limits{Channel: PerMinute(100_000), Category: PerMinute(100_000)}
@@ -264,4 +265,17 @@ func testRefusedCategoryOfAGroupLeavesTheOthers(t *testing.T, start Start) {
 	}
 	require.Equal(t, fillAfter(store.Admitted, store.Merged, 1), of("#1", "disk", "disk"))
 	require.Equal(t, []store.Outcome{store.Dropped, store.Dropped, store.Admitted, store.Merged}, of("#2", "disk", "disk", "cpu", "disk"))
+}
+
+// A message that waits keeps the number of the events that it does not list, whatever of its group does not join it.
+func testGroupThatWaitsKeepsItsCount(t *testing.T, start Start) {
+	b := start(t)
+	admit := func(events ...event) []store.Outcome {
+		return OutcomesOf(b.MustAdmit(t, bundleOf(wide, editedRepeats, "#1", events...)...))
+	}
+	admit(firings(0, 20)...)
+	require.Equal(t, fill(store.Suppressed, 1), admit(event{"unknown", "unknown", store.Resolved}))
+	listed, unlisted := linesOf(ClaimEntry(t, b.A).Payload)
+	require.Equal(t, 10, listed)
+	require.Equal(t, "+10", unlisted)
 }
