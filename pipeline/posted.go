@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -71,9 +72,12 @@ func (d *delivery) currentContent(ctx context.Context, entry store.Entry, b batc
 // contentOf returns the content of a remembered message, and those of its events that ended.
 func contentOf(record *store.PostedMessage) (content notifier.Notification, ended []events.Event, err error) {
 	content = notifier.Notification{
-		More: record.Untracked, Unfollowed: record.Untracked, Resolved: record.UntrackedResolved,
+		More: record.Untracked, Resolved: record.UntrackedResolved,
 		Repeats: record.Repeats, LastRepeatAt: time.UnixMicro(record.LastRepeat),
 		Dropped: record.Merged, LastDropAt: time.UnixMicro(record.MergedAt), DroppedTitle: record.MergedTitle,
+	}
+	if !strings.HasPrefix(record.Bundle, store.GroupPrefix) { // the resolves of a group are counted
+		content.Unfollowed = record.Untracked
 	}
 	for _, listed := range record.Events {
 		line, _, err := decodeEvents([]byte(listed.Payload))

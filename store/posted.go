@@ -8,8 +8,7 @@ type PostedMessage struct {
 	Events   []PostedEvent `json:"events,omitempty"`    // those that the message lists: one, or the first of a bundle
 	// Members are the further events of the bundle, by fingerprint: when each was resolved, in seconds; 0 = it is firing.
 	Members map[string]int64 `json:"members,omitempty"`
-	// Untracked is the number of events of the bundle beyond these, and UntrackedResolved of those that were resolved
-	// when they arrived.
+	// Untracked is the number of events of the bundle beyond these, and UntrackedResolved of those of them that are resolved.
 	Untracked         int64 `json:"more,omitempty"`
 	UntrackedResolved int64 `json:"over,omitempty"`
 	// Bundle is the name of a bundle that later calls add to, and Earlier are the numbers of the messages that reported

@@ -68,7 +68,7 @@ func (m *message) isFiring() bool {
 			return true
 		}
 	}
-	return false
+	return m.Members != nil && m.Untracked > 0
 }
 
 // count is how many events the message reports.
@@ -126,6 +126,17 @@ func (m *messageBatch) endAlertIn(numbers []string, last *message, fingerprint s
 	if !m.canEdit(last) {
 		delete(m.posted.newest, "f:"+fingerprint)
 	}
+}
+
+// endCounted counts an alert as over of which a message knows only the number.
+func (m *messageBatch) endCounted(counting *message, fingerprint string) {
+	if counting.Untracked == 0 {
+		return
+	}
+	counting.Untracked--
+	counting.UntrackedResolved++
+	delete(m.posted.newest, "f:"+fingerprint)
+	m.edit(counting, m.now)
 }
 
 func (m *messageBatch) editOrKeep(changed *message) {

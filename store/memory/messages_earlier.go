@@ -99,7 +99,11 @@ func (m *messageBatch) resolve(earlier *message, r *store.Request) decision {
 	case !m.canEdit(earlier):
 		return replyTo(earlier)
 	default:
+		isOnlyCounted := earlier.stateOf(r.Event.Fingerprint) == alertUnknown
 		m.endAlert(earlier, r.Event.Fingerprint)
+		if isOnlyCounted {
+			m.endCounted(earlier, r.Event.Fingerprint)
+		}
 		return attachedAs(store.Merged)
 	}
 }

@@ -3,7 +3,6 @@ package memory
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"slackrelay/store"
 )
@@ -19,9 +18,9 @@ type bundleHead struct {
 	decision decision
 	message  *message // nil = it was dropped, or attached to another message
 	count    int      // events of the bundle
-	over     int      // those of them that the message only counts, and that are over
 	wasKept  bool     // the message was remembered when the head was made
 	renewed  bool     // the head got another message since
+	grew     bool     // the message got another event
 	isSent   bool     // its message is not in the outbox any more: what joins it is an edit
 }
 
@@ -65,6 +64,9 @@ func (m *messageBatch) keepBundle(changed *message) {
 // unlisted matches the end of an entry that counts the events beyond those that it lists.
 var unlisted = regexp.MustCompile(`\n\+[\d ]+$`)
 
+// withoutCount returns a copy of the payload of a bundle without the number of the events that it does not list.
+func withoutCount(payload []byte) []byte { return unlisted.ReplaceAll(payload, nil) }
+
 // mayResume reports whether a request of a later call may join a message. A group of a sender has one message as long as
 // one of its alerts is firing. Where repeats are posted, a repeat begins another.
 func (m *messageBatch) mayResume(begun *message, r *store.Request) bool {
@@ -88,15 +90,12 @@ func (m *messageBatch) resume(r *store.Request) *bundleHead {
 	}
 	head := &bundleHead{
 		decision: decision{outcome: store.Admitted}, message: begun,
-		count: begun.count(), over: int(begun.UntrackedResolved), wasKept: true,
+		count: begun.count(), wasKept: true,
 	}
 	if m.queue.findDelayed(begun.number) != nil {
 		head.decision.outcome = store.Delayed
 	} else {
 		head.isSent = m.waiting(begun.number) == nil
-	}
-	if waiting := m.entryOf(begun); !head.isSent {
-		waiting.payload = unlisted.ReplaceAll(waiting.payload, nil)
 	}
 	m.heads[r.Event.Bundle] = head
 	return head
@@ -154,13 +153,10 @@ func (m *messageBatch) renew(head *bundleHead) {
 // addToHead adds a request to the message of its bundle.
 func (m *messageBatch) addToHead(head *bundleHead, r *store.Request) {
 	head.count++
-	isListed := head.message.addEvent(r, head.count)
-	switch {
-	case !isListed && r.Event.Status == store.Resolved:
-		head.over++
-	case isListed && !head.isSent:
+	head.grew = true
+	if head.message.addEvent(r, head.count) && !head.isSent {
 		waiting := m.entryOf(head.message)
-		waiting.payload = append(append(slices.Clip(waiting.payload), '\n'), r.Payload()...)
+		waiting.payload = append(append(withoutCount(waiting.payload), '\n'), r.Payload()...)
 	}
 }
 
@@ -208,15 +204,15 @@ func (m *messageBatch) keepJoined(head *bundleHead, r *store.Request) {
 
 // appendUnlisted adds to the entry of a bundle how many events it does not list, and how many of them are over.
 func (m *messageBatch) appendUnlisted(head *bundleHead) {
-	if head.message == nil || head.isSent || head.count <= len(head.message.Events) {
+	if !head.grew || head.isSent || head.count <= len(head.message.Events) {
 		return
 	}
 	waiting := m.entryOf(head.message)
 	if waiting == nil {
 		return
 	}
-	waiting.payload = fmt.Appendf(slices.Clip(waiting.payload), "\n+%d", head.count-len(head.message.Events))
-	if head.over > 0 {
-		waiting.payload = fmt.Appendf(waiting.payload, " %d", head.over)
+	waiting.payload = fmt.Appendf(withoutCount(waiting.payload), "\n+%d", head.count-len(head.message.Events))
+	if over := head.message.UntrackedResolved; over > 0 {
+		waiting.payload = fmt.Appendf(waiting.payload, " %d", over)
 	}
 }

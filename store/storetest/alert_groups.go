@@ -37,11 +37,14 @@ type groups struct {
 	calls    int
 	messages []*expected
 	newest   map[string]*expected
+	joins    bool      // all webhooks are of one group, and join its message as long as that fires
+	current  *expected // the message of the group
+	lead     *expected // the message that the alerts of a call join
 }
 
-func newGroups(t *rapid.T, b Fixture, repeats bool) *groups {
+func newGroups(t *rapid.T, b Fixture, repeats, joins bool) *groups {
 	return &groups{
-		t: t, Fixture: b, newest: map[string]*expected{},
+		t: t, Fixture: b, joins: joins, newest: map[string]*expected{},
 		handling: store.MessagePolicy{Overflow: "drop", Resolves: "edit", Repeats: repeats, KeepDrops: 10},
 	}
 }
@@ -54,8 +57,13 @@ type alert struct {
 
 func (g *groups) webhook(alerts []alert) {
 	g.calls++
+	bundle := fmt.Sprintf("@%d", g.calls)
+	if g.joins {
+		bundle = "#group"
+	}
+	g.lead = nil
 	requests := make([]store.Request, 0, len(alerts))
-	want, lead := make([]store.Outcome, 0, len(alerts)), (*expected)(nil)
+	want := make([]store.Outcome, 0, len(alerts))
 	for i, a := range alerts {
 		id := fmt.Sprintf("%d-%d", g.calls, i)
 		requests = append(requests, store.Request{
@@ -68,10 +76,15 @@ func (g *groups) webhook(alerts []alert) {
 			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(`{"id":"` + id + `"}`)},
 			Event: store.Event{
 				Status: map[bool]store.Status{false: store.Firing, true: store.Resolved}[a.resolved], Fingerprint: a.name,
-				Bundle: fmt.Sprintf("@%d", g.calls),
+				Bundle: bundle,
 			},
 		})
-		want = append(want, g.expect(a, &lead))
+		if g.joins && i%ratelimit.MaxBatch == 0 {
+			g.lead = nil
+		}
+		g.resume(a)
+		want = append(want, g.expect(a))
+		g.resume(a)
 	}
 	got := make([]store.Outcome, 0, len(alerts))
 	for part := range slices.Chunk(requests, ratelimit.MaxBatch) {
@@ -84,8 +97,18 @@ func (g *groups) webhook(alerts []alert) {
 	require.Equal(g.t, want, got)
 }
 
+// resume lets the alerts of a call join the message of the group, as long as that fires. Where repeats are posted, a repeat
+// begins another.
+func (g *groups) resume(a alert) {
+	begun := g.current
+	if g.lead != nil || begun == nil || !begun.fires() || !g.handling.Repeats && !a.resolved && begun.alerts[a.name] {
+		return
+	}
+	g.lead = begun
+}
+
 // expect is the outcome of an alert. It updates what the messages must contain.
-func (g *groups) expect(a alert, lead **expected) store.Outcome {
+func (g *groups) expect(a alert) store.Outcome {
 	m := g.newest[a.name]
 	if a.resolved {
 		return g.expectResolve(a.name, m)
@@ -95,12 +118,15 @@ func (g *groups) expect(a alert, lead **expected) store.Outcome {
 		return store.Merged
 	}
 	outcome := store.Merged
-	if *lead == nil {
-		*lead, outcome = &expected{alerts: map[string]bool{}}, store.Admitted
-		g.messages = append(g.messages, *lead)
+	if g.lead == nil {
+		g.lead, outcome = &expected{alerts: map[string]bool{}}, store.Admitted
+		g.messages = append(g.messages, g.lead)
 	}
-	(*lead).alerts[a.name] = true
-	g.newest[a.name] = *lead
+	g.lead.alerts[a.name] = true
+	g.newest[a.name] = g.lead
+	if g.joins {
+		g.current = g.lead
+	}
 	return outcome
 }
 
@@ -116,6 +142,9 @@ func (g *groups) expectResolve(name string, m *expected) store.Outcome {
 	if len(m.alerts)+m.plain == 1 && !m.sent { // the resolve takes its place
 		m.alerts, m.plain = map[string]bool{}, 1
 		delete(g.newest, name)
+		if m == g.current {
+			g.current = nil
+		}
 		return store.Admitted
 	}
 	return store.Merged
@@ -182,7 +211,7 @@ func describe(alerts map[string]bool, plain int) string {
 // alertGroups checks that each message shows of each of its alerts whether it fires, whatever arrives, in which order, and
 // whichever replica sends; in the end no alert fires.
 func alertGroups(rt *rapid.T, b Fixture, _ int) {
-	g := newGroups(rt, b.Fresh(), rapid.Bool().Draw(rt, "repeats"))
+	g := newGroups(rt, b.Fresh(), rapid.Bool().Draw(rt, "repeats"), rapid.Bool().Draw(rt, "joins"))
 	size := rapid.SampledFrom([]int{1, 2, 10, 11, 20, 128, 300}).Draw(rt, "size")
 	for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 		g.Advance(time.Second)

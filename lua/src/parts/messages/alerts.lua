@@ -1,6 +1,7 @@
 -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
 -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
--- fingerprint = when resolved, in seconds, 0 = firing.
+-- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more", and
+-- "over" of those that are resolved.
 local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
 -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
@@ -22,7 +23,7 @@ local function is_any_firing(message)
   for _, over_at in pairs(message.members or {}) do
     if over_at == 0 then return true end
   end
-  return false
+  return message.members ~= nil and (message.more or 0) > 0
 end
 
 -- add_earlier notes in a message that an earlier one reports the same alert.

@@ -50,7 +50,9 @@ end
 local function resolve(number, message, event)
   if count_alerts(message) == 1 and is_waiting(number) then return supersede(number, message, event) end
   if not can_edit(message) then return nil, number end
+  local is_only_counted = not state_in(message, event.fingerprint)
   end_alert(number, message, event.fingerprint)
+  if is_only_counted then end_counted(number, message, event.fingerprint) end
   remember_id(event.id)
   return MERGED
 end

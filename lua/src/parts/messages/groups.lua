@@ -1,10 +1,10 @@
 -- part messages/groups: the events of one bundle become one message. lead is the first of them. The others join
 -- it, or share its outcome. It has outcome, refused, retry_at, window, route, number, category, message,
--- is_delayed, is_sent, count (events of the group) and over (resolved events that the message does not list).
+-- is_delayed, is_sent and count (events of the group).
 local max_listed, max_members = 10, 2000 -- events that a message lists; alerts that it follows beyond those
 local max_group_bytes = 65536 -- of the events that a message lists
 local groups = {} -- leads by name
-local unlisted = {} -- by number: the lead of a group that has more events than its message lists
+local unlisted = {} -- by number: the lead of a group that grew and has more events than its message lists
 
 -- has_room returns whether a message can list one more event.
 local function has_room(events, payload)
@@ -41,16 +41,17 @@ local function renew(lead)
   lead.message.bundle = group
 end
 
+-- without_count returns an entry without the number of the events that it does not list.
+local function without_count(entry) return (string.gsub(entry, '\n%+[%d ]+$', '')) end
+
 -- add_to_lead counts an event on the lead's message.
 local function add_to_lead(lead, event)
   local payload = payload_of(event.entry)
   lead.count = lead.count + 1
-  if not add(lead.message, event, payload, lead.count) then
-    unlisted[lead.number] = lead
-    lead.over = lead.over + (event.status == 'resolved' and 1 or 0)
-  elseif not lead.is_sent then
-    rewrite(lead.number, entry_of(lead.number) .. '\n' .. payload)
+  if add(lead.message, event, payload, lead.count) and not lead.is_sent then
+    rewrite(lead.number, without_count(entry_of(lead.number)) .. '\n' .. payload)
   end
+  if lead.count > #lead.message.events then unlisted[lead.number] = lead end
 end
 
 -- join attaches an event to the message of its group.
@@ -100,12 +101,10 @@ local function resume(event)
   if not number or not may_resume(message, event) then return end
   local lead = {
     outcome = ADMITTED, refused = 0, retry_at = now, window = FIRST, number = number, category = message.category,
-    count = count_alerts(message), over = message.over or 0, message = message,
+    count = count_alerts(message), message = message,
     is_delayed = call('ZSCORE', delayed, number .. ' ' .. message.category) and true or false,
   }
   lead.is_sent, growing[number] = not lead.is_delayed and not is_waiting(number), lead.is_delayed or nil
-  if not lead.is_sent then rewrite(number, (string.gsub(entry_of(number), '\n%+[%d ]+$', ''))) end
-  if lead.count > #message.events then unlisted[number] = lead end
   groups[group] = lead
   return lead
 end
@@ -122,7 +121,7 @@ function editor.lead(event, route)
   local category, number, bundle = event.category, event.number, event.bundle
   local lead = {
     outcome = event.outcome, refused = event.refused, retry_at = event.retry_at, window = event.window,
-    route = route, number = number, category = category, count = 1, over = 0,
+    route = route, number = number, category = category, count = 1,
     is_delayed = event.outcome == DELAYED,
   }
   groups[number and bundle or bundle .. ' ' .. category] = lead
@@ -138,8 +137,9 @@ end
 function editor.finish()
   for number, lead in pairs(unlisted) do
     if not lead.is_sent then
-      local over = lead.over > 0 and ' ' .. int(lead.over) or ''
-      rewrite(number, entry_of(number) .. '\n+' .. int(lead.count - #lead.message.events) .. over)
+      local message = lead.message
+      local over = (message.over or 0) > 0 and ' ' .. int(message.over) or ''
+      rewrite(number, without_count(entry_of(number)) .. '\n+' .. int(lead.count - #message.events) .. over)
     end
   end
 end

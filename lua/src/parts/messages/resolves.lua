@@ -28,4 +28,12 @@ local function end_alert(number, message, fingerprint, is_replaced)
   if not can_edit(message) then point('f:' .. fingerprint) end
 end
 
+-- end_counted counts an alert as resolved of which a message knows only the number.
+local function end_counted(number, message, fingerprint)
+  if (message.more or 0) == 0 then return end
+  message.more, message.over = message.more - 1, (message.over or 0) + 1
+  point('f:' .. fingerprint)
+  edit(number, message, now)
+end
+
 editor.end_alert = end_alert
