@@ -19,7 +19,8 @@ var (
 // maxCleaned is how much of a text is read, in bytes: more than any event keeps by default.
 const maxCleaned = 64 << 10
 
-// cleaned returns the plain text of a text in HTML or Markdown. Plain text stays as it is.
+// cleaned returns the plain text of a text whose format nobody knows: HTML and Markdown lose only what is certainly theirs, so that
+// plain text stays as it is. A text of a chat tool, whose format is known, keeps its look by [markup] instead.
 func cleaned(text string) string {
 	if len(text) > maxCleaned {
 		text = strings.ToValidUTF8(text[:maxCleaned], "")

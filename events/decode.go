@@ -73,7 +73,8 @@ type input struct {
 	header http.Header
 	items  []jsontext.Value // the items of a body that is an array
 	body   []byte
-	named  bool // the sender named the source
+	values *bodyValue // the body as expressions see it; nil = no expression has asked for it
+	named  bool       // the sender named the source
 	limits Limits
 	// origins are where the fields of each event came from; nil = nobody asks.
 	origins *[][]Origin
@@ -170,7 +171,7 @@ func (d *Decoder) open(w Webhook) (input, *source, error) {
 			return input{}, nil, err
 		}
 	}
-	s, err := d.find(w.Source, in)
+	s, err := d.find(w.Source, &in)
 	return in, s, err
 }
 

@@ -13,7 +13,7 @@ func (in input) unwrapped(content []byte, topic string) []Event {
 	if inner.object, inner.items, err = parseBody(inner.body, in.limits.Depth); err != nil {
 		return nil
 	}
-	s, err := in.decoder.find("", inner)
+	s, err := in.decoder.find("", &inner)
 	if err != nil {
 		return nil
 	}

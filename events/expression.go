@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -72,6 +73,8 @@ func scalarText(value any) string {
 		return ""
 	case string:
 		return v
+	case longNumber:
+		return string(v)
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	case []any, map[string]any:
@@ -81,7 +84,25 @@ func scalarText(value any) string {
 	}
 }
 
-// decoded returns a body as expressions see it: objects, arrays, strings, ints and floats, booleans and nil.
+// bodyValue is a body as expressions see it, decoded once for the expression that recognises a webhook and those that read it.
+type bodyValue struct {
+	decoded bool
+	value   any
+}
+
+// value returns the body as expressions see it.
+func (in input) value() any {
+	if in.values == nil {
+		return decoded(in.body)
+	}
+	if !in.values.decoded {
+		*in.values = bodyValue{true, decoded(in.body)}
+	}
+	return in.values.value
+}
+
+// decoded returns a body as expressions see it: objects, arrays, strings, numbers, booleans and nil. Integers are int; those
+// beyond its range are longNumber, and all other numbers float64.
 func decoded(body jsontext.Value) any {
 	var value any
 	if json.Unmarshal(body, &value, lax, json.WithUnmarshalers(wholeNumbers)) != nil {
@@ -90,7 +111,15 @@ func decoded(body jsontext.Value) any {
 	return value
 }
 
-// wholeNumbers decodes integers as int: ids may have more digits than a float64 can represent.
+// longNumber is a number that neither int nor float64 can represent: it is a text in expressions, mostly an id.
+type longNumber string
+
+// MarshalJSONTo implements [json.MarshalerTo].
+func (n longNumber) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return enc.WriteValue(jsontext.Value(n))
+}
+
+// wholeNumbers decodes integers so that they keep their digits: ids may have more than a float64 can represent.
 var wholeNumbers = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
 		return errors.ErrUnsupported
@@ -104,6 +133,8 @@ var wholeNumbers = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) er
 		return nil
 	}
 	f, err := strconv.ParseFloat(string(number), 64)
-	*v = f
-	return err
+	if *v = f; err != nil || !bytes.ContainsAny(number, ".eE") {
+		*v = longNumber(number)
+	}
+	return nil
 })

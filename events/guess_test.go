@@ -247,3 +247,25 @@ func TestExplainTellsWhereFieldsCameFrom(t *testing.T) {
 	_, err = decoder.Explain(events.Webhook{})
 	require.Error(t, err)
 }
+
+// Ids may have more digits than any type of number.
+func TestNumbersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	const id = "123456789012345678901234567890"
+	for name, m := range map[string]events.Mapping{
+		"an expression":           {Title: "body.name", Fingerprint: "item.alert_id"},
+		"no expression":           {Title: "body.name"},
+		"an expression for items": {Title: "item.name", Events: "body.list"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m.Name = "mine"
+			decoder, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{m}})
+			require.NoError(t, err)
+			alert := `{"name":"Disk full","status":"firing","alert_id":` + id + `,"factor":1e400}`
+			all, err := decoder.Decode(events.Webhook{Source: "mine", Body: []byte(alert[:len(alert)-1] + `,"list":[` + alert + `]}`)})
+			require.NoError(t, err)
+			require.Equal(t, id, all[0].Fingerprint)
+		})
+	}
+}

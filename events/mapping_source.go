@@ -17,8 +17,11 @@ func (m Mapping) source(compiled func() compiledMapping) source {
 		name:     m.Name,
 		marks:    m.marks(),
 		delivery: m.Delivery,
-		claims:   m.recognition(compiled),
-		decode:   func(in input) ([]Event, error) { return compiled().decode(in) },
+
+		evaluates: m.When != "",
+
+		claims: m.recognition(compiled),
+		decode: func(in input) ([]Event, error) { return compiled().decode(in) },
 	}
 	if m.Header != "" {
 		s.rank = byHeader
@@ -49,7 +52,7 @@ func (m Mapping) recognition(compiled func() compiledMapping) func(in input) boo
 				return false
 			}
 		}
-		return m.When == "" || compiled().when.truth(newMappingEnv(in, decoded(in.body)))
+		return m.When == "" || compiled().when.truth(newMappingEnv(in, in.value()))
 	}
 }
 
@@ -118,7 +121,7 @@ func (m Mapping) compile(fault func(field string, err error)) compiledMapping {
 }
 
 func (c compiledMapping) decode(in input) ([]Event, error) {
-	body := decoded(in.body)
+	body := in.value()
 	env := newMappingEnv(in, body)
 	items := []any{body}
 	if c.events != nil {

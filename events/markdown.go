@@ -10,7 +10,8 @@ import (
 )
 
 // markup converts the text formats of other chat tools to mrkdwn. Texts are escaped where they are shown, so an address within a
-// text is not a link there: links get it instead.
+// text is not a link there: links get it instead. It reads every mark of a format, so a text of an unknown format would lose
+// characters that are no marks: see [cleaned].
 type markup struct {
 	marks markupMarks
 	links *[]Link // nil = addresses are not kept

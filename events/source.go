@@ -21,6 +21,8 @@ type source struct {
 	// Two sources of the same rank never claim the same webhook.
 	claims func(in input) bool
 	decode func(in input) ([]Event, error)
+	// evaluates is whether claims may evaluate an expression, which needs the whole body.
+	evaluates bool
 	// opaque reports from the headers that the body need not be JSON; nil = it always is.
 	opaque func(header http.Header) bool
 	// headers describe what happened, beside the body that the provider signs.
@@ -72,11 +74,15 @@ func each[T any](list []T, limits Limits, decode func(item T, index int) (Event,
 }
 
 // find returns the source of that name, or the first one that claims the webhook.
-func (d *Decoder) find(name string, in input) (*source, error) {
+func (d *Decoder) find(name string, in *input) (*source, error) {
 	if name == "" {
 		var few [16]int
-		for _, i := range d.index.candidates(few[:0], in) {
-			if s := &d.sources[i]; s.claims(in) {
+		for _, i := range d.index.candidates(few[:0], *in) {
+			s := &d.sources[i]
+			if s.evaluates && in.values == nil {
+				in.values = &bodyValue{}
+			}
+			if s.claims(*in) {
 				return s, nil
 			}
 		}

@@ -371,7 +371,7 @@ if needs_strategies then
       -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
       refund = function(level, units, admitted_at)
         local state = read_numbers(level.key)
-        if admitted_at < (state.since or now) then return 0 end
+        if not state.since or admitted_at < state.since then return 0 end
         for field, value in pairs(state) do
           local name, which = string.match(field, '^([%d/]+):(%a+)$')
           if name then
@@ -559,7 +559,7 @@ if needs_strategies then
     end,
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
-      if admitted_at < (state.since or now) then return 0 end
+      if not state.since or admitted_at < state.since then return 0 end
       local ends = int(bucket_end(admitted_at, level.option))
       if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(max(0, state[ends] - units))) end
       return 1

@@ -104,7 +104,8 @@ func TestADecisionNeedsAPlan(t *testing.T) {
 func TestADecisionNeedsNoLevel(t *testing.T) {
 	t.Parallel()
 	k := storetest.Scope.Keys()
-	keys := []string{k.Seen(), k.Ledger(), k.Series(storetest.StartTime), k.Outbox(), k.Entries(), k.Minutes(storetest.StartTime), lua.DueIndex}
+	at := storetest.StartTime
+	keys := []string{k.Seen(), k.Ledger(), k.Series(at), k.Outbox(), k.Entries(), k.Minutes(at), lua.DueIndex}
 	client := redistest.Start(t).Client()
 	require.NoError(t, lua.Admit.Run(t.Context(), client, keys, `["admit",1,[],[["c",0,0]],{},"",0]`, "id", 1, 1, "message {}").Err())
 	require.Equal(t, int64(1), client.ZCard(t.Context(), k.Outbox()).Val())

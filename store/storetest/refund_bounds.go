@@ -13,6 +13,7 @@ import (
 var refundBoundsBehaviours = []behaviour{
 	{"RefundOfWhatWasNotAdmittedPreventsNone", testRefundOfWhatWasNotAdmittedPreventsNone},
 	{"RefundAtALevelThatIsEmptyPreventsNone", testRefundAtALevelThatIsEmptyPreventsNone},
+	{"RefundAtALevelThatIsEmptyPreventsNoneAtThatInstant", testRefundAtALevelThatIsEmptyPreventsNoneAtThatInstant},
 	{"UnitsThatHadTimeToDrainAreNotRefunded", testUnitsThatHadTimeToDrainAreNotRefunded},
 	{"UnitsOfTheWindowBeforeAreRefunded", testUnitsOfTheWindowBeforeAreRefunded},
 	{"UnitAtTheBeginningOfAWindowIsRefunded", testUnitAtTheBeginningOfAWindowIsRefunded},
@@ -60,6 +61,22 @@ func testRefundAtALevelThatIsEmptyPreventsNone(t *testing.T, start Start) {
 			require.Equal(t, int64(1), b.Used(t, r.Levels[0]))
 			b.refund(t, r)
 			require.Zero(t, b.Used(t, r.Levels[0]))
+		})
+	}
+}
+
+func testRefundAtALevelThatIsEmptyPreventsNoneAtThatInstant(t *testing.T, start Start) {
+	for _, s := range TimedStrategies() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			r := atLevel(channelLevel(s.Strategy, PerMinute(9)), "1", 1)
+			elsewhere := r
+			elsewhere.Levels = []ratelimit.Level{{Name: "category", Key: r.Levels[0].Key + ":a", Windows: r.Levels[0].Windows, Strategy: s.Strategy}}
+			b.MustAdmit(t, elsewhere)
+			b.refund(t, r)
+			b.refund(t, elsewhere)
+			require.Zero(t, b.UsedOf(t, elsewhere.Levels[0]))
 		})
 	}
 }

@@ -88,7 +88,7 @@ local function strategy_of_numbers(kind)
     -- All windows are refunded, also those of other configurations. Older admissions than the hash are not in it.
     refund = function(level, units, admitted_at)
       local state = read_numbers(level.key)
-      if admitted_at < (state.since or now) then return 0 end
+      if not state.since or admitted_at < state.since then return 0 end
       for field, value in pairs(state) do
         local name, which = string.match(field, '^([%d/]+):(%a+)$')
         if name then

@@ -76,7 +76,7 @@ strategies['sliding-buckets'] = {
   end,
   refund = function(level, units, admitted_at)
     local state = read_numbers(level.key)
-    if admitted_at < (state.since or now) then return 0 end
+    if not state.since or admitted_at < state.since then return 0 end
     local ends = int(bucket_end(admitted_at, level.option))
     if (state[ends] or 0) > 0 then call('HSET', level.key, ends, int(max(0, state[ends] - units))) end
     return 1
