@@ -39,6 +39,8 @@ const (
 	announceAgain = 5 * time.Second
 	// lookAgain is the time between two looks at a missing heartbeat, which keep its document.
 	lookAgain = 24 * time.Hour
+	// exact is by how much a wake-up may differ from the time that it should have, in microseconds.
+	exact = int64(time.Second / time.Microsecond)
 )
 
 // NewState returns the document of a heartbeat that is expected from now on.
@@ -90,10 +92,18 @@ func (h Heartbeat) Check(s HeartbeatState, w Watch, now int64) HeartbeatState {
 	return s
 }
 
+// KeepsWake reports whether a document may keep the wake-up that it has; 0 = it has none.
+func (h Heartbeat) KeepsWake(s HeartbeatState, w Watch, now, wake int64) bool {
+	if s.Missing != 0 || len(s.News) > 0 {
+		return wake > now
+	}
+	differs := h.Wake(s, w, now) - wake
+	return max(differs, -differs) <= exact
+}
+
 // Retime returns a document whose wake-up was set for other terms: the heartbeat has a new period if the new terms are shorter, so
 // that a sender that follows the former ones is not missing at once.
 func (h Heartbeat) Retime(s HeartbeatState, w Watch, now, wake int64) HeartbeatState {
-	const exact = int64(time.Second / time.Microsecond) // a shift of the watch is no change of terms
 	if s.Missing == 0 && len(s.News) == 0 && s.Watch == w.Since && h.Wake(s, w, now) < wake-exact {
 		s.From = w.Clock(now)
 	}
