@@ -34,8 +34,11 @@ type Heartbeat struct {
 // document is the name of the heartbeat's document.
 func (h *Heartbeat) document() string { return heartbeatPrefix + h.Name }
 
+// HeartbeatDocuments is the owner of the documents of heartbeats, for [ProblemWork].
+const HeartbeatDocuments = "heartbeat"
+
 // heartbeatPrefix begins the names of the documents of heartbeats.
-const heartbeatPrefix = "heartbeat/"
+const heartbeatPrefix = HeartbeatDocuments + "/"
 
 // matches reports whether an event is a heartbeat.
 func (h *Heartbeat) matches(e *events.Event, header http.Header) bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -94,20 +95,17 @@ func namesOf(heartbeats []*Heartbeat) []string {
 	return names
 }
 
-// Wakeup looks at documents of a channel whose wake-up has come; those of others than heartbeats are left alone. Heartbeats that
-// are not configured here are forgotten, unless a replica that knows them changes them.
-func (h *Heartbeats) Wakeup(ctx context.Context, channel store.Channel, due []store.Problem) {
+// Wakeup looks at documents of heartbeats of a channel whose wake-up has come. Heartbeats that
+// are not configured here are forgotten, unless a replica that knows them changes them. It is a [ProblemHandler].
+func (h *Heartbeats) Wakeup(ctx context.Context, channel store.Channel, _ int64, due []store.Problem) error {
 	ticked := false
 	for _, document := range due {
-		name, ours := strings.CutPrefix(document.Name, heartbeatPrefix)
-		if !ours {
-			continue
-		}
+		name := strings.TrimPrefix(document.Name, heartbeatPrefix)
 		heartbeat := h.byName[name]
 		if heartbeat == nil || heartbeat.Channel != channel.Name {
 			change := store.ProblemChange{Name: document.Name, Version: document.Version, Data: document.Data, Keep: keepUnknown}
 			if _, err := h.save(ctx, channel, change); err != nil {
-				return
+				return err
 			}
 			continue
 		}
@@ -116,13 +114,13 @@ func (h *Heartbeats) Wakeup(ctx context.Context, channel store.Channel, due []st
 			ticked = true
 		}
 		if !h.memory.isReady() {
-			return // it stays due
+			return nil // it stays due
 		}
 		if _, err := h.update(ctx, heartbeat, h.check(heartbeat)); err != nil {
-			h.opts.Logger.WarnContext(ctx, "heartbeat cannot be checked", "heartbeat", name, "error", err)
-			return
+			return fmt.Errorf("heartbeat %s: %w", name, err)
 		}
 	}
+	return nil
 }
 
 // update loads, decides and saves a document, until nobody else changes it meanwhile.

@@ -71,7 +71,8 @@ func (m *HeartbeatMemory) ticked(stored problem.Watch, now int64) (ticked proble
 		return stored, true
 	}
 	wentBack := m.ready && (stored.Since != m.watch.Since || stored.Until < m.watch.Until || stored.Gaps < m.watch.Gaps)
-	return stored.Tick(now, m.failed || wentBack), false
+	unnoted := m.failed && stored.Gaps == m.watch.Gaps // no other replica has noted the outage that this one saw
+	return stored.Tick(now, unnoted || wentBack), false
 }
 
 // noteWatch notes the watch that is in the store, and reports whether the store was out of reach before.
