@@ -115,7 +115,8 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
 		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},
-		Previews: previewed(g.channels), Silences: r.silencer, Heartbeats: g.heartbeats, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Previews: previewed(g.channels), Silences: r.silencer, Heartbeats: g.heartbeats, Config: r.reloader.state,
+		Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})

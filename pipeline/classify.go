@@ -36,8 +36,9 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	return in.admitParts(ctx, a, partsOf(a.Events, mutedBy))
 }
 
-// classify finds heartbeats, applies the rules and silences to each other event, and adds the copies to the webhook's events. It returns the heartbeat,
-// rule or silence that mutes each event, or "". whole means that all events go to the channel of the webhook and none is muted.
+// classify finds heartbeats, applies the rules and silences to each other event, and adds the copies to the webhook's events. It
+// returns the heartbeat, rule or silence that mutes each event, or "". whole means that all events go to the channel of the webhook
+// and none is muted.
 func (in *Intake) classify(ch *RequestBuilder, a *Arrival, parent string) (mutedBy []string, whole bool) {
 	var copies []events.Event
 	mutedBy = make([]string, len(a.Events))

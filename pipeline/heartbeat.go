@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -218,10 +217,4 @@ func (h *Heartbeats) flush(ctx context.Context) {
 			h.announce(ctx, heartbeat)
 		}
 	}
-}
-
-// encodeDocument encodes a document.
-func encodeDocument(document any) []byte {
-	data, _ := json.Marshal(document) // numbers and booleans can always be encoded
-	return data
 }

@@ -147,7 +147,10 @@ func (h *Heartbeats) decide(
 		state = heartbeat.NewState(watch, now)
 	}
 	state = decide(state, watch, now, document.Wake)
-	data := encodeDocument(state)
+	data, err := json.Marshal(state)
+	if err != nil {
+		return state, false, fmt.Errorf("encode heartbeat %s: %w", heartbeat.Name, err)
+	}
 	if bytes.Equal(data, document.Data) && heartbeat.KeepsWake(state, watch, now, document.Wake) {
 		h.memory.noteState(heartbeat, state, now, false)
 		return state, true, nil

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"slackrelay/problem"
@@ -37,9 +38,7 @@ func (h *Heartbeats) tick(ctx context.Context) (recovered bool) {
 		if ticked.Since == stored.Since && ticked.Gaps == stored.Gaps && now-stored.Until < watchEvery.Microseconds() {
 			return h.memory.noteWatch(stored)
 		}
-		saved, err := h.save(ctx, watchScope, store.ProblemChange{
-			Name: watchDocument, Version: version, Data: encodeDocument(ticked), Keep: keepWatch,
-		})
+		saved, err := h.saveWatch(ctx, ticked, version)
 		if err != nil {
 			h.memory.noteOutage()
 			return false
@@ -60,6 +59,14 @@ func (h *Heartbeats) loadWatch(ctx context.Context) (watch problem.Watch, versio
 		watch = problem.Watch{} // it begins anew
 	}
 	return watch, all[0].Version, now, nil
+}
+
+func (h *Heartbeats) saveWatch(ctx context.Context, watch problem.Watch, version int64) (saved bool, err error) {
+	data, err := json.Marshal(watch)
+	if err != nil {
+		return false, fmt.Errorf("encode the watch: %w", err)
+	}
+	return h.save(ctx, watchScope, store.ProblemChange{Name: watchDocument, Version: version, Data: data, Keep: keepWatch})
 }
 
 // ticked returns the watch after a tick. waits means that this process does not tick yet: if it replaces the only replica, the time

@@ -1,6 +1,9 @@
 package problem
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Heartbeat is what a sender promises: to send a sign of life, a beat, in every period of this length. It has nothing to do with the
 // heartbeats of replicas in package ratelimit/replica.
@@ -147,7 +150,7 @@ func (h Heartbeat) due(s HeartbeatState, w Watch) int64 {
 
 // addNews appends news, and forgets the oldest two where there are too many: the channel has refused them for long.
 func (s *HeartbeatState) addNews(news HeartbeatNews) {
-	all := append(s.News[:len(s.News):len(s.News)], news)
+	all := append(slices.Clip(s.News), news)
 	if len(all) > maxNews {
 		all = all[2:]
 	}

@@ -222,7 +222,7 @@ func TestRandomHistories(t *testing.T) {
 	t.Parallel()
 	const histories = 5000
 	for seed := range uint64(histories) {
-		random := rand.New(rand.NewPCG(seed, 16)) //nolint:gosec // it must be repeatable
+		random := rand.New(rand.NewPCG(seed, 16))
 		terms := Heartbeat{Every: time.Duration(30+random.IntN(600)) * time.Second, Grace: time.Duration(random.IntN(120)) * time.Second}
 		playRandom(t, newHistory(t, terms), random, seed)
 	}

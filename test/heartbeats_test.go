@@ -150,7 +150,8 @@ func TestWatchdogOfAlertmanagerIsAHeartbeat(t *testing.T) {
 	relay := startRelay(t, withFile(redis.URL, slack.APIURL(), path)...)
 	am := startAlertmanager(t, "  - name: relay\n    webhook_configs: [{url: "+relay.public+"/hooks/alerts, send_resolved: true}]\n")
 	am.send(t, false, "a")
-	require.Eventually(t, func() bool { return relay.heartbeat(t, "watchdog").State == pipeline.HeartbeatOK }, 10*time.Second, 50*time.Millisecond)
+	isOK := func() bool { return relay.heartbeat(t, "watchdog").State == pipeline.HeartbeatOK }
+	require.Eventually(t, isOK, 10*time.Second, 50*time.Millisecond)
 	am.send(t, true, "a")
 	require.Contains(t, awaitPosts(t, slack, "C0ALERTS", 1)[0], "Heartbeat watchdog is missing")
 	ledger := relay.drained(t, "alerts", 10*time.Second).Ledger
