@@ -58,7 +58,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	})
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer, Heartbeats: g.heartbeats,
+		Silences: r.silencer, Heartbeats: g.heartbeats, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
@@ -94,9 +94,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
-			opts.Problems = pipeline.ProblemWork{
-				Queue: g.limiter, Handlers: map[string]pipeline.ProblemHandler{pipeline.HeartbeatDocuments: g.heartbeats.Wakeup},
-			}
+			opts.Problems = g.intake.ProblemWork(g.limiter)
+			opts.Problems.Handlers[pipeline.HeartbeatDocuments] = g.heartbeats.Wakeup
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}

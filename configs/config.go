@@ -156,6 +156,8 @@ type Config struct {
 	Schedules []Schedule `yaml:"schedules"`
 	// Heartbeats are regular signs of life of senders. If one is missing, the relay posts that.
 	Heartbeats []Heartbeat `yaml:"heartbeats"`
+	// Inhibitions mute alerts while others fire.
+	Inhibitions []Inhibition `yaml:"inhibitions"`
 	// Channels are the destinations. Without a file and without RELAY_CHANNELS, there is one, named default.
 	Channels []Channel `yaml:"channels"`
 }

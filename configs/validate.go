@@ -23,6 +23,7 @@ func (c *Config) Validate() []*FieldError {
 	c.validateChannels(v)
 	c.validateClassification(v)
 	c.validateHeartbeats(v)
+	c.validateInhibitions(v)
 	return *v.faults
 }
 
@@ -96,6 +97,7 @@ func (c Channel) validate(v validator) {
 	c.validateLevels(v)
 	c.validateFairness(v)
 	c.validateDelivery(v)
+	c.Flapping.validate(v.in("flapping"))
 	switch {
 	case c.SlackWebhookURL == "":
 	case c.SlackChannel != "":

@@ -44,6 +44,7 @@ func (c *Courier) watch(ctx context.Context) {
 			all = true
 			again = time.Time{}
 		}
+		c.reportMissed(ctx)
 		work, err := c.due(ctx, all)
 		for _, one := range work {
 			c.startWork(one)

@@ -49,12 +49,6 @@ func (h *Heartbeat) matches(e *events.Event, header http.Header) bool {
 	return len(h.Match) > 0
 }
 
-// ProblemStore is the part of a store that keeps documents. See [store.Problems].
-type ProblemStore interface {
-	Problems(ctx context.Context, channel store.Channel, names []string) (now int64, all []store.Problem, err error)
-	SaveProblems(ctx context.Context, channel store.Channel, changes []store.ProblemChange, counts store.ProblemCounts) (bool, error)
-}
-
 // HeartbeatOptions configure [Heartbeats]. All fields but Logger and Timeout are needed:
 //
 //	heartbeats := pipeline.NewHeartbeats(pipeline.HeartbeatOptions{
@@ -125,7 +119,7 @@ type HeartbeatReceipt struct {
 	Heartbeat  string    `json:"heartbeat"`
 	Channel    string    `json:"channel"`
 	ExpectedBy time.Time `json:"expected_by"` // the next one
-	Durable    bool      `json:"durable"`     // false: it is lost when this process ends, because the store is away
+	Durable    bool      `json:"durable"`     // false: it is lost when this process ends, because the store is away or in its memory
 }
 
 // Beat notes that a heartbeat arrives now. The error is [ErrUnknownHeartbeat].
@@ -143,7 +137,7 @@ func (h *Heartbeats) Beat(ctx context.Context, name string) (HeartbeatReceipt, e
 			h.opts.Logger.WarnContext(ctx, "heartbeat is written later", "heartbeat", name, "error", err)
 		}
 	}
-	receipt.Durable = h.memory.isDurable(heartbeat)
+	receipt.Durable = h.opts.Store.Durable() && h.memory.isDurable(heartbeat)
 	return receipt, nil
 }
 

@@ -77,6 +77,8 @@ func (r *resident) SaveProblems(
 	return r.Store.SaveProblems(ctx, channel, changes, counts)
 }
 
+func (r *resident) Durable() bool { return true }
+
 func (r *resident) Append(_ context.Context, _ store.Channel, id, _ string, payload []byte) error {
 	r.town.mu.Lock()
 	defer r.town.mu.Unlock()

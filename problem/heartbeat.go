@@ -40,8 +40,8 @@ const (
 	maxNews = 8
 	// announceAgain is how long a replica has to post news before another one does.
 	announceAgain = 5 * time.Second
-	// lookAgain is the time between two looks at a missing heartbeat, which keep its document.
-	lookAgain = 24 * time.Hour
+	// missingAgain is the time between two looks at a missing heartbeat, which keep its document.
+	missingAgain = 24 * time.Hour
 	// exact is by how much a wake-up may differ from the time that it should have, in microseconds.
 	exact = int64(time.Second / time.Microsecond)
 )
@@ -119,7 +119,7 @@ func (h Heartbeat) Wake(s HeartbeatState, w Watch, now int64) int64 {
 	case len(s.News) > 0:
 		return now + announceAgain.Microseconds()
 	case s.Missing != 0:
-		return now + lookAgain.Microseconds()
+		return now + missingAgain.Microseconds()
 	default:
 		return w.Time(h.due(s, w))
 	}
