@@ -39,8 +39,8 @@ const HeartbeatDocuments = "heartbeat"
 // heartbeatPrefix begins the names of the documents of heartbeats.
 const heartbeatPrefix = HeartbeatDocuments + "/"
 
-// matches reports whether an event is a heartbeat.
-func (h *Heartbeat) matches(e *events.Event, header http.Header) bool {
+// Matches reports whether an event of its channel is this heartbeat.
+func (h *Heartbeat) Matches(e *events.Event, header http.Header) bool {
 	for _, m := range h.Match {
 		if !m.Matches(e, header) {
 			return false
@@ -148,7 +148,7 @@ func (h *Heartbeats) Match(channel string, e *events.Event, header http.Header, 
 		return ""
 	}
 	for _, heartbeat := range h.byChannel[channel] {
-		if !heartbeat.matches(e, header) {
+		if !heartbeat.Matches(e, header) {
 			continue
 		}
 		if e.Status != events.Resolved && !test && h.memory.arrive(heartbeat, time.Now()) {
