@@ -19,17 +19,18 @@ import (
 // generation is what one configuration determines: the next one replaces it as a whole. The engines stay, and with them all
 // that is counted and queued.
 type generation struct {
-	cfg      configs.Config
-	tls      *tls.Config // of the public listener; nil = plain HTTP
-	channels []pipeline.Channel
-	limiter  limiter
-	server   *server.Server
-	public   http.Handler
-	ops      http.Handler
-	intake   *pipeline.Intake
-	couriers []*pipeline.Courier
-	canary   *pipeline.Canary // nil = none
-	status   *pipeline.StatusReader
+	cfg        configs.Config
+	tls        *tls.Config // of the public listener; nil = plain HTTP
+	channels   []pipeline.Channel
+	limiter    limiter
+	server     *server.Server
+	public     http.Handler
+	ops        http.Handler
+	intake     *pipeline.Intake
+	heartbeats *pipeline.Heartbeats
+	couriers   []*pipeline.Courier
+	canary     *pipeline.Canary // nil = none
+	status     *pipeline.StatusReader
 }
 
 func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -50,9 +51,14 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	}
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
+	g.heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{
+		Heartbeats: cfg.SenderHeartbeats(), Channels: g.channels, Store: g.limiter, Memory: r.heartbeats, Logger: r.log, Wake: r.wake,
+		Admit:    func(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error) { return g.intake.Admit(ctx, a) },
+		Outboxes: r.operationsOutboxes(cfg),
+	})
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
+		Silences: r.silencer, Heartbeats: g.heartbeats, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
@@ -89,6 +95,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
 			opts.Problems = g.intake.ProblemWork(g.limiter)
+			opts.Problems.Handlers[pipeline.HeartbeatDocuments] = g.heartbeats.Wakeup
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}
@@ -109,7 +116,8 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake, GaveBack: r.promoteOthers,
 		},
-		Previews: previewed(g.channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Previews: previewed(g.channels), Silences: r.silencer, Heartbeats: g.heartbeats, Config: r.reloader.state,
+		Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})
@@ -124,7 +132,16 @@ func (g *generation) run(ctx context.Context) {
 	if g.canary != nil {
 		all.Go(func() { g.canary.Run(ctx) })
 	}
+	all.Go(func() { g.heartbeats.Run(ctx) })
 	all.Wait()
+}
+
+// operationsOutboxes are where notices to the operators are queued; none without an operations destination.
+func (r *Relay) operationsOutboxes(cfg configs.Config) []pipeline.NoticeQueue {
+	if cfg.Operations() == nil {
+		return nil
+	}
+	return r.engines.notices
 }
 
 // preview keeps the messages of a channel that has no Slack destination. It outlives reloads.

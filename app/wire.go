@@ -54,6 +54,7 @@ type Relay struct {
 	labels      *pipeline.ChannelLabels // of all metrics
 	metrics     *pipeline.Metrics
 	canary      *pipeline.CanaryMetrics
+	heartbeats  *pipeline.HeartbeatMemory
 	previews    map[string]*notifier.Preview // by channel
 
 	public   net.Listener
@@ -88,6 +89,8 @@ func (r *Relay) assemble(context.Context) error {
 	r.metrics = pipeline.NewMetrics(r.registry)
 	r.metrics.Bound(r.labels)
 	r.canary = pipeline.NewCanaryMetrics(r.registry)
+	r.heartbeats = pipeline.NewHeartbeatMemory()
+	r.registry.MustRegister(pipeline.NewHeartbeatGauges(r.heartbeats))
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(r.version), server.NewGauges(func() *pipeline.StatusReader { return r.Status() }, r.labels))
 	r.reloader = newReloader(r)

@@ -136,6 +136,10 @@ var formats = map[string]format{
 		isValid: channelName.MatchString, pattern: channelName.String(),
 		want: "a valid name; use 1 to 63 of a-z, 0-9 and -, not beginning with -",
 	},
+	"heartbeat": {
+		isValid: heartbeatName.MatchString, pattern: heartbeatName.String(),
+		want: "a valid name; use 1 to 63 of letters, digits, dot, underscore and dash, beginning with a letter or digit",
+	},
 	"level": {
 		isValid: levelName.MatchString,
 		want:    "a level; use channel, category, sender or the name of a label",
@@ -152,6 +156,8 @@ var formats = map[string]format{
 
 var (
 	channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	// heartbeatName is a part of a path, and may be the name that a heartbeat has in another product.
+	heartbeatName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	// levelName is for levels, and so for labels: it becomes a value of metrics and a part of keys.
 	levelName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,62}$`)
 	category  = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)

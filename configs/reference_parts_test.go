@@ -38,6 +38,10 @@ var parts = []part{
 	{"The result of a test", reflect.TypeFor[Want](), "", "The `want` of a test. Fields that are empty are not compared."},
 	{"A schedule", reflect.TypeFor[Schedule](), "", "An entry of `schedules`."},
 	{
+		"A heartbeat", reflect.TypeFor[Heartbeat](), "",
+		"An entry of `heartbeats`. [heartbeats.md](heartbeats.md) explains them.",
+	},
+	{
 		"A source of your own", reflect.TypeFor[events.Mapping](), "",
 		"An entry of `sources`. All fields but `name` are expressions; see [sources.md](sources.md).",
 	},

@@ -132,13 +132,14 @@ func isRequired(s setting, initial reflect.Value) bool {
 }
 
 var formatTexts = map[string]string{
-	"address":  "`host:port`",
-	"url":      "`http://` or `https://` URL",
-	"networks": "IP addresses and ranges",
-	"name":     "1 to 63 of `a-z`, `0-9` and `-`",
-	"level":    "up to 63 letters, digits and `_.-`",
-	"strategy": oneOf(strings.Split("`"+strings.Join(strategies(), "`,`")+"`", ",")),
-	"category": "up to 100 of `a-z`, `0-9` and `._-`",
+	"address":   "`host:port`",
+	"url":       "`http://` or `https://` URL",
+	"networks":  "IP addresses and ranges",
+	"name":      "1 to 63 of `a-z`, `0-9` and `-`",
+	"heartbeat": "1 to 63 letters, digits and `._-`",
+	"level":     "up to 63 letters, digits and `_.-`",
+	"strategy":  oneOf(strings.Split("`"+strings.Join(strategies(), "`,`")+"`", ",")),
+	"category":  "up to 100 of `a-z`, `0-9` and `._-`",
 }
 
 func valuesText(s setting) string {

@@ -22,6 +22,7 @@ func (c *Config) Validate() []*FieldError {
 	c.validateCanary(v)
 	c.validateChannels(v)
 	c.validateClassification(v)
+	c.validateHeartbeats(v)
 	c.validateInhibitions(v)
 	return *v.faults
 }

@@ -39,8 +39,9 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	return in.admitParts(ctx, a, partsOf(a.Events, mutedBy))
 }
 
-// classify applies the rules and silences to each event, and adds the copies to the webhook's events. It returns the rule or
-// silence that mutes each event, or "". whole means that all events go to the channel of the webhook and none is muted.
+// classify finds heartbeats, applies the rules and silences to each other event, and adds the copies to the webhook's events. It
+// returns the heartbeat, rule or silence that mutes each event, or "". whole means that all events go to the channel of the webhook
+// and none is muted.
 func (in *Intake) classify(ch *RequestBuilder, a *Arrival, parent string) (mutedBy []string, whole bool) {
 	var copies []events.Event
 	mutedBy = make([]string, len(a.Events))
@@ -52,6 +53,10 @@ func (in *Intake) classify(ch *RequestBuilder, a *Arrival, parent string) (muted
 		e.Sender = a.Sender
 		if parent != "" {
 			e.Trace = parent
+		}
+		if mutedBy[i] = in.heartbeat(e, a); mutedBy[i] != "" {
+			whole = false
+			continue
 		}
 		verdict := ch.Rules.Apply(e, a.Header, now)
 		if _, known := in.channels[verdict.Channel]; known {
@@ -69,6 +74,17 @@ func (in *Intake) classify(ch *RequestBuilder, a *Arrival, parent string) (muted
 		toTestLane(a.Events)
 	}
 	return mutedBy, whole && len(copies) == 0 && !a.Test
+}
+
+// heartbeat names the heartbeat that an event is; "" = it is none. Rules and silences do not apply to heartbeats.
+func (in *Intake) heartbeat(e *events.Event, a *Arrival) string {
+	if in.opts.Heartbeats == nil {
+		return ""
+	}
+	if name := in.opts.Heartbeats.Match(a.Channel, e, a.Header, a.Test); name != "" {
+		return "heartbeat " + name
+	}
+	return ""
 }
 
 // appendCopies appends a copy of an event for each of these channels.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -46,6 +47,12 @@ type Silencer interface {
 	Mutes(e *events.Event) (id string)
 }
 
+// HeartbeatMatcher finds the heartbeat that an event is; [Heartbeats] do.
+type HeartbeatMatcher interface {
+	// Match returns its name, "" = it is none, and notes that it arrived, unless test is set.
+	Match(channel string, e *events.Event, header http.Header, test bool) (name string)
+}
+
 // IntakeOptions configure an [Intake]. Limiter, Channels, Metrics and Wake are needed:
 //
 //	intake := pipeline.NewIntake(pipeline.IntakeOptions{
@@ -59,6 +66,8 @@ type IntakeOptions struct {
 	Wake func(channel string)
 	// Silences mute events for a limited time; nil = there are none.
 	Silences Silencer
+	// Heartbeats are events that are heartbeats of their sender, and are muted; nil = none are.
+	Heartbeats HeartbeatMatcher
 	// Now is the clock of the rules' schedules. Default time.Now.
 	Now func() time.Time
 	// Outbox lists delayed messages; nil = nothing is delayed.

@@ -48,6 +48,7 @@ var doors = map[string]door{
 	"/v2/alerts":                       opsgenieDoor(createOpsgenieAlert),
 	"/v2/alerts/{identifier}":          opsgenieDoor(deleteOpsgenieAlert),
 	"/v2/alerts/{identifier}/{action}": opsgenieDoor(changeOpsgenieAlert),
+	"/v2/heartbeats/{name}/ping":       opsgenieHeartbeat,
 
 	"/v2/enqueue":                           pagerdutyDoor(pagerdutyV2),
 	"/v2/change/enqueue":                    pagerdutyDoor(pagerdutyChange),

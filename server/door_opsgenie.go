@@ -12,11 +12,14 @@ import (
 	"slackrelay/events"
 )
 
+// opsgenieSource is the body format of Opsgenie.
+const opsgenieSource = "opsgenie"
+
 // opsgenieDoor is a method of Opsgenie's Alert API (https://docs.opsgenie.com/docs/alert-api). The key is that of the integration,
 // and the channel the one that accepts it. A request becomes the body that Opsgenie's own webhook would have.
 func opsgenieDoor(webhook func(in *ingestRequest) ([]byte, error)) door {
 	return door{
-		source: "opsgenie", place: "the key in the header Authorization: GenieKey",
+		source: opsgenieSource, place: "the key in the header Authorization: GenieKey",
 		handle: func(d door, s *Server, in *ingestRequest) error { return s.acceptOpsgenie(d, in, webhook) },
 		fail:   failOpsgenie,
 	}

@@ -21,6 +21,7 @@ import (
 const (
 	unauthorized         events.Code = "unauthorized"
 	unknownChannel       events.Code = "unknown_channel"
+	unknownHeartbeat     events.Code = "unknown_heartbeat"
 	notFound             events.Code = "not_found"
 	forbidden            events.Code = "forbidden"
 	misdirected          events.Code = "misdirected"
@@ -48,6 +49,7 @@ var failures = map[events.Code]failure{
 	events.NoEvents:      {http.StatusBadRequest, http.StatusBadRequest, "invalid_payload", "invalid_json"},
 	unauthorized:         {http.StatusUnauthorized, http.StatusForbidden, "invalid_token", "invalid_auth"},
 	unknownChannel:       {http.StatusNotFound, http.StatusNotFound, "channel_not_found", "channel_not_found"},
+	unknownHeartbeat:     {http.StatusNotFound, http.StatusBadRequest, "invalid_payload", "invalid_json"},
 	events.UnknownSource: {http.StatusNotFound, http.StatusBadRequest, "invalid_payload", "invalid_json"},
 	notFound:             {http.StatusNotFound, http.StatusBadRequest, "invalid_payload", "invalid_json"},
 	forbidden:            {http.StatusForbidden, http.StatusForbidden, "action_prohibited", "access_denied"},
@@ -117,6 +119,8 @@ func replyTo(err error) *events.InputError {
 		return input
 	case errors.Is(err, pipeline.ErrUnknownChannel):
 		return &events.InputError{Code: unknownChannel, Message: "no such channel"}
+	case errors.Is(err, pipeline.ErrUnknownHeartbeat): // a reload removed it
+		return &events.InputError{Code: unknownHeartbeat, Message: "no such heartbeat"}
 	case isOutage(err):
 		return &events.InputError{Code: unavailable, Message: notStored(err)}
 	default:

@@ -9,6 +9,8 @@ func (s *Server) Public() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/hooks/{channel}", s.endpoint(s.ingest, s.writeError))
 	mux.Handle("/hooks/{channel}/{source}", s.endpoint(s.ingest, s.writeError))
+	mux.Handle("/heartbeats/{name}", s.endpoint(s.heartbeat, s.writeError))
+	mux.Handle("/heartbeats/{name}/{token}", s.endpoint(s.heartbeat, s.writeError))
 	mux.Handle("/services/{channel}/{token...}", s.endpoint(s.slackWebhook, s.writeSlackWebhookError))
 	mux.Handle("/api/{method}", s.endpoint(s.slackAPI, s.writeSlackAPIError))
 	for pattern, d := range doors {
@@ -41,6 +43,7 @@ func (s *Server) Ops() http.Handler {
 		"GET /api/v1/stream":                                s.stream,
 		"GET /api/v1/config":                                s.config,
 		"GET /api/v1/refusals":                              s.listRefusals,
+		"GET /api/v1/heartbeats":                            s.listHeartbeats,
 		"GET /api/v1/silences":                              s.listSilences,
 		"POST /api/v1/silences":                             s.addSilence,
 		"DELETE /api/v1/silences/{id}":                      s.expireSilence,

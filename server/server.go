@@ -74,6 +74,8 @@ type Options struct {
 	Archive  *pipeline.Archive
 	Admin    *pipeline.Admin
 	Silences *silence.Silencer
+	// Heartbeats are those of senders. Default: there are none.
+	Heartbeats *pipeline.Heartbeats
 	// Previews returns the last messages of a channel that is not connected to Slack; shown is false for channels that are.
 	// Default: no previews.
 	Previews func(channel string) (messages []notifier.Message, shown bool)
@@ -123,6 +125,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Previews == nil {
 		o.Previews = func(string) ([]notifier.Message, bool) { return nil, false }
+	}
+	if o.Heartbeats == nil {
+		o.Heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{Memory: pipeline.NewHeartbeatMemory()})
 	}
 	if o.Guard == nil {
 		o.Guard = NewGuard(prometheus.NewRegistry())

@@ -77,6 +77,7 @@ func TestDocsNameEveryMetric(t *testing.T) {
 	for _, found := range regexp.MustCompile(`(?m)^# TYPE (relay_\w+)`).FindAllStringSubmatch(string(answer), -1) {
 		exposed = append(exposed, found[1])
 	}
+	exposed = append(exposed, "relay_heartbeat_missing", "relay_heartbeat_age_seconds")  // with heartbeats
 	exposed = append(exposed, "relay_channel_fallback", "relay_redis_clock_steps_total") // while something is wrong with Redis
 	require.ElementsMatch(t, exposed, named)
 }

@@ -40,6 +40,8 @@ type explained struct {
 	Origins []events.Origin `json:"origins"` // where the fields of Decoded came from
 	Event   events.Event    `json:"event"`   // after the rules
 	Verdict events.Verdict  `json:"verdict"`
+	// Heartbeat is the heartbeat that the event is, which mutes it; no rule is evaluated then. Empty = none.
+	Heartbeat string `json:"heartbeat,omitempty"`
 }
 
 func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) error {
@@ -92,10 +94,25 @@ func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained,
 			e.Category = events.FallbackCategory(o.sender, w.Header)
 		}
 		all[i] = explained{Decoded: e, Event: e, Origins: d.Origins}
+		if all[i].Heartbeat = heartbeatOf(cfg, &e, w.Header); all[i].Heartbeat != "" {
+			all[i].Verdict.Muted = true
+			all[i].Verdict.Channel = e.Channel
+			continue
+		}
 		all[i].Verdict = rules.Explain(&all[i].Event, w.Header, now)
 		all[i].Event.Channel = all[i].Verdict.Channel
 	}
 	return all, nil
+}
+
+// heartbeatOf names the heartbeat that an event is; "" = none.
+func heartbeatOf(cfg configs.Config, e *events.Event, header http.Header) string {
+	for _, heartbeat := range cfg.SenderHeartbeats() {
+		if heartbeat.Channel == e.Channel && heartbeat.Matches(e, header) {
+			return heartbeat.Name
+		}
+	}
+	return ""
 }
 
 func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
@@ -189,6 +206,9 @@ func inParentheses(text string) string {
 }
 
 func (x *explained) decision() string {
+	if x.Heartbeat != "" {
+		return "heartbeat " + x.Heartbeat + ": muted"
+	}
 	by := "no rule"
 	if n := len(x.Verdict.Rules); n > 0 {
 		by = "rule " + x.Verdict.Rules[n-1]

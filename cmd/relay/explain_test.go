@@ -32,3 +32,14 @@ func TestGoldenExplanations(t *testing.T) {
 		})
 	}
 }
+
+func TestExplanationNamesTheHeartbeat(t *testing.T) {
+	t.Parallel()
+	config := writeFile(t, `heartbeats: [{name: watchdog, channel: alerts, every: 5m, match: [{field: category, is: watchdog}]}]
+channels: [{name: alerts}]
+`)
+	body := writeFile(t, `{"title":"Watchdog","category":"watchdog"}`)
+	text, stderr, code := runRelay(t, nil, "check", "--config", config, "--explain", body)
+	require.Zero(t, code, stderr)
+	require.Contains(t, text, "heartbeat watchdog: muted")
+}

@@ -21,6 +21,7 @@ var commands = []func() *cobra.Command{
 	newDrops,
 	newDead,
 	newSilence,
+	newHeartbeats,
 	newLimits,
 	newPause,
 	newResume,
