@@ -28,9 +28,9 @@ type EventReceipt struct {
 	Category    string   `json:"category"`
 	Outcome     string   `json:"outcome"`
 	Level       string   `json:"level,omitempty"`       // of a drop: the level that refused it, or the reason ([store.Outcome.Reason])
-	Explanation string   `json:"explanation,omitempty"` // of a drop with a reason: the reason in words
+	Explanation string   `json:"explanation,omitempty"` // of a drop with a reason, or of an event with By: why, in words
 	Channel     string   `json:"channel,omitempty"`     // where a rule sent it, or the test lane; absent where it is the webhook's own
-	By          string   `json:"by,omitempty"`          // of a muted event: the rule or the silence
+	By          string   `json:"by,omitempty"`          // the rule, silence, heartbeat or inhibition that mutes it, hold, or flapping
 	RetryAfter  *float64 `json:"retry_after,omitempty"` // of a drop, in seconds; absent where it can never fit
 }
 

@@ -48,11 +48,12 @@ var outcomes = [...]struct {
 	},
 	Merged: {
 		name: "merged", counted: Merged,
-		meaning: "the event became part of an existing message, or of a message with other events of its webhook. It used no slot",
+		meaning: "the event became part of an existing message, or of a message with other events of its webhook, or its alert is " +
+			"flapping. It used no slot",
 	},
 	Delayed: {
 		name: "delayed", counted: Delayed,
-		meaning: "the event waits for a slot (`overflow: delay`). Later it is admitted, merged or dropped",
+		meaning: "the event waits for a slot (`overflow: delay`), or for its resolve (`hold`). Later it is admitted, merged, dropped or muted",
 	},
 	Suppressed: {
 		name: "suppressed", counted: Dropped, permanent: true,
@@ -68,7 +69,8 @@ var outcomes = [...]struct {
 	},
 	Muted: { // a store only counts it
 		name: "muted", counted: Muted,
-		meaning: "a rule or a silence matched. The receipt names it",
+		meaning: "a rule, a silence or an inhibition matched, the alert resolved while it was held, or the event is a heartbeat. The " +
+			"receipt says which",
 	},
 }
 

@@ -22,7 +22,7 @@ func TestSnippetsOfTheDocsAreValid(t *testing.T) {
 	for _, name := range []string{"prometheus", "github", "github-next", "sentry", "grafana", "billing", "relay"} {
 		require.NoError(t, os.WriteFile(filepath.Join(secrets, name), []byte("s3cret"), 0o600))
 	}
-	for _, doc := range []string{"sources", "rules", "recipes"} {
+	for _, doc := range []string{"sources", "rules", "recipes", "problems"} {
 		text, err := os.ReadFile("../docs/" + doc + ".md")
 		require.NoError(t, err)
 		for i, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
