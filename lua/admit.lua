@@ -32,7 +32,7 @@
 -- then, only with options:
 --   extras   (rw) sorted set of the numbers of edits, score = due time; they are entries too
 --   posted   (rw) hash: "<number>" = a posted message, JSON (store.PostedMessage); "f:<fingerprint>", "c:<category>",
---            "b:<bundle> <category>" = number; "bytes" = length of all messages
+--            "b:<bundle>" = number; "bytes" = length of all messages
 --   aged     (rw) sorted set of their numbers, score = time of the last change
 --   drops    (rw) stream, the drop log: event, category, level, used, limit, retry_us, sum = bytes recorded so far
 --   digest   (rw) hash of the counts for the next digest (see digest.lua)
@@ -59,9 +59,10 @@
 --            "every": the time between two edits of a count, "names": the names of the levels}; times in microseconds
 -- then for each event: id (at most 40 bytes), units, route, entry ("<kind> <payload>", or "" = no message)
 --   and with options: bundle (events with the same one become one message; "" = none; one that begins with "@"
---   continues in later calls), status (firing, resolved, update = the event replaces the text for its fingerprint, or
---   ""), fingerprint ("" = none), severity, title, delayed (see promote.lua), reply_to (the fingerprint of the message
---   that the event replies to; "" = none)
+--   continues in later calls, and one that begins with "#" as long as an alert of its message is firing), status
+--   (firing, resolved, update = the event replaces the text for its fingerprint, or ""), fingerprint ("" = none),
+--   severity, title, delayed (see promote.lua), reply_to (the fingerprint of the message that the event replies to;
+--   "" = none)
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far the clock went back, if units had to be moved; otherwise 0
@@ -817,8 +818,8 @@ if options then
     local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
     -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
     -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
-    -- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more", and
-    -- "over" of those that are resolved.
+    -- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more",
+    -- and "over" of those that are resolved.
     local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
     -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
@@ -1110,12 +1111,12 @@ if options then
 
       local function is_sender_group(bundle) return string.sub(bundle, 1, 1) == '#' end
 
-      -- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of a
-      -- sender.
+      -- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of
+      -- a sender.
       local function outlives_call(bundle) return string.find(bundle, '^[@#]') ~= nil end
 
-      -- may_resume returns whether an event of a later call may join a message. A group has one message as long as one of
-      -- its alerts is firing; without options.repeats, a repeat begins another.
+      -- may_resume returns whether an event of a later call may join a message. A group has one message as long as one
+      -- of its alerts is firing; without options.repeats, a repeat begins another.
       local function may_resume(message, event)
         if not is_sender_group(event.bundle) then return true end
         if is_unreachable(message) or not is_any_firing(message) then return false end
@@ -1138,8 +1139,8 @@ if options then
         return lead
       end
 
-      -- lead_of returns the lead of an event's group: the one that has a message, or the one of the same category that was
-      -- refused.
+      -- lead_of returns the lead of an event's group: the one that has a message, or the one of the same category that
+      -- was refused.
       local function lead_of(event)
         local bundle = event.bundle
         return groups[bundle] or groups[bundle .. ' ' .. event.category]
@@ -1338,7 +1339,8 @@ if options then
 
       function editor.attach(event)
         local lead = lead_of(event)
-        if not lead and is_sender_group(event.bundle) then lead = resume(event) end -- before the event resolves its last alert
+        -- An event that resolves the last alert of its group does not end the group within this call.
+        if not lead and is_sender_group(event.bundle) then lead = resume(event) end
         local outcome, thread = by_earlier(event)
         if outcome == SUPPRESSED then outcome = without_firing(event) end
         if outcome == DELAYED or outcome == FULL then return outcome, true end

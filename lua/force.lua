@@ -226,8 +226,8 @@ if options then
     local function forget(number) loaded[number], changed[number], deleted[number] = false, nil, true end
     -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
     -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
-    -- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more", and
-    -- "over" of those that are resolved.
+    -- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more",
+    -- and "over" of those that are resolved.
     local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
     -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).
@@ -519,12 +519,12 @@ if options then
 
       local function is_sender_group(bundle) return string.sub(bundle, 1, 1) == '#' end
 
-      -- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of a
-      -- sender.
+      -- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of
+      -- a sender.
       local function outlives_call(bundle) return string.find(bundle, '^[@#]') ~= nil end
 
-      -- may_resume returns whether an event of a later call may join a message. A group has one message as long as one of
-      -- its alerts is firing; without options.repeats, a repeat begins another.
+      -- may_resume returns whether an event of a later call may join a message. A group has one message as long as one
+      -- of its alerts is firing; without options.repeats, a repeat begins another.
       local function may_resume(message, event)
         if not is_sender_group(event.bundle) then return true end
         if is_unreachable(message) or not is_any_firing(message) then return false end
@@ -547,8 +547,8 @@ if options then
         return lead
       end
 
-      -- lead_of returns the lead of an event's group: the one that has a message, or the one of the same category that was
-      -- refused.
+      -- lead_of returns the lead of an event's group: the one that has a message, or the one of the same category that
+      -- was refused.
       local function lead_of(event)
         local bundle = event.bundle
         return groups[bundle] or groups[bundle .. ' ' .. event.category]
@@ -747,7 +747,8 @@ if options then
 
       function editor.attach(event)
         local lead = lead_of(event)
-        if not lead and is_sender_group(event.bundle) then lead = resume(event) end -- before the event resolves its last alert
+        -- An event that resolves the last alert of its group does not end the group within this call.
+        if not lead and is_sender_group(event.bundle) then lead = resume(event) end
         local outcome, thread = by_earlier(event)
         if outcome == SUPPRESSED then outcome = without_firing(event) end
         if outcome == DELAYED or outcome == FULL then return outcome, true end

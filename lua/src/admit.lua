@@ -32,7 +32,7 @@
 -- then, only with options:
 --   extras   (rw) sorted set of the numbers of edits, score = due time; they are entries too
 --   posted   (rw) hash: "<number>" = a posted message, JSON (store.PostedMessage); "f:<fingerprint>", "c:<category>",
---            "b:<bundle> <category>" = number; "bytes" = length of all messages
+--            "b:<bundle>" = number; "bytes" = length of all messages
 --   aged     (rw) sorted set of their numbers, score = time of the last change
 --   drops    (rw) stream, the drop log: event, category, level, used, limit, retry_us, sum = bytes recorded so far
 --   digest   (rw) hash of the counts for the next digest (see digest.lua)
@@ -59,9 +59,10 @@
 --            "every": the time between two edits of a count, "names": the names of the levels}; times in microseconds
 -- then for each event: id (at most 40 bytes), units, route, entry ("<kind> <payload>", or "" = no message)
 --   and with options: bundle (events with the same one become one message; "" = none; one that begins with "@"
---   continues in later calls), status (firing, resolved, update = the event replaces the text for its fingerprint, or
---   ""), fingerprint ("" = none), severity, title, delayed (see promote.lua), reply_to (the fingerprint of the message
---   that the event replies to; "" = none)
+--   continues in later calls, and one that begins with "#" as long as an alert of its message is firing), status
+--   (firing, resolved, update = the event replaces the text for its fingerprint, or ""), fingerprint ("" = none),
+--   severity, title, delayed (see promote.lua), reply_to (the fingerprint of the message that the event replies to;
+--   "" = none)
 --
 -- Reply: [now, stepped_us, events, levels]
 --   stepped_us how far the clock went back, if units had to be moved; otherwise 0

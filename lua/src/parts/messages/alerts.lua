@@ -1,7 +1,7 @@
 -- part messages/alerts: the alerts that a message reports. A message is followed until all of them are resolved.
 -- Those that it lists have "f" (fingerprint) and "r" (when resolved) in its events. The others are its members:
--- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more", and
--- "over" of those that are resolved.
+-- fingerprint = when resolved, in seconds, 0 = firing. Of alerts beyond these, only the number is known: "more",
+-- and "over" of those that are resolved.
 local max_earlier = 16 -- earlier messages of the same alerts, which are changed too when these are resolved
 
 -- state_in returns how a message reports an alert: nil (it does not), "firing" or "over" (resolved).

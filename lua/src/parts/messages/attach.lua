@@ -15,7 +15,8 @@ end
 
 function editor.attach(event)
   local lead = lead_of(event)
-  if not lead and is_sender_group(event.bundle) then lead = resume(event) end -- before the event resolves its last alert
+  -- An event that resolves the last alert of its group does not end the group within this call.
+  if not lead and is_sender_group(event.bundle) then lead = resume(event) end
   local outcome, thread = by_earlier(event)
   if outcome == SUPPRESSED then outcome = without_firing(event) end
   if outcome == DELAYED or outcome == FULL then return outcome, true end

@@ -81,12 +81,12 @@ end
 
 local function is_sender_group(bundle) return string.sub(bundle, 1, 1) == '#' end
 
--- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of a
--- sender.
+-- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of
+-- a sender.
 local function outlives_call(bundle) return string.find(bundle, '^[@#]') ~= nil end
 
--- may_resume returns whether an event of a later call may join a message. A group has one message as long as one of
--- its alerts is firing; without options.repeats, a repeat begins another.
+-- may_resume returns whether an event of a later call may join a message. A group has one message as long as one
+-- of its alerts is firing; without options.repeats, a repeat begins another.
 local function may_resume(message, event)
   if not is_sender_group(event.bundle) then return true end
   if is_unreachable(message) or not is_any_firing(message) then return false end
@@ -109,8 +109,8 @@ local function resume(event)
   return lead
 end
 
--- lead_of returns the lead of an event's group: the one that has a message, or the one of the same category that was
--- refused.
+-- lead_of returns the lead of an event's group: the one that has a message, or the one of the same category that
+-- was refused.
 local function lead_of(event)
   local bundle = event.bundle
   return groups[bundle] or groups[bundle .. ' ' .. event.category]
