@@ -41,6 +41,8 @@ type Credential struct {
 	// Subjects are the names in a client certificate (common name, DNS name, URI or e-mail address) that kind mtls accepts.
 	// Default: any certificate that the listener's authority signed.
 	Subjects []string
+	// Silences lets the sender make and end silences of the channel, with Alertmanager's API. Default: false.
+	Silences bool
 }
 
 // DefaultTolerance is the default of Credential.Tolerance.
@@ -115,6 +117,9 @@ func (c Credential) Check() error {
 	case c.Kind == "standard":
 		return c.checkStandard()
 	case c.signsBody():
+		if c.Silences {
+			return faultf("silences", "true is not possible with kind %s, which signs the body alone; use a token", c.Kind)
+		}
 		return c.checkSignature()
 	default:
 		return nil
