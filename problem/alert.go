@@ -21,6 +21,8 @@ type Alert struct {
 	State        AlertState        `json:"state"`
 	// Muted means that a rule or a silence muted the firing: it is passed on as soon as nothing mutes it any more.
 	Muted bool `json:"muted,omitempty"`
+	// Unsaid means that the alert expired and its event was not passed on yet. A post must pass that event on first.
+	Unsaid bool `json:"unsaid,omitempty"`
 	// Again counts how often the alert fired again with the same start, after it was resolved.
 	Again int `json:"again,omitempty"`
 }
@@ -135,11 +137,11 @@ func (a Alert) as(state AlertState) Alert {
 
 // Expire returns what becomes of an alert at now. since is when the interruption ended that the caller knows of, in which posts may
 // have been lost; zero = none. Where it ended after the last post, the sender gets as much time to post again as it gave the alert.
-// expired reports whether the alert ended; its event must be passed on unless the firing was muted. Otherwise wake is when to
-// ask again; zero = never.
-func (a Alert) Expire(now, since time.Time) (next Alert, expired bool, wake time.Time) {
+// If the alert ended, the result is [Alert.Unsaid], unless the firing was muted: it must be saved first, so that no post is missed,
+// and then its event passed on. wake is when to ask again; zero = never.
+func (a Alert) Expire(now, since time.Time) (next Alert, wake time.Time) {
 	if a.State != AlertFiring {
-		return a, false, time.Time{}
+		return a.Said(), time.Time{}
 	}
 	due := a.EndsAt
 	if since.After(a.UpdatedAt) {
@@ -149,9 +151,20 @@ func (a Alert) Expire(now, since time.Time) (next Alert, expired bool, wake time
 		}
 	}
 	if now.Before(due) {
-		return a, false, due
+		return a, due
 	}
-	return a.as(AlertExpired), true, time.Time{}
+	next = a.as(AlertExpired)
+	if !a.Muted {
+		next.Unsaid = true
+		wake = now
+	}
+	return next, wake
+}
+
+// Said returns the alert with its event passed on.
+func (a Alert) Said() Alert {
+	a.Unsaid = false
+	return a
 }
 
 // Wake returns when the alert may end; zero = it has ended.

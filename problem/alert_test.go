@@ -126,17 +126,19 @@ func TestExpiryOfAlert(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			next, expired, wake := alert.Expire(at(c.now), c.since)
-			require.Equal(t, c.expired, expired)
-			if !expired {
+			next, wake := alert.Expire(at(c.now), c.since)
+			require.Equal(t, c.expired, next.Unsaid)
+			if !c.expired {
 				require.Equal(t, at(c.wake), wake)
 				return
 			}
+			require.Equal(t, at(c.now), wake, "its event must be passed on")
 			require.Equal(t, problem.AlertExpired, next.State)
 			require.Equal(t, "f:resolved:2026-11-21T12:00:00Z", next.Event.ID)
 			require.Zero(t, next.Wake())
-			_, expired, _ = next.Expire(at(c.now+1000), c.since)
-			require.False(t, expired)
+			said, wake := next.Expire(at(c.now+1000), c.since)
+			require.Equal(t, next.Said(), said)
+			require.Zero(t, wake)
 			late, news, _ := posted(0, 65).Post(&next, at(c.now+1))
 			require.False(t, news, "it is resolved already")
 			require.Equal(t, problem.AlertExpired, late.State)
@@ -224,14 +226,15 @@ func (h *alertHistory) post(now int) {
 }
 
 func (h *alertHistory) wake(now int) {
-	next, expired, wake := h.alert.Expire(at(now), h.since)
-	if !expired {
+	next, wake := h.alert.Expire(at(now), h.since)
+	if !next.Unsaid {
 		require.True(h.t, next.State != problem.AlertFiring || wake.After(at(now)))
 		return
 	}
 	require.GreaterOrEqual(h.t, now-h.sent, 60, "the sender lives")
-	h.alert = &next
 	h.pass(next)
+	next = next.Said()
+	h.alert = &next
 }
 
 func (h *alertHistory) pass(a problem.Alert) {
