@@ -88,6 +88,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
+			opts.Problems = pipeline.ProblemWork{Queue: g.limiter}
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}

@@ -137,6 +137,7 @@ type limiter interface {
 	pipeline.Refunder
 	pipeline.DropLister
 	pipeline.Resetter
+	store.Problems
 }
 
 // queue is an outbox with all that the parts of the pipeline call of it.

@@ -84,6 +84,8 @@ func (c *Courier) startWork(work store.Work) {
 		c.startDelivery(name, func() {})
 	case store.WorkPromote:
 		c.startPromotion(name, func() {})
+	case store.WorkProblem:
+		c.startProblems(name, func() {})
 	}
 }
 
