@@ -27,6 +27,7 @@ type generation struct {
 	public   http.Handler
 	ops      http.Handler
 	intake   *pipeline.Intake
+	alerts   *pipeline.Alerts
 	couriers []*pipeline.Courier
 	canary   *pipeline.Canary // nil = none
 	status   *pipeline.StatusReader
@@ -54,6 +55,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer,
 	})
+	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
@@ -88,7 +90,10 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
-			opts.Problems = pipeline.ProblemWork{Queue: g.limiter}
+			opts.Resumed = r.alerts.Interrupt
+			opts.Problems = pipeline.ProblemWork{
+				Queue: g.limiter, Handlers: map[string]pipeline.ProblemHandler{pipeline.AlertOwner: g.alerts.Expire},
+			}
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}
@@ -103,7 +108,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server {
 	cfg := g.cfg
 	return server.New(server.Options{
-		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
+		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
 		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},

@@ -45,6 +45,9 @@ func (c *Courier) watch(ctx context.Context) {
 			again = time.Time{}
 		}
 		work, err := c.due(ctx, all)
+		if err == nil && failing {
+			c.opts.Resumed()
+		}
 		for _, one := range work {
 			c.startWork(one)
 		}

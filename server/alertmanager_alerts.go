@@ -156,7 +156,12 @@ func (s *Server) takeAlerts(in *ingestRequest, from sender, all []postedAlert) e
 	if err := s.checkTestLane(arrival); err != nil {
 		return err
 	}
-	return s.opts.Alerts.Post(in.r.Context(), arrival, posted) //nolint:wrapcheck // the reply depends on its kind
+	if err := s.opts.Alerts.Post(in.r.Context(), arrival, posted); err != nil {
+		return err //nolint:wrapcheck // the reply depends on its kind
+	}
+	s.opts.Logger.DebugContext(in.r.Context(), "alerts accepted",
+		"channel", arrival.Channel, "sender", arrival.Sender, "posted", len(posted))
+	return nil
 }
 
 // Bounds of what only lists of alerts show, in bytes.
