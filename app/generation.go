@@ -108,7 +108,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server {
 	cfg := g.cfg
 	return server.New(server.Options{
-		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
+		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(),
+		MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
 		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},

@@ -100,7 +100,8 @@ func (a *Alerts) postSome(ctx context.Context, channel store.Channel, arrival Ar
 		if err != nil {
 			a.opts.Logger.DebugContext(ctx, documentsUnavailable, "channel", channel.Name, "error", err)
 		}
-		a.opts.Memory.recall(channel.Name, board, err == nil)
+		stored := err == nil
+		a.opts.Memory.recall(channel.Name, board, stored)
 		part := arrival
 		part.Events = board.post(posted, arrival.Events, func(e events.Event) bool { return a.opts.Intake.isMuted(arrival, e) })
 		if len(part.Events) > 0 {
@@ -110,7 +111,7 @@ func (a *Alerts) postSome(ctx context.Context, channel store.Channel, arrival Ar
 			}
 			board.heard(part.Events, receipt)
 		}
-		if err != nil || a.save(ctx, channel, board) {
+		if !stored || a.save(ctx, channel, board) {
 			a.opts.Memory.keep(channel.Name, board)
 			return nil
 		}

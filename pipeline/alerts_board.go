@@ -31,7 +31,7 @@ func (b *alertBoard) post(posted []problem.Alert, decoded []events.Event, muted 
 	for i, one := range posted {
 		document := b.byName[alertPrefix+one.Event.Fingerprint]
 		one.Event = decoded[i]
-		next, isNews, changed := one.Post(document.alert, b.now)
+		next, isNews, changed := problem.PostAlert(document.alert, one, b.now)
 		if !isNews && next.Muted && next.State == problem.AlertFiring && !muted(next.Event) {
 			next, isNews = next.Unmuted(), true
 		}

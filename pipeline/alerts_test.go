@@ -156,7 +156,9 @@ func TestPostedAlertIsOneFiringAndOneResolve(t *testing.T) {
 		b.post(t, 0, start, -time.Second, "x")
 		b.post(t, 1, start, -time.Minute, "x")
 		require.Equal(t, []string{"y"}, b.firing(t))
-		require.Equal(t, []string{eventID("x", "firing", start), eventID("y", "firing", start), eventID("x", "resolved", start)}, b.listener.heard())
+		require.Equal(t, []string{
+			eventID("x", "firing", start), eventID("y", "firing", start), eventID("x", "resolved", start),
+		}, b.listener.heard())
 		time.Sleep(3 * time.Minute)
 		b.wake(t, 1)
 		b.wake(t, 0)
@@ -367,6 +369,7 @@ func TestListOfAlertsFailsWithTheStore(t *testing.T) {
 		Limiter: b.documents.Store, Channels: []pipeline.Channel{channel("a", &sink{})}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
 		Wake: func(string) {},
 	})
-	_, _, err := pipeline.NewAlerts(pipeline.AlertsOptions{Intake: intake, Documents: brokenDocuments{b.documents.Store}}).List(t.Context(), "a")
+	alerts := pipeline.NewAlerts(pipeline.AlertsOptions{Intake: intake, Documents: brokenDocuments{b.documents.Store}})
+	_, _, err := alerts.List(t.Context(), "a")
 	require.ErrorIs(t, err, errAlerts)
 }

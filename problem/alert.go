@@ -1,3 +1,5 @@
+// Package problem decides what becomes of problems over time. What is known of a problem is a document: each function turns a
+// document, an event and the time into the next document and a verdict. It stores nothing; see [slackrelay/store.Problems].
 package problem
 
 import (
@@ -52,13 +54,13 @@ const (
 	keepFiringAlert   = 24 * time.Hour
 )
 
-// Post returns what becomes of an alert by a post. old is the document so far; nil = there is none. The Event, the annotations and
+// PostAlert returns what becomes of an alert by a post. old is the document so far; nil = there is none. The Event, the annotations and
 // the end of posted are those of the post. news reports whether the event of the result must be passed on: it is a firing or a
 // resolve, with an id that is the same wherever and however often it is decided. changed reports whether the result must be saved.
 //
 // A post of an alert that fires moves its end, never backwards unless the old end was assumed. As in an Alertmanager, posts of
 // several equal senders are one alert, which is resolved as soon as one of them says so.
-func (posted Alert) Post(old *Alert, now time.Time) (next Alert, news, changed bool) {
+func PostAlert(old *Alert, posted Alert, now time.Time) (next Alert, news, changed bool) {
 	posted.UpdatedAt = now
 	posted.State = AlertFiring
 	if !posted.EndsAt.After(now) {
@@ -87,15 +89,15 @@ func (posted Alert) Post(old *Alert, now time.Time) (next Alert, news, changed b
 }
 
 // firesAgain returns what becomes of an alert that ended, by the post of a firing.
-func (old *Alert) firesAgain(posted Alert, now time.Time) (next Alert, news, changed bool) {
-	if posted.Event.StartedAt.After(old.EndsAt) {
+func (a Alert) firesAgain(posted Alert, now time.Time) (next Alert, news, changed bool) {
+	if posted.Event.StartedAt.After(a.EndsAt) {
 		return posted.occurrence(0), true, true
 	}
-	if old.State == AlertResolved && now.Before(old.UpdatedAt.Add(settle)) {
-		return *old, false, false
+	if a.State == AlertResolved && now.Before(a.UpdatedAt.Add(settle)) {
+		return a, false, false
 	}
-	posted.Event.StartedAt = old.Event.StartedAt
-	return posted.occurrence(old.Again + 1), true, true
+	posted.Event.StartedAt = a.Event.StartedAt
+	return posted.occurrence(a.Again + 1), true, true
 }
 
 // Unmuted returns the alert as a firing that nothing mutes any more.

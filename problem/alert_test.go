@@ -76,7 +76,7 @@ func TestPostOfAlert(t *testing.T) {
 			t.Parallel()
 			var old *problem.Alert
 			for _, p := range posts {
-				next, news, changed := p.alert.Post(old, at(p.now))
+				next, news, changed := problem.PostAlert(old, p.alert, at(p.now))
 				require.Equal(t, p.passed != "", news, "at %d", p.now)
 				if news {
 					require.Equal(t, p.passed, next.Event.ID)
@@ -94,22 +94,22 @@ func TestPostOfAlert(t *testing.T) {
 
 func TestAlertWhoseFiringWasMutedIsNotResolved(t *testing.T) {
 	t.Parallel()
-	old, news, _ := posted(0, 240).Post(nil, at(1))
+	old, news, _ := problem.PostAlert(nil, posted(0, 240), at(1))
 	require.True(t, news)
 	old.Muted = true
-	again, news, _ := posted(0, 300).Post(&old, at(61))
+	again, news, _ := problem.PostAlert(&old, posted(0, 300), at(61))
 	require.False(t, news)
 	require.True(t, again.Muted)
-	_, news, _ = posted(0, 65).Post(&again, at(70))
+	_, news, _ = problem.PostAlert(&again, posted(0, 65), at(70))
 	require.False(t, news)
 	heard := again.Unmuted()
-	_, news, _ = posted(0, 65).Post(&heard, at(70))
+	_, news, _ = problem.PostAlert(&heard, posted(0, 65), at(70))
 	require.True(t, news)
 }
 
 func TestExpiryOfAlert(t *testing.T) {
 	t.Parallel()
-	alert, _, _ := posted(0, 240).Post(nil, at(0))
+	alert, _, _ := problem.PostAlert(nil, posted(0, 240), at(0))
 	require.Equal(t, at(240), alert.Wake())
 	for name, c := range map[string]struct {
 		now     int
@@ -139,10 +139,10 @@ func TestExpiryOfAlert(t *testing.T) {
 			said, wake := next.Expire(at(c.now+1000), c.since)
 			require.Equal(t, next.Said(), said)
 			require.Zero(t, wake)
-			late, news, _ := posted(0, 65).Post(&next, at(c.now+1))
+			late, news, _ := problem.PostAlert(&next, posted(0, 65), at(c.now+1))
 			require.False(t, news, "it is resolved already")
 			require.Equal(t, problem.AlertExpired, late.State)
-			back, news, _ := posted(0, c.now+300).Post(&next, at(c.now+1))
+			back, news, _ := problem.PostAlert(&next, posted(0, c.now+300), at(c.now+1))
 			require.True(t, news, "it fires after all")
 			require.Equal(t, "f:firing:2026-11-21T12:00:00Z#1", back.Event.ID)
 		})
@@ -183,7 +183,26 @@ type alertHistory struct {
 }
 
 func (h *alertHistory) step(now int) {
-	switch { // the world
+	h.happen(now)
+	available := now >= h.away
+	if available && h.away > 0 {
+		h.since = at(h.away)
+	}
+	posts := h.fires || h.end > 0 && now-h.end < 900
+	if !h.dead && posts && now-h.sent >= 60 {
+		h.sent = now
+		if available {
+			h.post(now)
+		}
+	}
+	if available && h.alert != nil {
+		h.wake(now)
+	}
+}
+
+// happen changes the world: an outage of the store, an alert that begins or ends, a sender that dies or lives again.
+func (h *alertHistory) happen(now int) {
+	switch {
 	case h.r.IntN(60) == 0 && now > h.away && now < 5000:
 		h.away = now + 10*h.r.IntN(90)
 	case h.r.IntN(40) == 0 && now < 6000:
@@ -197,19 +216,6 @@ func (h *alertHistory) step(now int) {
 	case h.r.IntN(200) == 0:
 		h.dead = !h.dead
 	}
-	available := now >= h.away
-	if available && h.away > 0 {
-		h.since = at(h.away)
-	}
-	if !h.dead && now-h.sent >= 60 && (h.fires || h.end > 0 && now-h.end < 900) {
-		h.sent = now
-		if available {
-			h.post(now)
-		}
-	}
-	if available && h.alert != nil {
-		h.wake(now)
-	}
 }
 
 func (h *alertHistory) post(now int) {
@@ -217,7 +223,7 @@ func (h *alertHistory) post(now int) {
 	if !h.fires {
 		p.EndsAt = at(h.end)
 	}
-	next, news, _ := p.Post(h.alert, at(now))
+	next, news, _ := problem.PostAlert(h.alert, p, at(now))
 	h.alert = &next
 	if news {
 		h.pass(next)

@@ -91,10 +91,13 @@ func TestPostedAlertsAreCheckedAsByAlertmanager(t *testing.T) {
 		posted                    int
 		fails                     error
 	}{
-		"none":     {body: `[]`, status: 200},
-		"one":      {body: `[{"labels":{"alertname":"x","e":""}}]`, status: 200, posted: 1},
-		"no body":  {status: 422, reply: `{"code":602,"message":"alerts in body is required"}`},
-		"not JSON": {body: `{`, status: 400, reply: `{"code":400,"message":"parsing alerts body from \"\" failed, because unexpected end of JSON input"}`},
+		"none":    {body: `[]`, status: 200},
+		"one":     {body: `[{"labels":{"alertname":"x","e":""}}]`, status: 200, posted: 1},
+		"no body": {status: 422, reply: `{"code":602,"message":"alerts in body is required"}`},
+		"not JSON": {
+			body: `{`, status: 400,
+			reply: `{"code":400,"message":"parsing alerts body from \"\" failed, because unexpected end of JSON input"}`,
+		},
 		"an object": {
 			body: `{}`, status: 400, reply: `{"code":400,"message":"parsing alerts body from \"\" failed, because json: ` +
 				`cannot unmarshal object into Go value of type []server.postedAlert"}`,
@@ -171,7 +174,8 @@ func TestListsOfAlerts(t *testing.T) {
 	t.Parallel()
 	am := newAlertmanager(t)
 	am.call("tok", http.MethodPost, "/api/v2/alerts", `[
-		{"labels":{"alertname":"Disk","instance":"db-1"},"annotations":{"summary":"full"},"generatorURL":"http://p/g","startsAt":"2026-01-01T00:00:00Z"},
+		{"labels":{"alertname":"Disk","instance":"db-1"},"annotations":{"summary":"full"},"generatorURL":"http://p/g",
+		 "startsAt":"2026-01-01T00:00:00Z"},
 		{"labels":{"alertname":"Disk","instance":"db-2"}},{"labels":{"job":"x"}}]`)
 	status, reply := am.call("ktok", http.MethodPost, "/api/v2/silences", newSilence(`{"name":"instance","value":"db-2","isRegex":false}`))
 	require.Equal(t, http.StatusOK, status, reply)
@@ -278,7 +282,7 @@ func TestSilencesOfAlertmanager(t *testing.T) {
 	}
 	status, reply = am.call("ktok", http.MethodDelete, "/api/v2/silence/nope", "")
 	require.Equal(t, http.StatusNotFound, status)
-	require.Equal(t, `{"code":404,"message":"silence not found"}`, reply)
+	require.JSONEq(t, `{"code":404,"message":"silence not found"}`, reply)
 }
 
 func TestInvalidSilencesAreRefusedAsByAlertmanager(t *testing.T) {
@@ -298,7 +302,8 @@ func TestInvalidSilencesAreRefusedAsByAlertmanager(t *testing.T) {
 		},
 		"a pattern": {
 			`{"matchers":[{"name":"a","value":"(","isRegex":true}],"createdBy":"a","comment":"c",` + times + `}`,
-			400, "\"silence invalid: invalid label matcher 0: invalid regular expression \\\"(\\\": error parsing regexp: missing closing ): `^(?:()$`\"",
+			400, "\"silence invalid: invalid label matcher 0: invalid regular expression \\\"(\\\": " +
+				"error parsing regexp: missing closing ): `^(?:()$`\"",
 		},
 		"the end is before the start": {
 			`{"matchers":[{"name":"a","value":"x","isRegex":false}],"startsAt":"2026-12-22T00:00:00Z","endsAt":"2026-12-21T00:00:00Z",` +
@@ -388,21 +393,25 @@ func TestStatusNamesChannelAndVersion(t *testing.T) {
 	t.Parallel()
 	_, reply := newAlertmanager(t).call("tok", http.MethodGet, "/api/v2/status", "")
 	require.Regexp(t, `^{"cluster":{"peers":\[\],"status":"disabled"},"config":{"original":"global:\\n  resolve_timeout: 5m0s\\nroute:\\n  `+
-		`receiver: alerts\\n  group_by:\\n  - alertname\\nreceivers:\\n- name: alerts\\n"},"uptime":"\d{4}-.*Z","versionInfo":{.*"version":"\d+\.\d+\.\d+"}}$`,
+		`receiver: alerts\\n  group_by:\\n  - alertname\\nreceivers:\\n- name: alerts\\n"},`+
+		`"uptime":"\d{4}-.*Z","versionInfo":{.*"version":"\d+\.\d+\.\d+"}}$`,
 		reply)
 }
 
 // Whatever arrives, the reply is one of Alertmanager's, and without a credential never a success.
 func FuzzAlertmanager(f *testing.F) {
 	for i, body := range []string{
-		`[{"labels":{"alertname":"x"},"startsAt":"2026-01-01T00:00:00Z"}]`, `[{"labels":{"a":"1"},"endsAt":"2026-01-01T00:00:00Z"},{"labels":{}}]`,
+		`[{"labels":{"alertname":"x"},"startsAt":"2026-01-01T00:00:00Z"}]`,
+		`[{"labels":{"a":"1"},"endsAt":"2026-01-01T00:00:00Z"},{"labels":{}}]`,
 		newSilence(`{"name":"a","value":"x","isRegex":false}`), newSilence(`{"name":"__title__","value":"x.*","isRegex":true,"isEqual":false}`),
 		`alertname=~"x.*"`, `"quoted \" name"!="y"`, `{`, ``,
 	} {
 		f.Add(i, true, body)
 		f.Add(i+3, false, body)
 	}
-	paths := []string{"POST /api/v2/alerts", "POST /api/v2/silences", "GET /api/v2/alerts", "GET /api/v2/alerts/groups", "GET /api/v2/silences"}
+	paths := []string{
+		"POST /api/v2/alerts", "POST /api/v2/silences", "GET /api/v2/alerts", "GET /api/v2/alerts/groups", "GET /api/v2/silences",
+	}
 	f.Fuzz(func(t *testing.T, path int, valid bool, body string) {
 		am := newAlertmanager(t)
 		am.call("tok", http.MethodPost, "/api/v2/alerts", `[{"labels":{"alertname":"x"}}]`)

@@ -60,7 +60,9 @@ func (s *Server) newIngress(ch Channel) ingress {
 		all = append([]Credential{{Name: defaultSender, Kind: "bearer", Secret: ch.IngressToken}}, all...)
 	}
 	for _, c := range all {
-		compiled := credential{name: c.Name, source: c.source(), required: c.required(), signs: c.signsBody(), verify: s.verifier(c), maySilence: c.Silences}
+		compiled := credential{
+			name: c.Name, source: c.source(), required: c.required(), signs: c.signsBody(), verify: s.verifier(c), maySilence: c.Silences,
+		}
 		if len(all) > 1 {
 			compiled.scope = ch.Name + "/" + c.Name
 		}

@@ -117,9 +117,6 @@ func (c Credential) Check() error {
 	case c.Kind == "standard":
 		return c.checkStandard()
 	case c.signsBody():
-		if c.Silences {
-			return faultf("silences", "true is not possible with kind %s, which signs the body alone; use a token", c.Kind)
-		}
 		return c.checkSignature()
 	default:
 		return nil
@@ -161,6 +158,8 @@ func (c Credential) checkSignature() error {
 		return faultf("algorithm", "%q is not a valid value; use sha256, sha512 or sha1", c.Algorithm)
 	case c.Encoding != "" && c.Encoding != "hex" && c.Encoding != "base64":
 		return faultf("encoding", "%q is not a valid value; use hex or base64", c.Encoding)
+	case c.Silences:
+		return faultf("silences", "true is not possible with kind %s, which signs the body alone; use a token", c.Kind)
 	case c.Tolerance < 0:
 		return faultf("tolerance", "%s is out of range; use 0s or more", c.Tolerance)
 	}
