@@ -53,7 +53,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer,
+		Silences: r.silencer, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
 	g.couriers = r.newCouriers(g)
@@ -90,10 +90,9 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
+			opts.Problems = g.intake.ProblemWork(g.limiter)
+			opts.Problems.Handlers[pipeline.AlertOwner] = g.alerts.Expire
 			opts.Resumed = r.alerts.Interrupt
-			opts.Problems = pipeline.ProblemWork{
-				Queue: g.limiter, Handlers: map[string]pipeline.ProblemHandler{pipeline.AlertOwner: g.alerts.Expire},
-			}
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}
@@ -109,8 +108,7 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 	cfg := g.cfg
 	return server.New(server.Options{
 		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(),
-		MaxConcurrent: int(cfg.MaxConcurrent),
-		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
+		MaxConcurrent: int(cfg.MaxConcurrent), MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
 		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},
 		Previews: previewed(g.channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,

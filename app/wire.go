@@ -139,6 +139,7 @@ type limiter interface {
 	pipeline.DropLister
 	pipeline.Resetter
 	store.Problems
+	Durable() bool
 }
 
 // queue is an outbox with all that the parts of the pipeline call of it.

@@ -30,8 +30,11 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
 	mutedBy, whole := in.classify(ch, &a, traceparent(ctx, in.opts.Tracer))
+	if in.problems != nil {
+		in.problems.noteSources(ctx, a.Events)
+	}
 	if whole { // nearly always
-		return in.admit(ctx, a.Channel, a.Events, false)
+		return in.admitOpen(ctx, a.Channel, a.Events)
 	}
 	return in.admitParts(ctx, a, partsOf(a.Events, mutedBy))
 }
@@ -141,7 +144,7 @@ func (in *Intake) admitParts(ctx context.Context, a Arrival, parts []*part) (Rec
 		for n, i := range p.open {
 			some[n] = a.Events[i]
 		}
-		partial, err := in.admit(ctx, p.channel, some, false)
+		partial, err := in.admitOpen(ctx, p.channel, some)
 		receipt.add(partial, p.open)
 		if err != nil {
 			return receipt, err

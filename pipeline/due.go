@@ -56,6 +56,7 @@ func (c *Courier) watch(ctx context.Context) {
 			all = true
 			again = time.Time{}
 		}
+		c.reportMissed(ctx)
 		work, err := c.due(ctx, all)
 		c.noteOutage(ctx, err, failing)
 		for _, one := range work {

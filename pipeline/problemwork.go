@@ -24,6 +24,8 @@ type ProblemWork struct {
 	Queue ProblemQueue
 	// Handlers are by the owner of the documents: what their names have before the slash.
 	Handlers map[string]ProblemHandler
+	// Report is called before each question for what is due, and tells the store what it missed in an outage; nil = nothing.
+	Report func(ctx context.Context) error
 	// Channels are those that are looked at in each recheck, whatever the store says is due. They may have documents only,
 	// and no destination; documents of other channels are looked at when they are due.
 	Channels []store.Channel
@@ -89,4 +91,14 @@ func (c *Courier) dueProblems(ctx context.Context, channel store.Channel) (now i
 	ctx, cancel := context.WithTimeout(ctx, c.opts.CallTimeout)
 	defer cancel()
 	return c.opts.Problems.Queue.DueProblems(ctx, channel, problemsAtOnce)
+}
+
+// reportMissed tells the store what it missed while it was unavailable.
+func (c *Courier) reportMissed(ctx context.Context) {
+	if c.opts.Problems.Report == nil {
+		return
+	}
+	if err := c.opts.Problems.Report(ctx); err != nil {
+		c.opts.Logger.DebugContext(ctx, "resolves are reported later", "error", err)
+	}
 }

@@ -1,5 +1,3 @@
-// Package problem decides what becomes of problems over time. What is known of a problem is a document: each function turns a
-// document, an event and the time into the next document and a verdict. It stores nothing; see [slackrelay/store.Problems].
 package problem
 
 import (
