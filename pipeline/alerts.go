@@ -62,12 +62,8 @@ const (
 // What is logged if the store is unavailable.
 const documentsUnavailable = "documents of alerts unavailable"
 
-const (
-	// alertTries is how often a decision is made again because another replica changed a document meanwhile.
-	alertTries = 5
-	// listedAlerts is how many documents one call lists.
-	listedAlerts = 500
-)
+// alertTries is how often a decision is made again because another replica changed a document meanwhile.
+const alertTries = 5
 
 // Post takes in posted alerts, each with the event at its place in the arrival, and passes those events on that are new. The error
 // is that of the Intake; the sender posts again by itself.
@@ -227,34 +223,4 @@ func (a *Alerts) saveChanges(ctx context.Context, channel store.Channel, changes
 		return false, fmt.Errorf("save the documents of alerts: %w", err)
 	}
 	return saved, nil
-}
-
-// List returns the store's time, and the alerts of a channel that fire, in the order of their fingerprints.
-func (a *Alerts) List(ctx context.Context, channel string) (now time.Time, firing []problem.Alert, err error) {
-	ch, ok := a.opts.Intake.channels[channel]
-	if !ok {
-		return now, nil, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
-	}
-	for after := ""; ; {
-		at, all, err := a.page(ctx, ch.Scope(), after)
-		if err != nil {
-			return now, nil, fmt.Errorf("list the alerts of channel %s: %w", channel, err)
-		}
-		now = time.UnixMicro(at)
-		if len(all) == 0 {
-			return now, firing, nil
-		}
-		for _, document := range all {
-			if alert := decodeAlert(document); alert != nil && alert.Fires(now) {
-				firing = append(firing, *alert)
-			}
-		}
-		after = all[len(all)-1].Name
-	}
-}
-
-func (a *Alerts) page(ctx context.Context, channel store.Channel, after string) (now int64, all []store.Problem, err error) {
-	ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
-	defer cancel()
-	return a.opts.Documents.ListProblems(ctx, channel, alertPrefix, after, listedAlerts)
 }
