@@ -27,6 +27,7 @@ type generation struct {
 	public     http.Handler
 	ops        http.Handler
 	intake     *pipeline.Intake
+	alerts     *pipeline.Alerts
 	heartbeats *pipeline.Heartbeats
 	couriers   []*pipeline.Courier
 	canary     *pipeline.Canary // nil = none
@@ -60,6 +61,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer, Heartbeats: g.heartbeats, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
 	})
+	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
@@ -96,6 +98,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			opts.Promote = g.intake.Promote
 			opts.Problems = g.intake.ProblemWork(g.limiter)
 			opts.Problems.Handlers[pipeline.HeartbeatDocuments] = g.heartbeats.Wakeup
+			opts.Problems.Handlers[pipeline.AlertOwner] = g.alerts.Expire
+			opts.Resumed = r.alerts.Interrupt
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}
@@ -110,7 +114,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server {
 	cfg := g.cfg
 	return server.New(server.Options{
-		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
+		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(),
+		MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive: &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
 		Admin: &pipeline.Admin{

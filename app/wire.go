@@ -50,6 +50,7 @@ type Relay struct {
 	replica     *replica.Limiter      // nil = none is configured
 	unavailable error                 // of the first probe of Redis; nil = it was available
 	silencer    *silence.Silencer
+	alerts      *pipeline.AlertMemory
 	guard       *server.Guard
 	labels      *pipeline.ChannelLabels // of all metrics
 	metrics     *pipeline.Metrics
@@ -67,7 +68,7 @@ func newRelay(cfg configs.Config, opts Options) *Relay {
 	r := &Relay{
 		opts: opts, started: cfg, version: cmp.Or(opts.Version, "development"), registry: prometheus.NewRegistry(),
 		flushTraces: func(context.Context) {}, previews: map[string]*notifier.Preview{},
-		labels: pipeline.NewChannelLabels(int(cfg.MetricsChannels)),
+		labels: pipeline.NewChannelLabels(int(cfg.MetricsChannels)), alerts: pipeline.NewAlertMemory(),
 	}
 	r.log = opts.Logger
 	if r.log == nil {

@@ -110,6 +110,8 @@ type Channel struct {
 	Auth []Credential `yaml:"auth"`
 	// AllowFrom are the addresses and ranges that may send.
 	AllowFrom []string `yaml:"allow_from" format:"networks" unset:"all"`
+	// ResolveTimeout is how long an alert fires that is posted with Alertmanager's API without an end, unless it is posted again.
+	ResolveTimeout time.Duration `yaml:"resolve_timeout" initial:"5m" min:"10s" max:"744h"`
 	// OnDrop lists the sources that are answered 429 instead of 202 when all events of a webhook were dropped.
 	OnDrop []OnDrop `yaml:"on_drop"`
 

@@ -42,6 +42,8 @@ type Credential struct {
 	Confirm bool `yaml:"confirm,omitempty"`
 	// Subjects are the names in client certificates to accept, for kind mtls.
 	Subjects []string `yaml:"subjects,omitempty" unset:"all that tls_client_ca_file signed"`
+	// Silences lets the sender make and end silences of the channel with Alertmanager's API.
+	Silences bool `yaml:"silences,omitempty"`
 }
 
 // OnDrop is the answer to a source if all events of a webhook were dropped.
@@ -58,7 +60,7 @@ func (c Credential) option() server.Credential {
 	return server.Credential{
 		Name: c.Name, Kind: c.Kind, Source: c.Source, Secret: string(c.Secret), Username: c.Username, Header: c.Header,
 		Algorithm: c.Algorithm, Encoding: c.Encoding, Prefix: c.Prefix, TimestampHeader: c.TimestampHeader, Tolerance: c.Tolerance,
-		Topics: c.Topics, Confirm: c.Confirm, Subjects: c.Subjects,
+		Topics: c.Topics, Confirm: c.Confirm, Subjects: c.Subjects, Silences: c.Silences,
 	}
 }
 
@@ -104,6 +106,7 @@ func (c *Config) ServerChannels() []server.Channel {
 	for i, ch := range c.Channels {
 		channels[i] = server.Channel{
 			Name: ch.Name, SlackName: ch.SlackChannel, IngressToken: string(ch.IngressToken), AllowFrom: networks(ch.AllowFrom),
+			ResolveTimeout: ch.ResolveTimeout,
 		}
 		for _, credential := range ch.Auth {
 			channels[i].Credentials = append(channels[i].Credentials, credential.option())

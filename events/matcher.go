@@ -27,6 +27,14 @@ type Matcher struct {
 	Not bool `json:"not,omitempty" yaml:"not,omitempty"`
 }
 
+// Equal reports whether two matchers are the same.
+func (m Matcher) Equal(other Matcher) bool {
+	return m.Field == other.Field && m.Not == other.Not && slices.Equal(m.In, other.In) &&
+		equalTexts(m.Is, other.Is) && equalTexts(m.Matches, other.Matches)
+}
+
+func equalTexts(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
 // fields are the fields of an event that a matcher can name, beside labels and headers.
 var fields = map[string]func(e *Event) string{
 	"id":          func(e *Event) string { return e.ID },

@@ -128,16 +128,22 @@ func partsOf(all []events.Event, mutedBy []string) []*part {
 	return parts
 }
 
+// What a receipt says before the name of what muted an event.
+const (
+	mutedByRule    = "rule "
+	mutedBySilence = "silence "
+)
+
 // mutedBy names the rule or the silence that mutes an event; "" = it is not muted.
 func (in *Intake) mutedBy(e *events.Event, verdict events.Verdict) string {
 	if verdict.Muted {
-		return "rule " + verdict.MutedBy
+		return mutedByRule + verdict.MutedBy
 	}
 	if in.opts.Silences == nil {
 		return ""
 	}
 	if id := in.opts.Silences.Mutes(e); id != "" {
-		return "silence " + id
+		return mutedBySilence + id
 	}
 	return ""
 }

@@ -76,8 +76,10 @@ type CourierOptions struct {
 	Promote func(ctx context.Context, channel string)
 	// Problems looks at documents of channels when they are due; without a Queue, nobody does.
 	Problems ProblemWork
-	Metrics  *Metrics
-	Logger   *slog.Logger
+	// Resumed is called when the outbox is available again after an outage, before anything is done. Default: nothing is called.
+	Resumed func()
+	Metrics *Metrics
+	Logger  *slog.Logger
 	// Tracer makes spans of the delivery of messages whose webhook is traced; nil = none are made.
 	Tracer trace.Tracer
 	// SendTimeout bounds one request to Slack; a send starts only if the lease outlasts it. Default 5 s.
@@ -106,6 +108,9 @@ type CourierOptions struct {
 }
 
 func (o CourierOptions) withDefaults() CourierOptions {
+	if o.Resumed == nil {
+		o.Resumed = func() {}
+	}
 	o.SendTimeout = cmp.Or(o.SendTimeout, notifier.DefaultTimeout)
 	o.LookupDelay = cmp.Or(o.LookupDelay, 10*time.Second)
 	o.Poll = cmp.Or(o.Poll, 500*time.Millisecond)

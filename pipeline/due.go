@@ -31,6 +31,18 @@ func (c *Courier) logOutage(ctx context.Context, err error) {
 	log.ErrorContext(ctx, outboxUnavailable)
 }
 
+// noteOutage notes the begin or the end of an outage of the outbox. failing means that the last question failed.
+func (c *Courier) noteOutage(ctx context.Context, err error, failing bool) {
+	switch {
+	case err != nil && !failing && ctx.Err() == nil:
+		c.logOutage(ctx, err)
+	case err == nil && failing:
+		c.opts.Logger.InfoContext(ctx, outboxAvailable)
+		c.opts.Resumed()
+		c.Recheck()
+	}
+}
+
 // watch starts the channels that have something due, until ctx ends.
 func (c *Courier) watch(ctx context.Context) {
 	failing := false
@@ -46,15 +58,9 @@ func (c *Courier) watch(ctx context.Context) {
 		}
 		c.reportMissed(ctx)
 		work, err := c.due(ctx, all)
+		c.noteOutage(ctx, err, failing)
 		for _, one := range work {
 			c.startWork(one)
-		}
-		switch {
-		case err != nil && !failing && ctx.Err() == nil:
-			c.logOutage(ctx, err)
-		case err == nil && failing:
-			c.opts.Logger.InfoContext(ctx, outboxAvailable)
-			c.Recheck()
 		}
 		failing = err != nil
 		c.available.Store(err == nil || errors.Is(err, store.ErrPartial))

@@ -25,8 +25,10 @@ type credential struct {
 	source   string // the only body format that it is valid for; "" = any
 	required string // what a sender must present
 	signs    bool   // it signs the body
-	scope    string // makes the ids of its events distinct from those of other credentials; "" = it is the only one
-	verify   verifier
+
+	maySilence bool   // it may make and end silences of the channel
+	scope      string // makes the ids of its events distinct from those of other credentials; "" = it is the only one
+	verify     verifier
 }
 
 // verifier checks what a request presents. It returns errRefused or errUndecided if that is not enough.
@@ -58,7 +60,9 @@ func (s *Server) newIngress(ch Channel) ingress {
 		all = append([]Credential{{Name: defaultSender, Kind: "bearer", Secret: ch.IngressToken}}, all...)
 	}
 	for _, c := range all {
-		compiled := credential{name: c.Name, source: c.source(), required: c.required(), signs: c.signsBody(), verify: s.verifier(c)}
+		compiled := credential{
+			name: c.Name, source: c.source(), required: c.required(), signs: c.signsBody(), verify: s.verifier(c), maySilence: c.Silences,
+		}
 		if len(all) > 1 {
 			compiled.scope = ch.Name + "/" + c.Name
 		}

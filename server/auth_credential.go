@@ -41,6 +41,8 @@ type Credential struct {
 	// Subjects are the names in a client certificate (common name, DNS name, URI or e-mail address) that kind mtls accepts.
 	// Default: any certificate that the listener's authority signed.
 	Subjects []string
+	// Silences lets the sender make and end silences of the channel, with Alertmanager's API. Default: false.
+	Silences bool
 }
 
 // DefaultTolerance is the default of Credential.Tolerance.
@@ -156,6 +158,8 @@ func (c Credential) checkSignature() error {
 		return faultf("algorithm", "%q is not a valid value; use sha256, sha512 or sha1", c.Algorithm)
 	case c.Encoding != "" && c.Encoding != "hex" && c.Encoding != "base64":
 		return faultf("encoding", "%q is not a valid value; use hex or base64", c.Encoding)
+	case c.Silences:
+		return faultf("silences", "true is not possible with kind %s, which signs the body alone; use a token", c.Kind)
 	case c.Tolerance < 0:
 		return faultf("tolerance", "%s is out of range; use 0s or more", c.Tolerance)
 	}

@@ -33,8 +33,7 @@ func (s *Server) acceptOpsgenie(d door, in *ingestRequest, webhook func(in *inge
 		return err
 	}
 	if from.signs {
-		return errorf(unauthorized, "credential %q of channel %q signs the body, not the path, which says what happened; use a token",
-			from.name, from.channel)
+		return errSignsBody(from)
 	}
 	if err := s.parse(in); err != nil {
 		return err

@@ -133,10 +133,18 @@ func (in *ingestRequest) release() {
 	in.gate.leave()
 }
 
+// checkTestLane refuses events for the test lane where there is none.
+func (s *Server) checkTestLane(arrival pipeline.Arrival) error {
+	if s.opts.NoTestLane && arrival.Test {
+		return errorf(forbidden, "?test=1 is refused: test_lane is false")
+	}
+	return nil
+}
+
 // submit passes the events of a request to the intake.
 func (s *Server) submit(in *ingestRequest, arrival pipeline.Arrival) (pipeline.Receipt, error) {
-	if s.opts.NoTestLane && arrival.Test {
-		return pipeline.Receipt{}, errorf(forbidden, "?test=1 is refused: test_lane is false")
+	if err := s.checkTestLane(arrival); err != nil {
+		return pipeline.Receipt{}, err
 	}
 	ctx := in.r.Context()
 	if s.opts.Tracer != nil {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 )
 
@@ -13,7 +14,7 @@ func (s *Server) Public() http.Handler {
 	mux.Handle("/heartbeats/{name}/{token}", s.endpoint(s.heartbeat, s.writeError))
 	mux.Handle("/services/{channel}/{token...}", s.endpoint(s.slackWebhook, s.writeSlackWebhookError))
 	mux.Handle("/api/{method}", s.endpoint(s.slackAPI, s.writeSlackAPIError))
-	for pattern, d := range doors {
+	for pattern, d := range alertmanagerDoors(maps.Clone(doors)) {
 		mux.Handle(pattern, s.door(d))
 	}
 	mux.Handle("/", s.handle(func(http.ResponseWriter, *http.Request) error {

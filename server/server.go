@@ -43,6 +43,9 @@ type Channel struct {
 	Credentials []Credential
 	// AllowFrom lists the addresses that may send; empty = all.
 	AllowFrom []netip.Prefix
+	// ResolveTimeout is how long an alert fires that a client of Alertmanager's API posts without an end. Default:
+	// [DefaultResolveTimeout].
+	ResolveTimeout time.Duration
 	// Throttled lists the sources that get 429 if all events of a webhook were dropped; other sources get 202.
 	Throttled []string
 }
@@ -76,6 +79,9 @@ type Options struct {
 	Silences *silence.Silencer
 	// Heartbeats are those of senders. Default: there are none.
 	Heartbeats *pipeline.Heartbeats
+	// Alerts takes in and lists the alerts of clients of Alertmanager's API. Default: each posted alert is an event, and none is
+	// listed.
+	Alerts Alerts
 	// Previews returns the last messages of a channel that is not connected to Slack; shown is false for channels that are.
 	// Default: no previews.
 	Previews func(channel string) (messages []notifier.Message, shown bool)
@@ -108,6 +114,9 @@ type Options struct {
 
 // DefaultMaxBody is the default of Options.MaxBody, in bytes.
 const DefaultMaxBody = 1 << 20
+
+// DefaultResolveTimeout is the default of Channel.ResolveTimeout, that of Alertmanager.
+const DefaultResolveTimeout = 5 * time.Minute
 
 // DefaultMaxConcurrent is the default of Options.MaxConcurrent.
 const DefaultMaxConcurrent = 256
@@ -144,9 +153,12 @@ type Server struct {
 	byToken     map[tokenDigest][]string // the channels that accept a token
 	otherwise   []string                 // the channels with a credential that is no token
 	open        []string                 // the channels without a credential
-	proxies     addressList
-	admin       tokenDigest
-	sns         *sns
+
+	resolveTimeouts map[string]time.Duration // by channel
+
+	proxies addressList
+	admin   tokenDigest
+	sns     *sns
 
 	inFlight   inFlight
 	bodyBudget *bodyBudget
@@ -168,14 +180,17 @@ func New(opts Options) *Server {
 		ingresses:   map[string]ingress{},
 		bySlackName: map[string]string{},
 		byToken:     map[tokenDigest][]string{},
-		proxies:     opts.Proxies,
-		admin:       digest(opts.AdminToken),
-		sns:         newSNS(opts.Transport, opts.SNSRoots, opts.Logger),
-		inFlight:    inFlight{limit: opts.MaxConcurrent, byAddress: map[netip.Addr]int{}},
-		bodyBudget:  newBodyBudget(opts.MaxInFlight, opts.MaxBody),
-		decodeGate:  newDecodeGate(),
-		retired:     retired,
-		retire:      sync.OnceFunc(func() { close(retired) }),
+
+		resolveTimeouts: map[string]time.Duration{},
+
+		proxies:    opts.Proxies,
+		admin:      digest(opts.AdminToken),
+		sns:        newSNS(opts.Transport, opts.SNSRoots, opts.Logger),
+		inFlight:   inFlight{limit: opts.MaxConcurrent, byAddress: map[netip.Addr]int{}},
+		bodyBudget: newBodyBudget(opts.MaxInFlight, opts.MaxBody),
+		decodeGate: newDecodeGate(),
+		retired:    retired,
+		retire:     sync.OnceFunc(func() { close(retired) }),
 	}
 	for _, ch := range opts.Channels {
 		if opts.Guard.channels.Fits(len(opts.Channels)) {
@@ -183,6 +198,7 @@ func New(opts Options) *Server {
 		}
 		s.ingresses[ch.Name] = s.newIngress(ch)
 		s.addTokens(ch)
+		s.resolveTimeouts[ch.Name] = cmp.Or(ch.ResolveTimeout, DefaultResolveTimeout)
 		if ch.SlackName != "" {
 			s.bySlackName[strings.TrimPrefix(ch.SlackName, "#")] = ch.Name
 		}

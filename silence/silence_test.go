@@ -153,3 +153,42 @@ func TestRunReadsTheChangesOfOtherReplicas(t *testing.T) {
 	<-done
 	silence.New(silence.Options{Store: unreachable{}}).Run(ctx) // it ends although the store is unreachable
 }
+
+func TestReplacedSilenceKeepsItsIDUnlessItsMatchersChange(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, store silence.Store) {
+		silencer := silence.New(silence.Options{Store: store})
+		one := silence.Silence{Channel: "alerts", Matchers: matchers(t, "team=core"), Author: "ada", Reason: "deploying"}
+		first, err := silencer.Replace(t.Context(), "", with(one, time.Hour))
+		require.NoError(t, err)
+		longer, err := silencer.Replace(t.Context(), first.ID, with(one, 2*time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, first.ID, longer.ID)
+		require.True(t, first.StartsAt.Equal(longer.StartsAt))
+		require.True(t, longer.EndsAt.After(first.EndsAt))
+
+		one.Matchers = matchers(t, "team=web")
+		other, err := silencer.Replace(t.Context(), first.ID, with(one, time.Hour))
+		require.NoError(t, err)
+		require.NotEqual(t, first.ID, other.ID)
+		require.Empty(t, silencer.AllMuting(event("alerts", "core")), "the first one ended")
+		require.Equal(t, []string{other.ID}, silencer.AllMuting(event("alerts", "web")))
+
+		_, err = silencer.Expire(t.Context(), other.ID)
+		require.NoError(t, err)
+		again, err := silencer.Replace(t.Context(), other.ID, with(one, time.Hour))
+		require.NoError(t, err)
+		require.NotEqual(t, other.ID, again.ID, "one that ended does not begin again")
+
+		_, err = silencer.Replace(t.Context(), "nobody", with(one, time.Hour))
+		require.ErrorIs(t, err, silence.ErrNotFound)
+		_, err = silencer.Replace(t.Context(), again.ID, with(one, -time.Hour))
+		require.ErrorIs(t, err, silence.ErrInvalid)
+	})
+}
+
+// with returns a silence that ends after d.
+func with(one silence.Silence, d time.Duration) silence.Silence {
+	one.EndsAt = time.Now().Add(d)
+	return one
+}

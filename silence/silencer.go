@@ -108,6 +108,20 @@ func (s *Silencer) Mutes(e *events.Event) string {
 	return ""
 }
 
+// AllMuting returns the ids of all silences that mute an event.
+func (s *Silencer) AllMuting(e *events.Event) []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var ids []string
+	now := s.opts.Now().Add(s.ahead)
+	for i := range s.all {
+		if s.all[i].mutes(e, now) {
+			ids = append(ids, s.all[i].ID)
+		}
+	}
+	return ids
+}
+
 // Listed is a silence with its current state.
 type Listed struct {
 	Silence
@@ -149,6 +163,40 @@ func (s *Silencer) Add(ctx context.Context, one Silence, duration time.Duration)
 	}
 	if len(all) >= maxSilences {
 		return Silence{}, ErrTooMany
+	}
+	return one, s.put(ctx, one)
+}
+
+// Replace stores a silence in place of the one with an id; "" = it is a new one. It keeps the id and, if it began, the begin of one
+// that has not ended and has the same matchers; otherwise that one ends now. The error is [ErrNotFound], or one of those of
+// [Silencer.Add].
+func (s *Silencer) Replace(ctx context.Context, id string, one Silence) (Silence, error) {
+	if id == "" {
+		return s.Add(ctx, one, 0)
+	}
+	now, all, err := s.read(ctx)
+	if err != nil {
+		return Silence{}, err
+	}
+	i := slices.IndexFunc(all, func(known Silence) bool { return known.ID == id })
+	if i < 0 {
+		return Silence{}, ErrNotFound
+	}
+	old := all[i]
+	if old.StateAt(now) == Ended || old.Channel != one.Channel || !slices.EqualFunc(old.Matchers, one.Matchers, events.Matcher.Equal) {
+		made, err := s.Add(ctx, one, 0)
+		if err == nil {
+			_, err = s.Expire(ctx, id)
+		}
+		return made, err
+	}
+	if err := one.complete(now); err != nil {
+		return Silence{}, err
+	}
+	one.ID = old.ID
+	one.CreatedAt = old.CreatedAt
+	if old.StateAt(now) == Active {
+		one.StartsAt = old.StartsAt
 	}
 	return one, s.put(ctx, one)
 }

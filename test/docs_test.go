@@ -19,10 +19,10 @@ import (
 func TestSnippetsOfTheDocsAreValid(t *testing.T) {
 	t.Parallel()
 	secrets := t.TempDir()
-	for _, name := range []string{"prometheus", "github", "github-next", "sentry", "grafana", "billing", "relay"} {
+	for _, name := range []string{"prometheus", "github", "github-next", "sentry", "grafana", "billing", "relay", "operators", "karma"} {
 		require.NoError(t, os.WriteFile(filepath.Join(secrets, name), []byte("s3cret"), 0o600))
 	}
-	for _, doc := range []string{"sources", "rules", "recipes", "problems"} {
+	for _, doc := range []string{"sources", "rules", "recipes", "problems", "alertmanager-api"} {
 		text, err := os.ReadFile("../docs/" + doc + ".md")
 		require.NoError(t, err)
 		for i, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
@@ -34,6 +34,11 @@ func TestSnippetsOfTheDocsAreValid(t *testing.T) {
 		}
 		for _, block := range regexp.MustCompile("(?s)```yaml alertmanager\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 			out, err := exec.CommandContext(t.Context(), "amtool", "check-config", configFile(t, block[1])).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
+		for _, block := range regexp.MustCompile("(?s)```yaml prometheus\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			file := configFile(t, strings.ReplaceAll(block[1], "/run/secrets", secrets))
+			out, err := exec.CommandContext(t.Context(), "promtool", "check", "config", file).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		}
 		for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
