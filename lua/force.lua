@@ -519,8 +519,8 @@ if options then
 
       local function is_sender_group(bundle) return string.sub(bundle, 1, 1) == '#' end
 
-      -- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group of
-      -- a sender.
+      -- outlives_call returns whether later calls may add to a bundle: "@" is a webhook of several calls, "#" a group
+      -- of a sender.
       local function outlives_call(bundle) return string.find(bundle, '^[@#]') ~= nil end
 
       -- may_resume returns whether an event of a later call may join a message. A group has one message as long as one
