@@ -35,8 +35,8 @@ func percentFor(live uint64) int {
 	if live >= leastGoal/2 {
 		return defaultPercent
 	}
-	live = max(live, leastGoal/16) // before the first collection, 0
-	return int((leastGoal - live) * 100 / live)
+	live = max(live, leastGoal/16)              // before the first collection, 0
+	return int((leastGoal - live) * 100 / live) //nolint:gosec // at most 1,500
 }
 
 // collected is garbage from the beginning, so each collection finds one. It is not so small that others share its memory.

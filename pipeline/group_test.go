@@ -54,7 +54,7 @@ func TestUnitsThatOneChannelGivesBackAdmitADelayedMessageOfItsGroupAtOnce(t *tes
 				admin := &pipeline.Admin{Limiter: outbox, Channels: channels, Wake: b.courier.Wake, GaveBack: b.courier.PromoteOthers}
 				start := time.Now()
 				b.admit(t, "a", 1)
-				require.EqualValues(t, 1, b.admit(t, "b", 1).Delayed)
+				require.Equal(t, 1, b.admit(t, "b", 1).Delayed)
 				if c.after != nil {
 					time.AfterFunc(3*time.Second, func() { c.after(t, admin) })
 				}
