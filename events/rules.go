@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/expr-lang/expr"
@@ -54,14 +53,6 @@ type Changes struct {
 	Channel string `yaml:"channel,omitempty"`
 	// Hold is how long a firing waits for its resolve, in place of the hold of the channel.
 	Hold time.Duration `yaml:"hold,omitempty"`
-}
-
-// maxHold is the longest that a rule may hold an event.
-const maxHold = 24 * time.Hour
-
-// Hold reports whether a rule holds events. A nil Rules does not.
-func (r *Rules) Hold() bool {
-	return r != nil && slices.ContainsFunc(r.rules, func(rule compiledRule) bool { return rule.Set.Hold > 0 })
 }
 
 // maxCopies is how many copies of an event a rule can make.

@@ -52,7 +52,7 @@ func (d documents) DueProblems(ctx context.Context, channel store.Channel, most 
 func follow(t *testing.T, inhibitions []problem.Inhibition, channels ...pipeline.Channel) *following {
 	t.Helper()
 	f := &following{t: t, bundle: setup(nil, channels...)}
-	limiter := memory.New(f.bundle.store, memory.Options{Options: store.Options{Owner: "me"}})
+	limiter := memory.New(f.store, memory.Options{Options: store.Options{Owner: "me"}})
 	queue := documents{limiter, f}
 	var compiled []*problem.CompiledInhibition
 	for _, i := range inhibitions {
@@ -322,7 +322,7 @@ func TestReleaseThatWasInterruptedIsFinishedOnce(t *testing.T) {
 			ch := holding("a", to)
 			f := follow(t, nil, ch)
 			f.stop()
-			data := memory.New(f.bundle.store, memory.Options{Options: store.Options{Owner: "dies"}})
+			data := memory.New(f.store, memory.Options{Options: store.Options{Owner: "dies"}})
 			dying := &dyingStore{Store: data, step: step}
 			in := pipeline.NewIntake(pipeline.IntakeOptions{
 				Limiter: dying, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
@@ -337,8 +337,8 @@ func TestReleaseThatWasInterruptedIsFinishedOnce(t *testing.T) {
 			require.Error(t, in.LookAtProblems(t.Context(), ch.Scope(), now, due))
 			other := follow(t, nil, ch)
 			other.stop()
-			other.bundle.store = f.bundle.store
-			lives := memory.New(f.bundle.store, memory.Options{Options: store.Options{Owner: "lives"}})
+			other.store = f.store
+			lives := memory.New(f.store, memory.Options{Options: store.Options{Owner: "lives"}})
 			in = pipeline.NewIntake(pipeline.IntakeOptions{
 				Limiter: lives, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
 				Wake: func(string) {}, Problems: lives,

@@ -24,9 +24,9 @@ func (c *Courier) Recheck() {
 	}
 }
 
-// recheck claims from every channel, promotes its delayed messages, and looks at its documents, whatever the store says is due: soon after the start
-// and after Recheck, and otherwise each in turn, once in RecheckEvery. It finds what older versions queued, what the store lost
-// track of, and messages that a raised limit admits.
+// recheck claims from every channel, promotes its delayed messages, and looks at its documents, whatever the store says is
+// due: soon after the start and after Recheck, and otherwise each in turn, once in RecheckEvery. It finds what older versions
+// queued, what the store lost track of, and messages that a raised limit admits.
 func (c *Courier) recheck(ctx context.Context) {
 	all := c.rechecked()
 	if len(all) == 0 || c.opts.RecheckEvery < 0 {
@@ -41,18 +41,7 @@ func (c *Courier) recheck(ctx context.Context) {
 	for {
 		pause := recheckRetry
 		if c.available.Load() {
-			if c.destination(all[next]) != nil {
-				looking <- struct{}{} // each claim has a timeout
-				c.startDelivery(all[next], func() { <-looking })
-			}
-			if documented[all[next]] {
-				looking <- struct{}{}
-				c.startProblems(all[next], func() { <-looking })
-			}
-			if ch := c.channels[all[next]]; ch != nil && ch.delays() {
-				looking <- struct{}{}
-				c.startPromotion(all[next], func() { <-looking })
-			}
+			c.look(all[next], documented[all[next]], looking)
 			next = (next + 1) % len(all)
 			pause = recheckPause
 			if urgent--; urgent < 0 {
@@ -66,6 +55,22 @@ func (c *Courier) recheck(ctx context.Context) {
 			urgent = len(all)
 		case <-time.After(pause):
 		}
+	}
+}
+
+// look looks at a channel, and at its documents if it is documented. looking bounds how many are looked at together.
+func (c *Courier) look(channel string, documented bool, looking chan struct{}) {
+	if c.destination(channel) != nil {
+		looking <- struct{}{} // each claim has a timeout
+		c.startDelivery(channel, func() { <-looking })
+	}
+	if documented {
+		looking <- struct{}{}
+		c.startProblems(channel, func() { <-looking })
+	}
+	if ch := c.channels[channel]; ch != nil && ch.delays() {
+		looking <- struct{}{}
+		c.startPromotion(channel, func() { <-looking })
 	}
 }
 

@@ -77,8 +77,8 @@ func (s Settings) resolve(d Document, e Event, now int64) (Document, Verdict) {
 	if !wasFiring {
 		return d, Verdict{Action: Pass}
 	}
-	note := ""
-	if d, note = s.change(d, now); note != "" { // the resolve is posted as always, and the notice after it
+	d, note := s.change(d, now)
+	if note != "" { // the resolve is posted as always, and the notice after it
 		d.Quiet.ID, d.Quiet.Data = e.ID, e.Data
 		d.Out = &Out{
 			ID: e.ID + "/flapping", Data: e.Data, Note: note, Firing: true, Made: true, Of: e.ID, Again: now + claim.Microseconds(),

@@ -98,12 +98,11 @@ func played(t *testing.T, c config, history []step) result {
 type model struct {
 	config
 	result
-	firing, told bool   // the present state; a firing that was passed on
-	heldSince    int    // -1 = nothing is held
-	quietSince   int    // the last change while it flaps; -1 = it does not
-	changedAt    []int  // all changes that were passed on since it was stable
-	hushed       bool   // the last firing was never said
-	last         string // what the last event was decided as
+	firing, told bool  // the present state; a firing that was passed on
+	heldSince    int   // -1 = nothing is held
+	quietSince   int   // the last change while it flaps; -1 = it does not
+	changedAt    []int // all changes that were passed on since it was stable
+	hushed       bool  // the last firing was never said
 }
 
 func modelled(c config, history []step) result {
@@ -153,7 +152,7 @@ func (m *model) changed(now int) bool {
 	return true
 }
 
-func (m *model) event(now int, one step) {
+func (m *model) event(now int, one step) { //nolint:cyclop // all that an event can be, in one list
 	if one.again && (m.heldSince >= 0 || m.quietSince >= 0 || m.hushed) {
 		m.repeated++
 		return
@@ -196,7 +195,7 @@ func (m *model) event(now int, one step) {
 
 // histories is how many are played. SOAK_HISTORIES sets another number: make soak plays 100,000.
 func histories() int {
-	if n, err := strconv.Atoi(os.Getenv("SOAK_HISTORIES")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("SOAK_HISTORIES")); err == nil { //nolint:forbidigo // how long to test is not a setting of the relay
 		return n
 	}
 	return 3_000
@@ -205,7 +204,7 @@ func histories() int {
 func TestHistoriesOfHoldAndFlappingAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	for n := range histories() {
-		source := rand.New(rand.NewPCG(uint64(n), 1)) //nolint:gosec // a test that can be repeated
+		source := rand.New(rand.NewPCG(uint64(n), 1))
 		c := config{
 			hold: source.IntN(3) * source.IntN(40), changes: []int{0, 2, 3, 4, 6}[source.IntN(5)], within: 1 + source.IntN(120),
 			stable: 1 + source.IntN(90),

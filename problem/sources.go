@@ -2,7 +2,6 @@ package problem
 
 import (
 	"encoding/json"
-	"maps"
 	"time"
 )
 
@@ -41,16 +40,7 @@ func (s Sources) Note(key, title string, firing bool, ttl time.Duration, now int
 		s.EndedAt = now
 		return s, true
 	}
-	s.Firing = maps.Clone(s.Firing)
-	if s.Firing == nil {
-		s.Firing = map[string]Source{}
-	}
-	for other, one := range s.Firing { // those that were forgotten leave
-		if one.Until <= now {
-			s.EndedAt = max(s.EndedAt, one.Until)
-			delete(s.Firing, other)
-		}
-	}
+	s = s.withoutForgotten(now)
 	if firing {
 		s.Firing[key] = Source{Title: title, Until: until}
 		return s, true
@@ -58,6 +48,20 @@ func (s Sources) Note(key, title string, firing bool, ttl time.Duration, now int
 	delete(s.Firing, key)
 	s.EndedAt = now
 	return s, true
+}
+
+// withoutForgotten returns a copy without the sources that did not fire again in time.
+func (s Sources) withoutForgotten(now int64) Sources {
+	firing := make(map[string]Source, len(s.Firing)+1)
+	for key, one := range s.Firing {
+		if one.Until <= now {
+			s.EndedAt = max(s.EndedAt, one.Until)
+			continue
+		}
+		firing[key] = one
+	}
+	s.Firing = firing
+	return s
 }
 
 // Active returns the title of a source that fires, other than the problem itself.

@@ -88,8 +88,8 @@ func TestHeldAlertsArePostedOnceAndResolvedOnesAreNot(t *testing.T) {
 		require.Equal(t, "hold", receipt.Events[0].By)
 	}
 	for i := range n / 2 {
-		receipt := replicas[(i+1)%2].post(t, "alerts", problemEvent{ID: fmt.Sprint("r", i), Title: "over", Fingerprint: fmt.Sprint(i), Status: "resolved"})
-		require.Equal(t, 1, receipt.Muted)
+		e := problemEvent{ID: fmt.Sprint("r", i), Title: "over", Fingerprint: fmt.Sprint(i), Status: "resolved"}
+		require.Equal(t, 1, replicas[(i+1)%2].post(t, "alerts", e).Muted)
 	}
 	require.Empty(t, slack.Posts())
 	require.Eventually(t, func() bool { return len(slack.Posts()) > 0 }, 10*time.Second, time.Millisecond)
@@ -125,7 +125,8 @@ func TestInhibitionMutesAcrossChannelsAndReplicasUntilItsSourceEnds(t *testing.T
 	slack, replicas := withProblems(t)
 	of := func(name, node, status string) problemEvent {
 		return problemEvent{
-			ID: name + node + status, Title: name + " on " + node, Fingerprint: name + node, Status: status, Labels: map[string]string{"alertname": name, "node": node},
+			ID: name + node + status, Title: name + " on " + node, Fingerprint: name + node, Status: status,
+			Labels: map[string]string{"alertname": name, "node": node},
 		}
 	}
 	require.Equal(t, 1, replicas[0].post(t, "infra", of("NodeDown", "n1", "firing")).Admitted)

@@ -58,6 +58,7 @@ var subjects = []struct {
 	{"ack and claim", ackClaimBehaviours},
 	{"due index", dueBehaviours},
 	{"problems", problemsBehaviours},
+	{"bounds of problems", problemBoundsBehaviours},
 	{"retries", retriesBehaviours},
 	{"unknown attempts", unknownBehaviours},
 	{"unanswered claims", unansweredBehaviours},
