@@ -87,15 +87,6 @@ func (r Report) categories() []row {
 	return rows
 }
 
-func (r *Result) category(name string) *Category {
-	for i := range r.Categories {
-		if r.Categories[i].Category == name {
-			return &r.Categories[i]
-		}
-	}
-	return nil
-}
-
 // flow draws the received events and those that each setting sent, in each step.
 func (r Report) flow() ([]byte, error) {
 	p := newPlot("events "+r.per(), r.Runs)
@@ -140,7 +131,7 @@ func newPlot(y string, runs []Result) *plot.Plot {
 
 func (r Report) draw(p *plot.Plot, cumulative bool) ([]byte, error) {
 	for i, run := range r.Runs {
-		line, err := plotter.NewLine(points(run.SentPerStep, run.Step, cumulative))
+		line, err := plotter.NewLine(points(run.PostedPerStep, run.Step, cumulative))
 		if err != nil {
 			return nil, fmt.Errorf("draw: %w", err)
 		}

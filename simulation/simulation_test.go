@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"slackrelay/events"
 	"slackrelay/lua/redistest"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
@@ -91,12 +92,8 @@ func TestRedisAndMemoryDecideTheSameForEveryKindOfTrace(t *testing.T) {
 				setting := Setting{Name: string(strategy), Channel: channel(100, 10, 30*time.Minute, strategy)}
 				mine, err := Play(t.Context(), trace, setting, noProgress)
 				require.NoError(t, err)
-				clocked := redistest.NewClocked(t, redistest.Start(t).Client(), Start)
-				redis := store.LimiterOf(redisstore.New(clocked, redisstore.Options{Now: clocked.Now}), setting.Channel.RequestBuilder().Scope())
-				advance := func(at time.Duration) { clocked.Advance(Start.Add(at).Sub(clocked.Now())) }
-				theirs, err := play(t.Context(), trace, setting, clockedLimiter{redis, advance}, noProgress)
-				require.NoError(t, err)
-				require.Equal(t, theirs, mine, strategy)
+				sent, dropped, duplicate := playOnRedis(t, trace, setting)
+				require.Equal(t, []int64{sent, dropped, duplicate}, []int64{mine.Sent, mine.Dropped, mine.Duplicate}, strategy)
 				if kind == "storm" {
 					require.Positive(t, mine.Dropped)
 					require.Positive(t, mine.Duplicate)
@@ -104,6 +101,30 @@ func TestRedisAndMemoryDecideTheSameForEveryKindOfTrace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// playOnRedis returns the counts of a trace that the scripts decide.
+func playOnRedis(t *testing.T, trace Trace, setting Setting) (sent, dropped, duplicate int64) {
+	t.Helper()
+	clocked := redistest.NewClocked(t, redistest.Start(t).Client(), Start)
+	builder := setting.Channel.RequestBuilder()
+	redis := store.LimiterOf(redisstore.New(clocked, redisstore.Options{Now: clocked.Now}), builder.Scope())
+	for i := range trace {
+		clocked.Advance(Start.Add(trace[i].At).Sub(clocked.Now()))
+		request := builder.Build(&events.Event{Category: trace[i].Category, Severity: trace[i].Severity})
+		request.ID = idOf(&trace[i], i)
+		decisions, err := redis.Admit(t.Context(), []ratelimit.Request{request})
+		require.NoError(t, err)
+		switch {
+		case decisions[0].Duplicate:
+			duplicate++
+		case len(decisions[0].Refused) > 0:
+			dropped++
+		default:
+			sent++
+		}
+	}
+	return sent, dropped, duplicate
 }
 
 func TestGeneratedTracesAreSortedAndRepeatable(t *testing.T) {

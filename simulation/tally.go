@@ -1,0 +1,219 @@
+package simulation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"slackrelay/store"
+)
+
+// tally counts what happens to the events of a trace. Times are since its beginning.
+type tally struct {
+	Result
+	categories map[string]*counted
+	queued     map[int64]decided // the admitted events that are not posted yet, by the number of their entry
+}
+
+// counted is a category while it is counted.
+type counted struct {
+	Category
+	first  time.Duration
+	last   time.Duration
+	heard  time.Duration // the first time that it was; -1 = never
+	silent bool          // an event waits to be shown
+	since  time.Duration // when the first of them arrived
+}
+
+// decided is what was decided about an event.
+type decided struct {
+	category   string
+	isCritical bool // and begins an alert
+	outcome    store.Outcome
+	number     int64 // of its entry; 0 = it has none
+}
+
+func newTally(name string, trace Trace) *tally {
+	t := &tally{Result: Result{Name: name, Step: stepOf(trace.Length())}, categories: map[string]*counted{}, queued: map[int64]decided{}}
+	n := int(trace.Length()/t.Step) + 1
+	t.PostedPerStep = make([]int64, n)
+	t.ReceivedPerStep = make([]int64, n)
+	return t
+}
+
+// receive counts an event that arrives.
+func (t *tally) receive(e *Event, at time.Duration) {
+	c := t.of(e.Category)
+	if c.Received == 0 {
+		c.first = at
+	}
+	c.last = at
+	c.Received++
+	if e.isCritical() {
+		c.Critical++
+	}
+	t.Received++
+	t.ReceivedPerStep[at/t.Step]++
+}
+
+func (t *tally) of(category string) *counted {
+	c := t.categories[category]
+	if c == nil {
+		c = &counted{Category: Category{Category: category}, heard: -1}
+		t.categories[category] = c
+	}
+	return c
+}
+
+// decide counts a decision about an event.
+func (t *tally) decide(at time.Duration, d decided) {
+	c := t.of(d.category)
+	switch outcome := d.outcome.CountedAs(); outcome {
+	case store.Duplicate:
+		t.Duplicate++
+		c.Duplicate++
+	case store.Admitted:
+		t.Sent++
+		c.Sent++
+		c.wait(at)
+		if d.number > 0 {
+			t.queued[d.number] = d
+		}
+	case store.Merged:
+		t.Merged++
+		c.Merged++
+		c.hear(at)
+	case store.Delayed:
+		c.wait(at)
+	case store.Dropped:
+		t.Dropped++
+		c.Dropped++
+		t.lose(d)
+		if d.outcome != store.Suppressed { // nobody misses the end of what was never shown
+			c.wait(at)
+		}
+	}
+}
+
+// lose counts an event that will not be shown.
+func (t *tally) lose(d decided) {
+	if d.isCritical {
+		t.CriticalLost++
+	}
+}
+
+// post counts a message that is posted.
+func (t *tally) post(at time.Duration, number int64) {
+	if d, ok := t.queued[number]; ok {
+		delete(t.queued, number)
+		t.of(d.category).hear(at)
+	}
+	t.Messages++
+	step := int(at / t.Step)
+	if limit := 2 * len(t.ReceivedPerStep); step >= limit {
+		return // long after the last event
+	}
+	for step >= len(t.PostedPerStep) {
+		t.PostedPerStep = append(t.PostedPerStep, 0)
+	}
+	t.PostedPerStep[step]++
+}
+
+// postDigest counts a digest that is posted.
+func (t *tally) postDigest(at time.Duration) {
+	t.Digests++
+	t.post(at, 0)
+}
+
+// edit counts an edit of a message.
+func (t *tally) edit() { t.Edits++ }
+
+// expire counts a message that was too old to be posted.
+func (t *tally) expire(number int64) {
+	if d, ok := t.queued[number]; ok {
+		delete(t.queued, number)
+		t.of(d.category).Expired++
+		t.lose(d)
+	}
+}
+
+// total counts what only the ledger knows.
+func (t *tally) total(ledger store.Ledger) {
+	t.Muted = ledger.Muted
+	t.Expired = ledger.Expired
+}
+
+// wait notes that an event of the category waits to be shown.
+func (c *counted) wait(at time.Duration) {
+	if !c.silent {
+		c.silent = true
+		c.since = at
+	}
+}
+
+// hear notes that an event of the category is shown.
+func (c *counted) hear(at time.Duration) {
+	if c.heard < 0 {
+		c.heard = at
+	}
+	c.endSilence(at)
+}
+
+func (c *counted) endSilence(at time.Duration) {
+	if c.silent {
+		c.LongestSilence = max(c.LongestSilence, (at - c.since).Seconds())
+		c.silent = false
+	}
+}
+
+// result completes the counts.
+func (t *tally) result() Result {
+	t.Categories = make([]Category, 0, len(t.categories))
+	for _, c := range t.categories {
+		c.endSilence(max(c.last, c.since))
+		if c.heard >= 0 {
+			delay := (c.heard - c.first).Seconds()
+			c.FirstNoticeDelay = &delay
+		}
+		t.Categories = append(t.Categories, c.Category)
+	}
+	slices.SortFunc(t.Categories, func(a, b Category) int {
+		return cmp.Or(cmp.Compare(b.Received, a.Received), cmp.Compare(a.Category, b.Category))
+	})
+	for i := range t.Categories {
+		t.sum(&t.Categories[i])
+	}
+	return t.Result
+}
+
+// sum adds a category to what is counted of all.
+func (t *tally) sum(c *Category) {
+	if c.LongestSilence > t.LongestSilence {
+		t.LongestSilence = c.LongestSilence
+		t.LongestSilent = c.Category
+	}
+	if !c.IsUnheard() {
+		return
+	}
+	t.Unheard++
+	if c.Critical > 0 {
+		t.UnheardCritical++
+	}
+}
+
+// chartSteps is how many steps a chart has at most.
+const chartSteps = 120
+
+// stepOf returns the step in which a trace of a length is counted: the shortest round one that makes no more than chartSteps.
+func stepOf(length time.Duration) time.Duration {
+	steps := []time.Duration{
+		10 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute,
+		15 * time.Minute, time.Hour, 6 * time.Hour,
+	}
+	for _, step := range steps {
+		if length <= chartSteps*step {
+			return step
+		}
+	}
+	return (length/chartSteps/(24*time.Hour) + 1) * 24 * time.Hour
+}
