@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,7 @@ const settled = 60 * time.Second
 
 // playLive plays a trace with a relay that runs, in a bubble of its own time.
 func playLive(t *testing.T, trace Trace, setting Setting) (ledger store.Ledger, posted []string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		clock := func() time.Duration { return time.Since(began) }
@@ -200,16 +202,18 @@ func playSimulated(t *testing.T, trace Trace, setting Setting) (result Result, l
 }
 
 // histories is how many histories the simulation plays as a relay that runs does.
-var histories = flag.Int("histories", 12, "number of random histories")
+var histories = flag.Int("histories", 6, "number of random histories")
 
 func TestASimulationPostsWhatARelayThatRunsPosts(t *testing.T) {
 	t.Parallel()
 	for seed := range *histories {
-		random := rand.New(rand.NewPCG(uint64(seed), 2)) //nolint:gosec // the same histories each time
+		random := rand.New(rand.NewPCG(uint64(seed), 2))
 		setting, trace := randomSetting(random), randomTrace(random)
 		result, ledger, posted := playSimulated(t, trace, setting)
 		live, shown := playLive(t, trace, setting)
 		about := fmt.Sprintf("history %d, %+v, %+v", seed, setting.Channel, setting.Channel.Handling)
+		slices.Sort(shown) // what is due at the same time has no order
+		slices.Sort(posted)
 		require.Equal(t, shown, posted, about)
 		require.Equal(t, live, ledger, about)
 		require.Zero(t, ledger.Imbalance(), about)

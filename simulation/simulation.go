@@ -33,7 +33,9 @@ type Event struct {
 }
 
 // isCritical reports whether the event begins an alert that is critical.
-func (e *Event) isCritical() bool { return e.Severity == events.Critical && e.Status != events.Resolved }
+func (e *Event) isCritical() bool {
+	return e.Severity == events.Critical && e.Status != events.Resolved
+}
 
 // Trace are events in the order of their times.
 type Trace []Event

@@ -68,7 +68,7 @@ func (t *tally) of(category string) *counted {
 // decide counts a decision about an event.
 func (t *tally) decide(at time.Duration, d decided) {
 	c := t.of(d.category)
-	switch outcome := d.outcome.CountedAs(); outcome {
+	switch d.outcome.CountedAs() {
 	case store.Duplicate:
 		t.Duplicate++
 		c.Duplicate++
@@ -92,6 +92,7 @@ func (t *tally) decide(at time.Duration, d decided) {
 		if d.outcome != store.Suppressed { // nobody misses the end of what was never shown
 			c.wait(at)
 		}
+	default: // a store returns no other
 	}
 }
 
@@ -215,5 +216,6 @@ func stepOf(length time.Duration) time.Duration {
 			return step
 		}
 	}
-	return (length/chartSteps/(24*time.Hour) + 1) * 24 * time.Hour
+	const day = 24 * time.Hour
+	return (length/chartSteps + day).Truncate(day)
 }

@@ -125,7 +125,9 @@ func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Confi
 
 func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.Setting {
 	cfg.Channels = []configs.Channel{ch}
-	return simulation.Setting{Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0]}
+	return simulation.Setting{
+		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: ch.SlackWebhookURL == "",
+	}
 }
 
 // maxGenerated bounds --events.
