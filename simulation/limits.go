@@ -48,7 +48,10 @@ func (l *limits) admit(ctx context.Context, webhook Trace, place int) error {
 		if err != nil {
 			return err
 		}
-		d := decided{category: e.Category, isCritical: e.isCritical(), number: int64(place + i + 1)}
+		d := decided{
+			category: e.Category, isCritical: e.isCritical(), isResolve: e.Status == events.Resolved, fingerprint: e.Fingerprint,
+			number: int64(place + i + 1),
+		}
 		switch {
 		case decisions[0].Duplicate:
 			d.outcome = store.Duplicate

@@ -33,9 +33,10 @@ func (s *observedStore) observe(
 	answer, err := decide(ctx, channel, requests)
 	for i := range answer.Decisions {
 		r := &requests[i]
-		isCritical := r.Event.Severity == string(events.Critical) && r.Event.Status != store.Resolved
+		isResolve := r.Event.Status == store.Resolved
 		s.tally.decide(s.now(), decided{
-			category: r.Category, isCritical: isCritical, outcome: answer.Decisions[i].Outcome, number: answer.Numbers[i],
+			category: r.Category, isCritical: r.Event.Severity == string(events.Critical) && !isResolve, isResolve: isResolve,
+			fingerprint: r.Event.Fingerprint, outcome: answer.Decisions[i].Outcome, number: answer.Numbers[i],
 		})
 	}
 	return answer, err

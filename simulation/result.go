@@ -24,7 +24,7 @@ type Result struct {
 	UnheardCritical int `json:"unheard_critical"`
 	// CriticalLost is how many critical events that began an alert were dropped or expired.
 	CriticalLost int64 `json:"critical_lost"`
-	// LongestSilence is the longest of all categories, in seconds, and LongestSilent the name of that category.
+	// LongestSilence is the longest of all categories that were heard, in seconds, and LongestSilent the name of that category.
 	LongestSilence float64 `json:"longest_silence"`
 	LongestSilent  string  `json:"longest_silent,omitempty"`
 
@@ -49,8 +49,8 @@ type Category struct {
 	Critical  int64  `json:"critical"` // of Received: critical events that begin an alert
 	// FirstNoticeDelay is the time from its first event to the first that was shown; nil = none was.
 	FirstNoticeDelay *float64 `json:"first_notice_delay"`
-	// LongestSilence is the longest time from an event that was not shown at once to the next one that was shown, or else to
-	// the last event.
+	// LongestSilence is the longest time from an event that was not shown at once to the next one that was shown. It ends, too,
+	// when all alerts that were not shown are resolved, and with the last event.
 	LongestSilence float64 `json:"longest_silence"`
 }
 

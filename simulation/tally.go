@@ -18,19 +18,30 @@ type tally struct {
 // counted is a category while it is counted.
 type counted struct {
 	Category
-	first  time.Duration
-	last   time.Duration
-	heard  time.Duration // the first time that it was; -1 = never
-	silent bool          // an event waits to be shown
-	since  time.Duration // when the first of them arrived
+	first   time.Duration
+	last    time.Duration
+	heard   time.Duration // the first time that it was; -1 = never
+	waiting waiting
 }
+
+// waiting are the events of a category that are not shown yet.
+type waiting struct {
+	since  time.Duration   // when the first of them arrived
+	alerts map[string]bool // the alerts that fire, by fingerprint
+	others bool            // there are events without a fingerprint
+}
+
+// isOver reports whether nothing waits.
+func (w *waiting) isOver() bool { return len(w.alerts) == 0 && !w.others }
 
 // decided is what was decided about an event.
 type decided struct {
-	category   string
-	isCritical bool // and begins an alert
-	outcome    store.Outcome
-	number     int64 // of its entry; 0 = it has none
+	category    string
+	isCritical  bool // and begins an alert
+	isResolve   bool
+	fingerprint string // "" = none
+	outcome     store.Outcome
+	number      int64 // of its entry; 0 = it has none
 }
 
 func newTally(name string, trace Trace) *tally {
@@ -68,6 +79,9 @@ func (t *tally) of(category string) *counted {
 // decide counts a decision about an event.
 func (t *tally) decide(at time.Duration, d decided) {
 	c := t.of(d.category)
+	if d.isResolve {
+		c.endAlert(at, d.fingerprint)
+	}
 	switch d.outcome.CountedAs() {
 	case store.Duplicate:
 		t.Duplicate++
@@ -75,7 +89,7 @@ func (t *tally) decide(at time.Duration, d decided) {
 	case store.Admitted:
 		t.Sent++
 		c.Sent++
-		c.wait(at)
+		c.wait(at, &d)
 		if d.number > 0 {
 			t.queued[d.number] = d
 		}
@@ -84,14 +98,12 @@ func (t *tally) decide(at time.Duration, d decided) {
 		c.Merged++
 		c.hear(at)
 	case store.Delayed:
-		c.wait(at)
+		c.wait(at, &d)
 	case store.Dropped:
 		t.Dropped++
 		c.Dropped++
 		t.lose(d)
-		if d.outcome != store.Suppressed { // nobody misses the end of what was never shown
-			c.wait(at)
-		}
+		c.wait(at, &d)
 	default: // a store returns no other
 	}
 }
@@ -144,12 +156,31 @@ func (t *tally) total(ledger store.Ledger) {
 	t.Expired = ledger.Expired
 }
 
-// wait notes that an event of the category waits to be shown.
-func (c *counted) wait(at time.Duration) {
-	if !c.silent {
-		c.silent = true
-		c.since = at
+// wait notes that an event of the category waits to be shown. Nobody waits for a resolve.
+func (c *counted) wait(at time.Duration, d *decided) {
+	if d.isResolve {
+		return
 	}
+	if c.waiting.isOver() {
+		c.waiting = waiting{since: at, alerts: map[string]bool{}}
+	}
+	if d.fingerprint == "" {
+		c.waiting.others = true
+	} else {
+		c.waiting.alerts[d.fingerprint] = true
+	}
+}
+
+// endAlert notes that an alert is over: if nothing else waits, the category is silent no more.
+func (c *counted) endAlert(at time.Duration, fingerprint string) {
+	if !c.waiting.alerts[fingerprint] {
+		return
+	}
+	if len(c.waiting.alerts) == 1 && !c.waiting.others {
+		c.endSilence(at)
+		return
+	}
+	delete(c.waiting.alerts, fingerprint)
 }
 
 // hear notes that an event of the category is shown.
@@ -161,9 +192,9 @@ func (c *counted) hear(at time.Duration) {
 }
 
 func (c *counted) endSilence(at time.Duration) {
-	if c.silent {
-		c.LongestSilence = max(c.LongestSilence, (at - c.since).Seconds())
-		c.silent = false
+	if !c.waiting.isOver() {
+		c.LongestSilence = max(c.LongestSilence, (at - c.waiting.since).Seconds())
+		c.waiting = waiting{}
 	}
 }
 
@@ -171,7 +202,7 @@ func (c *counted) endSilence(at time.Duration) {
 func (t *tally) result() Result {
 	t.Categories = make([]Category, 0, len(t.categories))
 	for _, c := range t.categories {
-		c.endSilence(max(c.last, c.since))
+		c.endSilence(max(c.last, c.waiting.since))
 		if c.heard >= 0 {
 			delay := (c.heard - c.first).Seconds()
 			c.FirstNoticeDelay = &delay
@@ -189,16 +220,15 @@ func (t *tally) result() Result {
 
 // sum adds a category to what is counted of all.
 func (t *tally) sum(c *Category) {
-	if c.LongestSilence > t.LongestSilence {
+	switch {
+	case c.IsUnheard():
+		t.Unheard++
+		if c.Critical > 0 {
+			t.UnheardCritical++
+		}
+	case c.LongestSilence > t.LongestSilence:
 		t.LongestSilence = c.LongestSilence
 		t.LongestSilent = c.Category
-	}
-	if !c.IsUnheard() {
-		return
-	}
-	t.Unheard++
-	if c.Critical > 0 {
-		t.UnheardCritical++
 	}
 }
 

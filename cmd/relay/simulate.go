@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ type simulateOptions struct {
 	events                                         int
 	seed                                           uint64
 	tries                                          []string
-	json                                           bool
+	json, advise                                   bool
 }
 
 func newSimulate() *cobra.Command {
@@ -51,6 +52,7 @@ func newSimulate() *cobra.Command {
 	f.StringArrayVar(&opts.tries, "try", nil,
 		"settings of the channel to compare, like global_limit=200,window=10m,strategy=gcra, or engine=multi; repeatable")
 	f.StringVar(&opts.out, "out", "", "write a report with charts to this file, .html or .svg")
+	f.BoolVar(&opts.advise, "advise", false, "look for limits and first notices that post less and leave no category unheard")
 	f.BoolVar(&opts.json, "json", false, "print the counts as JSON")
 	return cmd
 }
@@ -71,15 +73,24 @@ func (o *simulateOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	report := simulation.Report{Title: title, Runs: runs}
+	if o.advise {
+		if report.Advice, err = o.adviseOn(cmd.Context(), trace, runs[0], cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		if report.Advice.Found {
+			report.Runs = append(report.Runs, report.Advice.Best())
+		}
+	}
 	if o.out != "" {
-		if err := o.report(simulation.Report{Title: title, Runs: runs}); err != nil {
+		if err := o.report(report); err != nil {
 			return err
 		}
 	}
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"runs": runs})
+		return printJSON(cmd.OutOrStdout(), report)
 	}
-	printRuns(cmd.OutOrStdout(), title, runs)
+	printReport(cmd.OutOrStdout(), &report)
 	if o.out != "" {
 		fmt.Fprintln(cmd.OutOrStdout(), "the report is in", o.out)
 	}
@@ -168,6 +179,7 @@ func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.
 	bar := newBar(progress, int64(len(trace)*len(settings)), "playing")
 	runs := make([]simulation.Result, len(settings))
 	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0)) // each run keeps what its channel remembers
 	for i, setting := range settings {
 		before := 0
 		group.Go(func() error {
@@ -181,7 +193,9 @@ func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.
 	}
 	err := group.Wait()
 	bar.Finish() //nolint:errcheck // as above
-	fmt.Fprintln(progress)
+	if isTerminal(unfiltered(progress)) {
+		fmt.Fprintln(progress)
+	}
 	return runs, err
 }
 
@@ -195,31 +209,4 @@ func (o *simulateOptions) report(report simulation.Report) error {
 		write = report.WriteSVG
 	}
 	return errors.Join(write(file), file.Close())
-}
-
-// shownCategories is how many categories the table lists.
-const shownCategories = 25
-
-func printRuns(out io.Writer, title string, runs []simulation.Result) {
-	fmt.Fprint(out, title, "\n\n")
-	totals := newTable(out, "LIMITS", "RECEIVED", "SENT", "DROPPED", "DUPLICATE")
-	for _, r := range runs {
-		totals.row(r.Name, r.Received, r.Sent, r.Dropped, r.Duplicate)
-	}
-	totals.flush()
-	for _, r := range runs {
-		fmt.Fprint(out, "\n", r.Name, "\n")
-		categories := newTable(out, "CATEGORY", "RECEIVED", "SENT", "DROPPED", "FIRST NOTICE", "LONGEST SILENCE")
-		for _, c := range r.Categories[:min(len(r.Categories), shownCategories)] {
-			first := "never"
-			if c.FirstNoticeDelay != nil {
-				first = seconds(*c.FirstNoticeDelay)
-			}
-			categories.row(c.Category, c.Received, c.Sent, c.Dropped, first, seconds(c.LongestSilence))
-		}
-		categories.flush()
-		if more := len(r.Categories) - shownCategories; more > 0 {
-			fmt.Fprintf(out, "... and %d more; --out and --json have them all\n", more)
-		}
-	}
 }
