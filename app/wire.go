@@ -50,6 +50,7 @@ type Relay struct {
 	replica     *replica.Limiter      // nil = none is configured
 	unavailable error                 // of the first probe of Redis; nil = it was available
 	silencer    *silence.Silencer
+	recorder    pipeline.Recorder
 	guard       *server.Guard
 	labels      *pipeline.ChannelLabels // of all metrics
 	metrics     *pipeline.Metrics

@@ -58,6 +58,8 @@ type IntakeOptions struct {
 	Wake func(channel string)
 	// Silences mute events for a limited time; nil = there are none.
 	Silences Silencer
+	// Recorder hands out what is received; nil = nobody can listen.
+	Recorder *Recorder
 	// Now is the clock of the rules' schedules. Default time.Now.
 	Now func() time.Time
 	// Outbox lists delayed messages; nil = nothing is delayed.

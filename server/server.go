@@ -74,6 +74,8 @@ type Options struct {
 	Archive  *pipeline.Archive
 	Admin    *pipeline.Admin
 	Silences *silence.Silencer
+	// Recorder hands out the events that channels receive.
+	Recorder *pipeline.Recorder
 	// Previews returns the last messages of a channel that is not connected to Slack; shown is false for channels that are.
 	// Default: no previews.
 	Previews func(channel string) (messages []notifier.Message, shown bool)
