@@ -52,7 +52,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer, Recorder: &r.recorder,
+		Silences: r.silencer, Recorder: &r.recorder, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
@@ -88,6 +88,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
+			opts.Problems = g.intake.ProblemWork(g.limiter)
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one
 		}
@@ -106,7 +107,8 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
 		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},
-		Previews: previewed(g.channels), Silences: r.silencer, Recorder: &r.recorder, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Previews: previewed(g.channels), Silences: r.silencer, Recorder: &r.recorder, Config: r.reloader.state, Registry: r.registry,
+		Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})

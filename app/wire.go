@@ -138,6 +138,8 @@ type limiter interface {
 	pipeline.Refunder
 	pipeline.DropLister
 	pipeline.Resetter
+	store.Problems
+	Durable() bool
 }
 
 // queue is an outbox with all that the parts of the pipeline call of it.

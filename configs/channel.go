@@ -69,6 +69,11 @@ type Channel struct {
 	// Repeats is what happens when an alert fires again that was posted. post: a message of its own; merge: it is counted on the
 	// first message (bot token only).
 	Repeats string `yaml:"repeats" initial:"post" oneof:"post,merge"`
+	// Hold is how long a firing waits before it is posted. If it resolves within this time, neither is posted. Rules may set
+	// another time.
+	Hold time.Duration `yaml:"hold" min:"0s" max:"24h" unset:"not at all"`
+	// Flapping quiets alerts that change between firing and resolved all the time.
+	Flapping Flapping `yaml:"flapping"`
 	// RememberPosted is how long the relay remembers a posted alert, for resolves and repeats.
 	RememberPosted time.Duration `yaml:"remember_posted" initial:"72h" min:"1m" max:"744h"`
 	// OnUnknown is what happens to a message that may or may not have been posted, if it cannot be looked up. retry: it is sent

@@ -154,6 +154,8 @@ type Config struct {
 	Sources []events.Mapping `yaml:"sources" section:"Channels and what they share"`
 	// Schedules are times that rules refer to by name.
 	Schedules []Schedule `yaml:"schedules"`
+	// Inhibitions mute alerts while others fire.
+	Inhibitions []Inhibition `yaml:"inhibitions"`
 	// Channels are the destinations. Without a file and without RELAY_CHANNELS, there is one, named default.
 	Channels []Channel `yaml:"channels"`
 }

@@ -51,6 +51,8 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			FirstNotice: ch.firstNotice(),
 			Headroom:    ch.headroom(),
 			Handling:    common.handlingOf(ch),
+			Hold:        ch.Hold,
+			Flapping:    ch.flapping(),
 			Bundle:      ch.Bundle == "webhook",
 			Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
 			TTL:         ch.TTL,

@@ -22,6 +22,7 @@ func (c *Config) Validate() []*FieldError {
 	c.validateCanary(v)
 	c.validateChannels(v)
 	c.validateClassification(v)
+	c.validateInhibitions(v)
 	return *v.faults
 }
 
@@ -95,6 +96,7 @@ func (c Channel) validate(v validator) {
 	c.validateLevels(v)
 	c.validateFairness(v)
 	c.validateDelivery(v)
+	c.Flapping.validate(v.in("flapping"))
 	switch {
 	case c.SlackWebhookURL == "":
 	case c.SlackChannel != "":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/expr-lang/expr"
@@ -51,6 +52,16 @@ type Changes struct {
 	Status Status `yaml:"status,omitempty"`
 	// Channel is the channel that gets the event.
 	Channel string `yaml:"channel,omitempty"`
+	// Hold is how long a firing waits for its resolve, in place of the hold of the channel.
+	Hold time.Duration `yaml:"hold,omitempty"`
+}
+
+// maxHold is the longest that a rule may hold an event.
+const maxHold = 24 * time.Hour
+
+// Hold reports whether a rule holds events. A nil Rules does not.
+func (r *Rules) Hold() bool {
+	return r != nil && slices.ContainsFunc(r.rules, func(rule compiledRule) bool { return rule.Set.Hold > 0 })
 }
 
 // maxCopies is how many copies of an event a rule can make.
@@ -142,6 +153,9 @@ func (c Changes) check(fault func(field string, err error)) {
 	if c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord {
 		fault("set.status", fmt.Errorf("%q is not a status; use firing, resolved or none", c.Status))
 	}
+	if c.Hold < 0 || c.Hold > maxHold {
+		fault("set.hold", fmt.Errorf("%s is out of range; use 1s to 24h", c.Hold))
+	}
 	if c.Category != "" && c.CategoryFrom != "" {
 		fault("set.category", errors.New("cannot be combined with set.category_from; keep one"))
 	}
@@ -230,6 +244,9 @@ func (r *compiledRule) apply(e *Event, header http.Header) {
 	}
 	if r.Set.Severity != "" {
 		e.Severity = r.Set.Severity
+	}
+	if r.Set.Hold > 0 {
+		e.Hold = r.Set.Hold
 	}
 	switch r.Set.Status {
 	case "":

@@ -2,11 +2,12 @@
 --
 -- The due index knows which channels have something to do, so that nobody has to ask those that have nothing. Its times
 -- are when to look at a channel: never later than its work can go on, but maybe earlier. The scripts that add work note
--- the present time. Those that look, claim.lua and promote.lua, note the exact one: of a channel that is being sent, it
--- is the end of the lease, so that another sender looks if this one dies.
+-- the present time. Those that look, claim.lua, promote.lua and due_problems.lua, note the exact one: of a channel that
+-- is being sent, it is the end of the lease, so that another sender looks if this one dies.
 --
 -- KEYS[1] due      (r)  sorted set of "<kind> <limit group>:<channel>", score = time in microseconds; the names are
---                  as in the keys. kind: send (messages, extras and digests) or promote (delayed events)
+--                  as in the keys. kind: send (messages, extras and digests), promote (delayed
+--                  events) or problem (documents that wake)
 --
 -- ARGV[1] how many to skip
 -- ARGV[2] how many to return at most

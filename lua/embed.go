@@ -65,4 +65,8 @@ var (
 	Pause             = load("pause")
 	Types             = load("types")
 	Memory            = load("memory")
+	Problems          = load("problems")
+	SaveProblems      = load("save_problems")
+	DueProblems       = load("due_problems")
+	ListProblems      = load("list_problems")
 )

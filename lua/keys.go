@@ -106,6 +106,18 @@ func (k Keys) LastAdmitted() string { return k.of("told") }
 // Delayed is the sorted set of the events that wait for a slot, each as "<number> <category>".
 func (k Keys) Delayed() string { return k.of("delayed") }
 
+// Problems is the hash of the channel's documents, by name. Its fields "bytes" and "version" are their size and the newest version.
+func (k Keys) Problems() string { return k.of("problems") }
+
+// ProblemNames is the sorted set of the names of the documents, in their order.
+func (k Keys) ProblemNames() string { return k.of("problemnames") }
+
+// ProblemWakes is the sorted set of the documents that have a wake time, by it.
+func (k Keys) ProblemWakes() string { return k.of("problemwakes") }
+
+// ProblemEnds is the sorted set of the other documents, by the time when each is forgotten.
+func (k Keys) ProblemEnds() string { return k.of("problemends") }
+
 // NoticeIDs is the sorted set of the IDs of the entries that were appended without a slot.
 func (k Keys) NoticeIDs() string { return k.of("noted") }
 

@@ -88,6 +88,15 @@ func merging() call {
 	}
 }
 
+// savingProblem saves a new document that wakes at a time.
+func savingProblem(name string, wake int) call {
+	return call{
+		lua.SaveProblems,
+		[]string{k.Problems(), k.ProblemNames(), k.ProblemWakes(), k.ProblemEnds(), k.Ledger(), lua.DueIndex},
+		[]any{10, 1000, 1000000, `{"received":1,"muted":1}`, name, 0, "data", wake, 1000000},
+	}
+}
+
 func heartbeating(replica string) call {
 	return call{
 		lua.Heartbeat,
@@ -144,6 +153,10 @@ func writers() map[string][]call {
 		"budget":             {{lua.BudgetReserve, []string{lua.WorkspaceOf("x").Budget("post"), lua.WorkspaceOf("x").Pause()}, []any{60, 1}}},
 		"refund, log and it": {admitting("admit", "drop", "fixed-window", false, event("one", "firing", "f1", "")...), refund("fixed-window")},
 	}
+	all["save_problems"] = []call{savingProblem("p/1", 0)}
+	all["due_problems"] = []call{savingProblem("p/1", 1), {
+		lua.DueProblems, []string{k.Problems(), k.ProblemWakes(), lua.DueIndex}, []any{10, 1000000, 1000000},
+	}}
 	for _, strategy := range []string{"fixed-window", "sliding-counter", "gcra", "gate", "backlog-stream", "backlog-list", "sliding-buckets"} {
 		all["admit, "+strategy] = []call{admitting("admit", "drop", strategy, false, batch...)}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
+	"slackrelay/problem"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
@@ -28,6 +29,8 @@ type Channel struct {
 	Reserves    []Reserve
 	Headroom    map[events.Severity]float64 // the share of the channel's limit that a severity may use; absent = all of it
 	Handling    *store.MessagePolicy        // treats events that do not fit, resolves and repeats; nil = the limits alone decide
+	Hold        time.Duration               // how long a firing waits for its resolve; 0 = not at all
+	Flapping    problem.Flapping            // the zero value follows no changes
 	Bundle      bool                        // events of one webhook and category are posted as one message
 	Pace        store.Pace
 	TTL         time.Duration     // the age at which a message expires unsent; 0 = never

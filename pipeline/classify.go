@@ -31,8 +31,11 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	}
 	mutedBy, whole := in.classify(ch, &a, traceparent(ctx, in.opts.Tracer))
 	in.opts.Recorder.record(a.Events, mutedBy)
+	if in.problems != nil {
+		in.problems.noteSources(ctx, a.Events)
+	}
 	if whole { // nearly always
-		return in.admit(ctx, a.Channel, a.Events, false)
+		return in.admitOpen(ctx, a.Channel, a.Events)
 	}
 	return in.admitParts(ctx, a, partsOf(a.Events, mutedBy))
 }
@@ -136,7 +139,7 @@ func (in *Intake) admitParts(ctx context.Context, a Arrival, parts []*part) (Rec
 		for n, i := range p.open {
 			some[n] = a.Events[i]
 		}
-		partial, err := in.admit(ctx, p.channel, some, false)
+		partial, err := in.admitOpen(ctx, p.channel, some)
 		receipt.add(partial, p.open)
 		if err != nil {
 			return receipt, err

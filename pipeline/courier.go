@@ -74,8 +74,10 @@ type CourierOptions struct {
 	HasWork func(channel store.Channel) bool
 	// Promote decides the delayed messages of a channel again; [Intake.Promote] does. nil = nothing is delayed in Outbox.
 	Promote func(ctx context.Context, channel string)
-	Metrics *Metrics
-	Logger  *slog.Logger
+	// Problems looks at documents of channels when they are due; without a Queue, nobody does.
+	Problems ProblemWork
+	Metrics  *Metrics
+	Logger   *slog.Logger
 	// Tracer makes spans of the delivery of messages whose webhook is traced; nil = none are made.
 	Tracer trace.Tracer
 	// SendTimeout bounds one request to Slack; a send starts only if the lease outlasts it. Default 5 s.
@@ -121,11 +123,13 @@ func (o CourierOptions) withDefaults() CourierOptions {
 // channels have something due, for the Courier and for the promotions of delayed messages.
 type Courier struct {
 	opts     CourierOptions
-	channels map[string]*Channel // the configured ones
-	among    []store.Channel     // all destinations
+	channels map[string]*Channel      // the configured ones
+	among    []store.Channel          // all destinations, and channels that have documents only
+	scopes   map[string]store.Channel // the same by name
 
 	deliveries channelRuns
 	promotions channelRuns
+	problems   channelRuns
 	memories   memories
 	budget     callBudget
 
@@ -153,6 +157,7 @@ func NewCourier(opts CourierOptions) *Courier {
 		notices := operations(opts.Operations)
 		c.among = append(c.among, notices.Scope())
 	}
+	c.addDocumented()
 	return c
 }
 
@@ -191,6 +196,11 @@ func (c *Courier) Run(ctx context.Context) {
 		defer looked()
 		c.opts.Promote(ctx, channel)
 		c.promotions.leave(ctx, channel)
+	})()
+	defer c.problems.open(func(channel string, _ bool, looked func()) {
+		defer looked()
+		c.lookAtProblems(ctx, c.scopes[channel])
+		c.problems.leave(ctx, channel)
 	})()
 	c.askAll.Store(true)
 	var loops sync.WaitGroup

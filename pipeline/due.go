@@ -44,6 +44,7 @@ func (c *Courier) watch(ctx context.Context) {
 			all = true
 			again = time.Time{}
 		}
+		c.reportMissed(ctx)
 		work, err := c.due(ctx, all)
 		for _, one := range work {
 			c.startWork(one)
@@ -84,6 +85,8 @@ func (c *Courier) startWork(work store.Work) {
 		c.startDelivery(name, func() {})
 	case store.WorkPromote:
 		c.startPromotion(name, func() {})
+	case store.WorkProblem:
+		c.startProblems(name, func() {})
 	}
 }
 

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type sink struct {
 	mu     sync.Mutex
 	sent   []string
+	notes  []string // what was sent below its headline
 	thread []string // of what was sent
 	at     []time.Time
 	answer func(n int) error // to the n-th request, from 0; nil = none fails
@@ -46,6 +47,7 @@ func (s *sink) Send(_ context.Context, m notifier.Message) (notifier.Receipt, er
 		}
 	}
 	s.sent = append(s.sent, m.Text)
+	s.notes = append(s.notes, m.Fallback)
 	s.thread = append(s.thread, m.Thread)
 	return notifier.Receipt{TS: "1.000001"}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/events"
+	"slackrelay/problem"
 	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
@@ -68,6 +69,10 @@ type IntakeOptions struct {
 	Logger *slog.Logger
 	// Tracer makes a span of each call of the limiter for a traced webhook; nil = none are made.
 	Tracer trace.Tracer
+	// Problems keeps what is known of problems, for holds, flapping alerts and inhibitions; nil = channels have none of them.
+	Problems ProblemStore
+	// Inhibitions mute events while others fire.
+	Inhibitions []*problem.CompiledInhibition
 	// Timeout bounds one listing of delayed messages. Default 2 s.
 	Timeout time.Duration
 }
@@ -77,6 +82,7 @@ type Intake struct {
 	opts     IntakeOptions
 	limits   *limitLog
 	channels map[string]*RequestBuilder
+	problems *problems // nil = no channel has to do with them
 }
 
 // NewIntake returns an Intake.
@@ -94,6 +100,7 @@ func NewIntake(opts IntakeOptions) *Intake {
 			opts.Metrics.initForced(ch.Name, len(opts.Channels))
 		}
 	}
+	in.problems = newProblems(in)
 	return in
 }
 

@@ -26,7 +26,7 @@ func (c *Courier) Recheck() {
 	}
 }
 
-// recheck claims from every channel, and promotes its delayed messages, whatever the store says is due: soon after the start
+// recheck claims from every channel, promotes its delayed messages, and looks at its documents, whatever the store says is due: soon after the start
 // and after Recheck, and otherwise each in turn, once in RecheckEvery. It finds what older versions queued, what the store lost
 // track of, and messages that a raised limit admits.
 func (c *Courier) recheck(ctx context.Context) {
@@ -34,13 +34,23 @@ func (c *Courier) recheck(ctx context.Context) {
 	if len(all) == 0 || c.opts.RecheckEvery < 0 {
 		return
 	}
+	documented := map[string]bool{}
+	for _, channel := range c.opts.Problems.Channels {
+		documented[channel.Name] = true
+	}
 	looking := make(chan struct{}, recheckAtOnce)
 	next, urgent := 0, len(all)
 	for {
 		pause := recheckRetry
 		if c.available.Load() {
-			looking <- struct{}{} // each claim has a timeout
-			c.startDelivery(all[next], func() { <-looking })
+			if c.destination(all[next]) != nil {
+				looking <- struct{}{} // each claim has a timeout
+				c.startDelivery(all[next], func() { <-looking })
+			}
+			if documented[all[next]] {
+				looking <- struct{}{}
+				c.startProblems(all[next], func() { <-looking })
+			}
 			if c.delays(all[next]) {
 				looking <- struct{}{}
 				c.startPromotion(all[next], func() { <-looking })

@@ -23,6 +23,8 @@ func (c *Courier) Work(ctx context.Context, work store.Work) (rest time.Duration
 		if rest > maxSleep {
 			return 0
 		}
+	case store.WorkProblem:
+		c.lookAtProblems(ctx, work.Channel)
 	case store.WorkPromote:
 		if c.opts.Promote != nil {
 			c.opts.Promote(ctx, work.Channel.Name)

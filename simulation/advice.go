@@ -45,21 +45,19 @@ const worthwhile = .1
 // how long a category may be silent; see [Advice].
 func Advise(present Result, candidates []Candidate, results []Result, silence time.Duration) Advice {
 	a := Advice{Compared: len(candidates), Silence: silence.Seconds()}
-	best := -1
 	for i := range results {
-		if isAllowed(&present, &results[i], a.Silence) && isBetter(&present, &results[i]) &&
-			(best < 0 || compareResults(&results[i], &results[best]) < 0) {
-			best = i
+		r := &results[i]
+		if isAllowed(&present, r, a.Silence) && isBetter(&present, r) && (!a.Found || compareResults(r, &a.best) < 0) {
+			a.Found = true
+			a.Changes = candidates[i].Changes
+			a.best = *r
 		}
 	}
-	if best < 0 {
+	if !a.Found {
 		a.Sentence = fmt.Sprintf("Nothing better was found: %s for %s; %s.",
 			plural(present.Messages, "message"), plural(present.Received, "event"), heardInWords(&present, nil))
 		return a
 	}
-	a.Found = true
-	a.Changes = candidates[best].Changes
-	a.best = results[best]
 	a.Sentence = fmt.Sprintf("With %s, %s instead of %s would have been posted for %s; %s.", changesInWords(a.Changes),
 		plural(a.best.Messages, "message"), group(present.Messages), plural(present.Received, "event"), heardInWords(&a.best, &present))
 	return a

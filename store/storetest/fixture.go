@@ -55,8 +55,8 @@ type Fixture struct {
 
 // Options of the first two senders of a [Fixture].
 var (
-	SenderA = store.Options{Owner: "a", DeadLetters: 2}
-	SenderB = store.Options{Owner: "b", DeadLetters: 2}
+	SenderA = store.Options{Owner: "a", DeadLetters: 2, Problems: 6}
+	SenderB = store.Options{Owner: "b", DeadLetters: 2, Problems: 6}
 )
 
 // sender is A or B.

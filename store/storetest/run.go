@@ -57,6 +57,7 @@ var subjects = []struct {
 	{"leases", leasesBehaviours},
 	{"ack and claim", ackClaimBehaviours},
 	{"due index", dueBehaviours},
+	{"problems", problemsBehaviours},
 	{"retries", retriesBehaviours},
 	{"unknown attempts", unknownBehaviours},
 	{"unanswered claims", unansweredBehaviours},

@@ -1,0 +1,249 @@
+package pipeline
+
+import (
+	"context"
+	"sync"
+
+	"slackrelay/events"
+	"slackrelay/problem"
+	"slackrelay/store"
+)
+
+// admitOpen decides events of one channel that no rule or silence mutes: those that are not held, counted or inhibited go to
+// the limiter.
+func (in *Intake) admitOpen(ctx context.Context, channel string, all []events.Event) (Receipt, error) {
+	ch, ok := in.channels[channel]
+	if in.problems == nil || !ok {
+		return in.admit(ctx, channel, all, false)
+	}
+	verdicts := in.problems.observe(ctx, ch, all)
+	receipt := Receipt{Durable: true, Events: make([]EventReceipt, len(all))}
+	var passing []events.Event
+	var places []int
+	for i := range all {
+		if verdicts[i].Action != problem.Pass {
+			receipt.addKept(&all[i], i, verdicts[i])
+			receipt.Durable = receipt.Durable && in.problems.store.Durable()
+			in.opts.Metrics.countKept(&all[i], outcomeOfAction[verdicts[i].Action])
+			continue
+		}
+		e := all[i]
+		e.Note = joinNotes(e.Note, verdicts[i].Note)
+		passing, places = append(passing, e), append(places, i)
+	}
+	if len(passing) == 0 {
+		return receipt, nil
+	}
+	partial, err := in.admit(ctx, channel, passing, false)
+	receipt.add(partial, places)
+	if err == nil {
+		in.problems.sayFlapping(ctx, ch, passing)
+	}
+	return receipt, err
+}
+
+// outcomeOfAction is the outcome that an event has in receipts and counts.
+var outcomeOfAction = map[problem.Action]store.Outcome{
+	problem.Hold: store.Delayed, problem.Mute: store.Muted, problem.Merge: store.Merged, problem.Duplicate: store.Duplicate,
+}
+
+// addKept includes an event that does not go to the limiter.
+func (r *Receipt) addKept(e *events.Event, place int, verdict problem.Verdict) {
+	outcome := outcomeOfAction[verdict.Action]
+	r.Received++
+	r.count(outcome)
+	r.Events[place] = EventReceipt{
+		ID: e.ID, Category: e.Category, Outcome: outcome.String(), By: verdict.By, Explanation: verdict.Why,
+	}
+}
+
+// countKept counts an event that does not go to the limiter.
+func (m *Metrics) countKept(e *events.Event, outcome store.Outcome) {
+	m.received.WithLabelValues(m.channels.Of(e.Channel), e.Source).Inc()
+	m.decided(e, outcome.String(), "").Inc()
+}
+
+// sayFlapping posts after a resolve that its alert began to flap with it. What fails here is posted when the document wakes.
+func (p *problems) sayFlapping(ctx context.Context, ch *RequestBuilder, passed []events.Event) {
+	if ch.Flapping.Changes == 0 {
+		return
+	}
+	var names []string
+	for i := range passed {
+		if passed[i].Status == events.Resolved && isAlert(&passed[i]) {
+			names = append(names, problemName(&passed[i]))
+		}
+	}
+	for len(names) > 0 {
+		some := names[:min(len(names), store.MaxProblems)]
+		names = names[len(some):]
+		batch, err := p.load(ctx, ch, compacted(some))
+		if err != nil || !batch.pending() {
+			continue
+		}
+		if err := batch.wake(context.WithoutCancel(ctx)); err != nil {
+			p.in.opts.Logger.DebugContext(ctx, "a flapping alert is posted later", "channel", ch.Name, "error", err)
+		}
+	}
+}
+
+// admitReleased admits events that waited, or that the relay made.
+func (in *Intake) admitReleased(
+	ctx context.Context, ch *RequestBuilder, all []events.Event, outs []*problem.Out,
+) ([]store.Decision, error) {
+	decisions, err := in.decideAll(ctx, ch, in.opts.Limiter.Admit, ch.admissions(all))
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if outs[i].Made {
+			in.opts.Metrics.countReceived(all[i:i+1], decisions[i:i+1])
+		} else {
+			in.opts.Metrics.countDecided(&all[i], &decisions[i], 1)
+		}
+	}
+	in.limits.observe(ctx, all, decisions)
+	in.opts.Wake(ch.Name)
+	return decisions, nil
+}
+
+// ProblemWork returns who looks at the documents of problems: of all channels that have them, and, after a reload, of those
+// that had them.
+func (in *Intake) ProblemWork(queue ProblemQueue) ProblemWork {
+	work := ProblemWork{
+		Queue: queue, Handlers: map[string]ProblemHandler{problemOwner: in.LookAtProblems}, Report: in.ReportMissed,
+	}
+	if in.problems == nil {
+		return work
+	}
+	for _, ch := range in.channels {
+		if in.problems.followsAll(ch) || len(in.problems.inhibitions) > 0 {
+			work.Channels = append(work.Channels, ch.Scope())
+		}
+	}
+	return work
+}
+
+// LookAtProblems looks at documents of problems that are due: a hold ends, a flapping alert is stable, or the source of an
+// inhibition may have ended. It is a [ProblemHandler], also of channels that have no such feature any more.
+func (in *Intake) LookAtProblems(ctx context.Context, channel store.Channel, now int64, due []store.Problem) error {
+	ch := in.channels[channel.Name]
+	p := in.problems
+	if p == nil {
+		p = &problems{in: in, store: in.opts.Problems}
+	}
+	if ch == nil {
+		return nil // its configuration is gone
+	}
+	if err := p.reportMissed(ctx); err != nil {
+		return err
+	}
+	batch, err := p.batchOf(ch, now, due)
+	if err != nil {
+		return err
+	}
+	return batch.wake(ctx)
+}
+
+// maxMissed bounds the resolves that a process remembers in an outage.
+const maxMissed = 10_000
+
+// missedResolves are resolves that passed while the store was unavailable. The zero value is ready to use.
+type missedResolves struct {
+	mu  sync.Mutex
+	all []events.Event
+}
+
+// add remembers an event if it is a resolve.
+func (m *missedResolves) add(e *events.Event) {
+	if e.Status != events.Resolved {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.all) < maxMissed {
+		m.all = append(m.all, events.Event{
+			ID: e.ID, Channel: e.Channel, Source: e.Source, Fingerprint: e.Fingerprint, Status: e.Status, Labels: e.Labels,
+			Category: e.Category, Severity: e.Severity, Sender: e.Sender, Title: e.Title,
+		})
+	}
+}
+
+// take returns the resolves and forgets them.
+func (m *missedResolves) take() []events.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.all
+	m.all = nil
+	return all
+}
+
+// ReportMissed reports the resolves that passed while the store was unavailable, so that no firing that waits is posted after
+// its resolve.
+func (in *Intake) ReportMissed(ctx context.Context) error {
+	if in.problems == nil {
+		return nil
+	}
+	return in.problems.reportMissed(ctx)
+}
+
+func (p *problems) reportMissed(ctx context.Context) error {
+	all := p.missed.take()
+	for i := range all {
+		if err := p.reportResolve(ctx, &all[i]); err != nil {
+			for n := range all[i:] {
+				p.missed.add(&all[i+n])
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// reportResolve ends what waits for an alert. The resolve itself was counted when it passed.
+func (p *problems) reportResolve(ctx context.Context, e *events.Event) error {
+	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 {
+		if err := p.saveSources(ctx, notes); err != nil {
+			return err
+		}
+	}
+	ch := p.in.channels[e.Channel]
+	if ch == nil || !p.follows(ch, e) {
+		return nil
+	}
+	for range problemTries {
+		batch, err := p.load(ctx, ch, []string{problemName(e)})
+		if err != nil {
+			return err
+		}
+		if batch.pending() {
+			if err := batch.wake(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		verdict := batch.observe(problemName(e), problem.Event{ID: e.ID, Resolved: true, Data: []byte("{}")})
+		batch.counts = store.ProblemCounts{}
+		if verdict.Unheld {
+			batch.unhold()
+		}
+		saved, err := batch.save(ctx)
+		if err != nil || saved {
+			return err
+		}
+	}
+	return errChanging
+}
+
+// compacted returns names once each.
+func compacted(names []string) []string {
+	seen := make(map[string]bool, len(names))
+	once := names[:0:0]
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			once = append(once, name)
+		}
+	}
+	return once
+}

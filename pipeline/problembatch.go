@@ -1,0 +1,224 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"slackrelay/events"
+	"slackrelay/problem"
+	"slackrelay/store"
+)
+
+// problemBatch is documents of one channel that are decided about together.
+type problemBatch struct {
+	p        *problems
+	ch       *RequestBuilder
+	settings problem.Settings
+	now      int64
+	order    []string
+	loaded   map[string]store.Problem
+	docs     map[string]problem.Document
+	counts   store.ProblemCounts
+}
+
+// load loads documents.
+func (p *problems) load(ctx context.Context, ch *RequestBuilder, names []string) (*problemBatch, error) {
+	now, all, err := p.store.Problems(ctx, ch.Scope(), names)
+	if err != nil {
+		return nil, err
+	}
+	return p.batchOf(ch, now, all)
+}
+
+func (p *problems) batchOf(ch *RequestBuilder, now int64, all []store.Problem) (*problemBatch, error) {
+	b := &problemBatch{
+		p: p, ch: ch, settings: problemSettings(ch), now: now,
+		loaded: make(map[string]store.Problem, len(all)), docs: make(map[string]problem.Document, len(all)),
+	}
+	for _, one := range all {
+		d, err := problem.Decode(one.Data)
+		if err != nil {
+			return nil, fmt.Errorf("document %s of channel %s: %w", one.Name, ch.Name, err)
+		}
+		b.order = append(b.order, one.Name)
+		b.loaded[one.Name], b.docs[one.Name] = one, d
+	}
+	return b, nil
+}
+
+// pending reports whether an event must be admitted first.
+func (b *problemBatch) pending() bool {
+	for _, d := range b.docs {
+		if d.Out != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// observe decides about an event.
+func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
+	d, verdict := b.settings.Observe(b.docs[name], e, b.now)
+	b.docs[name] = d
+	switch verdict.Action {
+	case problem.Pass:
+		return verdict
+	case problem.Hold:
+		b.counts.Delayed++
+	case problem.Mute:
+		b.counts.Muted++
+	case problem.Merge:
+		b.counts.Merged++
+	case problem.Duplicate:
+		b.counts.Duplicate++
+	}
+	b.counts.Received++
+	if verdict.Unheld {
+		b.unhold()
+	}
+	return verdict
+}
+
+// unhold counts an event that waited as muted.
+func (b *problemBatch) unhold() {
+	b.counts.Delayed--
+	b.counts.Muted++
+}
+
+// save saves the documents that changed. Where that is refused because one has changed since, nothing was saved.
+func (b *problemBatch) save(ctx context.Context) (saved bool, err error) {
+	var changes []store.ProblemChange
+	for _, name := range b.order {
+		d, before := b.docs[name], b.loaded[name]
+		data, err := d.Encode(b.settings)
+		if err != nil {
+			return false, fmt.Errorf("encode document %s of channel %s: %w", name, b.ch.Name, err)
+		}
+		if bytes.Equal(data, before.Data) {
+			continue
+		}
+		changes = append(changes, store.ProblemChange{
+			Name: name, Version: before.Version, Data: data, Wake: d.Wake(b.settings), Keep: d.Keep(b.settings),
+		})
+	}
+	if len(changes) == 0 && b.counts == (store.ProblemCounts{}) {
+		return true, nil
+	}
+	return b.p.store.SaveProblems(ctx, b.ch.Scope(), changes, b.counts)
+}
+
+// wake looks at documents whose wake time has passed, or that have an event that must be admitted, and admits that.
+func (b *problemBatch) wake(ctx context.Context) error {
+	waiting, err := b.waiting()
+	if err != nil {
+		return err
+	}
+	inhibiting, err := b.p.inhibitors(ctx, b.now, waiting)
+	if err != nil {
+		return err
+	}
+	for i, name := range b.order {
+		d, unheld := b.settings.Wake(b.docs[name], b.now, inhibiting[i])
+		b.docs[name] = d
+		if unheld {
+			b.unhold()
+			b.p.in.opts.Metrics.decided(waiting[i], store.Muted.String(), "").Inc()
+		}
+	}
+	saved, err := b.save(ctx)
+	if err != nil || !saved {
+		return err
+	}
+	var names []string
+	for _, name := range b.order {
+		if d := b.docs[name]; d.Out != nil {
+			names = append(names, name)
+		}
+	}
+	return b.p.release(ctx, b.ch, names, b.docs)
+}
+
+// waiting returns the events that wait in the documents; nil for one without.
+func (b *problemBatch) waiting() ([]*events.Event, error) {
+	all := make([]*events.Event, len(b.order))
+	for i, name := range b.order {
+		d := b.docs[name]
+		if data := d.Subject(); data != nil {
+			all[i] = &events.Event{}
+			if err := json.Unmarshal(data, all[i]); err != nil {
+				return nil, fmt.Errorf("document %s of channel %s: %w", name, b.ch.Name, err)
+			}
+		}
+	}
+	return all, nil
+}
+
+// release admits the events of documents that this replica claimed, and notes that in the documents.
+func (p *problems) release(ctx context.Context, ch *RequestBuilder, names []string, claimed map[string]problem.Document) error {
+	if len(names) == 0 {
+		return nil
+	}
+	var outs []*problem.Out
+	all := make([]events.Event, 0, len(names))
+	for _, name := range names {
+		d := claimed[name]
+		e, err := eventOf(d.Out)
+		if err != nil {
+			return fmt.Errorf("document %s of channel %s: %w", name, ch.Name, err)
+		}
+		outs, all = append(outs, d.Out), append(all, e)
+	}
+	decisions, err := p.in.admitReleased(ctx, ch, all, outs)
+	if err != nil {
+		return err
+	}
+	batch, err := p.load(ctx, ch, names)
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		d := batch.docs[name]
+		if d.Out == nil || d.Out.ID != outs[i].ID || d.Out.Tries != outs[i].Tries {
+			continue // another replica took it over
+		}
+		batch.docs[name] = d.Finish()
+		if !outs[i].Made {
+			batch.counts.Received--
+			batch.counts.Delayed--
+		}
+		if outs[i].Tries > 0 && decisions[i].Outcome == store.Duplicate { // it was admitted before, and counted then
+			batch.counts.Received--
+			batch.counts.Duplicate--
+		}
+	}
+	_, err = batch.save(ctx) // if it is not saved, the event is admitted again, and is a duplicate then
+	return err
+}
+
+// eventOf returns the event that is admitted for a document.
+func eventOf(out *problem.Out) (events.Event, error) {
+	var e events.Event
+	if err := json.Unmarshal(out.Data, &e); err != nil {
+		return e, fmt.Errorf("decode an event: %w", err)
+	}
+	e.ID = out.ID
+	e.Note = joinNotes(e.Note, out.Note)
+	e.Status = events.Resolved
+	if out.Firing {
+		e.Status = events.Firing
+	}
+	if out.Made {
+		e.Follows = out.Of
+	}
+	return e, nil
+}
+
+// joinNotes returns both remarks.
+func joinNotes(note, more string) string {
+	if note == "" || more == "" {
+		return note + more
+	}
+	return note + "; " + more
+}
