@@ -59,7 +59,8 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	})
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer, Heartbeats: g.heartbeats, Problems: g.limiter, Inhibitions: cfg.CompiledInhibitions(),
+		Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder, Problems: g.limiter,
+		Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
 	g.couriers = r.newCouriers(g)
@@ -121,8 +122,8 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake, GaveBack: r.promoteOthers,
 		},
-		Previews: previewed(g.channels), Silences: r.silencer, Heartbeats: g.heartbeats, Config: r.reloader.state,
-		Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Previews: previewed(g.channels), Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder,
+		Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})

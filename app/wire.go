@@ -51,6 +51,7 @@ type Relay struct {
 	unavailable error                 // of the first probe of Redis; nil = it was available
 	silencer    *silence.Silencer
 	alerts      *pipeline.AlertMemory
+	recorder    pipeline.Recorder
 	guard       *server.Guard
 	labels      *pipeline.ChannelLabels // of all metrics
 	metrics     *pipeline.Metrics

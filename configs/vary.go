@@ -8,14 +8,18 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"slackrelay/ratelimit"
 )
 
-// Vary returns the channel with other settings, written name=value,name=value; strategy sets the strategy of both levels. The
-// error contains every fault.
+// Vary returns the channel with other settings, written name=value,name=value. Settings within an object are written with a
+// dot, first_notice.mode=auto, and lists as in YAML, reserves=[{category: disk, slots: 5}]. strategy sets the strategy of the
+// channel and category levels; backlog is for the channel level only. Settings that do not change what a channel posts are
+// refused. The error contains every fault.
 func (c Channel) Vary(settings string) (Channel, error) {
 	given := map[string]any{}
 	strategy := ""
-	for part := range strings.SplitSeq(settings, ",") {
+	for _, part := range splitOutside(settings, ',') {
 		name, text, ok := strings.Cut(part, "=")
 		if !ok {
 			return c, fmt.Errorf("%q is not a setting with a value; use name=value", part)
@@ -28,17 +32,13 @@ func (c Channel) Vary(settings string) (Channel, error) {
 			strategy = text
 			continue
 		}
-		given[name] = value
+		setInside(given, strings.Split(name, "."), value)
 	}
-	faults := decode(given, &c, "")
+	faults := c.faultsOfVariation(given)
+	c.forgetLists(given)
+	faults = append(faults, decode(given, &c, "")...)
 	if strategy != "" {
-		for _, tier := range c.Tiers()[:2] {
-			level := Level{Name: tier.Name, Strategy: strategy}
-			for _, w := range tier.Windows {
-				level.Windows = append(level.Windows, Window(w))
-			}
-			c.Levels = append(slices.Clip(c.Levels), level)
-		}
+		c.useStrategy(ratelimit.StrategyKind(strategy))
 	}
 	v := newValidator()
 	v.bounds(reflect.ValueOf(c))
@@ -48,4 +48,107 @@ func (c Channel) Vary(settings string) (Channel, error) {
 		all = append(all, fault)
 	}
 	return c, errors.Join(all...)
+}
+
+// splitOutside splits a text at a separator that is not inside brackets, braces or quotes.
+func splitOutside(text string, separator rune) []string {
+	var parts []string
+	depth, start, quote := 0, 0, rune(0)
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case r == '[' || r == '{':
+			depth++
+		case r == ']' || r == '}':
+			depth--
+		case r == separator && depth == 0:
+			parts = append(parts, text[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, text[start:])
+}
+
+// setInside sets a value at a path of names.
+func setInside(settings map[string]any, path []string, value any) {
+	for _, name := range path[:len(path)-1] {
+		inside, ok := settings[name].(map[string]any)
+		if !ok {
+			inside = map[string]any{}
+			settings[name] = inside
+		}
+		settings = inside
+	}
+	settings[path[len(path)-1]] = value
+}
+
+// notVaried are the settings of a channel that do not change what a simulation posts: there is one channel, Redis and Slack
+// are always available, and a trace has no text and no credentials.
+var notVaried = []string{
+	"name", "slack_channel", "slack_webhook_url", "slack_webhook_url_file", "fallback_slack_channel", "fallback_webhook_url",
+	"fallback_webhook_url_file", "on_redis_down", "limit_group", "on_unknown", "unknown", "drop_record", "mentions", "allow_mentions",
+	"template_title", "template_text", "ingress_token", "ingress_token_file", "auth", "allow_from", "on_drop", "rules", "rule_tests",
+}
+
+// faultsOfVariation finds settings that would change nothing.
+func (c Channel) faultsOfVariation(given map[string]any) []*FieldError {
+	var faults []*FieldError
+	for _, name := range notVaried {
+		if _, ok := given[name]; ok {
+			faults = append(faults, faultf(name, "does not change what a simulation posts; remove it"))
+		}
+	}
+	if _, ok := given["levels"]; ok {
+		return faults
+	}
+	for _, level := range []struct{ name, limit, window string }{
+		{ratelimit.LevelChannel, "global_limit", "global_window"},
+		{ratelimit.LevelCategory, "category_limit", "category_window"},
+	} {
+		if !slices.ContainsFunc(c.Levels, func(l Level) bool { return l.Name == level.name }) {
+			continue
+		}
+		for _, name := range []string{level.limit, level.window} {
+			if _, ok := given[name]; ok {
+				faults = append(faults, faultf(name, "has no effect, because levels replaces the level %s; set levels instead", level.name))
+			}
+		}
+	}
+	return faults
+}
+
+// forgetLists empties the lists that are given, which replace those of the channel.
+func (c *Channel) forgetLists(given map[string]any) {
+	value := reflect.ValueOf(c).Elem()
+	for _, s := range settingsOf(value.Type()) {
+		if _, ok := given[s.name]; ok && value.Field(s.index).Kind() == reflect.Slice {
+			value.Field(s.index).SetZero()
+		}
+	}
+}
+
+// useStrategy replaces the strategy of the channel and category levels, and keeps their windows.
+func (c *Channel) useStrategy(kind ratelimit.StrategyKind) {
+	tiers := c.Tiers()[:2]
+	if kind == ratelimit.Backlog {
+		tiers = tiers[:1]
+	}
+	c.Levels = slices.Clone(c.Levels)
+	for _, tier := range tiers {
+		level := Level{Name: tier.Name, Strategy: string(kind), Shadow: tier.Shadow}
+		for _, w := range tier.Windows {
+			level.Windows = append(level.Windows, Window(w))
+		}
+		i := slices.IndexFunc(c.Levels, func(l Level) bool { return l.Name == tier.Name })
+		if i < 0 {
+			c.Levels = append(c.Levels, level)
+		} else {
+			c.Levels[i] = level
+		}
+	}
 }

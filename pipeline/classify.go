@@ -30,6 +30,7 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
 	mutedBy, whole := in.classify(ch, &a, traceparent(ctx, in.opts.Tracer))
+	in.opts.Recorder.record(a.Events, mutedBy)
 	if in.problems != nil {
 		in.problems.noteSources(ctx, a.Events)
 	}

@@ -68,6 +68,8 @@ type IntakeOptions struct {
 	Silences Silencer
 	// Heartbeats are events that are heartbeats of their sender, and are muted; nil = none are.
 	Heartbeats HeartbeatMatcher
+	// Recorder hands out what is received; nil = nobody can listen.
+	Recorder *Recorder
 	// Now is the clock of the rules' schedules. Default time.Now.
 	Now func() time.Time
 	// Outbox lists delayed messages; nil = nothing is delayed.

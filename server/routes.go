@@ -52,6 +52,7 @@ func (s *Server) Ops() http.Handler {
 		"GET /api/v1/channels/{channel}":                    s.channel,
 		"GET /api/v1/channels/{channel}/preview":            s.preview,
 		"GET /api/v1/channels/{channel}/series":             s.series,
+		"GET /api/v1/channels/{channel}/events":             s.record,
 		"POST /api/v1/channels/{channel}/pause":             s.pause,
 		"POST /api/v1/channels/{channel}/resume":            s.resume,
 		"POST /api/v1/channels/{channel}/limits/reset":      s.resetLimit,

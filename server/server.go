@@ -82,6 +82,8 @@ type Options struct {
 	// Alerts takes in and lists the alerts of clients of Alertmanager's API. Default: each posted alert is an event, and none is
 	// listed.
 	Alerts Alerts
+	// Recorder hands out the events that channels receive.
+	Recorder *pipeline.Recorder
 	// Previews returns the last messages of a channel that is not connected to Slack; shown is false for channels that are.
 	// Default: no previews.
 	Previews func(channel string) (messages []notifier.Message, shown bool)

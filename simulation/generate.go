@@ -11,7 +11,7 @@ import (
 )
 
 // Kinds returns the kinds of traces that [Generate] can make.
-func Kinds() []string { return []string{"steady", "storm", "many", "diurnal"} }
+func Kinds() []string { return []string{"steady", "storm", "many", "diurnal", "day"} }
 
 // Generate makes a trace of n events, always the same for the same kind, number and seed:
 //
@@ -19,8 +19,14 @@ func Kinds() []string { return []string{"steady", "storm", "many", "diurnal"} }
 //	storm    20 categories over 2 hours, of which 5 send nine tenths of all events within 10 minutes
 //	many     500 categories over an hour, the first far busier than the last
 //	diurnal  20 categories over a day, busiest in the afternoon
+//	day      alerts that fire and are resolved over a day: 20 services that flap, outages of 5 clusters with 200 dependent
+//	         services each, groups of 20 alerts, problems that end by themselves, quiet categories, and a watchdog that is
+//	         not heard for 45 minutes. n decides how often the services flap; it must be 6,000 or more
 func Generate(kind string, n int, seed uint64) (Trace, error) {
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a trace is not a secret, and must be repeatable
+	if kind == "day" {
+		return generateDay(random, n)
+	}
 	next := map[string]func(*rand.Rand) (time.Duration, int){"steady": steady, "storm": storm, "many": many(random), "diurnal": diurnal}[kind]
 	if next == nil {
 		return nil, fmt.Errorf("trace kind %q does not exist; use one of %s", kind, strings.Join(Kinds(), ", "))

@@ -5,44 +5,39 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"image/color"
 	"io"
-	"regexp"
+	"slices"
 	"time"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 //go:embed report.html
 var reportPage string
 
 // reportTemplate escapes the text of a trace.
-var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{"seconds": seconds}).Parse(reportPage))
+var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
+	"words": inWords, "number": group, "add": func(a, b int) int { return a + b },
+}).Parse(reportPage))
 
 // Report are the results to show side by side. All runs are of the same trace.
 type Report struct {
-	Title string // of the page, for example the name of the trace
-	Runs  []Result
+	Title  string   `json:"title"` // of the page, for example the name of the trace
+	Runs   []Result `json:"runs"`
+	Advice *Advice  `json:"advice,omitempty"` // nil = none was asked for
 }
 
-// WriteHTML writes a page with charts over time and a table of the categories. The page loads no other files.
+// WriteHTML writes a page with a verdict, charts over time and a table of the categories. The page loads no other files.
 func (r Report) WriteHTML(out io.Writer) error {
-	flow, err := r.flow()
-	if err != nil {
+	var flow, total bytes.Buffer
+	if err := r.flow().writeTo(&flow, false); err != nil {
 		return err
 	}
-	sent, err := r.sent()
-	if err != nil {
+	if err := r.total().writeTo(&total, false); err != nil {
 		return err
 	}
-	err = reportTemplate.Execute(out, map[string]any{
-		"Title": r.Title, "Runs": r.Runs, "Names": r.categories(),
-		"Flow": template.HTML(inline(flow)), "Sent": template.HTML(inline(sent)), //nolint:gosec // drawn here
+	err := reportTemplate.Execute(out, map[string]any{
+		"Title": r.Title, "Runs": r.Runs, "Advice": r.Advice, "Names": r.categories(), "Verdicts": r.verdicts(), "Step": r.stepInWords(),
+		"Style": template.CSS(chartStyle),                                             //nolint:gosec // a constant
+		"Flow":  template.HTML(flow.String()), "Total": template.HTML(total.String()), //nolint:gosec // drawn here
 	})
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -50,13 +45,9 @@ func (r Report) WriteHTML(out io.Writer) error {
 	return nil
 }
 
-// WriteSVG writes the chart of received and sent events over time.
+// WriteSVG writes the chart of received events and posted messages over time.
 func (r Report) WriteSVG(out io.Writer) error {
-	flow, err := r.flow()
-	if err != nil {
-		return err
-	}
-	if _, err := out.Write(flow); err != nil {
+	if err := r.flow().writeTo(out, true); err != nil {
 		return fmt.Errorf("write the chart: %w", err)
 	}
 	return nil
@@ -68,6 +59,7 @@ const maxRows = 200
 // row is a category in each run.
 type row struct {
 	Category string
+	Received int64
 	Runs     []*Category // nil where the run has none
 }
 
@@ -76,9 +68,10 @@ func (r Report) categories() []row {
 	if len(r.Runs) == 0 {
 		return nil
 	}
-	rows := make([]row, 0, min(maxRows, len(r.Runs[0].Categories)))
-	for _, c := range r.Runs[0].Categories[:min(maxRows, len(r.Runs[0].Categories))] {
-		one := row{Category: c.Category}
+	first := r.Runs[0].Categories
+	rows := make([]row, 0, min(maxRows, len(first)))
+	for _, c := range first[:min(maxRows, len(first))] {
+		one := row{Category: c.Category, Received: c.Received}
 		for i := range r.Runs {
 			one.Runs = append(one.Runs, r.Runs[i].category(c.Category))
 		}
@@ -87,93 +80,62 @@ func (r Report) categories() []row {
 	return rows
 }
 
-func (r *Result) category(name string) *Category {
-	for i := range r.Categories {
-		if r.Categories[i].Category == name {
-			return &r.Categories[i]
+// step is the step of all charts, and length the time that they show: that of the trace, and of what was posted after it.
+func (r Report) step() (step, length time.Duration) {
+	step = stepOf(0)
+	steps := 1
+	for i := range r.Runs {
+		step = r.Runs[i].Step
+		steps = max(steps, len(r.Runs[i].PostedPerStep), len(r.Runs[i].ReceivedPerStep))
+	}
+	return step, time.Duration(steps) * step
+}
+
+// stepInWords is the step as it is said after "each".
+func (r Report) stepInWords() string {
+	step, _ := r.step()
+	for _, one := range []unit{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		if step == one.length {
+			return one.name
 		}
 	}
-	return nil
+	return inWords(step.Seconds())
 }
 
-// flow draws the received events and those that each setting sent, in each step.
-func (r Report) flow() ([]byte, error) {
-	p := newPlot("events "+r.per(), r.Runs)
-	if len(r.Runs) > 0 {
-		received, err := plotter.NewLine(points(r.Runs[0].ReceivedPerStep, r.Runs[0].Step, false))
-		if err != nil {
-			return nil, fmt.Errorf("draw: %w", err)
-		}
-		received.FillColor, received.Color, received.StepStyle = color.Gray{0xe4}, color.Gray{0xb0}, plotter.PostStep
-		p.Add(received)
-		p.Legend.Add("received", received)
-	}
-	return r.draw(p, false)
+func (r Report) newChart() *chart {
+	step, length := r.step()
+	return &chart{step: step, length: length}
 }
 
-// sent draws the total that each setting has sent.
-func (r Report) sent() ([]byte, error) {
-	p := newPlot("sent, in all", r.Runs)
-	p.Legend.Left = true // the lines end at the right, at the top
-	return r.draw(p, true)
-}
-
-func (r Report) per() string {
+// flow draws the received events, and below them the messages that each run posted, all of these on one scale.
+func (r Report) flow() *chart {
+	c := r.newChart()
 	if len(r.Runs) == 0 {
-		return ""
+		return c
 	}
-	return fmt.Sprintf("in %g min", r.Runs[0].Step.Minutes())
+	per := r.stepInWords()
+	received := r.Runs[0].ReceivedPerStep
+	c.area(panel{title: "Events received in each " + per, height: 110, top: float64(slices.Max(received))}, series{values: received})
+	top := int64(0)
+	for i := range r.Runs {
+		top = max(top, slices.Max(r.Runs[i].PostedPerStep))
+	}
+	for i := range r.Runs {
+		title := fmt.Sprintf("%d. %s: messages posted in each %s", i+1, r.Runs[i].Name, per)
+		c.area(panel{title: title, height: 80, top: float64(top)}, series{values: r.Runs[i].PostedPerStep, run: i + 1})
+	}
+	return c
 }
 
-func newPlot(y string, runs []Result) *plot.Plot {
-	p := plot.New()
-	p.Y.Label.Text, p.X.Label.Text = y, "minutes"
-	p.BackgroundColor = color.White
-	p.Legend.Top, p.Legend.Padding = true, vg.Points(4)
-	p.Y.Min = 0
-	p.Add(plotter.NewGrid())
-	if len(runs) > 0 {
-		p.X.Max = float64(len(runs[0].ReceivedPerStep)) * runs[0].Step.Minutes()
+// total draws how many messages each run posted up to each time.
+func (r Report) total() *chart {
+	c := r.newChart()
+	var all []series
+	top := int64(0)
+	for i := range r.Runs {
+		all = append(all, series{values: r.Runs[i].PostedPerStep, run: i + 1, name: fmt.Sprint(i + 1)})
+		top = max(top, r.Runs[i].Messages)
 	}
-	return p
-}
-
-func (r Report) draw(p *plot.Plot, cumulative bool) ([]byte, error) {
-	for i, run := range r.Runs {
-		line, err := plotter.NewLine(points(run.SentPerStep, run.Step, cumulative))
-		if err != nil {
-			return nil, fmt.Errorf("draw: %w", err)
-		}
-		line.Color, line.Dashes, line.Width, line.StepStyle = plotutil.Color(i), plotutil.Dashes(i), vg.Points(1.5), plotter.PostStep
-		p.Add(line)
-		p.Legend.Add("sent, "+run.Name, line)
-	}
-	canvas := vgsvg.New(9*vg.Inch, 4*vg.Inch)
-	p.Draw(draw.New(canvas))
-	var svg bytes.Buffer
-	if _, err := canvas.WriteTo(&svg); err != nil {
-		return nil, fmt.Errorf("draw: %w", err)
-	}
-	return svg.Bytes(), nil
-}
-
-func points(counts []int64, step time.Duration, cumulative bool) plotter.XYs {
-	all, total := make(plotter.XYs, 0, len(counts)+1), int64(0)
-	for i, n := range counts {
-		if total += n; cumulative {
-			n = total
-		}
-		all = append(all, plotter.XY{X: float64(i) * step.Minutes(), Y: float64(n)})
-	}
-	return append(all, plotter.XY{X: float64(len(counts)) * step.Minutes(), Y: all[len(all)-1].Y})
-}
-
-// prolog is the part of an SVG file before the drawing.
-var prolog = regexp.MustCompile(`(?s)^.*?(<svg)`)
-
-func inline(svg []byte) []byte { return prolog.ReplaceAll(svg, []byte("$1")) }
-
-// seconds formats a number of seconds as a duration.
-func seconds(s float64) string {
-	return (time.Duration(s) * time.Second).String()
+	c.lines(panel{title: "Messages posted so far", height: 260, top: float64(top)}, all)
+	return c
 }

@@ -34,8 +34,9 @@ func TestReportsEscapeTracesAndLoadNothing(t *testing.T) {
 	require.NotContains(t, page.String(), "<script>", "what comes from a trace is text")
 	require.NotContains(t, page.String(), "http-equiv")
 	require.NotRegexp(t, `(src|href)="https?:`, page.String(), "it asks for nothing")
-	require.Contains(t, page.String(), "<td>a &lt;b&gt;</td><td>2000</td>")
-	require.Contains(t, page.String(), `<span class="none">never</span>`)
+	require.Contains(t, page.String(), `1. a &lt;b&gt;</span></td><td>2,000</td>`)
+	require.Contains(t, page.String(), `1. a &lt;b&gt;: messages posted in each `)
+	require.Contains(t, page.String(), `<span class="bad">never</span>`)
 	require.NoError(t, report.WriteSVG(&chart))
 	for decoder := xml.NewDecoder(&chart); ; {
 		if _, err := decoder.Token(); err != nil {

@@ -13,15 +13,18 @@ import (
 	"slackrelay/events"
 )
 
-// line is one line of a trace file: a generic event and its time.
+// line is one line of a trace file: a generic event with its time, its sender and its webhook.
 type line struct {
-	At       any               `json:"at"` // seconds since the beginning, or RFC 3339
-	ID       string            `json:"id,omitempty"`
-	Category string            `json:"category"`
-	Title    string            `json:"title,omitempty"`
-	Severity string            `json:"severity,omitempty"`
-	Sender   string            `json:"sender,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"`
+	At          any               `json:"at"` // seconds since the beginning, or RFC 3339
+	ID          string            `json:"id,omitempty"`
+	Category    string            `json:"category"`
+	Title       string            `json:"title,omitempty"`
+	Severity    string            `json:"severity,omitempty"`
+	Status      string            `json:"status,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Sender      string            `json:"sender,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Webhook     string            `json:"webhook,omitempty"` // the same for events that arrived together
 }
 
 // maxLine is the length of the longest line, in bytes.
@@ -106,7 +109,10 @@ func parseLine(text []byte) (e Event, date bool, err error) {
 	}
 	e = Event{
 		ID: l.ID, Category: events.NormalizeCategory(l.Category), Sender: l.Sender, Severity: events.SeverityOf(l.Severity),
-		Labels: l.Labels,
+		Status: events.Status(l.Status), Fingerprint: l.Fingerprint, Labels: l.Labels, Webhook: l.Webhook,
+	}
+	if e.Status != "" && e.Status != events.Firing && e.Status != events.Resolved {
+		return Event{}, false, fmt.Errorf("status is %q; write firing or resolved, or leave it out", l.Status)
 	}
 	switch at := l.At.(type) {
 	case float64:
@@ -132,7 +138,8 @@ func WriteTrace(out io.Writer, trace Trace) error {
 	encoder := json.NewEncoder(w)
 	for _, e := range trace {
 		if err := encoder.Encode(line{
-			At: e.At.Seconds(), ID: e.ID, Category: e.Category, Title: e.Category, Severity: string(e.Severity), Sender: e.Sender, Labels: e.Labels,
+			At: e.At.Seconds(), ID: e.ID, Category: e.Category, Title: e.Category, Severity: string(e.Severity), Status: string(e.Status),
+			Fingerprint: e.Fingerprint, Sender: e.Sender, Labels: e.Labels, Webhook: e.Webhook,
 		}); err != nil {
 			return fmt.Errorf("write the trace: %w", err)
 		}

@@ -36,3 +36,49 @@ func TestRecordedTraceIsPlayedAgainstOtherLimits(t *testing.T) {
 	require.Equal(t, 4, all.Runs[0].Sent)
 	require.Equal(t, 3, all.Runs[1].Sent)
 }
+
+func TestLiveRecordingKeepsWhatDecidesAndNoText(t *testing.T) {
+	t.Parallel()
+	slack := startSlack(t)
+	relay := startRelay(t, fast("", slack)...)
+	recorded := make(chan string, 1)
+	go func() {
+		stdout, _, _ := runRelay(t, []string{"RELAY_CHANNELS=alerts"}, "record", "--ops-url", relay.ops, "--live", "4s")
+		recorded <- stdout
+	}()
+	time.Sleep(2 * time.Second) // it listens by then
+	labels := map[string]string{"host": "db-1"}
+	relay.post(t, "alerts", []event{
+		{Title: "a secret title", Category: "disk", Severity: "critical", Status: "firing", Fingerprint: "f1", Labels: labels},
+		{Title: "another", Category: "disk", Severity: "info"},
+	})
+	relay.post(t, "alerts", []event{
+		{Title: "a secret title", Category: "disk", Severity: "critical", Status: "resolved", Fingerprint: "f1", Labels: labels},
+	})
+	trace := <-recorded
+	require.NotContains(t, trace, "secret")
+	require.NotContains(t, trace, `"f1"`)
+	var lines []map[string]any
+	for line := range strings.Lines(trace) {
+		var one map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &one))
+		lines = append(lines, one)
+	}
+	require.Len(t, lines, 3)
+	require.Equal(t, "critical", lines[0]["severity"])
+	require.Equal(t, "firing", lines[0]["status"])
+	require.Equal(t, map[string]any{"host": "db-1"}, lines[0]["labels"])
+	require.NotEmpty(t, lines[0]["fingerprint"])
+	require.Equal(t, lines[0]["fingerprint"], lines[2]["fingerprint"])
+	require.Equal(t, lines[0]["webhook"], lines[1]["webhook"])
+	require.Empty(t, lines[2]["webhook"])
+	stdout, stderr, code := runRelay(t, nil, "simulate", "--json", "--trace", configFile(t, trace), "--try", "resolves=edit")
+	require.Equal(t, 0, code, stderr)
+	var all struct {
+		Runs []struct{ Received, Sent, Messages, Edits int }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+	require.Equal(t, 3, all.Runs[0].Messages)
+	require.Equal(t, 2, all.Runs[1].Messages)
+	require.Equal(t, 1, all.Runs[1].Edits)
+}

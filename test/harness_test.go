@@ -199,4 +199,9 @@ type event struct {
 	ID       string `json:"id,omitempty"`
 	Category string `json:"category,omitempty"`
 	Title    string `json:"title"`
+
+	Severity    string            `json:"severity,omitempty"`
+	Status      string            `json:"status,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 }

@@ -136,7 +136,11 @@ func demoEvent(i int) genericEvent {
 	}
 }
 
+// newBar returns a progress bar, which shows on a terminal only.
 func newBar(progress io.Writer, total int64, description string) *progressbar.ProgressBar {
+	if !isTerminal(unfiltered(progress)) {
+		progress = io.Discard
+	}
 	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(unfiltered(progress)), progressbar.OptionSetWidth(40),
 		progressbar.OptionSetDescription(description), progressbar.OptionThrottle(100*time.Millisecond))
 }

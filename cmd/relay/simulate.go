@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,18 +25,23 @@ type simulateOptions struct {
 	events                                         int
 	seed                                           uint64
 	tries                                          []string
-	json                                           bool
+	json, advise                                   bool
 }
 
 func newSimulate() *cobra.Command {
 	var opts simulateOptions
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Play a trace of events against limits, to see what they would send and drop", Args: noArgs,
-		Long: "Play a trace of events, recorded (relay record) or generated, against limits, on a simulated clock and with the\n" +
-			"relay's own limiter. Compare several limits side by side: those of two configurations, and variations.\n" +
-			"Only the limits are simulated, not overflow, resolves and bundles. --try engine=multi plays the limiter without scripts\n" +
-			"of the Go package ratelimit/multi, with strategy=fixed-window or per-second.",
-		Example: "  relay simulate --generate storm --events 100000 --out report.html\n" +
+		Use: "simulate", Short: "Play a trace of events against the settings of a channel, to see what Slack would show", Args: noArgs,
+		Long: "Play a trace of events, recorded (relay record) or generated, against the settings of a channel, with the relay's own\n" +
+			"code on a simulated clock. Compare several settings side by side: those of two configurations, and variations (--try).\n" +
+			"Slack accepts every message at once, and Redis is always available. Rules and silences are not applied.\n\n" +
+			"--try takes the settings of a channel that change what is posted: hold=2m, flapping.changes=6, first_notice.mode=auto,\n" +
+			"reserves=[{category: disk, slots: 5}]. strategy=gcra sets the strategy of the channel and category levels. engine=multi\n" +
+			"plays the limiter without scripts of the Go package ratelimit/multi, with strategy=fixed-window or per-second.\n\n" +
+			"--advise looks for limits and first notices that post less. It never advises a change that leaves a category unheard\n" +
+			"that is heard now.",
+		Example: "  relay simulate --generate day --advise --out report.html\n" +
+			"  relay simulate --generate day --try hold=2m --try flapping.changes=6 --try hold=2m,flapping.changes=6\n" +
 			"  relay simulate --trace day.jsonl --config new.yaml --against old.yaml\n" +
 			"  relay simulate --generate many --try global_limit=200 --try category_limit=5,window=10m --try strategy=gcra",
 		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd) },
@@ -51,6 +57,7 @@ func newSimulate() *cobra.Command {
 	f.StringArrayVar(&opts.tries, "try", nil,
 		"settings of the channel to compare, like global_limit=200,window=10m,strategy=gcra, or engine=multi; repeatable")
 	f.StringVar(&opts.out, "out", "", "write a report with charts to this file, .html or .svg")
+	f.BoolVar(&opts.advise, "advise", false, "look for limits and first notices that post less and leave no category unheard")
 	f.BoolVar(&opts.json, "json", false, "print the counts as JSON")
 	return cmd
 }
@@ -71,15 +78,24 @@ func (o *simulateOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	report := simulation.Report{Title: title, Runs: runs}
+	if o.advise {
+		if report.Advice, err = o.adviseOn(cmd.Context(), trace, runs[0], cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		if report.Advice.Found {
+			report.Runs = append(report.Runs, report.Advice.Best())
+		}
+	}
 	if o.out != "" {
-		if err := o.report(simulation.Report{Title: title, Runs: runs}); err != nil {
+		if err := o.report(report); err != nil {
 			return err
 		}
 	}
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"runs": runs})
+		return printJSON(cmd.OutOrStdout(), report)
 	}
-	printRuns(cmd.OutOrStdout(), title, runs)
+	printReport(cmd.OutOrStdout(), &report)
 	if o.out != "" {
 		fmt.Fprintln(cmd.OutOrStdout(), "the report is in", o.out)
 	}
@@ -125,7 +141,10 @@ func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Confi
 
 func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.Setting {
 	cfg.Channels = []configs.Channel{ch}
-	return simulation.Setting{Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0]}
+	return simulation.Setting{
+		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: ch.SlackWebhookURL == "",
+		Inhibitions: cfg.CompiledInhibitions(),
+	}
 }
 
 // maxGenerated bounds --events.
@@ -166,6 +185,7 @@ func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.
 	bar := newBar(progress, int64(len(trace)*len(settings)), "playing")
 	runs := make([]simulation.Result, len(settings))
 	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0)) // each run keeps what its channel remembers
 	for i, setting := range settings {
 		before := 0
 		group.Go(func() error {
@@ -179,7 +199,9 @@ func playAll(ctx context.Context, trace simulation.Trace, settings []simulation.
 	}
 	err := group.Wait()
 	bar.Finish() //nolint:errcheck // as above
-	fmt.Fprintln(progress)
+	if isTerminal(unfiltered(progress)) {
+		fmt.Fprintln(progress)
+	}
 	return runs, err
 }
 
@@ -193,31 +215,4 @@ func (o *simulateOptions) report(report simulation.Report) error {
 		write = report.WriteSVG
 	}
 	return errors.Join(write(file), file.Close())
-}
-
-// shownCategories is how many categories the table lists.
-const shownCategories = 25
-
-func printRuns(out io.Writer, title string, runs []simulation.Result) {
-	fmt.Fprint(out, title, "\n\n")
-	totals := newTable(out, "LIMITS", "RECEIVED", "SENT", "DROPPED", "DUPLICATE")
-	for _, r := range runs {
-		totals.row(r.Name, r.Received, r.Sent, r.Dropped, r.Duplicate)
-	}
-	totals.flush()
-	for _, r := range runs {
-		fmt.Fprint(out, "\n", r.Name, "\n")
-		categories := newTable(out, "CATEGORY", "RECEIVED", "SENT", "DROPPED", "FIRST NOTICE", "LONGEST SILENCE")
-		for _, c := range r.Categories[:min(len(r.Categories), shownCategories)] {
-			first := "never"
-			if c.FirstNoticeDelay != nil {
-				first = seconds(*c.FirstNoticeDelay)
-			}
-			categories.row(c.Category, c.Received, c.Sent, c.Dropped, first, seconds(c.LongestSilence))
-		}
-		categories.flush()
-		if more := len(r.Categories) - shownCategories; more > 0 {
-			fmt.Fprintf(out, "... and %d more; --out and --json have them all\n", more)
-		}
-	}
 }

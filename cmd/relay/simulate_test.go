@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,10 +49,42 @@ func TestSimulateComparesLimits(t *testing.T) {
 func TestSimulateComparesTheLimiterWithoutScripts(t *testing.T) {
 	t.Parallel()
 	all := simulate(t, "--generate", "storm", "--events", "5000", "--try", "engine=multi", "--try", "strategy=fixed-window",
-		"--try", "engine=multi,strategy=per-second,window=1s,global_limit=2,category_limit=1")
+		"--try", "engine=multi,strategy=per-second,global_limit=2,category_limit=1")
 	require.Less(t, all.Runs[1].Sent, 5000)
 	require.Equal(t, all.Runs[2].Sent, all.Runs[1].Sent, "with one sender, its fixed windows are those of the scripts")
 	require.Greater(t, all.Runs[3].Sent, all.Runs[1].Sent)
+}
+
+func TestSimulateDrainsABacklog(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "channels: [{name: alerts, pace: 100ms, burst: 1, levels: ["+
+		"{name: channel, strategy: backlog, windows: [{limit: 10}]}, {name: category, windows: [{limit: 1000, per: 30m}]}]}]\n")
+	var trace strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&trace, "{\"at\":%g,\"category\":\"a\"}\n", float64(i)/40)
+	}
+	stdout, stderr, code := runRelay(t, nil, "simulate", "--json", "--trace", writeFile(t, trace.String()), "--config", file)
+	require.Equal(t, 0, code, stderr)
+	var all runs
+	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+	require.InDelta(t, 10*10+10, all.Runs[0].Sent, 2, "10 a second for 10 s leave the outbox, and 10 wait in the end")
+}
+
+func TestSimulateAdvises(t *testing.T) {
+	t.Parallel()
+	report := filepath.Join(t.TempDir(), "report.html")
+	stdout, stderr, code := runRelay(t, nil, "simulate", "--generate", "day", "--events", "6000", "--advise", "--out", report)
+	require.Equal(t, 0, code, stderr)
+	require.Regexp(t, `(?m)^With .*first_notice.mode auto instead of off, [\d,]+ messages instead of [\d,]+ would have been `, stdout)
+	require.Contains(t, stdout, "Compared with 23 other settings: all combinations of global_limit 50, 100, 200; "+
+		"category_limit 2, 5, 10, 20; first_notice.mode off, auto.")
+	page, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.Contains(t, string(page), `<div class="advice">`)
+
+	stdout, _, code = runRelay(t, nil, "simulate", "--generate", "steady", "--events", "50", "--advise", "--json")
+	require.Equal(t, 0, code)
+	require.Contains(t, stdout, `"sentence": "Nothing better was found: 50 messages for 50 events; no category went unheard for `)
 }
 
 func TestSimulateComparesConfigurations(t *testing.T) {
@@ -68,9 +102,9 @@ func TestSimulateWritesAReport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.html")
 	stdout, stderr, code := runRelay(t, nil, "simulate", "--events", "1000", "--out", report)
 	require.Equal(t, 0, code, stderr)
-	require.Regexp(t, `LIMITS +RECEIVED +SENT +DROPPED +DUPLICATE\ndefault +1000 +`, stdout)
+	require.Regexp(t, `SETTINGS +EVENTS +MESSAGES +UNHEARD +CRITICAL LOST +LONGEST SILENCE .*\ndefault +1000 +`, stdout)
 	require.Contains(t, stdout, "the report is in "+report)
-	require.Contains(t, stderr, "100%")
+	require.Empty(t, stderr, "a pipe gets no progress bar")
 	page, err := os.ReadFile(report)
 	require.NoError(t, err)
 	require.Contains(t, string(page), "<svg")
@@ -84,6 +118,7 @@ func TestSimulateRefusesWhatItCannotPlay(t *testing.T) {
 		"must end in .html or .svg":               {"--out", "x.pdf"},
 		"keep one":                                {"--trace", "x", "--generate", "storm"},
 		"no such file":                            {"--trace", "/does/not/exist"},
+		"on_redis_down: does not change what a":   {"--try", "on_redis_down=open"},
 		`strategy: "magic" is not a valid value`:  {"--try", "strategy=magic"},
 		"globl_limit: unknown setting":            {"--try", "globl_limit=5"},
 		"engine: was removed":                     {"--try", "engine=script"},

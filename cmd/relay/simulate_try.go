@@ -6,6 +6,7 @@ import (
 
 	"slackrelay/configs"
 	"slackrelay/ratelimit"
+	"slackrelay/ratelimit/multi"
 	"slackrelay/simulation"
 )
 
@@ -27,6 +28,9 @@ func tried(try string, cfg configs.Config, base configs.Channel) (simulation.Set
 		}
 		return ok
 	})
+	if strategy == multi.PerSecond && !slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, "window=") }) {
+		parts = append(parts, "window=1s") // it counts seconds
+	}
 	if len(parts) > 0 {
 		var err error
 		if base, err = base.Vary(strings.Join(parts, ",")); err != nil {

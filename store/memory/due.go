@@ -32,6 +32,19 @@ func (s *Store) HasWork(channel store.Channel) (has bool) {
 	return has
 }
 
+// DueOf appends the work of a channel to works, each with the time when to look at it next.
+func (d *Data) DueOf(channel store.Channel, works []store.TimedWork) []store.TimedWork {
+	d.Do(func(tx *Tx) {
+		for name, at := range tx.look(lua.DueIndex) {
+			kind, group, of := lua.ParseWork(name)
+			if of == channel.Name && group == channel.LimitGroup() {
+				works = append(works, store.TimedWork{Work: store.Work{Kind: store.WorkKind(kind), Channel: channel}, At: at})
+			}
+		}
+	})
+	return works
+}
+
 // DueIndex returns when to look at each work next, in microseconds of store time, by the names in the index.
 func (d *Data) DueIndex() map[string]int64 {
 	index := map[string]int64{}

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"slackrelay/store"
@@ -13,6 +14,8 @@ import (
 type posted struct {
 	messages map[int64]*message
 	newest   map[string]int64
+	bytes    int   // of all messages
+	keptFrom int64 // no message was last kept before
 }
 
 // message is a message that is remembered, or that may be.
@@ -20,6 +23,7 @@ type message struct {
 	store.PostedMessage
 	number int64 // of its entry
 	keptAt int64 // when it was last remembered
+	size   int   // bytes, when it was
 }
 
 // bytes is about how many bytes Redis would keep.
@@ -37,8 +41,20 @@ func (p *posted) keep(m *message, now int64) {
 		p.messages = map[int64]*message{}
 		p.newest = map[string]int64{}
 	}
+	if before := p.messages[m.number]; before != nil {
+		p.bytes -= before.size
+	}
 	m.keptAt = now
+	m.size = m.bytes()
 	p.messages[m.number] = m
+	p.bytes += m.size
+	p.keptFrom = min(p.keptFrom, now)
+}
+
+// remove deletes a message, and leaves its names.
+func (p *posted) remove(m *message) {
+	p.bytes -= m.size
+	delete(p.messages, m.number)
 }
 
 // maxPostedBytes bounds the size of all messages together, as in the scripts.
@@ -46,16 +62,20 @@ const maxPostedBytes = 32 << 20
 
 // prune forgets the messages that were last kept until a time, and the oldest ones above maxPostedBytes.
 func (p *posted) prune(until int64) {
-	before, bytes := len(p.messages), 0
-	for number, m := range p.messages {
+	if until < p.keptFrom && p.bytes <= maxPostedBytes {
+		return
+	}
+	before := len(p.messages)
+	p.keptFrom = math.MaxInt64
+	for _, m := range p.messages {
 		if m.keptAt <= until {
-			delete(p.messages, number)
+			p.remove(m)
 		} else {
-			bytes += m.bytes()
+			p.keptFrom = min(p.keptFrom, m.keptAt)
 		}
 	}
-	if bytes > maxPostedBytes {
-		p.deleteOldest(bytes - maxPostedBytes)
+	if p.bytes > maxPostedBytes {
+		p.deleteOldest(p.bytes - maxPostedBytes)
 	}
 	if len(p.messages) < before {
 		p.deleteNames()
@@ -68,8 +88,8 @@ func (p *posted) deleteOldest(bytes int) {
 		return cmp.Or(cmp.Compare(a.keptAt, b.keptAt), cmp.Compare(a.number, b.number))
 	})
 	for i := 0; bytes > 0; i++ {
-		bytes -= oldest[i].bytes()
-		delete(p.messages, oldest[i].number)
+		bytes -= oldest[i].size
+		p.remove(oldest[i])
 	}
 }
 
@@ -80,8 +100,8 @@ func (p *posted) deleteNames() {
 
 // forget deletes a message and its names.
 func (p *posted) forget(number int64) {
-	if p.messages[number] != nil {
-		delete(p.messages, number)
+	if m := p.messages[number]; m != nil {
+		p.remove(m)
 		p.deleteNames()
 	}
 }
