@@ -22,14 +22,16 @@ type generation struct {
 	cfg      configs.Config
 	tls      *tls.Config // of the public listener; nil = plain HTTP
 	channels []pipeline.Channel
-	limiter  limiter
-	server   *server.Server
-	public   http.Handler
-	ops      http.Handler
-	intake   *pipeline.Intake
-	couriers []*pipeline.Courier
-	canary   *pipeline.Canary // nil = none
-	status   *pipeline.StatusReader
+	// instances are the channels that templates made; nil = there are no templates.
+	instances *pipeline.Instances
+	limiter   limiter
+	server    *server.Server
+	public    http.Handler
+	ops       http.Handler
+	intake    *pipeline.Intake
+	couriers  []*pipeline.Courier
+	canary    *pipeline.Canary // nil = none
+	status    *pipeline.StatusReader
 }
 
 func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -48,10 +50,14 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	if canary != nil {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
+	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(func(ch configs.Channel) notifier.Sender {
+		return cfg.Sender(ch, r.preview)
+	}), g.channels, r.instances, r.metrics)
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
+	g.status.Include(g.instances)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
+		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer,
 	})
 	g.couriers = r.newCouriers(g)
@@ -73,6 +79,9 @@ func (g *generation) levels() []ratelimit.Level {
 	for i := range g.channels {
 		all = append(all, g.channels[i].AllLevels()...)
 	}
+	for _, ch := range g.instances.All() {
+		all = append(all, ch.AllLevels()...)
+	}
 	return all
 }
 
@@ -82,7 +91,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	var couriers []*pipeline.Courier
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
-			Outbox: queue, Channels: g.channels, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
+			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
 			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups,
 		}
@@ -104,9 +113,9 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 	return server.New(server.Options{
 		Channels: cfg.ServerChannels(), Intake: g.intake, Decoder: decoder, Proxies: cfg.Proxies(), MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
-		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
-		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake},
-		Previews: previewed(g.channels), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels, Instances: g.instances},
+		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake},
+		Previews: previewed(g.channels, g.instances), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})
@@ -121,11 +130,16 @@ func (g *generation) run(ctx context.Context) {
 	if g.canary != nil {
 		all.Go(func() { g.canary.Run(ctx) })
 	}
+	if g.instances != nil {
+		all.Go(func() { g.instances.Run(ctx) })
+	}
 	all.Wait()
 }
 
 // preview keeps the messages of a channel that has no Slack destination. It outlives reloads.
 func (r *Relay) preview(name string) notifier.Sender {
+	r.previewing.Lock()
+	defer r.previewing.Unlock()
 	if r.previews[name] == nil {
 		r.previews[name] = notifier.NewPreview(name, r.opts.Stdout, previewCapacity)
 	}
@@ -133,7 +147,7 @@ func (r *Relay) preview(name string) notifier.Sender {
 }
 
 // previewed returns a lookup of the kept messages of channels that have no Slack destination; ok is false for all others.
-func previewed(channels []pipeline.Channel) func(channel string) ([]notifier.Message, bool) {
+func previewed(channels []pipeline.Channel, instances *pipeline.Instances) func(channel string) ([]notifier.Message, bool) {
 	shown := map[string]*notifier.Preview{}
 	for _, ch := range channels {
 		if preview, ok := ch.Sender.(*notifier.Preview); ok {
@@ -142,6 +156,9 @@ func previewed(channels []pipeline.Channel) func(channel string) ([]notifier.Mes
 	}
 	return func(channel string) ([]notifier.Message, bool) {
 		preview, ok := shown[channel]
+		if made, exists := instances.Find(channel); !ok && exists {
+			preview, ok = made.Sender.(*notifier.Preview)
+		}
 		if !ok {
 			return nil, false
 		}

@@ -117,6 +117,7 @@ func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, 
 		Title:       w.title(alert, name),
 		Text:        cmp.Or(alert.Annotations["description"], alert.Annotations["message"]),
 		Labels:      alert.Labels,
+		Annotations: alert.Annotations,
 		Fingerprint: alert.Fingerprint,
 		Links:       make([]Link, 0, 4),
 	}

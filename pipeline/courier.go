@@ -65,6 +65,8 @@ type Refunder interface {
 type CourierOptions struct {
 	Outbox   CourierOutbox
 	Channels []Channel
+	// Instances are the channels that templates made; nil = there are no templates.
+	Instances *Instances
 	// Operations is where notices to the operators are posted; nil = nowhere.
 	Operations notifier.Sender
 	// Limiter gives back the slots of messages that were never posted; nil = they stay spent.
@@ -122,7 +124,8 @@ func (o CourierOptions) withDefaults() CourierOptions {
 type Courier struct {
 	opts     CourierOptions
 	channels map[string]*Channel // the configured ones
-	among    []store.Channel     // all destinations
+	among    []store.Channel     // all destinations but those of templates
+	made     madeDestinations
 
 	deliveries channelRuns
 	promotions channelRuns
@@ -163,12 +166,20 @@ func (c *Courier) destination(name string) *Channel {
 		return &notices
 	}
 	if of, ok := strings.CutSuffix(name, fallbackSuffix); ok {
-		if ch := c.channels[of]; ch != nil && ch.Fallback != nil {
+		if ch := c.channel(of); ch != nil && ch.Fallback != nil {
 			fallback := ch.fallback()
 			return &fallback
 		}
 	}
-	return c.channels[name]
+	return c.channel(name)
+}
+
+// channel returns a channel, or a test lane, by its name; nil = there is none.
+func (c *Courier) channel(name string) *Channel {
+	if ch := c.channels[name]; ch != nil {
+		return ch
+	}
+	return c.opts.Instances.find(name)
 }
 
 // Wake makes the Courier deliver what is queued for a channel now. It never blocks.

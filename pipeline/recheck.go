@@ -63,14 +63,15 @@ func (c *Courier) recheck(ctx context.Context) {
 
 // delays reports whether a channel delays its overflow.
 func (c *Courier) delays(channel string) bool {
-	ch := c.channels[channel]
+	ch := c.channel(channel)
 	return ch != nil && ch.Handling != nil && ch.Handling.Overflow == store.OverflowDelay
 }
 
 // rechecked returns the names of the channels that are rechecked: all but lanes.
 func (c *Courier) rechecked() []string {
-	all := make([]string, 0, len(c.among))
-	for _, channel := range c.among {
+	among := c.destinations()
+	all := make([]string, 0, len(among))
+	for _, channel := range among {
 		if !isLane(channel.Name) {
 			all = append(all, channel.Name)
 		}

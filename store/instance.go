@@ -16,4 +16,4 @@ type IdleInstance struct {
 }
 
 // MaxIdleInstances is how many idle instances one call returns at most.
-const MaxIdleInstances = 100
+const MaxIdleInstances = 10_000
