@@ -51,6 +51,11 @@ func NewStatusReader(limiter LimiterReader, channels []Channel, outages OutageRe
 // Include makes the StatusReader show the channels that templates made too, after the configured ones.
 func (s *StatusReader) Include(instances *Instances) { s.instances = instances }
 
+// HasInstance reports whether a template made a channel of that name. A nil StatusReader has none.
+func (s *StatusReader) HasInstance(name string) bool {
+	return s != nil && !isLane(name) && s.instances.find(name) != nil
+}
+
 // shown returns all channels without lanes. The caller must not change them.
 func (s *StatusReader) shown() []Channel {
 	if s.instances == nil {
