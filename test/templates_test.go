@@ -287,3 +287,33 @@ func TestTeamsFollowTheirTemplate(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, "%s", answer)
 	require.Eventually(t, func() bool { return len(postsTo(slack, "#team-a-alerts")) == 2 }, 10*time.Second, 20*time.Millisecond)
 }
+
+// What a channel of the configuration does, an instance does too: it delays, posts a digest, is silenced, previewed and tested.
+func TestTeamsHaveAllThatChannelsHave(t *testing.T) {
+	t.Parallel()
+	slack, server := startSlack(t), redistest.Start(t)
+	file := strings.Replace(teams("    window: 1s\n    overflow: delay\n"), "global_limit: 3", "global_limit: 1", 1) +
+		"  - {name: 'env-{{env}}', slack_channel: '#env-{{env}}', fallback: alerts, category_limit: 1, digest_interval: 1s, pace: 1ms}\n"
+	file = strings.Replace(file, "rules: [", `rules: [{name: envs, match: [{field: label.env, matches: "."}], set: {channel: "env-{{env}}"}, copy_to: ["team-{{team}}"]}, `, 1)
+	relay := startRelay(t, append(withFile(server.URL, slack.APIURL(), configFile(t, file)), "RELAY_ADMIN_TOKEN=4dm1n")...)
+
+	receipt := relay.post(t, "alerts", []map[string]any{ofTeam("a", "1"), ofTeam("a", "2"), ofTeam("a", "3")})
+	require.Equal(t, []int{1, 2}, []int{receipt.Admitted, receipt.Delayed})
+	require.Eventually(t, func() bool { return len(postsTo(slack, "#team-a-alerts")) == 3 }, 15*time.Second, 20*time.Millisecond)
+
+	both := map[string]any{"title": "both", "labels": map[string]string{"env": "prod", "team": "b"}}
+	receipt = relay.post(t, "alerts", []map[string]any{both, {"title": "more", "labels": map[string]string{"env": "prod", "team": "b"}}})
+	require.Equal(t, []string{"env-prod", "env-prod", "team-b", "team-b"}, []string{
+		receipt.Events[0].Channel, receipt.Events[1].Channel, receipt.Events[2].Channel, receipt.Events[3].Channel,
+	})
+	require.Equal(t, 1, receipt.Dropped, "%+v", receipt)
+	require.Eventually(t, func() bool { return len(postsTo(slack, "#env-prod")) == 2 }, 15*time.Second, 20*time.Millisecond, "the digest")
+
+	code, answer := request(t, http.MethodPost, relay.ops+"/api/v1/silences", "4dm1n",
+		[]byte(`{"channel": "team-a", "matchers": ["title=~.*"], "for": "1h", "author": "me", "reason": "test"}`))
+	require.Equal(t, http.StatusCreated, code, "%s", answer)
+	require.Equal(t, 1, relay.post(t, "alerts", ofTeam("a", "silenced")).Muted)
+	require.Equal(t, 1, relay.post(t, "alerts?test=1", ofTeam("c", "tested")).Admitted)
+	require.Eventually(t, func() bool { return len(postsTo(slack, "#team-c-alerts")) == 1 }, 15*time.Second, 20*time.Millisecond)
+	require.Equal(t, "0", relay.metric(t, `relay_ledger_imbalance{channel="team-a"}`))
+}
