@@ -43,7 +43,9 @@ func NewInstances(templates []Template, configured []Channel, registry *Registry
 		made: map[string]*instanceChannel{}, asOf: -1,
 	}
 	for i := range templates {
-		s.templates[templates[i].Pattern.String()] = &templates[i]
+		name := templates[i].Pattern.String()
+		s.templates[name] = &templates[i]
+		metrics.initTemplateFallbacks(name)
 	}
 	for i := range configured {
 		s.configured[configured[i].Name] = true

@@ -176,6 +176,16 @@ func (m *Metrics) countTemplateFallback(template, reason string) {
 	}
 }
 
+// initTemplateFallbacks sets the counters of a template to 0, so that the first such event shows as an increase.
+func (m *Metrics) initTemplateFallbacks(template string) {
+	if m == nil {
+		return
+	}
+	for _, reason := range []string{NoValue, BadValue, FullTemplate, TakenName} {
+		m.fallbacks.WithLabelValues(template, reason)
+	}
+}
+
 // categoryLabel returns a category as a label value. The caller holds mu.
 func (m *Metrics) categoryLabel(name string) string {
 	if !m.categories[name] {
