@@ -57,8 +57,8 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer,
+		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox,
+		Silences: r.silencer, Logger: r.log, Tracer: r.tracer,
 	})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
@@ -91,7 +91,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	var couriers []*pipeline.Courier
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
-			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
+			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(),
+			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
 			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups,
 		}
@@ -115,7 +116,8 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive:  &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels, Instances: g.instances},
 		Admin:    &pipeline.Admin{Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake},
-		Previews: previewed(g.channels, g.instances), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Previews: previewed(g.channels, g.instances), Silences: r.silencer, Config: r.reloader.state, Registry: r.registry,
+		Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})

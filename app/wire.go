@@ -197,7 +197,8 @@ func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options
 	})
 	shared := redisstore.New(client, redisstore.Options{Options: opts, ClockStepped: r.reportClockSteps()})
 	r.replica = replica.New(shared, replica.Options{
-		Replica: opts.Owner, Policies: cfg.Policies(), PolicyOf: r.policyOfInstance, Replicas: int(cfg.Replicas), Fallback: fallback, FallbackOutbox: fallback,
+		Replica: opts.Owner, Policies: cfg.Policies(), PolicyOf: r.policyOfInstance, Replicas: int(cfg.Replicas),
+		Fallback: fallback, FallbackOutbox: fallback,
 		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, MaxWait: maxWait, Recheck: r.recheck, Logger: r.log,
 	})
 	r.engines.limiter = r.replica

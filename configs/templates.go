@@ -185,8 +185,12 @@ func (c Channel) validateNoSenders(v validator) {
 		name  string
 		isSet bool
 	}{
-		{"ingress_token", c.IngressToken != ""}, {"auth", len(c.Auth) > 0}, {"allow_from", len(c.AllowFrom) > 0},
-		{"on_drop", len(c.OnDrop) > 0}, {"rules", len(c.Rules) > 0}, {"rule_tests", len(c.RuleTests) > 0},
+		{"ingress_token", c.IngressToken != ""},
+		{"auth", len(c.Auth) > 0},
+		{"allow_from", len(c.AllowFrom) > 0},
+		{"on_drop", len(c.OnDrop) > 0},
+		{"rules", len(c.Rules) > 0},
+		{"rule_tests", len(c.RuleTests) > 0},
 	} {
 		if setting.isSet {
 			v.fault(setting.name, "is not possible in a template, to which nobody posts; set it in the channels whose rules send events to %s",

@@ -32,7 +32,8 @@ func TestFaultsOfTemplates(t *testing.T) {
 		"channels[3].forget_after: 24h is less than remember_posted, 72h, which would be forgotten too early; use 72h or more",
 		`channels[4].name: "x{{a b}}" is not a valid name;`,
 		`channels[5].name: "{{a}}-{{b}}" is not a valid name;`)
-	bad(t, `channels: [{name: "team-{{team}}", fallback: x}]`, nil, `channels[0].fallback: "x" is not a channel`, "channels: has templates only; add a channel that webhooks are posted to")
+	bad(t, `channels: [{name: "team-{{team}}", fallback: x}]`, nil,
+		`channels[0].fallback: "x" is not a channel`, "channels: has templates only; add a channel that webhooks are posted to")
 }
 
 // templates is a configuration with a template that stands first.

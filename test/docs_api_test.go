@@ -78,6 +78,6 @@ func TestDocsNameEveryMetric(t *testing.T) {
 		exposed = append(exposed, found[1])
 	}
 	exposed = append(exposed, "relay_channel_fallback", "relay_redis_clock_steps_total") // while something is wrong with Redis
-	exposed = append(exposed, "relay_template_fallbacks_total")                           // with a template
+	exposed = append(exposed, "relay_template_fallbacks_total")                          // with a template
 	require.ElementsMatch(t, exposed, named)
 }

@@ -151,7 +151,8 @@ func TestFirstMessageOfATeamSurvivesItsReplica(t *testing.T) {
 		require.NoError(t, err)
 		payload := fmt.Sprintf(`{"id": "%d", "channel": %q, "category": "c", "severity": "warning", "title": "left behind"}`, i, scope.Name)
 		_, err = died.Admit(t.Context(), scope, []store.Request{{
-			Request: ratelimit.Request{ID: "1", Levels: []ratelimit.Level{store.ChannelLevel(limit, scope.Name)}}, Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(payload)},
+			Request: ratelimit.Request{ID: "1", Levels: []ratelimit.Level{store.ChannelLevel(limit, scope.Name)}},
+			Enqueue: &store.Enqueue{Kind: store.KindMessage, Payload: []byte(payload)},
 		}})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return len(postsTo(slack, "#team-"+value+"-alerts")) > 0 }, 10*time.Second, 5*time.Millisecond)
@@ -294,7 +295,8 @@ func TestTeamsHaveAllThatChannelsHave(t *testing.T) {
 	slack, server := startSlack(t), redistest.Start(t)
 	file := strings.Replace(teams("    window: 1s\n    overflow: delay\n"), "global_limit: 3", "global_limit: 1", 1) +
 		"  - {name: 'env-{{env}}', slack_channel: '#env-{{env}}', fallback: alerts, category_limit: 1, digest_interval: 1s, pace: 1ms}\n"
-	file = strings.Replace(file, "rules: [", `rules: [{name: envs, match: [{field: label.env, matches: "."}], set: {channel: "env-{{env}}"}, copy_to: ["team-{{team}}"]}, `, 1)
+	file = strings.Replace(file, "rules: [", `rules: [{name: envs, match: [{field: label.env, matches: "."}], `+
+		`set: {channel: "env-{{env}}"}, copy_to: ["team-{{team}}"]}, `, 1)
 	relay := startRelay(t, append(withFile(server.URL, slack.APIURL(), configFile(t, file)), "RELAY_ADMIN_TOKEN=4dm1n")...)
 
 	receipt := relay.post(t, "alerts", []map[string]any{ofTeam("a", "1"), ofTeam("a", "2"), ofTeam("a", "3")})
