@@ -312,7 +312,7 @@ func TestTeamsHaveAllThatChannelsHave(t *testing.T) {
 	require.Eventually(t, func() bool { return len(postsTo(slack, "#env-prod")) == 2 }, 15*time.Second, 20*time.Millisecond, "the digest")
 
 	code, answer := request(t, http.MethodPost, relay.ops+"/api/v1/silences", "4dm1n",
-		[]byte(`{"channel": "team-a", "matchers": ["title=~.*"], "for": "1h", "author": "me", "reason": "test"}`))
+		[]byte(`{"channel": "team-a", "matchers": [{"field": "title", "matches": "."}], "for": "1h", "author": "me", "reason": "test"}`))
 	require.Equal(t, http.StatusCreated, code, "%s", answer)
 	require.Equal(t, 1, relay.post(t, "alerts", ofTeam("a", "silenced")).Muted)
 	require.Equal(t, 1, relay.post(t, "alerts?test=1", ofTeam("c", "tested")).Admitted)

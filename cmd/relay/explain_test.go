@@ -40,8 +40,12 @@ func TestExplanationNamesTheChannelOfATemplate(t *testing.T) {
   - {name: "team-{{team}}", fallback: alerts}
 `)
 	for body, want := range map[string][]string{
-		`{"title": "x", "labels": {"team": "Data Base"}}`: {"alerts -> team-data-base", "team-{{team}}: team-data-base, unless it has max_channels others"},
-		`{"title": "x"}`: {"team-{{team}}: the event has no such label, so that it goes to the fallback", "the limits of channel alerts"},
+		`{"title": "x", "labels": {"team": "Data Base"}}`: {
+			"alerts -> team-data-base", "team-{{team}}: team-data-base, unless it has max_channels others",
+		},
+		`{"title": "x"}`: {
+			"team-{{team}}: the event has no such label, so that it goes to the fallback", "the limits of channel alerts",
+		},
 	} {
 		text, stderr, code := runRelay(t, nil, "check", "--config", config, "--explain", writeFile(t, body))
 		require.Zero(t, code, stderr)
