@@ -22,6 +22,7 @@ type generation struct {
 	cfg        configs.Config
 	tls        *tls.Config // of the public listener; nil = plain HTTP
 	channels   []pipeline.Channel
+	instances  *pipeline.Instances // the channels that templates made; nil = there are no templates
 	limiter    limiter
 	server     *server.Server
 	public     http.Handler
@@ -50,15 +51,20 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	if canary != nil {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
+	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(func(ch configs.Channel) notifier.Sender {
+		return cfg.Sender(ch, r.preview)
+	}), g.channels, r.instances, r.metrics)
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
+	g.status.Include(g.instances)
 	g.heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{
 		Heartbeats: cfg.SenderHeartbeats(), Channels: g.channels, Store: g.limiter, Memory: r.heartbeats, Logger: r.log, Wake: r.wake,
 		Admit:    func(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error) { return g.intake.Admit(ctx, a) },
 		Outboxes: r.operationsOutboxes(cfg),
 	})
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: g.limiter, Channels: g.channels, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox, Logger: r.log, Tracer: r.tracer,
+		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox,
+		Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder, Problems: g.limiter,
 		Inhibitions: cfg.CompiledInhibitions(),
 	})
@@ -82,6 +88,9 @@ func (g *generation) levels() []ratelimit.Level {
 	for i := range g.channels {
 		all = append(all, g.channels[i].AllLevels()...)
 	}
+	for _, ch := range g.instances.All() {
+		all = append(all, ch.AllLevels()...)
+	}
 	return all
 }
 
@@ -91,7 +100,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	var couriers []*pipeline.Courier
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
-			Outbox: queue, Channels: g.channels, Operations: g.cfg.Operations(), Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
+			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(),
+			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
 			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups,
 		}
@@ -117,12 +127,15 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 	return server.New(server.Options{
 		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(),
 		MaxConcurrent: int(cfg.MaxConcurrent),
-		MaxBody: cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
-		Archive: &pipeline.Archive{Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels},
-		Admin: &pipeline.Admin{
-			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Wake: r.wake, GaveBack: r.promoteOthers,
+		MaxBody:       cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
+		Archive: &pipeline.Archive{
+			Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels, Instances: g.instances,
 		},
-		Previews: previewed(g.channels), Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder,
+		Admin: &pipeline.Admin{
+			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake,
+			GaveBack: r.promoteOthers,
+		},
+		Previews: previewed(g.channels, g.instances), Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder,
 		Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
@@ -139,6 +152,9 @@ func (g *generation) run(ctx context.Context) {
 		all.Go(func() { g.canary.Run(ctx) })
 	}
 	all.Go(func() { g.heartbeats.Run(ctx) })
+	if g.instances != nil {
+		all.Go(func() { g.instances.Run(ctx) })
+	}
 	all.Wait()
 }
 
@@ -152,6 +168,8 @@ func (r *Relay) operationsOutboxes(cfg configs.Config) []pipeline.NoticeQueue {
 
 // preview keeps the messages of a channel that has no Slack destination. It outlives reloads.
 func (r *Relay) preview(name string) notifier.Sender {
+	r.previewing.Lock()
+	defer r.previewing.Unlock()
 	if r.previews[name] == nil {
 		r.previews[name] = notifier.NewPreview(name, r.opts.Stdout, previewCapacity)
 	}
@@ -159,7 +177,7 @@ func (r *Relay) preview(name string) notifier.Sender {
 }
 
 // previewed returns a lookup of the kept messages of channels that have no Slack destination; ok is false for all others.
-func previewed(channels []pipeline.Channel) func(channel string) ([]notifier.Message, bool) {
+func previewed(channels []pipeline.Channel, instances *pipeline.Instances) func(channel string) ([]notifier.Message, bool) {
 	shown := map[string]*notifier.Preview{}
 	for _, ch := range channels {
 		if preview, ok := ch.Sender.(*notifier.Preview); ok {
@@ -168,6 +186,9 @@ func previewed(channels []pipeline.Channel) func(channel string) ([]notifier.Mes
 	}
 	return func(channel string) ([]notifier.Message, bool) {
 		preview, ok := shown[channel]
+		if made, exists := instances.Find(channel); !ok && exists {
+			preview, ok = made.Sender.(*notifier.Preview)
+		}
 		if !ok {
 			return nil, false
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,7 +58,10 @@ type Relay struct {
 	metrics     *pipeline.Metrics
 	canary      *pipeline.CanaryMetrics
 	heartbeats  *pipeline.HeartbeatMemory
-	previews    map[string]*notifier.Preview // by channel
+	instances   *pipeline.Registry // of the channels that templates made
+
+	previewing sync.Mutex
+	previews   map[string]*notifier.Preview // by channel; previewing is held
 
 	public   net.Listener
 	ops      net.Listener
@@ -93,6 +97,9 @@ func (r *Relay) assemble(context.Context) error {
 	r.canary = pipeline.NewCanaryMetrics(r.registry)
 	r.heartbeats = pipeline.NewHeartbeatMemory()
 	r.registry.MustRegister(pipeline.NewHeartbeatGauges(r.heartbeats))
+	r.instances = pipeline.NewRegistry(pipeline.RegistryOptions{
+		Store: r.engines.instances, Changed: r.instancesChanged, Timeout: r.started.RedisTimeout, Logger: r.log,
+	})
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(r.version), server.NewGauges(func() *pipeline.StatusReader { return r.Status() }, r.labels))
 	r.reloader = newReloader(r)
@@ -113,6 +120,8 @@ func (r *Relay) Status() *pipeline.StatusReader { return r.current.Load().status
 
 // ShowMessages prints the messages of channels without a Slack destination on out from now on.
 func (r *Relay) ShowMessages(out io.Writer) {
+	r.previewing.Lock()
+	defer r.previewing.Unlock()
 	for _, preview := range r.previews {
 		preview.PrintTo(out)
 	}
@@ -126,6 +135,8 @@ type engines struct {
 	outboxes []queue               // all that a courier must empty
 	pausers  []pipeline.Pauser     // the same
 	notices  []pipeline.NoticeQueue
+
+	instances store.Instances // the list of the channels that templates made
 }
 
 // add adds an outbox that a courier must empty.
@@ -182,6 +193,7 @@ func (r *Relay) inMemory(cfg configs.Config, opts store.Options) {
 	s := memory.New(data, memory.Options{Options: opts})
 	r.engines.limiter = s
 	r.engines.outbox = s
+	r.engines.instances = s
 	r.engines.add(s)
 }
 
@@ -192,11 +204,13 @@ func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options
 	})
 	shared := redisstore.New(client, redisstore.Options{Options: opts, ClockStepped: r.reportClockSteps()})
 	r.replica = replica.New(shared, replica.Options{
-		Replica: opts.Owner, Policies: cfg.Policies(), Replicas: int(cfg.Replicas), Fallback: fallback, FallbackOutbox: fallback,
+		Replica: opts.Owner, Policies: cfg.Policies(), PolicyOf: r.policyOfInstance, Replicas: int(cfg.Replicas),
+		Fallback: fallback, FallbackOutbox: fallback,
 		Dedupe: cfg.Dedupe, CallTimeout: cfg.RedisTimeout, MaxWait: maxWait, Recheck: r.recheck, Logger: r.log,
 	})
 	r.engines.limiter = r.replica
 	r.engines.outbox = shared
+	r.engines.instances = shared
 	r.engines.outages = r.replica
 	r.engines.add(shared)
 	r.engines.add(fallback)

@@ -9,10 +9,22 @@ import (
 // Channel is a named destination with its limits: one Slack channel or one incoming webhook. Get one from
 // [DefaultChannel]; the zero value is not valid.
 type Channel struct {
-	// Name is the name of the channel. Senders post to `/hooks/<name>`.
-	Name string `yaml:"name" format:"name" variable:"none"`
+	// Name is the name of the channel. Senders post to `/hooks/<name>`. A name with a placeholder, for example `team-{{team}}`,
+	// makes the entry a template: each value of the label, or annotation, of that name gets a channel of its own.
+	Name string `yaml:"name" format:"channel" variable:"none"`
 
-	// SlackChannel is the id (C0123ABCD) or the name of a Slack channel, for the bot token.
+	// Values is the regular expression that a value must match as a whole to get a channel. Values are put in lower case, and
+	// other characters than a-z and 0-9 become `-`, before they are compared.
+	Values string `yaml:"values,omitempty" section:"Templates" variable:"none" unset:"[a-z0-9-]{1,40}"`
+	// MaxChannels is the largest number of channels that a template makes.
+	MaxChannels int64 `yaml:"max_channels,omitempty" min:"1" max:"10000" variable:"none" unset:"200"`
+	// Fallback is the name of the channel that gets the events of a template without a valid value, and those beyond max_channels.
+	Fallback string `yaml:"fallback,omitempty" variable:"none"`
+	// ForgetAfter is how long a channel of a template is kept after its last event, if it has nothing to send or to show.
+	ForgetAfter time.Duration `yaml:"forget_after,omitempty" min:"2h" max:"8784h" variable:"none" unset:"168h"`
+
+	// SlackChannel is the id (C0123ABCD) or the name of a Slack channel, for the bot token. In a template, it may contain the
+	// placeholder.
 	SlackChannel string `yaml:"slack_channel" section:"Destination"`
 	// SlackWebhookURL is an incoming webhook of Slack. It replaces the bot token and slack_channel.
 	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`

@@ -140,6 +140,10 @@ var formats = map[string]format{
 		isValid: heartbeatName.MatchString, pattern: heartbeatName.String(),
 		want: "a valid name; use 1 to 63 of letters, digits, dot, underscore and dash, beginning with a letter or digit",
 	},
+	"channel": {
+		isValid: isChannelName, pattern: channelName.String(), // the chart has no templates
+		want: "a valid name; use 1 to 63 of a-z, 0-9 and -, not beginning with -, and for a template one placeholder like {{team}}",
+	},
 	"level": {
 		isValid: levelName.MatchString,
 		want:    "a level; use channel, category, sender or the name of a label",

@@ -61,6 +61,9 @@ func (c *Config) Destinations() []Destination {
 	var all []Destination
 	for i := range c.Channels {
 		ch := &c.Channels[i]
+		if ch.isTemplate() {
+			continue // its Slack channels are known when it makes a channel
+		}
 		d := Destination{Setting: "channel " + ch.Name, WebhookURL: ch.SlackWebhookURL}
 		if c.SlackToken != "" && ch.SlackWebhookURL == "" {
 			d.SlackChannel = ch.SlackChannel

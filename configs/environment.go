@@ -29,7 +29,7 @@ func readEnvironment(cfg *Config, o *origin) []*FieldError {
 			o.note(indexed("channels", i)+".")("name", variable)
 		}
 		c := &cfg.Channels[i]
-		if !anyBegins(set, c.prefix()) {
+		if c.isTemplate() || !anyBegins(set, c.prefix()) {
 			continue
 		}
 		faults = append(faults, readVariables(reflect.ValueOf(c).Elem(), c.prefix(), o.note(indexed("channels", i)+"."))...)
@@ -86,7 +86,7 @@ func variableFault(name string, t reflect.Type, err error) *FieldError {
 }
 
 // pick returns the channels that were named, with their settings in the file if it has them, and the index of each in
-// the file, -1 = it is not there.
+// the file, -1 = it is not there. Templates need not be named: they stay.
 func pick(known []Channel, names []string) ([]Channel, []int) {
 	picked := make([]Channel, 0, len(names))
 	inFile := make([]int, 0, len(names))
@@ -99,6 +99,12 @@ func pick(known []Channel, names []string) ([]Channel, []int) {
 		}
 		picked = append(picked, channel)
 		inFile = append(inFile, i)
+	}
+	for i, channel := range known {
+		if channel.isTemplate() && !slices.Contains(inFile, i) {
+			picked = append(picked, channel)
+			inFile = append(inFile, i)
+		}
 	}
 	return picked, inFile
 }

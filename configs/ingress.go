@@ -100,20 +100,24 @@ func (c Channel) isOpen() bool { return c.IngressToken == "" && len(c.Auth) == 0
 // OpsIsLocal reports whether only this machine reaches the ops listener.
 func (c *Config) OpsIsLocal() bool { return isLoopback(c.OpsListen) }
 
-// ServerChannels returns the channels for the public listener.
+// ServerChannels returns the channels for the public listener, without templates.
 func (c *Config) ServerChannels() []server.Channel {
-	channels := make([]server.Channel, len(c.Channels))
-	for i, ch := range c.Channels {
-		channels[i] = server.Channel{
+	channels := make([]server.Channel, 0, len(c.Channels))
+	for _, ch := range c.Channels {
+		if ch.isTemplate() { // nobody posts to it
+			continue
+		}
+		one := server.Channel{
 			Name: ch.Name, SlackName: ch.SlackChannel, IngressToken: string(ch.IngressToken), AllowFrom: networks(ch.AllowFrom),
 			ResolveTimeout: ch.ResolveTimeout,
 		}
 		for _, credential := range ch.Auth {
-			channels[i].Credentials = append(channels[i].Credentials, credential.option())
+			one.Credentials = append(one.Credentials, credential.option())
 		}
 		for _, drop := range ch.OnDrop {
-			channels[i].Throttled = append(channels[i].Throttled, drop.Source)
+			one.Throttled = append(one.Throttled, drop.Source)
 		}
+		channels = append(channels, one)
 	}
 	return channels
 }

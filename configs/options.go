@@ -10,13 +10,24 @@ import (
 	"slackrelay/store"
 )
 
-// Channel returns a channel by its name, "" = the first, and whether there is one.
+// Channel returns a channel by its name, "" = the first, and whether there is one. Those that a template would make are among them.
 func (c *Config) Channel(name string) (Channel, bool) {
-	i := slices.IndexFunc(c.Channels, func(ch Channel) bool { return ch.Name == cmp.Or(name, c.Channels[0].Name) })
+	name = cmp.Or(name, c.FirstChannel())
+	i := slices.IndexFunc(c.Channels, func(ch Channel) bool { return ch.Name == name })
 	if i < 0 {
-		return Channel{}, false
+		return c.instanceNamed(name)
 	}
 	return c.Channels[i], true
+}
+
+// FirstChannel returns the name of the first channel that is no template.
+func (c *Config) FirstChannel() string {
+	for i := range c.Channels {
+		if !c.Channels[i].isTemplate() {
+			return c.Channels[i].Name
+		}
+	}
+	return ""
 }
 
 // indexes returns the index of each channel, by its name; of several with one name, the first.
@@ -39,34 +50,43 @@ func (c *Config) Policies() map[string]replica.Policy {
 	return policies
 }
 
-// PipelineChannels returns the channels for the pipeline. sender returns the destination of a channel's messages.
+// PipelineChannels returns the channels for the pipeline, without templates. sender returns the destination of a channel's messages.
 func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
-	channels := make([]pipeline.Channel, len(c.Channels))
+	channels := make([]pipeline.Channel, 0, len(c.Channels))
 	common := newCommonParts(c)
-	for i := range c.Channels {
-		ch := c.withoutAuto(c.Channels[i])
-		channels[i] = pipeline.Channel{
-			Name:        ch.Name,
-			Group:       ch.LimitGroup,
-			Tiers:       common.tiersOf(ch),
-			FirstNotice: ch.firstNotice(),
-			Headroom:    ch.headroom(),
-			Handling:    common.handlingOf(ch),
-			Hold:        ch.Hold,
-			Flapping:    ch.flapping(),
-			Bundle:      pipeline.BundlePolicy(ch.Bundle),
-			Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
-			TTL:         ch.TTL,
-			Digest:      ch.digestTerms(),
-			Sender:      sender(ch),
-			Renderer:    common.rendererOf(ch),
-			Fallback:    c.destination(ch.FallbackWebhookURL, ch.FallbackSlackChannel),
-			DropUnknown: common.dropUnknownOf(ch),
-			Rules:       common.rulesOf(ch),
+	for _, ch := range c.Channels {
+		if ch.isTemplate() {
+			continue
 		}
-		for _, reserve := range ch.Reserves {
-			channels[i].Reserves = append(channels[i].Reserves, pipeline.Reserve(reserve))
-		}
+		made := common.channelOf(c.withoutAuto(ch))
+		made.Sender = sender(ch)
+		made.Fallback = c.destination(ch.FallbackWebhookURL, ch.FallbackSlackChannel)
+		channels = append(channels, made)
 	}
 	return channels
+}
+
+// channelOf returns a channel for the pipeline, without destinations.
+func (p *commonParts) channelOf(ch Channel) pipeline.Channel {
+	made := pipeline.Channel{
+		Name:        ch.Name,
+		Group:       ch.LimitGroup,
+		Tiers:       p.tiersOf(ch),
+		FirstNotice: ch.firstNotice(),
+		Headroom:    ch.headroom(),
+		Handling:    p.handlingOf(ch),
+		Hold:        ch.Hold,
+		Flapping:    ch.flapping(),
+		Bundle:      pipeline.BundlePolicy(ch.Bundle),
+		Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
+		TTL:         ch.TTL,
+		Digest:      ch.digestTerms(),
+		Renderer:    p.rendererOf(ch),
+		DropUnknown: p.dropUnknownOf(ch),
+		Rules:       p.rulesOf(ch),
+	}
+	for _, reserve := range ch.Reserves {
+		made.Reserves = append(made.Reserves, pipeline.Reserve(reserve))
+	}
+	return made
 }

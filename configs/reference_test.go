@@ -135,6 +135,7 @@ var formatTexts = map[string]string{
 	"address":   "`host:port`",
 	"url":       "`http://` or `https://` URL",
 	"networks":  "IP addresses and ranges",
+	"channel":   "1 to 63 of `a-z`, `0-9` and `-`, and one placeholder in a template",
 	"name":      "1 to 63 of `a-z`, `0-9` and `-`",
 	"heartbeat": "1 to 63 letters, digits and `._-`",
 	"level":     "up to 63 letters, digits and `_.-`",

@@ -69,7 +69,7 @@ func (c *Config) validateClassification(v validator) {
 		if err != nil {
 			in.settings("rules", err)
 		} else {
-			ch.runTests(in, decoder, rules)
+			ch.runTests(in, decoder, rules, c.ChannelOf)
 		}
 	}
 }

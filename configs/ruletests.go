@@ -49,11 +49,13 @@ type Want struct {
 	Muted *bool `yaml:"muted,omitempty"`
 }
 
-// runTests runs the tests of the rules.
-func (c Channel) runTests(v validator, decoder *events.Decoder, rules *events.Rules) {
+// runTests runs the tests of the rules. channelOf returns the channel of an event that a rule sends to a name.
+func (c Channel) runTests(
+	v validator, decoder *events.Decoder, rules *events.Rules, channelOf func(name string, e *events.Event) (channel, why string),
+) {
 	for i, test := range c.RuleTests {
 		field := indexed("rule_tests", i)
-		got, err := test.run(c.Name, decoder, rules)
+		got, err := test.run(c.Name, decoder, rules, channelOf)
 		if err != nil {
 			v.fault(field, "test %q cannot be run: %v", test.Name, err)
 			continue
@@ -64,7 +66,9 @@ func (c Channel) runTests(v validator, decoder *events.Decoder, rules *events.Ru
 	}
 }
 
-func (t RuleTest) run(channel string, decoder *events.Decoder, rules *events.Rules) (Want, error) {
+func (t RuleTest) run(
+	channel string, decoder *events.Decoder, rules *events.Rules, channelOf func(name string, e *events.Event) (channel, why string),
+) (Want, error) {
 	now := time.Now()
 	if t.At != "" {
 		var err error
@@ -83,6 +87,10 @@ func (t RuleTest) run(channel string, decoder *events.Decoder, rules *events.Rul
 	e := all[0]
 	e.Channel = channel
 	verdict := rules.Apply(&e, header, now)
+	verdict.Channel, _ = channelOf(verdict.Channel, &e)
+	for i, to := range verdict.Copies {
+		verdict.Copies[i], _ = channelOf(to, &e)
+	}
 	last := noRule
 	if n := len(verdict.Rules); n > 0 {
 		last = verdict.Rules[n-1]

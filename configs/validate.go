@@ -53,9 +53,13 @@ func (c *Config) validateSlack(v validator) {
 }
 
 func (c *Config) validateChannels(v validator) {
-	if len(c.Channels) == 0 {
+	switch {
+	case len(c.Channels) == 0:
 		v.fault("channels", "is empty; add at least one channel")
+	case c.FirstChannel() == "":
+		v.fault("channels", "has templates only; add a channel that webhooks are posted to")
 	}
+	known := c.indexes()
 	seen := map[string]bool{}
 	for i, ch := range c.Channels {
 		in := v.in(indexed("channels", i))
@@ -64,7 +68,8 @@ func (c *Config) validateChannels(v validator) {
 		}
 		seen[ch.Name] = true
 		ch.validate(in)
-		if ch.isOpen() && !c.AllowUnauthenticated && !isLoopback(c.Listen) {
+		ch.validateTemplate(in, known, c.Channels)
+		if !ch.isTemplate() && ch.isOpen() && !c.AllowUnauthenticated && !isLoopback(c.Listen) {
 			in.fault("ingress_token", "is empty, so that anyone who reaches %s could send to channel %s; "+
 				"set ingress_token, auth or allow_unauthenticated", c.Listen, ch.Name)
 		}

@@ -28,6 +28,7 @@ type Event struct {
 	Text        string            `json:"text,omitempty"`        // may have many lines
 	Links       []Link            `json:"links,omitempty"`       // the most useful first
 	Labels      map[string]string `json:"labels,omitempty"`      // without empty values
+	Annotations map[string]string `json:"-"`                     // of an alert; they decide its channel, and are not stored
 	Note        string            `json:"note,omitempty"`        // a remark of the relay
 	Fingerprint string            `json:"fingerprint,omitempty"` // the same for all events of one alert
 	Group       string            `json:"-"`                     // the sender's name of the group that the webhook reports; "" = none

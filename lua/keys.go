@@ -230,3 +230,10 @@ func unsafe(r rune) bool {
 
 // Silences is the hash of the silences of all channels.
 const Silences = "relay:{silences}:all"
+
+// The keys of the channels that templates made.
+const (
+	Instances     = "relay:{instances}:all"    // hash: channel = "<template>\n<value>"
+	InstanceUses  = "relay:{instances}:used"   // sorted set of these channels, by the time of their last use
+	InstanceCount = "relay:{instances}:counts" // hash: template = how many channels it made; revision = see instances.lua
+)

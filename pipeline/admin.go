@@ -24,7 +24,7 @@ type Pauser interface {
 	Pause(ctx context.Context, channel store.Channel, wait time.Duration, reason string) error
 }
 
-// Admin changes the state of channels for operators. All fields are needed:
+// Admin changes the state of channels for operators. All fields but Instances are needed:
 //
 //	admin := &pipeline.Admin{
 //		Limiter: limiter, Outboxes: []pipeline.Pauser{queue}, Channels: channels, Wake: courier.Wake, GaveBack: courier.PromoteOthers,
@@ -33,8 +33,10 @@ type Admin struct {
 	Limiter  Resetter
 	Outboxes []Pauser // all that may queue messages of a channel
 	Channels []Channel
-	Wake     func(channel string) // is called with the name of a channel that was resumed
-	GaveBack func(channel string) // is called with the name of a channel whose own level was emptied
+	// Instances are the channels that templates made; nil = there are no templates.
+	Instances *Instances
+	Wake      func(channel string) // is called with the name of a channel that was resumed
+	GaveBack  func(channel string) // is called with the name of a channel whose own level was emptied
 }
 
 // MaxPause is the longest pause of a channel.
@@ -45,7 +47,7 @@ var ErrNoLevel = errors.New("the channel has no such level")
 
 // Pause pauses a channel's sending; 0 resumes it, whatever it waited for. What is admitted meanwhile stays queued.
 func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, reason string) error {
-	ch, err := channelOf(a.Channels, channel)
+	ch, err := channelOf(a.Channels, a.Instances, channel)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (a *Admin) Pause(ctx context.Context, channel string, wait time.Duration, r
 // ResetLimit empties a level of a channel: nothing that was admitted before counts any more. value is the category, the
 // sender or the label's value; "" for the channel's own level.
 func (a *Admin) ResetLimit(ctx context.Context, channel, level, value string) error {
-	ch, err := channelOf(a.Channels, channel)
+	ch, err := channelOf(a.Channels, a.Instances, channel)
 	if err != nil {
 		return err
 	}

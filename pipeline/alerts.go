@@ -99,7 +99,7 @@ func (a *Alerts) postSome(ctx context.Context, channel store.Channel, arrival Ar
 		stored := err == nil
 		a.opts.Memory.recall(channel.Name, board, stored)
 		part := arrival
-		part.Events = board.post(posted, arrival.Events, func(e events.Event) bool { return a.opts.Intake.isMuted(arrival, e) })
+		part.Events = board.post(posted, arrival.Events, func(e events.Event) bool { return a.opts.Intake.isMuted(ctx, arrival, e) })
 		if len(part.Events) > 0 {
 			receipt, err := a.opts.Intake.Admit(ctx, part)
 			if err != nil {

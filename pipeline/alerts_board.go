@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -99,8 +100,8 @@ func microsOf(t time.Time) int64 {
 }
 
 // isMuted reports whether a rule or a silence mutes an event of an arrival.
-func (in *Intake) isMuted(a Arrival, e events.Event) bool {
+func (in *Intake) isMuted(ctx context.Context, a Arrival, e events.Event) bool {
 	a.Events = []events.Event{e}
-	mutedBy, _ := in.classify(in.channels[a.Channel], &a, "")
+	mutedBy, _ := in.classify(ctx, in.channels[a.Channel], &a, "")
 	return mutedBy[0] != ""
 }

@@ -17,8 +17,8 @@ type DropLister interface {
 	Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error)
 }
 
-// Archive lists and replays what did not reach Slack: the dead letters, and the log of dropped events. All fields are
-// needed:
+// Archive lists and replays what did not reach Slack: the dead letters, and the log of dropped events. All fields but
+// Instances are needed:
 //
 //	archive := &pipeline.Archive{Limiter: limiter, Outbox: queue, Intake: intake, Channels: channels}
 type Archive struct {
@@ -26,6 +26,8 @@ type Archive struct {
 	Outbox   store.DeadLetters
 	Intake   *Intake
 	Channels []Channel
+	// Instances are the channels that templates made; nil = there are no templates.
+	Instances *Instances
 }
 
 // DeadLetter is a message that Slack rejected permanently, or whose delivery state stayed unknown.
@@ -59,19 +61,21 @@ const MaxPage = 1000
 // ErrNotKept is returned for an id that is not found: it never existed, or its record was removed.
 var ErrNotKept = errors.New("nothing is kept under that id")
 
-// channelOf finds a channel by its name.
-func channelOf(channels []Channel, name string) (Channel, error) {
-	i := slices.IndexFunc(channels, func(ch Channel) bool { return ch.Name == name })
-	if i < 0 {
-		return Channel{}, fmt.Errorf("channel %q: %w", name, ErrUnknownChannel)
+// channelOf finds a channel by its name, among the configured ones and those that templates made.
+func channelOf(channels []Channel, instances *Instances, name string) (Channel, error) {
+	if i := slices.IndexFunc(channels, func(ch Channel) bool { return ch.Name == name }); i >= 0 {
+		return channels[i], nil
 	}
-	return channels[i], nil
+	if ch := instances.find(name); ch != nil {
+		return *ch, nil
+	}
+	return Channel{}, fmt.Errorf("channel %q: %w", name, ErrUnknownChannel)
 }
 
 // Dead lists dead letters of a channel, newest first: up to most that are older than the id before ("" = all). Those of the
 // channel's fallback are not among them.
 func (a *Archive) Dead(ctx context.Context, channel, before string, most int) ([]DeadLetter, error) {
-	ch, err := channelOf(a.Channels, channel)
+	ch, err := channelOf(a.Channels, a.Instances, channel)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +131,7 @@ func find[T record](
 
 // DeleteDead deletes dead letters, and returns how many there were. They stay counted as failed.
 func (a *Archive) DeleteDead(ctx context.Context, channel string, ids ...string) (int, error) {
-	ch, err := channelOf(a.Channels, channel)
+	ch, err := channelOf(a.Channels, a.Instances, channel)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -153,7 +157,7 @@ func (a *Archive) ReplayDead(ctx context.Context, channel, id string, force bool
 
 // Drops lists dropped events of a channel, newest first: up to most that are older than the id before ("" = all).
 func (a *Archive) Drops(ctx context.Context, channel, before string, most int) ([]DropRecord, error) {
-	ch, err := channelOf(a.Channels, channel)
+	ch, err := channelOf(a.Channels, a.Instances, channel)
 	if err != nil {
 		return nil, err
 	}

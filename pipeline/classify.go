@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"slackrelay/events"
 )
@@ -29,7 +30,7 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	if !ok {
 		return Receipt{}, fmt.Errorf("channel %q: %w", a.Channel, ErrUnknownChannel)
 	}
-	mutedBy, whole := in.classify(ch, &a, traceparent(ctx, in.opts.Tracer))
+	mutedBy, whole := in.classify(ctx, ch, &a, traceparent(ctx, in.opts.Tracer))
 	in.opts.Recorder.record(a.Events, mutedBy)
 	if in.problems != nil {
 		in.problems.noteSources(ctx, a.Events)
@@ -43,7 +44,7 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 // classify finds heartbeats, applies the rules and silences to each other event, and adds the copies to the webhook's events. It
 // returns the heartbeat, rule or silence that mutes each event, or "". whole means that all events go to the channel of the webhook
 // and none is muted.
-func (in *Intake) classify(ch *RequestBuilder, a *Arrival, parent string) (mutedBy []string, whole bool) {
+func (in *Intake) classify(ctx context.Context, ch *RequestBuilder, a *Arrival, parent string) (mutedBy []string, whole bool) {
 	var copies []events.Event
 	mutedBy = make([]string, len(a.Events))
 	whole = len(a.Events) > 0
@@ -60,10 +61,10 @@ func (in *Intake) classify(ch *RequestBuilder, a *Arrival, parent string) (muted
 			continue
 		}
 		verdict := ch.Rules.Apply(e, a.Header, now)
-		if _, known := in.channels[verdict.Channel]; known {
-			e.Channel = verdict.Channel
+		if channel := in.channelFor(ctx, verdict.Channel, e); channel != "" {
+			e.Channel = channel
 		}
-		copies = in.appendCopies(copies, e, verdict.Copies)
+		copies = in.appendCopies(ctx, copies, e, verdict.Copies)
 		mutedBy[i] = in.mutedBy(e, verdict)
 		whole = whole && mutedBy[i] == "" && e.Channel == a.Channel
 	}
@@ -88,13 +89,26 @@ func (in *Intake) heartbeat(e *events.Event, a *Arrival) string {
 	return ""
 }
 
-// appendCopies appends a copy of an event for each of these channels.
-func (in *Intake) appendCopies(copies []events.Event, e *events.Event, channels []string) []events.Event {
-	for _, channel := range channels {
-		if _, known := in.channels[channel]; known {
-			copies = append(copies, *e)
-			copies[len(copies)-1].Channel = channel
+// channelFor returns the channel that an event goes to which a rule sends to a channel or to a template; "" = there is none of
+// that name.
+func (in *Intake) channelFor(ctx context.Context, name string, e *events.Event) string {
+	if _, known := in.channels[name]; known {
+		return name
+	}
+	return in.opts.Instances.resolve(ctx, name, e)
+}
+
+// appendCopies appends a copy of an event for each of these channels, once where several templates make one channel of it.
+func (in *Intake) appendCopies(ctx context.Context, copies []events.Event, e *events.Event, channels []string) []events.Event {
+	first := len(copies)
+	for _, name := range channels {
+		channel := in.channelFor(ctx, name, e)
+		if channel == "" || channel == e.Channel ||
+			slices.ContainsFunc(copies[first:], func(copied events.Event) bool { return copied.Channel == channel }) {
+			continue
 		}
+		copies = append(copies, *e)
+		copies[len(copies)-1].Channel = channel
 	}
 	return copies
 }
@@ -188,7 +202,7 @@ func (in *Intake) admitParts(ctx context.Context, a Arrival, parts []*part) (Rec
 }
 
 func (in *Intake) mute(ctx context.Context, channel string, n int64) error {
-	if err := in.opts.Limiter.CountMuted(context.WithoutCancel(ctx), in.channels[channel].Scope(), n); err != nil {
+	if err := in.opts.Limiter.CountMuted(context.WithoutCancel(ctx), in.channel(channel).Scope(), n); err != nil {
 		return fmt.Errorf("channel %s: %w", channel, err)
 	}
 	return nil

@@ -65,6 +65,8 @@ type Refunder interface {
 type CourierOptions struct {
 	Outbox   CourierOutbox
 	Channels []Channel
+	// Instances are the channels that templates made; nil = there are no templates.
+	Instances *Instances
 	// Operations is where notices to the operators are posted; nil = nowhere.
 	Operations notifier.Sender
 	// Limiter gives back the slots of messages that were never posted; nil = they stay spent.
@@ -130,8 +132,9 @@ type Courier struct {
 	opts     CourierOptions
 	channels map[string]*Channel      // the configured ones
 	delaying map[string][]string      // by limit group: those that delay their overflow
-	among    []store.Channel          // all destinations, and channels that have documents only
+	among    []store.Channel          // all destinations but those of templates, and channels that have documents only
 	scopes   map[string]store.Channel // the same by name
+	made     madeDestinations
 
 	deliveries channelRuns
 	promotions channelRuns
@@ -178,12 +181,20 @@ func (c *Courier) destination(name string) *Channel {
 		return &notices
 	}
 	if of, ok := strings.CutSuffix(name, fallbackSuffix); ok {
-		if ch := c.channels[of]; ch != nil && ch.Fallback != nil {
+		if ch := c.channel(of); ch != nil && ch.Fallback != nil {
 			fallback := ch.fallback()
 			return &fallback
 		}
 	}
-	return c.channels[name]
+	return c.channel(name)
+}
+
+// channel returns a channel, or a test lane, by its name; nil = there is none.
+func (c *Courier) channel(name string) *Channel {
+	if ch := c.channels[name]; ch != nil {
+		return ch
+	}
+	return c.opts.Instances.find(name)
 }
 
 // Wake makes the Courier deliver what is queued for a channel now. It never blocks.
@@ -225,7 +236,7 @@ func (c *Courier) Run(ctx context.Context) {
 	defer c.problems.open(func(channel string, _ bool, looked func()) {
 		defer looked()
 		for left := false; !left; left = c.problems.leave(ctx, channel) {
-			c.lookAtProblems(ctx, c.scopes[channel])
+			c.lookAtProblems(ctx, c.scope(channel))
 		}
 	})()
 	c.askAll.Store(true)

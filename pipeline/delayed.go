@@ -10,7 +10,7 @@ import (
 // Promote asks for slots for the delayed messages of a channel, until none gets one: also of a channel that no longer delays
 // its overflow. Any number of replicas may call it: a message that one of them admitted is gone for the others.
 func (in *Intake) Promote(ctx context.Context, channel string) {
-	ch := in.channels[channel]
+	ch := in.channel(channel)
 	if ch == nil || ch.Handling == nil || in.opts.Outbox == nil {
 		return
 	}

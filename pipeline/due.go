@@ -81,7 +81,7 @@ func (c *Courier) watch(ctx context.Context) {
 func (c *Courier) due(ctx context.Context, all bool) ([]store.Work, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.CallTimeout)
 	defer cancel()
-	return c.opts.Outbox.Due(ctx, c.memories.able(c.among), all)
+	return c.opts.Outbox.Due(ctx, c.memories.able(c.destinations()), all)
 }
 
 // startWork starts what the store says is due.

@@ -64,6 +64,8 @@ type IntakeOptions struct {
 	Metrics  *Metrics
 	// Wake is called with the name of a channel as soon as something was queued for it. It must not block.
 	Wake func(channel string)
+	// Instances are the channels that templates made; nil = there are no templates.
+	Instances *Instances
 	// Silences mute events for a limited time; nil = there are none.
 	Silences Silencer
 	// Heartbeats are events that are heartbeats of their sender, and are muted; nil = none are.
@@ -113,11 +115,19 @@ func NewIntake(opts IntakeOptions) *Intake {
 	return in
 }
 
+// channel returns a channel, or a test lane, by its name; nil = there is none.
+func (in *Intake) channel(name string) *RequestBuilder {
+	if ch, ok := in.channels[name]; ok {
+		return ch
+	}
+	return in.opts.Instances.builder(name)
+}
+
 // admit asks the limiter for classified events of one channel. forced admits them past the limits. After an error, the
 // receipt covers the events that were decided before it.
 func (in *Intake) admit(ctx context.Context, channel string, all []events.Event, forced bool) (Receipt, error) {
-	ch, ok := in.channels[channel]
-	if !ok {
+	ch := in.channel(channel)
+	if ch == nil {
 		return Receipt{}, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
 	}
 	decide := in.opts.Limiter.Admit

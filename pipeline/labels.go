@@ -97,6 +97,24 @@ func (l *ChannelLabels) Known(channel string) string {
 	return otherLabel
 }
 
+// Forget ends the series of a channel that no longer exists.
+func (l *ChannelLabels) Forget(channel string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(channel)
+}
+
+// forget ends the series of a channel. The caller holds mu.
+func (l *ChannelLabels) forget(channel string) {
+	delete(l.used, channel)
+	for _, vector := range l.vectors {
+		vector.DeletePartialMatch(prometheus.Labels{"channel": channel})
+	}
+}
+
 // sweep ends the series of idle channels. The caller holds mu.
 func (l *ChannelLabels) sweep(now time.Time) {
 	if now.Sub(l.swept) < sweepEvery {
@@ -107,9 +125,6 @@ func (l *ChannelLabels) sweep(now time.Time) {
 		if now.Sub(at) < idleAfter {
 			continue
 		}
-		delete(l.used, channel)
-		for _, vector := range l.vectors {
-			vector.DeletePartialMatch(prometheus.Labels{"channel": channel})
-		}
+		l.forget(channel)
 	}
 }

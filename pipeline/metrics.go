@@ -34,6 +34,7 @@ type Metrics struct {
 	decisions *prometheus.CounterVec
 	messages  *prometheus.CounterVec
 	forced    *prometheus.CounterVec
+	fallbacks *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
 	delivery  *prometheus.HistogramVec
 
@@ -73,6 +74,8 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			"channel", "result"),
 		forced: counter("relay_events_forced_total",
 			"Events that an operator admitted past the limits; they are also counted as admitted.", "channel"),
+		fallbacks: counter("relay_template_fallbacks_total",
+			"Events that a channel template sent to its fallback: no_value, value, full or taken.", "template", "reason"),
 		requests: seconds("relay_slack_request_seconds", "How long Slack took to answer.", .01, .025, .05, .1, .25, .5, 1, 2.5, 5),
 		delivery: seconds("relay_delivery_seconds", "From admission to Slack's confirmation.",
 			.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800),
@@ -164,6 +167,23 @@ func (m *Metrics) decided(e *events.Event, outcome, level string) prometheus.Cou
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.events.WithLabelValues(channel, m.categoryLabel(e.Category), outcome, level)
+}
+
+// countTemplateFallback counts an event that a template sent to its fallback.
+func (m *Metrics) countTemplateFallback(template, reason string) {
+	if m != nil {
+		m.fallbacks.WithLabelValues(template, reason).Inc()
+	}
+}
+
+// initTemplateFallbacks sets the counters of a template to 0, so that the first such event shows as an increase.
+func (m *Metrics) initTemplateFallbacks(template string) {
+	if m == nil {
+		return
+	}
+	for _, reason := range []string{NoValue, BadValue, FullTemplate, TakenName} {
+		m.fallbacks.WithLabelValues(template, reason)
+	}
 }
 
 // categoryLabel returns a category as a label value. The caller holds mu.

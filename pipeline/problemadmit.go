@@ -12,8 +12,8 @@ import (
 // admitOpen decides events of one channel that no rule or silence mutes: those that are not held, counted or inhibited go to
 // the limiter.
 func (in *Intake) admitOpen(ctx context.Context, channel string, all []events.Event) (Receipt, error) {
-	ch, ok := in.channels[channel]
-	if in.problems == nil || !ok {
+	ch := in.channel(channel)
+	if in.problems == nil || ch == nil {
 		return in.admit(ctx, channel, all, false)
 	}
 	verdicts := in.problems.observe(ctx, ch, all)
@@ -127,7 +127,7 @@ func (in *Intake) ProblemWork(queue ProblemQueue) ProblemWork {
 // LookAtProblems looks at documents of problems that are due: a hold ends, a flapping alert is stable, or the source of an
 // inhibition may have ended. It is a [ProblemHandler], also of channels that have no such feature any more.
 func (in *Intake) LookAtProblems(ctx context.Context, channel store.Channel, now int64, due []store.Problem) error {
-	ch := in.channels[channel.Name]
+	ch := in.channel(channel.Name)
 	p := in.problems
 	if p == nil {
 		p = &problems{in: in, store: in.opts.Problems}
@@ -207,7 +207,7 @@ func (p *problems) reportResolve(ctx context.Context, e *events.Event) error {
 			return err
 		}
 	}
-	ch := p.in.channels[e.Channel]
+	ch := p.in.channel(e.Channel)
 	if ch == nil || !p.follows(ch, e) {
 		return nil
 	}

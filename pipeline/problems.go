@@ -40,7 +40,10 @@ func newProblems(in *Intake) *problems {
 	used := len(p.inhibitions) > 0
 	for _, ch := range in.channels {
 		p.ruleHolds = p.ruleHolds || ch.Rules.Hold()
-		used = used || ch.Hold > 0 || ch.Flapping.Changes > 0
+		used = used || ch.usesProblems()
+	}
+	for _, ch := range in.opts.Instances.examples() {
+		used = used || ch.usesProblems()
 	}
 	if p.store == nil || !used && !p.ruleHolds {
 		return nil
@@ -48,9 +51,12 @@ func newProblems(in *Intake) *problems {
 	return p
 }
 
+// usesProblems reports whether the channel itself holds events or follows flapping alerts.
+func (c *Channel) usesProblems() bool { return c.Hold > 0 || c.Flapping.Changes > 0 }
+
 // followsAll reports whether all alerts of a channel are followed, not only the targets of inhibitions.
 func (p *problems) followsAll(ch *RequestBuilder) bool {
-	return p.ruleHolds || ch.Hold > 0 || ch.Flapping.Changes > 0
+	return p.ruleHolds || ch.usesProblems()
 }
 
 // problemSettings returns those of a channel.

@@ -48,6 +48,17 @@ func (c *Courier) addDocumented() {
 	}
 }
 
+// scope returns the scope of a channel that has something due.
+func (c *Courier) scope(name string) store.Channel {
+	if scope, ok := c.scopes[name]; ok {
+		return scope
+	}
+	if ch := c.destination(name); ch != nil { // a template made it
+		return ch.Scope()
+	}
+	return store.Channel{Name: name}
+}
+
 // startProblems looks at the documents of a channel that are due, unless that runs already. looked is called at its end,
 // or at once.
 func (c *Courier) startProblems(channel string, looked func()) {

@@ -17,9 +17,10 @@ const readAtOnce = 200
 
 // readAll reads every channel except lanes, without their categories. before is the last reading; nil = there is none.
 func (s *StatusReader) readAll(ctx context.Context, before *Reading) (*Reading, error) {
-	now := &Reading{Channels: make([]ChannelStatus, 0, len(s.listed)), index: make(map[string]int, len(s.listed))}
+	all := s.shown()
+	now := &Reading{Channels: make([]ChannelStatus, 0, len(all)), index: make(map[string]int, len(all))}
 	around := s.surroundings()
-	for some := range slices.Chunk(s.listed, readAtOnce) {
+	for some := range slices.Chunk(all, readAtOnce) {
 		statuses, err := s.readSome(ctx, some, around)
 		if err != nil {
 			return nil, err
@@ -29,8 +30,8 @@ func (s *StatusReader) readAll(ctx context.Context, before *Reading) (*Reading, 
 	at := time.Now()
 	for i := range now.Channels {
 		now.index[now.Channels[i].Channel] = i
-		if before != nil {
-			now.Channels[i].compare(&before.Channels[i], at)
+		if earlier, known := before.place(now.Channels[i].Channel); known {
+			now.Channels[i].compare(&before.Channels[earlier], at)
 		}
 	}
 	return now, nil

@@ -23,9 +23,18 @@ const readingTimeout = 30 * time.Second
 // Reading is the state of all channels, read at about one time. It is shared: change nothing in it.
 type Reading struct {
 	At       time.Time       // when it began
-	Channels []ChannelStatus // in the order of the configuration, without lanes and categories
+	Channels []ChannelStatus // in the order of the configuration, then those of templates; without lanes and categories
 
 	index map[string]int // of Channels, by name
+}
+
+// place returns the index of a channel in Channels; a nil Reading has none.
+func (r *Reading) place(channel string) (i int, known bool) {
+	if r == nil {
+		return 0, false
+	}
+	i, known = r.index[channel]
+	return i, known
 }
 
 // Paused returns how many channels are paused.
@@ -114,12 +123,10 @@ func (r *readings) latest() *Reading {
 	return r.last
 }
 
-// reuseFor returns how long a reading of so many channels is used again.
-func reuseFor(channels int) func(took time.Duration) time.Duration {
-	return func(took time.Duration) time.Duration {
-		if channels <= alwaysRead {
-			return 0
-		}
-		return max(minReuse, readingShare*took)
+// reuseFor returns how long a reading of so many channels, which took some time, is used again.
+func reuseFor(channels int, took time.Duration) time.Duration {
+	if channels <= alwaysRead {
+		return 0
 	}
+	return max(minReuse, readingShare*took)
 }

@@ -68,7 +68,7 @@ func (c *Courier) look(channel string, documented bool, looking chan struct{}) {
 		looking <- struct{}{}
 		c.startProblems(channel, func() { <-looking })
 	}
-	if ch := c.channels[channel]; ch != nil && ch.delays() {
+	if ch := c.channel(channel); ch != nil && ch.delays() {
 		looking <- struct{}{}
 		c.startPromotion(channel, func() { <-looking })
 	}
@@ -76,8 +76,9 @@ func (c *Courier) look(channel string, documented bool, looking chan struct{}) {
 
 // rechecked returns the names of the channels that are rechecked: all but lanes.
 func (c *Courier) rechecked() []string {
-	all := make([]string, 0, len(c.among))
-	for _, channel := range c.among {
+	among := c.destinations()
+	all := make([]string, 0, len(among))
+	for _, channel := range among {
 		if !isLane(channel.Name) {
 			all = append(all, channel.Name)
 		}

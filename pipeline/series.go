@@ -41,7 +41,7 @@ var ErrSeries = fmt.Errorf("a series goes back 1 minute to %s, in steps of whole
 
 // Series reads the events of a channel from back ago until now, in steps of whole minutes.
 func (s *StatusReader) Series(ctx context.Context, channel string, back, step time.Duration) (Series, error) {
-	ch, err := channelOf(s.channels, channel)
+	ch, err := channelOf(s.channels, s.instances, channel)
 	if err != nil {
 		return Series{}, err
 	}

@@ -31,7 +31,8 @@ type OutageReader interface {
 type StatusReader struct {
 	limiter     LimiterReader
 	channels    []Channel
-	listed      []Channel // without lanes
+	listed      []Channel // without lanes and instances
+	instances   *Instances
 	outages     OutageReader
 	credentials store.Budget
 	readings    readings
@@ -43,8 +44,25 @@ func NewStatusReader(limiter LimiterReader, channels []Channel, outages OutageRe
 	listed := slices.DeleteFunc(slices.Clone(channels), func(ch Channel) bool { return isLane(ch.Name) })
 	s := &StatusReader{limiter: limiter, channels: channels, listed: listed, outages: outages, credentials: credentials}
 	s.readings.read = s.readAll
-	s.readings.reuse = reuseFor(len(listed))
+	s.readings.reuse = func(took time.Duration) time.Duration { return reuseFor(len(s.shown()), took) }
 	return s
+}
+
+// Include makes the StatusReader show the channels that templates made too, after the configured ones.
+func (s *StatusReader) Include(instances *Instances) { s.instances = instances }
+
+// HasInstance reports whether a template made a channel of that name. A nil StatusReader has none.
+func (s *StatusReader) HasInstance(name string) bool {
+	return s != nil && !isLane(name) && s.instances.find(name) != nil
+}
+
+// shown returns all channels without lanes. The caller must not change them.
+func (s *StatusReader) shown() []Channel {
+	if s.instances == nil {
+		return s.listed
+	}
+	made, _ := s.instances.list()
+	return append(slices.Clip(s.listed), made...)
 }
 
 // Health returns the state of the limiter.
@@ -68,8 +86,9 @@ func (s *StatusReader) Away(ctx context.Context) map[string]replica.AwayStatus {
 	if err == nil {
 		return away
 	}
-	for i := range s.listed {
-		ch := &s.listed[i]
+	all := s.shown()
+	for i := range all {
+		ch := &all[i]
 		known := replica.AwayStatus{Channel: ch.Name, Policy: replica.PolicyClosed, Why: store.Describe(err)}
 		if s.outages != nil {
 			known.Policy = s.outages.PolicyOf(ch.Scope())
@@ -79,11 +98,12 @@ func (s *StatusReader) Away(ctx context.Context) map[string]replica.AwayStatus {
 	return away
 }
 
-// Channels returns the names of the channels, in the order of the configuration, without lanes.
+// Channels returns the names of the channels, in the order of the configuration and then those of templates, without lanes.
 func (s *StatusReader) Channels() []string {
 	var names []string
-	for i := range s.listed {
-		names = append(names, s.listed[i].Name)
+	all := s.shown()
+	for i := range all {
+		names = append(names, all[i].Name)
 	}
 	return names
 }
@@ -102,11 +122,11 @@ func (s *StatusReader) Reading(ctx context.Context) (*Reading, error) { return s
 func (s *StatusReader) Latest() *Reading { return s.readings.latest() }
 
 // ReadsAlways reports whether there are so few channels that each call of [StatusReader.Reading] reads them.
-func (s *StatusReader) ReadsAlways() bool { return len(s.listed) <= alwaysRead }
+func (s *StatusReader) ReadsAlways() bool { return len(s.shown()) <= alwaysRead }
 
 // Channel reads one channel with its categories.
 func (s *StatusReader) Channel(ctx context.Context, name string) (ChannelStatus, error) {
-	ch, err := channelOf(s.channels, name)
+	ch, err := channelOf(s.channels, s.instances, name)
 	if err != nil {
 		return ChannelStatus{}, err
 	}

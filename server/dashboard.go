@@ -48,7 +48,7 @@ type previewed struct {
 // preview lists the last messages of a channel that is not connected to Slack, newest first.
 func (s *Server) preview(w http.ResponseWriter, r *http.Request) error {
 	channel := r.PathValue("channel")
-	if _, ok := s.ingresses[channel]; !ok {
+	if !s.hasChannel(channel) {
 		return errUnknownChannel(channel)
 	}
 	messages, shown := s.opts.Previews(channel)

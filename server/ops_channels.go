@@ -50,6 +50,12 @@ func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// hasChannel reports whether there is a channel of that name: a configured one, or one that a template made.
+func (s *Server) hasChannel(name string) bool {
+	_, configured := s.ingresses[name]
+	return configured || s.opts.Status.HasInstance(name)
+}
+
 // soonReadingWait is how long a caller waits for a new reading of many channels before it gets the last one.
 const soonReadingWait = 100 * time.Millisecond
 

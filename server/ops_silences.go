@@ -52,7 +52,7 @@ func (s *Server) addSilence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := s.ingresses[wanted.Channel]; wanted.Channel != "" && !ok {
+	if wanted.Channel != "" && !s.hasChannel(wanted.Channel) {
 		return errUnknownChannel(wanted.Channel)
 	}
 	made, err := s.opts.Silences.Add(r.Context(), silence.Silence{

@@ -51,6 +51,7 @@ type Store interface {
 	DeadLetters
 	Problems
 	Budget
+	Instances
 	Replication
 	Availability
 }
@@ -167,6 +168,26 @@ type Budget interface {
 	// CredentialPaused returns for how long the credential stays paused, and why; 0 = it is not paused. Script:
 	// credential_paused.lua.
 	CredentialPaused(ctx context.Context, workspace string) (wait time.Duration, reason string, err error)
+}
+
+// Instances keeps the channels that templates made. All processes share them.
+type Instances interface {
+	// UseInstance notes that an instance is used now. It makes the instance if there is none of its name and its template has
+	// fewer than most; 0 = no bound. It returns the instance of that name, which may be of another template, and the zero value
+	// if it was refused. Script: instance_use.lua.
+	UseInstance(ctx context.Context, instance Instance, most int64) (Instance, error)
+	// ChangedInstances returns all instances, ordered by name, and their revision, if that is not the one that the caller
+	// knows; else only the revision. 0 is the revision of a store without instances. Script: instances.lua.
+	ChangedInstances(ctx context.Context, known int64) (revision int64, all []Instance, err error)
+	// IdleInstances lists instances that were not used for a time, the idlest first, at most [MaxIdleInstances]. Script:
+	// instances_idle.lua.
+	IdleInstances(ctx context.Context, idle time.Duration) ([]IdleInstance, error)
+	// RemoveInstance removes an instance that was not used for a time, and reports whether it did. Script: instance_remove.lua.
+	RemoveInstance(ctx context.Context, name string, idle time.Duration) (removed bool, err error)
+	// ForgetChannel deletes the ledger of a channel, and all else that is kept of it but what expires by itself, unless it has work,
+	// dead letters or drops, or had events in this hour or the one before. It reports whether nothing is left. Script:
+	// forget_channel.lua.
+	ForgetChannel(ctx context.Context, channel Channel) (forgotten bool, err error)
 }
 
 // Replication is what package ratelimit/replica needs, which decides by itself while the store is unavailable.

@@ -14,6 +14,7 @@ import (
 
 	"slackrelay/configs"
 	"slackrelay/events"
+	"slackrelay/pipeline"
 )
 
 // explainOptions are the flags of relay check --explain.
@@ -42,6 +43,9 @@ type explained struct {
 	Verdict events.Verdict  `json:"verdict"`
 	// Heartbeat is the heartbeat that the event is, which mutes it; no rule is evaluated then. Empty = none.
 	Heartbeat string `json:"heartbeat,omitempty"`
+	// Template is the template that the event goes to, and Fallback why it then goes to the fallback of that; "" = it does not.
+	Template string `json:"template,omitempty"`
+	Fallback string `json:"fallback,omitempty"`
 }
 
 func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) error {
@@ -100,7 +104,7 @@ func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained,
 			continue
 		}
 		all[i].Verdict = rules.Explain(&all[i].Event, w.Header, now)
-		all[i].Event.Channel = all[i].Verdict.Channel
+		all[i].route(cfg)
 	}
 	return all, nil
 }
@@ -113,6 +117,17 @@ func heartbeatOf(cfg configs.Config, e *events.Event, header http.Header) string
 		}
 	}
 	return ""
+}
+
+// route finds the channels that the templates of the configuration make of the event.
+func (x *explained) route(cfg configs.Config) {
+	x.Event.Channel, x.Fallback = cfg.ChannelOf(x.Verdict.Channel, &x.Event)
+	if x.Event.Channel != x.Verdict.Channel {
+		x.Template = x.Verdict.Channel
+	}
+	for i, to := range x.Verdict.Copies {
+		x.Verdict.Copies[i], _ = cfg.ChannelOf(to, &x.Event)
+	}
 }
 
 func (o *explainOptions) webhook(in io.Reader) (events.Webhook, error) {
@@ -153,6 +168,7 @@ func (x *explained) print(out io.Writer) {
 	line("severity", changed(string(x.Decoded.Severity), string(x.Event.Severity)))
 	line("status", changed(string(x.Decoded.Status), string(x.Event.Status)))
 	line("channel", changed(x.Decoded.Channel, x.Event.Channel))
+	optional("template", x.template())
 	if len(x.Verdict.Copies) > 0 {
 		line("copies to", strings.Join(x.Verdict.Copies, ", "))
 	}
@@ -203,6 +219,24 @@ func inParentheses(text string) string {
 		return ""
 	}
 	return " (" + text + ")"
+}
+
+// fallbackReasons are the reasons why an event goes to the fallback of a template.
+var fallbackReasons = map[string]string{
+	pipeline.NoValue:  "the event has no such label",
+	pipeline.BadValue: "the value of the label gets no channel",
+}
+
+// template describes what the template makes of the event; "" = it goes to none.
+func (x *explained) template() string {
+	switch {
+	case x.Template == "":
+		return ""
+	case x.Fallback != "":
+		return x.Template + ": " + fallbackReasons[x.Fallback] + ", so that it goes to the fallback"
+	default:
+		return x.Template + ": " + x.Event.Channel + ", unless it has max_channels others"
+	}
 }
 
 func (x *explained) decision() string {

@@ -43,3 +43,25 @@ channels: [{name: alerts}]
 	require.Zero(t, code, stderr)
 	require.Contains(t, text, "heartbeat watchdog: muted")
 }
+
+func TestExplanationNamesTheChannelOfATemplate(t *testing.T) {
+	t.Parallel()
+	config := writeFile(t, `channels:
+  - {name: alerts, rules: [{name: teams, set: {channel: "team-{{team}}"}}]}
+  - {name: "team-{{team}}", fallback: alerts}
+`)
+	for body, want := range map[string][]string{
+		`{"title": "x", "labels": {"team": "Data Base"}}`: {
+			"alerts -> team-data-base", "team-{{team}}: team-data-base, unless it has max_channels others",
+		},
+		`{"title": "x"}`: {
+			"team-{{team}}: the event has no such label, so that it goes to the fallback", "the limits of channel alerts",
+		},
+	} {
+		text, stderr, code := runRelay(t, nil, "check", "--config", config, "--explain", writeFile(t, body))
+		require.Zero(t, code, stderr)
+		for _, part := range want {
+			require.Contains(t, text, part)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (o *opsOptions) client() (client, error) {
 		if err != nil {
 			return client{}, err
 		}
-		o.firstChannel = loaded.Config.Channels[0].Name
+		o.firstChannel = loaded.Config.FirstChannel()
 		o.token = cmp.Or(o.token, string(loaded.Config.AdminToken))
 		o.address = cmp.Or(o.address, baseURL(loaded.Config.OpsListen))
 	}

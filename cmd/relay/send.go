@@ -87,7 +87,7 @@ func (o *sendOptions) complete() error {
 	if err != nil {
 		return err
 	}
-	o.channel = cmp.Or(o.channel, loaded.Config.Channels[0].Name)
+	o.channel = cmp.Or(o.channel, loaded.Config.FirstChannel())
 	if ch, known := loaded.Config.Channel(o.channel); known {
 		o.token = cmp.Or(o.token, string(ch.IngressToken))
 	}

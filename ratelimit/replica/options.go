@@ -24,6 +24,8 @@ type Options struct {
 	// Policies are what each channel does while the store is unavailable, by the name of the channel. A channel that is not
 	// listed follows [PolicyClosed]. [Limiter.SetPolicies] replaces them.
 	Policies map[string]Policy
+	// PolicyOf returns the policy of a channel that is not listed in Policies, "" = it is not known. Default: it is not.
+	PolicyOf func(channel string) Policy
 	// Replicas is how many processes are expected. The limits are divided by this or by the number of live replicas,
 	// whichever is larger. Default 0: the number is not known, and until the store was reached once [PolicyLocal] acts as
 	// [PolicyClosed].
@@ -68,6 +70,9 @@ func (o Options) withDefaults() Options {
 	o.Heartbeat = cmp.Or(o.Heartbeat, 3*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.PolicyOf == nil {
+		o.PolicyOf = func(string) Policy { return "" }
 	}
 	if o.Recheck == nil {
 		o.Recheck = func() {}

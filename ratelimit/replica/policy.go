@@ -30,7 +30,10 @@ func (l *Limiter) PolicyOf(scope store.Channel) Policy { return l.channel(scope)
 // policy is the policy that can be followed: a process that never reached the store knows neither what is used nor how many
 // replicas there are, unless that is configured.
 func (ch *channel) policy() Policy {
-	configured := (*ch.limiter.policies.Load())[ch.scope.Name]
+	configured, listed := (*ch.limiter.policies.Load())[ch.scope.Name]
+	if !listed {
+		configured = ch.opts.PolicyOf(ch.scope.Name)
+	}
 	if configured == PolicyLocal && !ch.limiter.reached.Load() && ch.opts.Replicas == 0 {
 		return PolicyClosed
 	}

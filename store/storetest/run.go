@@ -46,6 +46,7 @@ var subjects = []struct {
 	{"counts", countsBehaviours},
 	{"merged counts", mergedCountsBehaviours},
 	{"heartbeats", heartbeatsBehaviours},
+	{"instances", instancesBehaviours},
 	{"statuses", statusBehaviours},
 	{"forced", forcedBehaviours},
 	{"messages", messagesBehaviours},

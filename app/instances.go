@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"slackrelay/ratelimit/replica"
+)
+
+// runInstances keeps what this process knows of the channels that templates made current, while the configuration has templates.
+func (r *Relay) runInstances(ctx context.Context) {
+	for r.current.Load().instances == nil { // a reload may add templates
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+	r.instances.Run(ctx)
+}
+
+// instancesChanged announces the windows of new instances to the other replicas, and ends what this process keeps of those that
+// vanished.
+func (r *Relay) instancesChanged(vanished []string) {
+	for _, channel := range vanished {
+		r.labels.Forget(channel)
+		r.previewing.Lock()
+		delete(r.previews, channel)
+		r.previewing.Unlock()
+	}
+	if g := r.current.Load(); r.replica != nil && g.instances != nil {
+		r.replica.SetLevels(g.levels())
+	}
+}
+
+// policyOfInstance returns what an instance does while Redis is unavailable; "" = there is none of that name.
+func (r *Relay) policyOfInstance(channel string) replica.Policy {
+	g := r.current.Load()
+	if g == nil {
+		return ""
+	}
+	template, ok := g.instances.TemplateOf(channel)
+	if !ok {
+		return ""
+	}
+	settings, _ := g.cfg.Channel(template)
+	return replica.Policy(settings.OnRedisDown)
+}
