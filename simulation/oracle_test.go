@@ -73,7 +73,7 @@ func randomSetting(random *rand.Rand) Setting {
 		Tiers:  []ratelimit.LevelSpec{tier("channel", pick(random, ratelimit.Strategies()...)), tier("category", pick(random, windowed...))},
 		Pace:   store.Pace{Every: pick(random, 0, time.Second, 2*time.Second), Burst: 1 + random.Int64N(3)},
 		TTL:    pick(random, 0, 3*time.Second),
-		Bundle: random.IntN(2) == 0,
+		Bundle: pick(random, pipeline.BundleOff, pipeline.BundleWebhook, pipeline.BundleAuto),
 		Digest: store.DigestTerms{Interval: 15 * time.Second, EditEvery: 5 * time.Second, Minimum: 1 + random.Int64N(3)},
 		Handling: &store.MessagePolicy{
 			Overflow: pick(random, store.OverflowDrop, store.OverflowDelay), MaxDelayed: 1 + random.Int64N(8), MaxDelay: 12 * time.Second,
