@@ -40,7 +40,7 @@ local function work_of(work_kind, key)
   return work_kind .. ' ' .. (string.gsub(key, '^relay:{([^}]*)}:%l+:', '%1:'))
 end
 
-for _, work in ipairs({ 'send', 'promote' }) do
+for _, work in ipairs({ 'send', 'promote', 'problem' }) do
   if call('ZSCORE', due, work_of(work, outbox)) then return { 0 } end
 end
 for _, set in ipairs({ outbox, extras, delayed }) do

@@ -35,7 +35,7 @@ if not last_admitted then return redis.error_reply('ARG fourteen keys are needed
 
 --- @include parts/due/work
 
-for _, work in ipairs({ 'send', 'promote' }) do
+for _, work in ipairs({ 'send', 'promote', 'problem' }) do
   if call('ZSCORE', due, work_of(work, outbox)) then return { 0 } end
 end
 for _, set in ipairs({ outbox, extras, delayed }) do

@@ -28,7 +28,7 @@ func (s *Store) ForgetChannel(_ context.Context, channel store.Channel) (forgott
 // isNeeded reports whether the channel has work, or something that is still shown, or had events in this hour or the one before.
 func (tx channelTx) isNeeded() bool {
 	outbox, due := tx.outbox(), tx.look(lua.DueIndex)
-	for _, kind := range []store.WorkKind{store.WorkSend, store.WorkPromote} {
+	for _, kind := range []store.WorkKind{store.WorkSend, store.WorkPromote, store.WorkProblem} {
 		if _, has := due[tx.keys.Work(string(kind))]; has {
 			return true
 		}
