@@ -17,7 +17,9 @@ import (
 )
 
 // heartbeatFile is a configuration with heartbeats of the channel alerts.
-func heartbeatFile(heartbeats string) string { return "heartbeats:\n" + heartbeats + channelFile("") }
+func heartbeatFile(heartbeats string) string {
+	return "heartbeats:\n" + heartbeats + channelFile("    resolves: post\n")
+}
 
 // heartbeat reads a heartbeat from the API.
 func (p *process) heartbeat(tb testing.TB, name string) pipeline.HeartbeatStatus {

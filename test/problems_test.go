@@ -43,17 +43,21 @@ inhibitions:
 channels:
   - name: alerts
     slack_channel: C0ALERTS
+    resolves: post
     pace: 1ms
     burst: 100
     category_limit: 100
     hold: 3s
   - name: flaps
     slack_channel: C0FLAPS
+    resolves: post
+    repeats: post
     pace: 1ms
     burst: 100
     flapping: {changes: 4, within: 1m, stable: 3s}
   - name: infra
     slack_channel: C0INFRA
+    resolves: post
     pace: 1ms
     burst: 100
 `
