@@ -66,7 +66,7 @@ channels:
 func withProblems(t *testing.T) (*fakeslack.Server, []*process) {
 	t.Helper()
 	slack, redis, path := startSlack(t), redistest.Start(t), configFile(t, problemFile)
-	env := append(withFile(redis.URL, slack.APIURL(), path), "RELAY_LEASE=2s", "RELAY_SLACK_TIMEOUT=1s")
+	env := append(withFile(redis.URL, slack.APIURL(), path), "RELAY_LEASE=2s", "RELAY_SLACK_TIMEOUT=1s", "RELAY_SLACK_LOOKUP_DELAY=100ms")
 	return slack, []*process{startRelay(t, env...), startRelay(t, env...)}
 }
 
