@@ -81,7 +81,8 @@ func TestAmtoolUsesTheRelayAsItsAlertmanager(t *testing.T) {
 	require.Eventually(t, func() bool { return len(slack.Posts()) == 3 }, 10*time.Second, 10*time.Millisecond)
 	past := time.Now().UTC().Format(time.RFC3339)
 	mustAmtool(t, relay, "tok", "alert", "add", "DiskFull", "instance=db-1", "severity=critical", "--start="+past, "--end="+past)
-	require.Eventually(t, func() bool { return strings.Contains(lastShown(slack, "db-1"), "Resolved: ") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(lastShown(slack, "db-1"), "Resolved: ") }, 10*time.Second, 10*time.Millisecond,
+		"%+v", slack.Posts())
 	ledger := relay.status(t, "alerts").Ledger
 	require.Zero(t, ledger.Imbalance())
 	require.Equal(t, int64(5), ledger.Received, "three firings, one of which was muted at first, and a resolve")

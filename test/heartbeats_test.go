@@ -107,7 +107,7 @@ func TestOutageOfRedisIsNoSilenceOfSenders(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	path := configFile(t, heartbeatFile(
-		"  - {name: busy, channel: alerts, every: 3s, grace: 1s}\n  - {name: quiet, channel: alerts, every: 12s, grace: 1s}\n"))
+		"  - {name: busy, channel: alerts, every: 3s, grace: 1s}\n  - {name: quiet, channel: alerts, every: 18s, grace: 1s}\n"))
 	env := withFile(redis.URL, slack.APIURL(), path)
 	a, b := startRelay(t, env...), startRelay(t, env...)
 	b.beat(t, "quiet")
