@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slackrelay/pipeline"
 	"strings"
 	"time"
+
+	"slackrelay/pipeline"
 )
 
 // print prints, line by line, the decoded event, each rule, and the decision.

@@ -2,12 +2,13 @@ package storetest
 
 import (
 	"fmt"
-	"slackrelay/ratelimit"
-	"slackrelay/store"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // The resolves of alerts that a message only counts are counted too, each once, until it reports that all are resolved.
