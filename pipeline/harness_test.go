@@ -52,6 +52,20 @@ func (s *sink) Send(_ context.Context, m notifier.Message) (notifier.Receipt, er
 	return notifier.Receipt{TS: "1.000001"}, nil
 }
 
+// posted returns what was sent so far.
+func (s *sink) posted() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sent)
+}
+
+// below returns what was sent below each headline so far.
+func (s *sink) below() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notes)
+}
+
 // bot is a sink that can edit and look up messages, with a credential.
 type bot struct {
 	sink

@@ -254,8 +254,10 @@ func TestLostDataIsNoSilence(t *testing.T) {
 		time.Sleep(time.Minute)
 		a.beat("backup")
 		time.Sleep(3 * time.Minute)
+		synctest.Wait() // nobody reads it now
 		w.data = memory.NewData(memory.DataOptions{})
 		a.Store = memory.New(w.data, memory.Options{})
+		w.setAway(false) // who reads it next sees the new one
 		time.Sleep(2*time.Minute + 30*time.Second)
 		require.Zero(t, a.ledger().Received)
 		require.Equal(t, pipeline.HeartbeatOK, a.state("backup"), "the process remembers the last one")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,8 +24,8 @@ import (
 type following struct {
 	bundle
 	t    *testing.T
-	away bool // the documents are unavailable
-	n    int  // events so far
+	away atomic.Bool // the documents are unavailable
+	n    int         // events so far
 	stop func()
 }
 
@@ -35,14 +36,14 @@ type documents struct {
 }
 
 func (d documents) Problems(ctx context.Context, channel store.Channel, names []string) (int64, []store.Problem, error) {
-	if d.f.away {
+	if d.f.away.Load() {
 		return 0, nil, ratelimit.ErrUnavailable
 	}
 	return d.Store.Problems(ctx, channel, names)
 }
 
 func (d documents) DueProblems(ctx context.Context, channel store.Channel, most int) (int64, []store.Problem, error) {
-	if d.f.away {
+	if d.f.away.Load() {
 		return 0, nil, ratelimit.ErrUnavailable
 	}
 	return d.Store.DueProblems(ctx, channel, most)
@@ -123,7 +124,7 @@ func TestAlertThatResolvesWhileHeldIsNotPosted(t *testing.T) {
 		require.Equal(t, "muted", f.send("a", "disk", events.Resolved).Outcome)
 		require.Equal(t, "muted", f.send("a", "disk", events.Resolved).Outcome, "nobody misses this one either")
 		f.wait(time.Hour)
-		require.Empty(t, to.sent)
+		require.Empty(t, to.posted())
 		require.Equal(t, store.Ledger{Received: 4, Merged: 1, Muted: 3}, f.ledger(t, "a"))
 	})
 }
@@ -140,12 +141,12 @@ func TestHeldAlertsArePostedInTheirOrder(t *testing.T) {
 		}
 		f.send("a", "z9", events.Firing) // the newest text, at the first time
 		f.wait(59 * time.Second)
-		require.Empty(t, to.sent)
+		require.Empty(t, to.posted())
 		f.wait(10 * time.Second)
-		require.Len(t, to.sent, 5)
-		require.Contains(t, to.sent[0], "z9 firing 6")
+		require.Len(t, to.posted(), 5)
+		require.Contains(t, to.posted()[0], "z9 firing 6")
 		for i := 1; i < 5; i++ {
-			require.Contains(t, to.sent[i], fmt.Sprintf("z%d firing %d", 9-i, i+1))
+			require.Contains(t, to.posted()[i], fmt.Sprintf("z%d firing %d", 9-i, i+1))
 		}
 		require.Equal(t, store.Ledger{Received: 6, Admitted: 5, Merged: 1, Delivered: 5}, f.ledger(t, "a"))
 		require.Equal(t, "admitted", f.send("a", "z9", events.Firing).Outcome, "a repeat is not held")
@@ -194,19 +195,19 @@ func TestFlappingAlertIsSaidOnce(t *testing.T) {
 			f.send("a", "disk", events.Resolved)
 			f.wait(time.Minute)
 		}
-		require.Len(t, to.sent, 3)
-		require.Contains(t, to.notes[2],
+		require.Len(t, to.posted(), 3)
+		require.Contains(t, to.below()[2],
 			"flapping: 3 changes in 10 minutes; further changes are counted until it is stable for 15 minutes")
 		quiet := f.send("a", "disk", events.Firing)
 		require.Equal(t, "merged", quiet.Outcome)
 		require.Equal(t, "flapping", quiet.By)
 		f.wait(16 * time.Minute)
-		require.Len(t, to.sent, 4)
-		require.Contains(t, to.notes[3], "still firing; stable for 15 minutes, after 2 more changes that nobody had to read")
+		require.Len(t, to.posted(), 4)
+		require.Contains(t, to.below()[3], "still firing; stable for 15 minutes, after 2 more changes that nobody had to read")
 		require.Equal(t, store.Ledger{Received: 6, Admitted: 4, Merged: 2, Delivered: 4}, f.ledger(t, "a"))
 		f.send("a", "disk", events.Resolved)
 		f.wait(time.Minute)
-		require.Len(t, to.sent, 5)
+		require.Len(t, to.posted(), 5)
 	})
 }
 
@@ -221,11 +222,11 @@ func TestResolveThatBeginsToFlapIsPostedAndThenTheNotice(t *testing.T) {
 		f.send("a", "disk", events.Firing)
 		f.send("a", "disk", events.Resolved)
 		f.wait(10 * time.Second)
-		require.Len(t, to.sent, 3)
-		require.Contains(t, to.notes[2], "flapping: 2 changes")
+		require.Len(t, to.posted(), 3)
+		require.Contains(t, to.below()[2], "flapping: 2 changes")
 		f.wait(16 * time.Minute)
-		require.Len(t, to.sent, 4)
-		require.Contains(t, to.notes[3], "resolved; stable for 15 minutes, after 0 more changes")
+		require.Len(t, to.posted(), 4)
+		require.Contains(t, to.below()[3], "resolved; stable for 15 minutes, after 0 more changes")
 		require.Equal(t, store.Ledger{Received: 4, Admitted: 4, Delivered: 4}, f.ledger(t, "a"))
 	})
 }
@@ -257,11 +258,11 @@ func TestTargetIsMutedWhileItsSourceFires(t *testing.T) {
 		require.Equal(t, "muted", f.send("apps", "cpu", events.Resolved, "node", "n1").Outcome)
 		require.Equal(t, "admitted", f.send("infra", "node-down", events.Resolved, "node", "n1").Outcome)
 		f.wait(50 * time.Second)
-		require.Len(t, apps.sent, 1)
+		require.Len(t, apps.posted(), 1)
 		f.wait(20 * time.Second)
-		require.Len(t, apps.sent, 2)
-		require.Contains(t, apps.sent[1], "disk firing 2")
-		require.Contains(t, apps.notes[1], `still firing; inhibition "node" muted it for 11m`)
+		require.Len(t, apps.posted(), 2)
+		require.Contains(t, apps.posted()[1], "disk firing 2")
+		require.Contains(t, apps.below()[1], `still firing; inhibition "node" muted it for 11m`)
 		require.Equal(t, store.Ledger{Received: 5, Admitted: 2, Muted: 3, Delivered: 2}, f.ledger(t, "apps"))
 		require.Equal(t, "admitted", f.send("apps", "disk", events.Resolved, "node", "n1").Outcome)
 	})
@@ -288,10 +289,10 @@ func TestHeldAlertIsMutedIfItsSourceFiresMeanwhile(t *testing.T) {
 		f.send("a", "disk", events.Firing, "node", "n1")
 		f.send("infra", "node-down", events.Firing, "node", "n1")
 		f.wait(2 * time.Minute)
-		require.Empty(t, to.sent)
+		require.Empty(t, to.posted())
 		require.Equal(t, store.Ledger{Received: 1, Muted: 1}, f.ledger(t, "a"))
 		f.wait(2 * time.Hour) // the source is forgotten
-		require.Len(t, to.sent, 1)
+		require.Len(t, to.posted(), 1)
 	})
 }
 
@@ -302,13 +303,13 @@ func TestHeldAlertIsNotPostedAfterAResolveThatPassedInAnOutage(t *testing.T) {
 		f := follow(t, nil, holding("a", to))
 		defer f.stop()
 		f.send("a", "disk", events.Firing)
-		f.away = true
+		f.away.Store(true)
 		f.wait(30 * time.Second)
 		require.Equal(t, "suppressed", f.send("a", "disk", events.Resolved).Level, "it passes, and nobody has read its firing")
 		f.wait(10 * time.Minute)
-		f.away = false
+		f.away.Store(false)
 		f.wait(10 * time.Minute)
-		require.Empty(t, to.sent)
+		require.Empty(t, to.posted())
 		require.Equal(t, store.Ledger{Received: 2, Dropped: 1, Muted: 1}, f.ledger(t, "a"))
 	})
 }
@@ -350,7 +351,7 @@ func TestReleaseThatWasInterruptedIsFinishedOnce(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			courier.Run(ctx)
-			require.Len(t, to.sent, 1)
+			require.Len(t, to.posted(), 1)
 			require.Equal(t, store.Ledger{Received: 1, Admitted: 1, Delivered: 1}, f.ledger(t, "a"))
 		})
 	}
