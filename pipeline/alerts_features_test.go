@@ -68,7 +68,7 @@ func TestEachPostOfAnAlertIsAHeartbeat(t *testing.T) {
 				Admit: func(context.Context, pipeline.Arrival) (pipeline.Receipt, error) {
 					return pipeline.Receipt{Events: make([]pipeline.EventReceipt, 1)}, nil
 				},
-				Wake:  func(string) {},
+				Wake: func(string) {},
 			})
 			o.Heartbeats = heartbeats
 		})
