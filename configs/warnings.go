@@ -1,6 +1,11 @@
 package configs
 
-import "slackrelay/slackapp"
+import (
+	"strings"
+
+	"slackrelay/pipeline"
+	"slackrelay/slackapp"
+)
 
 // warnings returns what works but is probably not intended, as [FieldError].
 func (c *Config) warnings() []*FieldError {
@@ -25,9 +30,27 @@ func (c *Config) warnings() []*FieldError {
 			in.fault("slack_channel", "channel %s has no Slack destination; its messages are only printed on the console", ch.Name)
 		}
 		ch.fairnessWarnings(in)
+		ch.templateWarnings(in)
 		if ch.CategoryLimit > ch.GlobalLimit {
 			in.fault("category_limit", "%d is above global_limit, %d, and is never reached", ch.CategoryLimit, ch.GlobalLimit)
 		}
 	}
 	return *v.faults
+}
+
+// templateWarnings finds templates with which the sender of an event chooses among all channels.
+func (c Channel) templateWarnings(v validator) {
+	if !c.isTemplate() || c.Values != "" {
+		return
+	}
+	for _, place := range []struct{ name, text, sort string }{
+		{"name", c.Name, "configured"}, {"slack_channel", c.SlackChannel, "Slack"}, {"fallback_slack_channel", c.FallbackSlackChannel, "Slack"},
+	} {
+		sign := place.text[:len(place.text)-len(strings.TrimPrefix(place.text, "#"))]
+		pattern, ok := pipeline.ParsePattern(place.text)
+		if ok && pattern.With("") == sign {
+			v.fault(place.name, "%q lets a sender choose any %s channel by a label; add a prefix, for example %steam-{{%s}}, "+
+				"or allow few values", place.text, place.sort, sign, pattern.Label)
+		}
+	}
 }
