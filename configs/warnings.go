@@ -22,20 +22,24 @@ func (c *Config) warnings() []*FieldError {
 			"remove it, and make the system trust the authority of the certificate")
 	}
 	for i, ch := range c.Channels {
-		in := v.in(indexed("channels", i))
-		switch {
-		case ch.SlackChannel != "" && c.SlackToken == "":
-			in.fault("slack_channel", "slack_token is not set; messages of channel %s are only printed on the console", ch.Name)
-		case ch.SlackChannel == "" && ch.SlackWebhookURL == "":
-			in.fault("slack_channel", "channel %s has no Slack destination; its messages are only printed on the console", ch.Name)
-		}
-		ch.fairnessWarnings(in)
-		ch.templateWarnings(in)
-		if ch.CategoryLimit > ch.GlobalLimit {
-			in.fault("category_limit", "%d is above global_limit, %d, and is never reached", ch.CategoryLimit, ch.GlobalLimit)
-		}
+		c.channelWarnings(v.in(indexed("channels", i)), ch)
 	}
 	return *v.faults
+}
+
+// channelWarnings finds what is probably not intended in a channel.
+func (c *Config) channelWarnings(v validator, ch Channel) {
+	switch {
+	case ch.SlackChannel != "" && c.SlackToken == "":
+		v.fault("slack_channel", "slack_token is not set; messages of channel %s are only printed on the console", ch.Name)
+	case ch.SlackChannel == "" && ch.SlackWebhookURL == "":
+		v.fault("slack_channel", "channel %s has no Slack destination; its messages are only printed on the console", ch.Name)
+	}
+	ch.fairnessWarnings(v)
+	ch.templateWarnings(v)
+	if ch.CategoryLimit > ch.GlobalLimit {
+		v.fault("category_limit", "%d is above global_limit, %d, and is never reached", ch.CategoryLimit, ch.GlobalLimit)
+	}
 }
 
 // templateWarnings finds templates with which the sender of an event chooses among all channels.

@@ -192,7 +192,7 @@ func TestSourceThatMakesOtherEventsOfAlertsIsRefused(t *testing.T) {
 	am := alertmanager{t: t, alerts: alerts, public: s.Public()}
 	status, reply := am.call("tok", http.MethodPost, "/api/v2/alerts", `[{"labels":{"a":"1"}},{"labels":{"a":"2"}}]`)
 	require.Equal(t, http.StatusBadRequest, status)
-	require.Equal(t, `"the configured source alertmanager makes 1 events of 2 alerts; let it make one of each, or give it another name"`, reply)
+	require.Contains(t, reply, "the configured source alertmanager makes 1 events of 2 alerts; let it make one of each")
 	status, reply = am.call("tok", http.MethodPost, "/api/v2/alerts", `[{"labels":{"a":"1"}}]`)
 	require.Equal(t, http.StatusOK, status, reply)
 	require.NotEmpty(t, alerts.posted[0].Event.Fingerprint)
