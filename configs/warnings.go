@@ -14,9 +14,7 @@ func (c *Config) warnings() []*FieldError {
 		v.fault("redis_url", "is not set; limits apply to this process only, and pending messages are lost when it stops")
 	}
 	c.credentialWarnings(v)
-	if message, remedy := slackapp.TokenFault(string(c.SlackToken)); message != "" && c.SlackToken != "" && c.SlackAPIURL == "" {
-		v.fault("slack_token", "%s; %s", message, remedy)
-	}
+	c.tokenWarnings(v)
 	if opts, err := c.Redis(); err == nil && opts != nil && opts.TLSConfig != nil && opts.TLSConfig.InsecureSkipVerify {
 		v.fault("redis_url", "skip_verify=true makes the relay accept any server as Redis, whatever its certificate; "+
 			"remove it, and make the system trust the authority of the certificate")
@@ -56,5 +54,15 @@ func (c Channel) templateWarnings(v validator) {
 			v.fault(place.name, "%q lets a sender choose any %s channel by a label; add a prefix, for example %steam-{{%s}}, "+
 				"or allow few values", place.text, place.sort, sign, pattern.Label)
 		}
+	}
+}
+
+// tokenWarnings reports a Slack token that cannot be one. Another server than Slack's may have tokens of any form.
+func (c *Config) tokenWarnings(v validator) {
+	if c.SlackToken == "" || c.SlackAPIURL != "" {
+		return
+	}
+	if message, remedy := slackapp.TokenFault(string(c.SlackToken)); message != "" {
+		v.fault("slack_token", "%s; %s", message, remedy)
 	}
 }

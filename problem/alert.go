@@ -71,7 +71,8 @@ func PostAlert(old *Alert, posted Alert, now time.Time) (next Alert, news, chang
 	case old.State == AlertFiring && posted.State == AlertFiring:
 		return old.refreshed(posted), false, true
 	case old.State == AlertFiring:
-		if posted.EndsAt.Before(old.Event.StartedAt) { // the resolve of an earlier occurrence
+		// The resolve of an earlier occurrence. Some senders give the end in whole seconds, and the start more precisely.
+		if posted.EndsAt.Before(old.Event.StartedAt.Truncate(time.Second)) {
 			return *old, false, false
 		}
 		next = old.refreshed(posted)

@@ -92,6 +92,21 @@ func TestPostOfAlert(t *testing.T) {
 	}
 }
 
+// amtool gives the end in whole seconds, also of an alert that began within the same second.
+func TestResolveInWholeSecondsEndsAnAlertThatBeganInThatSecond(t *testing.T) {
+	t.Parallel()
+	firing := posted(0, 240)
+	firing.Event.StartedAt = at(0).Add(117 * time.Millisecond)
+	fires, _, _ := problem.PostAlert(nil, firing, at(0).Add(120*time.Millisecond))
+	ended, news, _ := problem.PostAlert(&fires, posted(0, 0), at(0).Add(500*time.Millisecond))
+	require.True(t, news)
+	require.Equal(t, problem.AlertResolved, ended.State)
+
+	ended, news, _ = problem.PostAlert(&fires, posted(-9, -1), at(1))
+	require.False(t, news, "the resolve of an earlier occurrence")
+	require.Equal(t, problem.AlertFiring, ended.State)
+}
+
 func TestAlertWhoseFiringWasMutedIsNotResolved(t *testing.T) {
 	t.Parallel()
 	old, news, _ := problem.PostAlert(nil, posted(0, 240), at(1))

@@ -28,6 +28,7 @@ func TestHeartbeatsNeedACredentialOfTheirChannel(t *testing.T) {
 	const ignored = `{"ignored":true}`
 	signature := hmac.New(sha256.New, []byte("k3y"))
 	signature.Write([]byte(ignored))
+	signed := [2]string{"X-Signature", hex.EncodeToString(signature.Sum(nil))}
 	s := server.New(server.Options{
 		Channels: []server.Channel{
 			{Name: "open"},
@@ -55,10 +56,7 @@ func TestHeartbeatsNeedACredentialOfTheirChannel(t *testing.T) {
 		{"in the query", "HEAD", "/heartbeats/job?token=s3cret", [2]string{}, 202, ""},
 		{"of another product", "POST", "/heartbeats/job", [2]string{"Authorization", "Bearer other"}, 401, `"code":"unauthorized"`},
 		{"none", "POST", "/heartbeats/job", [2]string{}, 401, ""},
-		{
-			"a signature does not cover the path", "POST", "/heartbeats/job",
-			[2]string{"X-Signature", hex.EncodeToString(signature.Sum(nil))}, 401, `signs the body, not the path`,
-		},
+		{"a signature does not cover the path", "POST", "/heartbeats/job", signed, 401, `signs the body, not the path`},
 		{"a channel without a credential", "GET", "/heartbeats/free", [2]string{}, 202, ""},
 		{"a page in a browser", "GET", "/heartbeats/free", [2]string{"Origin", "https://evil.example"}, 403, `"code":"forbidden"`},
 		{"unknown", "GET", "/heartbeats/nobody", [2]string{}, 404, `"code":"unknown_heartbeat"`},

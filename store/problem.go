@@ -27,11 +27,11 @@ type Problems interface {
 	// At most [MaxProblems] changes, each of another document. The error is [ErrProblemsFull] if the documents do not fit,
 	// and nothing was written. A repeat of a call that was saved is not saved. Script: save_problems.lua.
 	SaveProblems(ctx context.Context, channel Channel, changes []ProblemChange, counts ProblemCounts) (saved bool, err error)
-	// DueProblems loads documents whose wake time has passed, the earliest first: at most most of them, or as many as have
+	// DueProblems loads documents whose wake time has passed, the earliest first: up to most of them, or as many as have
 	// 256 KiB and one more. It hides the channel from [Store.Due] for [ProblemsLookAgain], unless a document is changed
 	// before. Script: due_problems.lua.
 	DueProblems(ctx context.Context, channel Channel, most int) (now int64, all []Problem, err error)
-	// ListProblems loads documents whose names have the prefix and come after a name, in the order of their names: at most
+	// ListProblems loads documents whose names have the prefix and come after a name, in the order of their names: up to
 	// most of them, or as many as have 256 KiB and one more. Without any, there are no more. Script: list_problems.lua.
 	ListProblems(ctx context.Context, channel Channel, prefix, after string, most int) (now int64, all []Problem, err error)
 }

@@ -48,7 +48,7 @@ func mustAmtool(tb testing.TB, relay *process, token string, args ...string) str
 func TestAmtoolUsesTheRelayAsItsAlertmanager(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=edit", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok",
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=off", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok",
 		"RELAY_ADMIN_TOKEN=admin")...)
 	mustAmtool(t, relay, "tok", "alert", "add", "DiskFull", "instance=db-1", "severity=critical", "--annotation=summary=Disk full on db-1")
 	mustAmtool(t, relay, "tok", "alert", "add", "DiskFull", "instance=db-1", "severity=critical", "--annotation=summary=Disk full on db-1")
@@ -81,7 +81,8 @@ func TestAmtoolUsesTheRelayAsItsAlertmanager(t *testing.T) {
 	require.Eventually(t, func() bool { return len(slack.Posts()) == 3 }, 10*time.Second, 10*time.Millisecond)
 	past := time.Now().UTC().Format(time.RFC3339)
 	mustAmtool(t, relay, "tok", "alert", "add", "DiskFull", "instance=db-1", "severity=critical", "--start="+past, "--end="+past)
-	require.Eventually(t, func() bool { return strings.Contains(lastShown(slack, "db-1"), "Resolved: ") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(lastShown(slack, "db-1"), "Resolved: ") }, 10*time.Second, 10*time.Millisecond,
+		"%+v", slack.Posts())
 	ledger := relay.status(t, "alerts").Ledger
 	require.Zero(t, ledger.Imbalance())
 	require.Equal(t, int64(5), ledger.Received, "three firings, one of which was muted at first, and a resolve")

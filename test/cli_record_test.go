@@ -1,7 +1,10 @@
 package test
 
 import (
+	"bufio"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -41,12 +44,16 @@ func TestLiveRecordingKeepsWhatDecidesAndNoText(t *testing.T) {
 	t.Parallel()
 	slack := startSlack(t)
 	relay := startRelay(t, fast("", slack)...)
-	recorded := make(chan string, 1)
-	go func() {
-		stdout, _, _ := runRelay(t, []string{"RELAY_CHANNELS=alerts"}, "record", "--ops-url", relay.ops, "--live", "4s")
-		recorded <- stdout
-	}()
-	time.Sleep(2 * time.Second) // it listens by then
+	recorder := exec.Command(program(), "record", "--ops-url", relay.ops, "--live", "1m")
+	recorder.Env = []string{"RELAY_CHANNELS=alerts"}
+	recorded := &output{}
+	recorder.Stdout = recorded
+	notes, err := recorder.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, recorder.Start())
+	note, err := bufio.NewReader(notes).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, note, "recording channel alerts since ")
 	labels := map[string]string{"host": "db-1"}
 	relay.post(t, "alerts", []event{
 		{Title: "a secret title", Category: "disk", Severity: "critical", Status: "firing", Fingerprint: "f1", Labels: labels},
@@ -55,7 +62,10 @@ func TestLiveRecordingKeepsWhatDecidesAndNoText(t *testing.T) {
 	relay.post(t, "alerts", []event{
 		{Title: "a secret title", Category: "disk", Severity: "critical", Status: "resolved", Fingerprint: "f1", Labels: labels},
 	})
-	trace := <-recorded
+	require.Eventually(t, func() bool { return strings.Count(recorded.String(), "\n") == 3 }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, recorder.Process.Signal(os.Interrupt))
+	require.NoError(t, recorder.Wait())
+	trace := recorded.String()
 	require.NotContains(t, trace, "secret")
 	require.NotContains(t, trace, `"f1"`)
 	var lines []map[string]any

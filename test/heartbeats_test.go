@@ -17,7 +17,9 @@ import (
 )
 
 // heartbeatFile is a configuration with heartbeats of the channel alerts.
-func heartbeatFile(heartbeats string) string { return "heartbeats:\n" + heartbeats + channelFile("") }
+func heartbeatFile(heartbeats string) string {
+	return "heartbeats:\n" + heartbeats + channelFile("    resolves: post\n")
+}
 
 // heartbeat reads a heartbeat from the API.
 func (p *process) heartbeat(tb testing.TB, name string) pipeline.HeartbeatStatus {
@@ -105,7 +107,7 @@ func TestOutageOfRedisIsNoSilenceOfSenders(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	path := configFile(t, heartbeatFile(
-		"  - {name: busy, channel: alerts, every: 3s, grace: 1s}\n  - {name: quiet, channel: alerts, every: 12s, grace: 1s}\n"))
+		"  - {name: busy, channel: alerts, every: 3s, grace: 1s}\n  - {name: quiet, channel: alerts, every: 18s, grace: 1s}\n"))
 	env := withFile(redis.URL, slack.APIURL(), path)
 	a, b := startRelay(t, env...), startRelay(t, env...)
 	b.beat(t, "quiet")

@@ -43,17 +43,21 @@ inhibitions:
 channels:
   - name: alerts
     slack_channel: C0ALERTS
+    resolves: post
     pace: 1ms
     burst: 100
     category_limit: 100
     hold: 3s
   - name: flaps
     slack_channel: C0FLAPS
+    resolves: post
+    repeats: post
     pace: 1ms
     burst: 100
     flapping: {changes: 4, within: 1m, stable: 3s}
   - name: infra
     slack_channel: C0INFRA
+    resolves: post
     pace: 1ms
     burst: 100
 `
@@ -62,7 +66,7 @@ channels:
 func withProblems(t *testing.T) (*fakeslack.Server, []*process) {
 	t.Helper()
 	slack, redis, path := startSlack(t), redistest.Start(t), configFile(t, problemFile)
-	env := append(withFile(redis.URL, slack.APIURL(), path), "RELAY_LEASE=2s", "RELAY_SLACK_TIMEOUT=1s")
+	env := append(withFile(redis.URL, slack.APIURL(), path), "RELAY_LEASE=2s", "RELAY_SLACK_TIMEOUT=1s", "RELAY_SLACK_LOOKUP_DELAY=100ms")
 	return slack, []*process{startRelay(t, env...), startRelay(t, env...)}
 }
 

@@ -31,7 +31,7 @@ func newRecord() *cobra.Command {
 			"  relay record --channel alerts --back 24h > day.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if live > 0 {
-				return opts.recordLive(cmd.Context(), live, cmd.OutOrStdout())
+				return opts.recordLive(cmd.Context(), live, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			return opts.record(cmd.Context(), back, cmd.OutOrStdout())
 		},
@@ -46,8 +46,8 @@ func newRecord() *cobra.Command {
 const reconnectAfter = time.Second
 
 // recordLive prints what the channel receives from now on. It goes on where the stream ends, with a reload or a restart of the
-// relay.
-func (o *opsOptions) recordLive(ctx context.Context, live time.Duration, out io.Writer) error {
+// relay. Each beginning is noted, because what arrives between two streams is missing.
+func (o *opsOptions) recordLive(ctx context.Context, live time.Duration, out, notes io.Writer) error {
 	// onChannel completes the options, and finds out whether the relay has the channel.
 	if err := o.onChannel(ctx, call{reply: &struct{}{}}); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (o *opsOptions) recordLive(ctx context.Context, live time.Duration, out io.
 	ctx, cancel := context.WithTimeout(ctx, live)
 	defer cancel()
 	for {
-		if refused, ok := errors.AsType[*refusal](o.copyEvents(ctx, out)); ok {
+		if refused, ok := errors.AsType[*refusal](o.copyEvents(ctx, out, notes)); ok {
 			return refused
 		}
 		select {
@@ -67,7 +67,7 @@ func (o *opsOptions) recordLive(ctx context.Context, live time.Duration, out io.
 }
 
 // copyEvents prints the lines of one stream, until it ends.
-func (o *opsOptions) copyEvents(ctx context.Context, out io.Writer) error {
+func (o *opsOptions) copyEvents(ctx context.Context, out, notes io.Writer) error {
 	c, err := o.client()
 	if err != nil {
 		return err
@@ -82,6 +82,7 @@ func (o *opsOptions) copyEvents(ctx context.Context, out io.Writer) error {
 		body, _ := io.ReadAll(response.Body) // the status says enough
 		return refusalOf(response, body)
 	}
+	fmt.Fprintf(notes, "recording channel %s since %s\n", o.channel, localTime(time.Now()))
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
 		if len(lines.Bytes()) > 0 {
 			fmt.Fprintln(out, lines.Text())

@@ -121,7 +121,7 @@ func openChannels(n int) string {
 	var text strings.Builder
 	text.WriteString("channels:\n")
 	for i := range n {
-		fmt.Fprintf(&text, "  - {name: %s, slack_channel: %s, global_limit: 1000000, category_limit: 1000000, pace: 0s}\n",
+		fmt.Fprintf(&text, "  - {name: %s, slack_channel: %s, global_limit: 1000000, category_limit: 1000000, pace: 0s, bundle: \"off\"}\n",
 			channelName(i), slackChannel(i))
 	}
 	return text.String()
