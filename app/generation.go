@@ -66,7 +66,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox,
 		Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder, Problems: g.limiter,
-		Inhibitions: cfg.CompiledInhibitions(),
+		Missed: &r.missed, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
 	g.couriers = r.newCouriers(g)

@@ -53,6 +53,7 @@ type Relay struct {
 	silencer    *silence.Silencer
 	alerts      *pipeline.AlertMemory
 	recorder    pipeline.Recorder
+	missed      pipeline.MissedResolves
 	guard       *server.Guard
 	labels      *pipeline.ChannelLabels // of all metrics
 	metrics     *pipeline.Metrics

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"strings"
 
 	"slackrelay/notifier"
 )
@@ -61,8 +62,8 @@ func (c *Config) Destinations() []Destination {
 	var all []Destination
 	for i := range c.Channels {
 		ch := &c.Channels[i]
-		if ch.isTemplate() {
-			continue // its Slack channels are known when it makes a channel
+		if strings.Contains(ch.SlackChannel+ch.FallbackSlackChannel, "{{") {
+			continue // of a template: its Slack channels are known when it makes a channel
 		}
 		d := Destination{Setting: "channel " + ch.Name, WebhookURL: ch.SlackWebhookURL}
 		if c.SlackToken != "" && ch.SlackWebhookURL == "" {

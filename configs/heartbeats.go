@@ -64,8 +64,11 @@ func (c *Config) validateHeartbeats(v validator) {
 			in.fault("name", "%q is the name of another heartbeat; use each name once", h.Name)
 		}
 		names[h.Name] = true
-		if _, ok := known[h.Channel]; !ok {
+		switch i, ok := known[h.Channel]; {
+		case !ok:
 			in.fault("channel", "%q is not a channel; use the name of one", h.Channel)
+		case c.Channels[i].isTemplate():
+			in.fault("channel", "%q is a template; use a channel without a placeholder", h.Channel)
 		}
 		for j, m := range h.Match {
 			if _, err := m.Compile(); err != nil {

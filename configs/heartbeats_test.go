@@ -36,7 +36,8 @@ heartbeats:
   - {name: x, channel: nowhere, every: 5m, grace: 1ms, severity: loud, category: A B}
   - {name: x, channel: a, match: [{field: nothing, is: y}]}
   - {name: y, channel: a, every: 5}
-channels: [{name: a}]
+  - {name: z, channel: "team-{{team}}", every: 5m}
+channels: [{name: a}, {name: "team-{{team}}", fallback: a}]
 `, nil,
 		`relay.yaml:3: heartbeats[0].name: "a/b" is not a valid name; use 1 to 63 of letters, digits, dot, underscore and dash`,
 		`relay.yaml:4: heartbeats[1].channel: "nowhere" is not a channel; use the name of one`,
@@ -46,5 +47,6 @@ channels: [{name: a}]
 		`relay.yaml:5: heartbeats[2].name: "x" is the name of another heartbeat; use each name once`,
 		`relay.yaml:5: heartbeats[2].every: 0s is out of range; use 1s to 744h`,
 		`relay.yaml:5: heartbeats[2].match[0]: field "nothing" is unknown; use one of `,
-		`relay.yaml:6: heartbeats[3].every: 5 is not a duration; use a unit, for example 5m`)
+		`relay.yaml:6: heartbeats[3].every: 5 is not a duration; use a unit, for example 5m`,
+		`relay.yaml:7: heartbeats[4].channel: "team-{{team}}" is a template; use a channel without a placeholder`)
 }

@@ -75,3 +75,19 @@ func TestTemplatesStayWhereAVariableNamesTheChannels(t *testing.T) {
 	_, ok := cfg.Channel("team-a")
 	require.True(t, ok)
 }
+
+// What does not depend on a value can be checked before there is one.
+func TestDestinationsOfTemplatesWithoutAPlaceholderAreKnown(t *testing.T) {
+	cfg := good(t, `
+slack_token: xoxb-1-2-3
+channels:
+  - {name: a, slack_channel: C1}
+  - {name: "x-{{team}}", slack_channel: C2, fallback: a}
+  - {name: "y-{{team}}", slack_channel: "#y-{{team}}", fallback: a}
+`)
+	var all []string
+	for _, d := range cfg.Destinations() {
+		all = append(all, d.SlackChannel)
+	}
+	require.Equal(t, []string{"C1", "C2"}, all)
+}

@@ -30,6 +30,25 @@ channels:
 	require.Contains(t, loaded.Warnings[1], "relay.yaml:5: channels[0].headroom[0].severity: keeps critical events out")
 }
 
+func TestTemplatesThatLetASenderChooseAnyChannelAreReported(t *testing.T) {
+	loaded, err := load(t, `
+redis_url: redis://x
+slack_token: xoxb-1-2-3
+channels:
+  - {name: a, slack_channel: C0123ABCD}
+  - {name: "{{team}}", slack_channel: "#{{team}}", fallback: a}
+  - {name: "x-{{team}}", slack_channel: "#{{team}}", values: "web|db", fallback: a}
+  - {name: "y-{{team}}", slack_channel: "#y-{{team}}", fallback: a}
+`)
+	require.NoError(t, err)
+	text := strings.Join(loaded.Warnings, "\n")
+	require.Contains(t, text, `relay.yaml:6: channels[1].name: "{{team}}" lets a sender choose any configured channel by a label; `+
+		`add a prefix, for example team-{{team}}, or allow few values`)
+	require.Contains(t, text, `channels[1].slack_channel: "#{{team}}" lets a sender choose any Slack channel by a label; `+
+		`add a prefix, for example #team-{{team}}, or allow few values`)
+	require.Equal(t, 2, strings.Count(text, "lets a sender"), text)
+}
+
 // A warning names the field of a weak secret, never its value.
 func TestWeakSecretsAreReported(t *testing.T) {
 	secret := write(t, "short", "from-a-file")

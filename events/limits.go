@@ -1,6 +1,10 @@
 package events
 
-import "cmp"
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+)
 
 // Limits bound the events of a webhook. A zero field means its default. The caller bounds the size of the body.
 type Limits struct {
@@ -41,6 +45,10 @@ const (
 func (e *Event) bound(l Limits) {
 	e.Title, e.Text, e.Note = cut(e.Title, l.Title), cut(e.Text, l.Text), cut(e.Note, l.Label)
 	e.Fingerprint = cut(e.Fingerprint, maxID)
+	if len(e.Group) > maxID {
+		sum := sha256.Sum256([]byte(e.Group))
+		e.Group = hex.EncodeToString(sum[:])
+	}
 	e.Links = e.Links[:min(len(e.Links), maxLinks)]
 	for i := range e.Links {
 		e.Links[i].Title = cut(e.Links[i].Title, maxLabelName)

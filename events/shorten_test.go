@@ -112,3 +112,16 @@ func TestTimeForManySmallTextsGrowsLinearly(t *testing.T) {
 	require.Equal(t, "a b c d", all[0].Title)
 	require.Positive(t, all[0].Shortened)
 }
+
+func TestNameOfAGroupIsBounded(t *testing.T) {
+	t.Parallel()
+	decode := func(name string) string {
+		all, err := events.Decode(events.Webhook{Body: []byte(`{"groupKey":"` + name + `","alerts":[{"labels":{"a":"1"}}]}`)})
+		require.NoError(t, err)
+		return all[0].Group
+	}
+	long := strings.Repeat("x", 100_000)
+	require.Equal(t, "short", decode("short"))
+	require.Len(t, decode(long), 64)
+	require.NotEqual(t, decode(long), decode(long+"y"))
+}

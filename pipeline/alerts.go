@@ -99,7 +99,10 @@ func (a *Alerts) postSome(ctx context.Context, channel store.Channel, arrival Ar
 		stored := err == nil
 		a.opts.Memory.recall(channel.Name, board, stored)
 		part := arrival
-		part.Events = board.post(posted, arrival.Events, func(e events.Event) bool { return a.opts.Intake.isMuted(ctx, arrival, e) })
+		isMuted := func(e events.Event) bool { return a.opts.Intake.isMuted(ctx, arrival, e) }
+		var repeats []events.Event
+		part.Events, repeats = board.post(posted, arrival.Events, isMuted)
+		a.opts.Intake.noteRepeats(ctx, arrival, repeats)
 		if len(part.Events) > 0 {
 			receipt, err := a.opts.Intake.Admit(ctx, part)
 			if err != nil {
@@ -166,6 +169,7 @@ func decodeAlert(document store.Problem) *problem.Alert {
 	if json.Unmarshal(document.Data, alert) != nil || alert.Event.Fingerprint == "" {
 		return nil // of another version of the relay
 	}
+	alert.Event.Group, alert.Event.Annotations = alert.Group, alert.Annotations // an event does not keep them
 	return alert
 }
 

@@ -26,9 +26,11 @@ type alertDocument struct {
 	changed bool
 }
 
-// post decides about posted alerts in order, and returns the events to be passed on.
-func (b *alertBoard) post(posted []problem.Alert, decoded []events.Event, muted func(e events.Event) bool) []events.Event {
-	var news []events.Event
+// post decides about posted alerts in order, and returns the events to be passed on, and those of the posts that only say that an
+// alert still fires.
+func (b *alertBoard) post(
+	posted []problem.Alert, decoded []events.Event, muted func(e events.Event) bool,
+) (news, repeats []events.Event) {
 	for i, one := range posted {
 		document := b.byName[alertPrefix+one.Event.Fingerprint]
 		one.Event = decoded[i]
@@ -41,11 +43,14 @@ func (b *alertBoard) post(posted []problem.Alert, decoded []events.Event, muted 
 		}
 		document.alert = &next
 		document.changed = document.changed || changed || isNews
-		if isNews {
+		switch {
+		case isNews:
 			news = append(news, next.Event)
+		case next.State == problem.AlertFiring:
+			repeats = append(repeats, next.Event)
 		}
 	}
-	return news
+	return news, repeats
 }
 
 // heard notes which of the events that were passed on are muted by a rule or a silence, which may end before the alert does.
@@ -77,6 +82,7 @@ func (b *alertBoard) changes() []store.ProblemChange {
 // changeOf returns the change of a document. Annotations that do not fit are left out: only lists show them.
 func changeOf(name string, version int64, alert problem.Alert) (store.ProblemChange, error) {
 	alert.Event.Trace = ""
+	alert.Group = alert.Event.Group
 	data, err := json.Marshal(alert)
 	if err == nil && len(data) > store.MaxProblemBytes {
 		alert.Annotations = nil
@@ -104,4 +110,21 @@ func (in *Intake) isMuted(ctx context.Context, a Arrival, e events.Event) bool {
 	a.Events = []events.Event{e}
 	mutedBy, _ := in.classify(ctx, in.channels[a.Channel], &a, "")
 	return mutedBy[0] != ""
+}
+
+// noteRepeats notes what posts say that an alert still fires, and that are no events: a heartbeat arrived, or a source of
+// inhibitions still fires.
+func (in *Intake) noteRepeats(ctx context.Context, a Arrival, repeats []events.Event) {
+	var others []events.Event
+	for i := range repeats {
+		if in.heartbeat(&repeats[i], &a) == "" {
+			others = append(others, repeats[i])
+		}
+	}
+	if in.problems == nil || len(in.problems.inhibitions) == 0 || len(others) == 0 {
+		return
+	}
+	a.Events = others
+	in.classify(ctx, in.channels[a.Channel], &a, "")
+	in.problems.noteSources(ctx, a.Events)
 }

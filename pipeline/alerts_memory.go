@@ -61,7 +61,7 @@ func (m *AlertMemory) keep(channel string, board *alertBoard) {
 		}
 		alert := *document.alert
 		alert.Event = events.Event{Fingerprint: alert.Event.Fingerprint, StartedAt: alert.Event.StartedAt}
-		alert.Annotations = nil
+		alert.Annotations, alert.GeneratorURL, alert.Group = nil, "", ""
 		m.byName[channel+" "+name] = alert
 	}
 }

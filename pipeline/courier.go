@@ -206,20 +206,6 @@ func (c *Courier) Wake(channel string) {
 	c.deliveries.wake(channel)
 }
 
-// PromoteOthers makes the Courier decide the delayed events of the other channels in a channel's limit group now, because units of
-// the group were given back. The store itself knows that the channel has something to do. It never blocks.
-func (c *Courier) PromoteOthers(channel string) {
-	of := c.channels[channel]
-	if of == nil || c.opts.Promote == nil {
-		return
-	}
-	for _, other := range c.delaying[of.group()] {
-		if other != channel {
-			c.promotions.wake(other)
-		}
-	}
-}
-
 // Run delivers until ctx ends, then finishes the entries that are in flight, gives up its leases and returns.
 func (c *Courier) Run(ctx context.Context) {
 	defer c.deliveries.open(func(channel string, woken bool, looked func()) {

@@ -30,3 +30,23 @@ func (c *Courier) destinations() []store.Channel {
 	}
 	return c.made.all
 }
+
+// PromoteOthers makes the Courier decide the delayed events of the other channels in a channel's limit group now, because units of
+// the group were given back. The store itself knows that the channel has something to do. It never blocks.
+func (c *Courier) PromoteOthers(channel string) {
+	of := c.channel(channel)
+	if of == nil || c.opts.Promote == nil {
+		return
+	}
+	for _, other := range c.delaying[of.group()] {
+		if other != channel {
+			c.promotions.wake(other)
+		}
+	}
+	listed, _ := c.opts.Instances.list()
+	for i := range listed {
+		if other := &listed[i]; other.Name != channel && other.delays() && other.group() == of.group() {
+			c.promotions.wake(other.Name)
+		}
+	}
+}

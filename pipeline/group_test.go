@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/events"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
@@ -65,4 +66,42 @@ func TestUnitsThatOneChannelGivesBackAdmitADelayedMessageOfItsGroupAtOnce(t *tes
 			})
 		})
 	}
+}
+
+func TestUnitsOfAChannelOfATemplateAdmitADelayedMessageOfItsGroupAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		a := grouped("a", &sink{})
+		rules, err := events.NewRules([]events.Rule{{Name: "teams", Set: events.Changes{Channel: "team-{{team}}"}}}, nil)
+		require.NoError(t, err)
+		a.Rules = rules
+		made := template(5, to)
+		made.Make = func(value string) pipeline.Channel { return grouped("team-"+value, to) }
+		channels := []pipeline.Channel{a}
+		b := setup(nil, channels...)
+		outbox := memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}})
+		metrics := pipeline.NewMetrics(prometheus.NewRegistry())
+		registry := pipeline.NewRegistry(pipeline.RegistryOptions{Store: outbox})
+		instances := pipeline.NewInstances([]pipeline.Template{made}, channels, registry, metrics)
+		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
+			Outbox: outbox, Channels: channels, Instances: instances, Limiter: outbox, Logger: b.logger(), RecheckEvery: -1, Metrics: metrics,
+			Promote: func(ctx context.Context, channel string) { b.intake.Promote(ctx, channel) },
+		})
+		b.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+			Limiter: outbox, Outbox: outbox, Channels: channels, Instances: instances, Metrics: metrics, Wake: b.courier.Wake,
+		})
+		for _, team := range []string{"x", "y"} {
+			_, err := b.intake.Admit(t.Context(), pipeline.Arrival{Channel: "a", Events: []events.Event{
+				{ID: team, Title: team, Category: "c", Severity: events.Error, Labels: map[string]string{"team": team}},
+			}})
+			require.NoError(t, err)
+		}
+		admin := &pipeline.Admin{
+			Limiter: outbox, Channels: channels, Instances: instances, Wake: b.courier.Wake, GaveBack: b.courier.PromoteOthers,
+		}
+		time.AfterFunc(5*time.Second, func() { _ = admin.ResetLimit(t.Context(), "team-x", ratelimit.LevelChannel, "") })
+		b.run(t, 10*time.Second)
+		require.Len(t, to.sent, 2)
+	})
 }

@@ -146,10 +146,11 @@ func (b *problemBatch) waiting() ([]*events.Event, error) {
 	for i, name := range b.order {
 		d := b.docs[name]
 		if data := d.Subject(); data != nil {
-			all[i] = &events.Event{}
-			if err := json.Unmarshal(data, all[i]); err != nil {
+			e, err := decodeKept(data)
+			if err != nil {
 				return nil, fmt.Errorf("document %s of channel %s: %w", name, b.ch.Name, err)
 			}
+			all[i] = &e
 		}
 	}
 	return all, nil
@@ -197,11 +198,35 @@ func (p *problems) release(ctx context.Context, ch *RequestBuilder, names []stri
 	return err
 }
 
+// keptEvent is an event as a document keeps it: with what no message needs, but its admission.
+type keptEvent struct {
+	events.Event
+
+	Group string `json:"group,omitempty"`
+}
+
+func encodeKept(e *events.Event) ([]byte, error) {
+	data, err := json.Marshal(keptEvent{*e, e.Group})
+	if err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
+	}
+	return data, nil
+}
+
+func decodeKept(data []byte) (events.Event, error) {
+	var kept keptEvent
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return kept.Event, fmt.Errorf("decode an event: %w", err)
+	}
+	kept.Event.Group = kept.Group
+	return kept.Event, nil
+}
+
 // eventOf returns the event that is admitted for a document.
 func eventOf(out *problem.Out) (events.Event, error) {
-	var e events.Event
-	if err := json.Unmarshal(out.Data, &e); err != nil {
-		return e, fmt.Errorf("decode an event: %w", err)
+	e, err := decodeKept(out.Data)
+	if err != nil {
+		return e, err
 	}
 	e.ID = out.ID
 	e.Note = joinNotes(e.Note, out.Note)

@@ -3,9 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -31,7 +29,6 @@ type problems struct {
 	store       ProblemStore
 	inhibitions []*problem.CompiledInhibition
 	ruleHolds   bool // a rule of some channel holds events
-	missed      missedResolves
 }
 
 // newProblems returns what the channels need; nil = no channel has anything to do with problems.
@@ -121,7 +118,7 @@ func (p *problems) observeSome(ctx context.Context, ch *RequestBuilder, all []ev
 	for _, i := range places {
 		verdicts[i] = problem.Verdict{}
 		if errors.Is(err, ratelimit.ErrUnavailable) {
-			p.missed.add(&all[i])
+			p.in.opts.Missed.add(&all[i])
 		}
 	}
 	p.in.opts.Logger.WarnContext(ctx, "events pass without holds, flapping and inhibitions", "channel", ch.Name, "error", err)
@@ -167,9 +164,9 @@ func (p *problems) try(ctx context.Context, ch *RequestBuilder, all []events.Eve
 // observed returns what is decided about an event, the n-th of its webhook: those that are held together are released in
 // their order.
 func observed(ch *RequestBuilder, e *events.Event, n int) (problem.Event, error) {
-	data, err := json.Marshal(e)
+	data, err := encodeKept(e)
 	if err != nil {
-		return problem.Event{}, fmt.Errorf("encode event %s: %w", e.ID, err)
+		return problem.Event{}, err
 	}
 	hold := cmp.Or(e.Hold, ch.Hold)
 	if hold > 0 {

@@ -27,6 +27,10 @@ type following struct {
 	away atomic.Bool // the documents are unavailable
 	n    int         // events so far
 	stop func()
+
+	limiter     *memory.Store
+	inhibitions []*problem.CompiledInhibition
+	missed      pipeline.MissedResolves
 }
 
 // documents are the documents of a store that may be away.
@@ -54,26 +58,38 @@ func follow(t *testing.T, inhibitions []problem.Inhibition, channels ...pipeline
 	t.Helper()
 	f := &following{t: t, bundle: setup(nil, channels...)}
 	limiter := memory.New(f.store, memory.Options{Options: store.Options{Owner: "me"}})
-	queue := documents{limiter, f}
 	var compiled []*problem.CompiledInhibition
 	for _, i := range inhibitions {
 		one, err := i.Compile()
 		require.NoError(t, err)
 		compiled = append(compiled, one)
 	}
+	f.inhibitions, f.limiter = compiled, limiter
+	f.start(channels)
+	return f
+}
+
+// start starts the intake and the courier of the channels.
+func (f *following) start(channels []pipeline.Channel) {
+	queue := documents{f.limiter, f}
 	f.intake = pipeline.NewIntake(pipeline.IntakeOptions{
-		Limiter: limiter, Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
-		Wake: func(name string) { f.courier.Wake(name) }, Problems: queue, Inhibitions: compiled, Logger: f.logger(),
+		Limiter: f.limiter, Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
+		Wake: func(name string) { f.courier.Wake(name) }, Problems: queue, Missed: &f.missed, Inhibitions: f.inhibitions, Logger: f.logger(),
 	})
 	f.courier = pipeline.NewCourier(pipeline.CourierOptions{
-		Outbox: limiter, Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: f.logger(),
+		Outbox: f.limiter, Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: f.logger(),
 		Problems: f.intake.ProblemWork(queue),
 	})
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(f.t.Context())
 	done := make(chan struct{})
 	go func() { f.courier.Run(ctx); close(done) }()
 	f.stop = func() { cancel(); <-done }
-	return f
+}
+
+// reload replaces the intake and the courier.
+func (f *following) reload(channels ...pipeline.Channel) {
+	f.stop()
+	f.start(channels)
 }
 
 // send sends an event of an alert to a channel, and returns its receipt.

@@ -32,6 +32,9 @@ const (
 	maxUnread         = 1000
 )
 
+// MaxRecordings is how many recordings may run at a time: every webhook is compared with each.
+const MaxRecordings = 16
+
 // Recorder hands out the events that an [Intake] receives and that no rule or silence mutes, while somebody listens. Without a
 // listener it costs nothing. The zero value is ready to use, and a nil Recorder hands out nothing.
 type Recorder struct {
@@ -50,17 +53,20 @@ type Recording struct {
 	lost     atomic.Int64
 }
 
-// Listen begins a recording of a channel. Call Stop at its end.
-func (r *Recorder) Listen(channel string) *Recording {
+// Listen begins a recording of a channel; ok is false if too many run. Call Stop at its end.
+func (r *Recorder) Listen(channel string) (_ *Recording, ok bool) {
 	recording := &Recording{recorder: r, channel: channel, arrived: make(chan []Recorded, maxUnread)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.listeners) >= MaxRecordings {
+		return nil, false
+	}
 	if r.listeners == nil {
 		r.listeners = map[*Recording]bool{}
 	}
 	r.listeners[recording] = true
 	r.listening.Add(1)
-	return recording
+	return recording, true
 }
 
 // Stop ends the recording.

@@ -14,6 +14,7 @@ type Alert struct {
 	Event        events.Event      `json:"event"`
 	Sender       string            `json:"sender,omitempty"` // the name of the credential
 	Annotations  map[string]string `json:"annotations,omitempty"`
+	Group        string            `json:"group,omitempty"` // of the event, which does not keep it
 	GeneratorURL string            `json:"generator_url,omitempty"`
 	EndsAt       time.Time         `json:"ends_at"`           // until then it fires unless it is posted again
 	Assumed      bool              `json:"assumed,omitempty"` // the sender gave no end

@@ -34,7 +34,8 @@ func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
 			Action: Hold, By: ByHold, Why: fmt.Sprintf("it is posted in %s, unless it resolves before", short(e.Hold)),
 		}
 	default:
-		return s.fire(d, now)
+		d, verdict := s.fire(d, now)
+		return d.withNewest(e.ID, e.Data), verdict
 	}
 }
 
@@ -79,7 +80,7 @@ func (s Settings) resolve(d Document, e Event, now int64) (Document, Verdict) {
 	}
 	d, note := s.change(d, now)
 	if note != "" { // the resolve is posted as always, and the notice after it
-		d.Quiet.ID, d.Quiet.Data = e.ID, e.Data
+		d.Quiet.ID = e.ID
 		d.Out = &Out{
 			ID: e.ID + "/flapping", Data: e.Data, Note: note, Firing: true, Made: true, Of: e.ID, Again: now + claim.Microseconds(),
 		}

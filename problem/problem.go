@@ -114,9 +114,9 @@ type Inhibited struct {
 type Quiet struct {
 	Since     int64           `json:"since"`
 	ChangedAt int64           `json:"changed_at"`
-	Kept      int             `json:"kept"` // changes since then that nobody read
-	ID        string          `json:"id"`   // the newest event
-	Data      json.RawMessage `json:"data"`
+	Kept      int             `json:"kept"`           // changes since then that nobody read
+	ID        string          `json:"id"`             // the newest event
+	Data      json.RawMessage `json:"data,omitempty"` // without it, the newest event is in Out
 }
 
 // Out is an event that must be admitted.

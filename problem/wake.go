@@ -39,7 +39,7 @@ func (s Settings) Wake(d Document, now int64, inhibiting Inhibiting) (_ Document
 		held := *d.Held
 		d, verdict := s.fire(d, now)
 		d.Out = &Out{ID: held.ID, Data: held.Data, Note: verdict.Note, Firing: true, Again: now + claim.Microseconds()}
-		return d.withNewest(held.ID, held.Data), false
+		return d.withNewest(held.ID, nil), false
 	case d.Muted != nil:
 		return s.wakeMuted(d, now, inhibiting), false
 	default:
@@ -47,9 +47,10 @@ func (s Settings) Wake(d Document, now int64, inhibiting Inhibiting) (_ Document
 	}
 }
 
-// withNewest gives a problem that just began to flap its newest event.
+// withNewest gives a problem that just began to flap its newest event; without data, it is the one in Out, and [Document.Finish]
+// keeps it: a document has room for one long event only.
 func (d Document) withNewest(id string, data []byte) Document {
-	if d.Quiet != nil {
+	if d.Quiet != nil && d.Quiet.Data == nil {
 		quiet := *d.Quiet
 		quiet.ID, quiet.Data = id, data
 		d.Quiet = &quiet
@@ -79,7 +80,7 @@ func (s Settings) wakeMuted(d Document, now int64, inhibiting Inhibiting) Docume
 		ID: muted.ID + "/released", Data: muted.Data, Note: note, Firing: true, Made: true, Of: muted.ID,
 		Again: now + claim.Microseconds(),
 	}
-	return d.withNewest(muted.ID, muted.Data)
+	return d.withNewest(muted.ID, nil)
 }
 
 // wakeQuiet says the present state of a problem that flapped and is stable again.
@@ -114,6 +115,9 @@ func (d *Document) Subject() []byte {
 
 // Finish returns the document after its event was admitted.
 func (d Document) Finish() Document {
+	if d.Quiet != nil && d.Out != nil {
+		d = d.withNewest(d.Quiet.ID, d.Out.Data)
+	}
 	d.Out = nil
 	return d
 }

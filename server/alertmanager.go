@@ -96,6 +96,7 @@ func errRequired(field string) error {
 // alertmanagerCaller is who reads alerts and silences of a channel.
 type alertmanagerCaller struct {
 	channel    string
+	credential string // its name
 	admin      bool
 	maySilence bool // it may make and end silences of the channel
 }
@@ -103,7 +104,7 @@ type alertmanagerCaller struct {
 // identifyCaller finds out who calls for what only those may know who present a credential of the channel, or the admin token.
 func (s *Server) identifyCaller(d door, in *ingestRequest) (alertmanagerCaller, error) {
 	if channel := in.r.PathValue("channel"); channel != "" && s.admin.equals(adminTokenOf(in)) {
-		return alertmanagerCaller{channel: channel, admin: true, maySilence: true}, s.readAdminBody(in, channel)
+		return alertmanagerCaller{channel: channel, credential: adminCredential, admin: true, maySilence: true}, s.readAdminBody(in, channel)
 	}
 	from, err := s.identifyAtDoor(d, in)
 	switch {
@@ -115,7 +116,15 @@ func (s *Server) identifyCaller(d door, in *ingestRequest) (alertmanagerCaller, 
 	case from.signs:
 		return alertmanagerCaller{}, errSignsBody(from)
 	}
-	return alertmanagerCaller{channel: from.channel, maySilence: from.maySilence}, nil
+	return alertmanagerCaller{channel: from.channel, credential: from.name, maySilence: from.maySilence}, nil
+}
+
+// adminCredential is what the audit log calls the admin token.
+const adminCredential = "admin token"
+
+// auditSilence records who made or ended a silence. The author of a silence is what its sender claims.
+func (s *Server) auditSilence(in *ingestRequest, caller alertmanagerCaller, what string, more ...any) {
+	s.audit(in.r, what, append([]any{"credential", caller.credential, "client", in.address.String()}, more...)...)
 }
 
 // readAdminBody reads the body of a request with the admin token, if the channel accepts its address.

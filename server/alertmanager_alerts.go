@@ -101,7 +101,10 @@ func (a postedAlert) check() error {
 	}
 }
 
-// complete sets the times that the sender did not give.
+// maxAlertEnd is how long an alert fires at most without another post: its state is kept for so long.
+const maxAlertEnd = 31 * 24 * time.Hour
+
+// complete sets the times that the sender did not give, and bounds the end.
 func (a *postedAlert) complete(now time.Time, resolveTimeout time.Duration) {
 	if a.StartsAt.IsZero() {
 		a.StartsAt = a.EndsAt
@@ -112,6 +115,9 @@ func (a *postedAlert) complete(now time.Time, resolveTimeout time.Duration) {
 	if a.EndsAt.IsZero() {
 		a.assumed = true
 		a.EndsAt = now.Add(resolveTimeout)
+	}
+	if latest := now.Add(maxAlertEnd); a.EndsAt.After(latest) {
+		a.EndsAt = latest
 	}
 }
 
@@ -136,7 +142,12 @@ func (s *Server) takeAlerts(in *ingestRequest, from sender, all []postedAlert) e
 		if err != nil {
 			return err
 		}
+		if len(group.Events) != n {
+			return errorf(events.BadField, "the configured source %s makes %d events of %d alerts; let it make one of each, or give it another name",
+				in.source, len(group.Events), n)
+		}
 		for i, a := range all[:n] {
+			group.Events[i].Fingerprint = alertFingerprint(a.Labels)
 			posted = append(posted, problem.Alert{
 				Event: group.Events[i], Sender: from.name, Annotations: boundAnnotations(a.Annotations),
 				GeneratorURL: cutBytes(a.GeneratorURL, maxGeneratorURL), EndsAt: a.EndsAt, Assumed: a.assumed,

@@ -109,6 +109,10 @@ func (s *Server) listAlertGroups(d door, in *ingestRequest) error {
 	return nil
 }
 
+// listWeight is the part of the gate that a list takes: four are made at a time, because each may take the memory of all documents of
+// a channel.
+const listWeight = gateBytes / 4
+
 // queryAlerts returns the firing alerts of a channel that a request wants to see, in the order of their fingerprints.
 func (s *Server) queryAlerts(d door, in *ingestRequest) (channel string, all []listedAlert, err error) {
 	caller, err := s.identifyCaller(d, in)
@@ -122,6 +126,9 @@ func (s *Server) queryAlerts(d door, in *ingestRequest) (channel string, all []l
 	all = []listedAlert{}
 	if s.opts.Alerts == nil || query.receiver != nil && !query.receiver.MatchString(caller.channel) {
 		return caller.channel, all, nil
+	}
+	if in.gate, err = s.lists.enter(in.r.Context(), listWeight); err != nil {
+		return "", nil, err
 	}
 	_, firing, err := s.opts.Alerts.List(in.r.Context(), caller.channel)
 	if err != nil {

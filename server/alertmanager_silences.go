@@ -153,7 +153,7 @@ func (s *Server) deleteSilence(d door, in *ingestRequest) error {
 	if _, err := s.opts.Silences.Expire(in.r.Context(), one.ID); err != nil {
 		return alertmanagerSilenceError(err)
 	}
-	s.audit(in.r, "silence expired", "silence", one.ID)
+	s.auditSilence(in, caller, "silence expired", "silence", one.ID)
 	in.w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -189,7 +189,8 @@ func (s *Server) postSilence(d door, in *ingestRequest) error {
 	if err != nil {
 		return alertmanagerSilenceError(err)
 	}
-	s.audit(in.r, "silence created", "silence", made.ID, "silenced", made.Channel, "ends_at", made.EndsAt, "author", made.Author)
+	s.auditSilence(in, caller, "silence created",
+		"silence", made.ID, "silenced", made.Channel, "ends_at", made.EndsAt, "author", made.Author)
 	s.writeJSON(in.w, in.r, http.StatusOK, map[string]string{"silenceID": made.ID})
 	return nil
 }

@@ -170,6 +170,52 @@ func TestPostedAlertsBecomeEvents(t *testing.T) {
 	require.Equal(t, "d240efc3896bf266", am.alerts.arrival.Events[0].Fingerprint, "as Alertmanager computes it")
 }
 
+// An end that is far away would keep the state of an alert for ever.
+func TestEndOfAPostedAlertIsBounded(t *testing.T) {
+	t.Parallel()
+	am := newAlertmanager(t)
+	status, reply := am.call("tok", http.MethodPost, "/api/v2/alerts", `[{"labels":{"alertname":"x"},"endsAt":"9999-01-01T00:00:00Z"}]`)
+	require.Equal(t, http.StatusOK, status, reply)
+	require.WithinDuration(t, time.Now().Add(31*24*time.Hour), am.alerts.posted[0].EndsAt, time.Minute)
+}
+
+// A source of the configuration may have the name of the relay's own.
+func TestSourceThatMakesOtherEventsOfAlertsIsRefused(t *testing.T) {
+	t.Parallel()
+	decoder, err := events.NewDecoder(events.Options{Mappings: []events.Mapping{{Name: "alertmanager", Title: "body.groupKey"}}})
+	require.NoError(t, err)
+	alerts := &alertList{}
+	s := server.New(server.Options{
+		Channels: []server.Channel{{Name: "alerts", IngressToken: "tok"}}, Intake: &stubIntake{}, Alerts: alerts, Decoder: decoder,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	am := alertmanager{t: t, alerts: alerts, public: s.Public()}
+	status, reply := am.call("tok", http.MethodPost, "/api/v2/alerts", `[{"labels":{"a":"1"}},{"labels":{"a":"2"}}]`)
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, reply, "the configured source alertmanager makes 1 events of 2 alerts; let it make one of each")
+	status, reply = am.call("tok", http.MethodPost, "/api/v2/alerts", `[{"labels":{"a":"1"}}]`)
+	require.Equal(t, http.StatusOK, status, reply)
+	require.NotEmpty(t, alerts.posted[0].Event.Fingerprint)
+}
+
+// The author of a silence is what its sender claims: the audit log names the credential.
+func TestAuditLogNamesTheCredentialThatSilences(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := server.New(server.Options{
+		Channels: []server.Channel{{Name: "alerts", Credentials: []server.Credential{
+			{Name: "karma", Kind: "bearer", Secret: "ktok", Silences: true},
+		}}},
+		Intake: &stubIntake{}, Silences: silence.New(silence.Options{Store: silence.NewMemory(nil)}),
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	am := alertmanager{t: t, public: s.Public()}
+	status, reply := am.call("ktok", http.MethodPost, "/api/v2/silences", newSilence(`{"name":"a","value":"x","isRegex":false}`))
+	require.Equal(t, http.StatusOK, status, reply)
+	require.Contains(t, log.String(), "credential=karma client=192.0.2.1")
+	require.NotContains(t, log.String(), "ktok")
+}
+
 func TestListsOfAlerts(t *testing.T) {
 	t.Parallel()
 	am := newAlertmanager(t)

@@ -15,7 +15,10 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.opts.Status.Channel(r.Context(), r.PathValue("channel")); err != nil {
 		return err
 	}
-	recording := s.opts.Recorder.Listen(r.PathValue("channel"))
+	recording, ok := s.opts.Recorder.Listen(r.PathValue("channel"))
+	if !ok {
+		return errorf(unavailable, "too many recordings run at this replica (%d); end one, or try again later", pipeline.MaxRecordings)
+	}
 	defer recording.Stop()
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")

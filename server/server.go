@@ -165,6 +165,7 @@ type Server struct {
 	inFlight   inFlight
 	bodyBudget *bodyBudget
 	decodeGate *decodeGate
+	lists      *decodeGate // of alerts
 	timestamps tsGenerator
 
 	draining  atomic.Bool
@@ -191,6 +192,7 @@ func New(opts Options) *Server {
 		inFlight:   inFlight{limit: opts.MaxConcurrent, byAddress: map[netip.Addr]int{}},
 		bodyBudget: newBodyBudget(opts.MaxInFlight, opts.MaxBody),
 		decodeGate: newDecodeGate(),
+		lists:      newDecodeGate(),
 		retired:    retired,
 		retire:     sync.OnceFunc(func() { close(retired) }),
 	}
