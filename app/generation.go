@@ -129,7 +129,7 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody:       cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive: &pipeline.Archive{
-			Limiter: g.limiter, Outbox: r.engines.outbox, Intake: g.intake, Channels: g.channels, Instances: g.instances,
+			Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
 		},
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake,

@@ -84,7 +84,7 @@ func code(text string) string { return "`" + text + "`" }
 
 func typeText(t reflect.Type) string {
 	switch t {
-	case reflect.TypeFor[time.Duration]():
+	case reflect.TypeFor[time.Duration](), reflect.TypeFor[*time.Duration]():
 		return "duration"
 	case reflect.TypeFor[Secret]():
 		return "secret"

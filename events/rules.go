@@ -51,8 +51,8 @@ type Changes struct {
 	Status Status `yaml:"status,omitempty"`
 	// Channel is the channel that gets the event.
 	Channel string `yaml:"channel,omitempty"`
-	// Hold is how long a firing waits for its resolve, in place of the hold of the channel.
-	Hold time.Duration `yaml:"hold,omitempty"`
+	// Hold is how long a firing waits for its resolve, in place of the hold of the channel. 0s = it does not wait.
+	Hold *time.Duration `yaml:"hold,omitempty"`
 }
 
 // maxCopies is how many copies of an event a rule can make.
@@ -144,8 +144,8 @@ func (c Changes) check(fault func(field string, err error)) {
 	if c.Status != "" && c.Status != Firing && c.Status != Resolved && c.Status != noStatusWord {
 		fault("set.status", fmt.Errorf("%q is not a status; use firing, resolved or none", c.Status))
 	}
-	if c.Hold < 0 || c.Hold > maxHold {
-		fault("set.hold", fmt.Errorf("%s is out of range; use 1s to 24h", c.Hold))
+	if c.Hold != nil && (*c.Hold < 0 || *c.Hold > maxHold) {
+		fault("set.hold", fmt.Errorf("%s is out of range; use 0s to 24h", *c.Hold))
 	}
 	if c.Category != "" && c.CategoryFrom != "" {
 		fault("set.category", errors.New("cannot be combined with set.category_from; keep one"))
@@ -236,7 +236,7 @@ func (r *compiledRule) apply(e *Event, header http.Header) {
 	if r.Set.Severity != "" {
 		e.Severity = r.Set.Severity
 	}
-	if r.Set.Hold > 0 {
+	if r.Set.Hold != nil {
 		e.Hold = r.Set.Hold
 	}
 	switch r.Set.Status {

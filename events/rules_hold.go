@@ -10,5 +10,5 @@ const maxHold = 24 * time.Hour
 
 // Hold reports whether a rule holds events. A nil Rules does not.
 func (r *Rules) Hold() bool {
-	return r != nil && slices.ContainsFunc(r.rules, func(rule compiledRule) bool { return rule.Set.Hold > 0 })
+	return r != nil && slices.ContainsFunc(r.rules, func(rule compiledRule) bool { return rule.Set.Hold != nil && *rule.Set.Hold > 0 })
 }

@@ -168,6 +168,8 @@ func TestInvalidRulesAreRefusedWithNameAndField(t *testing.T) {
 		"when: unexpected token":                       {When: `title ==`},
 		"set.category_from: unknown name teem":         {Set: events.Changes{CategoryFrom: "teem"}},
 		`set.severity: "bad" is not a severity`:        {Set: events.Changes{Severity: "bad"}},
+		"set.hold: 25h0m0s is out of range; use 0s":    {Set: events.Changes{Hold: new(25 * time.Hour)}},
+		"set.hold: -1s is out of range; use 0s to 24h": {Set: events.Changes{Hold: new(-time.Second)}},
 		`set.status: "open" is not a status`:           {Set: events.Changes{Status: "open"}},
 		"set.category: cannot be combined with":        {Set: events.Changes{Category: "a", CategoryFrom: "title"}},
 		`during: schedule "nights" does not exist`:     {During: []string{"nights"}},

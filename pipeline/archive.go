@@ -17,13 +17,14 @@ type DropLister interface {
 	Drops(ctx context.Context, scope store.Channel, before string, most int) ([]store.Drop, error)
 }
 
-// Archive lists and replays what did not reach Slack: the dead letters, and the log of dropped events. All fields but
-// Instances are needed:
+// Archive lists and replays what did not reach Slack: the dead letters, and the log of dropped events. It also lists the
+// events that are held. All fields but Instances are needed:
 //
-//	archive := &pipeline.Archive{Limiter: limiter, Outbox: queue, Intake: intake, Channels: channels}
+//	archive := &pipeline.Archive{Limiter: limiter, Outbox: queue, Problems: limiter, Intake: intake, Channels: channels}
 type Archive struct {
 	Limiter  DropLister
 	Outbox   store.DeadLetters
+	Problems ProblemLister
 	Intake   *Intake
 	Channels []Channel
 	// Instances are the channels that templates made; nil = there are no templates.

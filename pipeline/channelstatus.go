@@ -15,6 +15,9 @@ type ChannelStatus struct {
 	Categories []CategoryStatus `json:"categories,omitzero"`
 	State      ChannelState     `json:"state"`
 
+	// Held is how many events wait for their resolve, or until their hold ends; absent = none.
+	Held int64 `json:"held,omitempty"`
+
 	// OldestSeconds is the age of the oldest message in the outbox; 0 = there is none.
 	OldestSeconds float64 `json:"oldest_seconds"`
 

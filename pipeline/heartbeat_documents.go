@@ -21,7 +21,10 @@ const (
 	keepUnknown = time.Hour
 )
 
-var errContended = errors.New("the document of the heartbeat changes all the time")
+var (
+	errContended   = errors.New("the document of the heartbeat changes all the time")
+	errNotWatching = errors.New("the store cannot be reached")
+)
 
 // decision decides what becomes of a document that would be looked at again at wake; 0 = it is new.
 type decision func(state problem.HeartbeatState, watch problem.Watch, now, wake int64) problem.HeartbeatState
@@ -29,6 +32,13 @@ type decision func(state problem.HeartbeatState, watch problem.Watch, now, wake 
 // write writes the last heartbeat that arrived here.
 func (h *Heartbeats) write(ctx context.Context, heartbeat *Heartbeat) error {
 	arrived := h.memory.lastArrival(heartbeat)
+	if h.memory.isOutdated() { // a gap that ends now must be known
+		h.tick(ctx)
+	}
+	if h.memory.isOutdated() {
+		h.memory.noteWritten(heartbeat, arrived, errNotWatching)
+		return errNotWatching
+	}
 	_, err := h.update(ctx, heartbeat, func(state problem.HeartbeatState, watch problem.Watch, now, _ int64) problem.HeartbeatState {
 		at := now - time.Since(arrived).Microseconds()
 		if isFresh := at-state.Seen <= heartbeat.Coalesce().Microseconds() && state.Seen <= now; isFresh && state.Missing == 0 {
@@ -59,9 +69,10 @@ func (h *Heartbeats) beatAgain(
 // check looks at a document whose time may have come.
 func (h *Heartbeats) check(heartbeat *Heartbeat) decision {
 	return func(state problem.HeartbeatState, watch problem.Watch, now, wake int64) problem.HeartbeatState {
+		shortened := wake != 0 && heartbeat.Shortened(state, watch, now, wake)
 		state = h.beatAgain(heartbeat, state, watch, now)
-		if wake != 0 {
-			state = heartbeat.Retime(state, watch, now, wake)
+		if shortened {
+			state = heartbeat.Renew(state, watch, now)
 		}
 		return heartbeat.Check(state, watch, now)
 	}

@@ -138,6 +138,13 @@ func (m *HeartbeatMemory) currentWatch() (watch problem.Watch, ready bool) {
 	return m.watch, m.ready
 }
 
+// isOutdated reports whether the store could not be reached since the last tick: the watch may have a gap that is not known here.
+func (m *HeartbeatMemory) isOutdated() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed
+}
+
 func (m *HeartbeatMemory) isReady() bool {
 	_, ready := m.currentWatch()
 	return ready

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,10 +60,18 @@ type resident struct {
 	intake     *pipeline.Intake
 	memory     *pipeline.HeartbeatMemory
 	stop       func()
+	cutOff     atomic.Bool // from the store
+}
+
+func (r *resident) unavailable() error {
+	if r.cutOff.Load() {
+		return ratelimit.ErrUnavailable
+	}
+	return r.town.unavailable()
 }
 
 func (r *resident) Problems(ctx context.Context, channel store.Channel, names []string) (int64, []store.Problem, error) {
-	if err := r.town.unavailable(); err != nil {
+	if err := r.unavailable(); err != nil {
 		return 0, nil, err
 	}
 	return r.Store.Problems(ctx, channel, names)
@@ -71,7 +80,7 @@ func (r *resident) Problems(ctx context.Context, channel store.Channel, names []
 func (r *resident) SaveProblems(
 	ctx context.Context, channel store.Channel, changes []store.ProblemChange, counts store.ProblemCounts,
 ) (bool, error) {
-	if err := r.town.unavailable(); err != nil {
+	if err := r.unavailable(); err != nil {
 		return false, err
 	}
 	return r.Store.SaveProblems(ctx, channel, changes, counts)
@@ -127,7 +136,7 @@ func (r *resident) configure(heartbeats ...pipeline.Heartbeat) {
 // lookWhenDue does what a Courier does for documents.
 func (r *resident) lookWhenDue(ctx context.Context) {
 	for ctx.Err() == nil {
-		if r.town.unavailable() == nil {
+		if r.unavailable() == nil {
 			now, due, err := r.DueProblems(ctx, r.town.channel.Scope(), 100)
 			if err == nil && len(due) > 0 {
 				_ = r.heartbeats.Wakeup(ctx, r.town.channel.Scope(), now, due)
@@ -217,6 +226,31 @@ func TestHeartbeatThatArrivesWhileTheStoreIsAwayIsWrittenAfterwards(t *testing.T
 		time.Sleep(3 * time.Minute)
 		require.Equal(t, pipeline.HeartbeatOK, b.state("backup"))
 		require.Zero(t, b.ledger().Received)
+		time.Sleep(time.Minute + time.Second)
+		require.Equal(t, pipeline.HeartbeatMissing, b.state("backup"), "6 minutes after the one that arrived meanwhile")
+		a.stop()
+		b.stop()
+	})
+}
+
+func TestHeartbeatThatAnotherReplicaLearnsOfLateHasNoNewPeriod(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a, b := w.join(backup(5*time.Minute)), w.join(backup(5*time.Minute))
+		time.Sleep(time.Minute + time.Second)
+		a.beat("backup")
+		time.Sleep(4 * time.Minute)
+		w.setAway(true)
+		time.Sleep(30 * time.Second)
+		require.False(t, a.beat("backup").Durable)
+		time.Sleep(2 * time.Minute)
+		a.cutOff.Store(true)
+		w.setAway(false) // the other replica reaches the store first, and gives the sender a longer time for the gap
+		time.Sleep(10 * time.Second)
+		a.cutOff.Store(false)
+		time.Sleep(3*time.Minute + 10*time.Second)
+		require.Equal(t, pipeline.HeartbeatOK, b.state("backup"))
 		time.Sleep(time.Minute)
 		require.Equal(t, pipeline.HeartbeatMissing, b.state("backup"), "6 minutes after the one that arrived meanwhile")
 		a.stop()
@@ -341,7 +375,7 @@ func TestNewsThatCannotBePostedArePostedByAnotherReplica(t *testing.T) {
 		require.Equal(t, pipeline.HeartbeatMissing, b.state("backup"))
 		require.Zero(t, b.ledger().Received)
 		a = w.join(backup(5 * time.Minute))
-		time.Sleep(30 * time.Second)
+		time.Sleep(5 * time.Minute) // both try every 5 s, and either may be first
 		require.Equal(t, int64(1), a.ledger().Received)
 		a.stop()
 		b.stop()

@@ -67,6 +67,7 @@ func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
 		return verdict
 	case problem.Hold:
 		b.counts.Delayed++
+		b.counts.Held++
 	case problem.Mute:
 		b.counts.Muted++
 	case problem.Merge:
@@ -84,6 +85,7 @@ func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
 // unhold counts an event that waited as muted.
 func (b *problemBatch) unhold() {
 	b.counts.Delayed--
+	b.counts.Held--
 	b.counts.Muted++
 }
 
@@ -188,6 +190,7 @@ func (p *problems) release(ctx context.Context, ch *RequestBuilder, names []stri
 		if !outs[i].Made {
 			batch.counts.Received--
 			batch.counts.Delayed--
+			batch.counts.Held--
 		}
 		if outs[i].Tries > 0 && decisions[i].Outcome == store.Duplicate { // it was admitted before, and counted then
 			batch.counts.Received--

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -168,7 +167,10 @@ func observed(ch *RequestBuilder, e *events.Event, n int) (problem.Event, error)
 	if err != nil {
 		return problem.Event{}, err
 	}
-	hold := cmp.Or(e.Hold, ch.Hold)
+	hold := ch.Hold
+	if e.Hold != nil {
+		hold = *e.Hold
+	}
 	if hold > 0 {
 		hold += time.Duration(n) * time.Microsecond
 	}

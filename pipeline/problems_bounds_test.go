@@ -90,11 +90,11 @@ func TestHeldAlertIsNotPostedAfterAResolveThatPassedBeforeAReload(t *testing.T) 
 		to := &sink{}
 		f := follow(t, nil, holding("a", to))
 		f.send("a", "disk", events.Firing)
-		f.away = true
+		f.away.Store(true)
 		f.send("a", "disk", events.Resolved)
 		f.reload(holding("a", to))
 		f.wait(5 * time.Minute)
-		f.away = false
+		f.away.Store(false)
 		f.wait(5 * time.Minute)
 		require.Empty(t, to.sent)
 		f.stop()

@@ -184,9 +184,9 @@ func TestEventWithoutFingerprintIsNotHeld(t *testing.T) {
 func TestRuleHoldsWhatItMatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ch, disk := channel("a", &sink{}), "disk"
+		ch, disk, minute := channel("a", &sink{}), "disk", time.Minute
 		rules, err := events.NewRules([]events.Rule{{
-			Name: "wait", Match: []events.Matcher{{Field: "label.alert", Is: &disk}}, Set: events.Changes{Hold: time.Minute},
+			Name: "wait", Match: []events.Matcher{{Field: "label.alert", Is: &disk}}, Set: events.Changes{Hold: &minute},
 		}}, nil)
 		require.NoError(t, err)
 		ch.Rules = rules
@@ -194,6 +194,23 @@ func TestRuleHoldsWhatItMatches(t *testing.T) {
 		defer f.stop()
 		require.Equal(t, "admitted", f.send("a", "cpu", events.Firing).Outcome)
 		require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome)
+	})
+}
+
+func TestRuleEndsTheHoldOfItsChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ch, down, never := holding("a", &sink{}), "down", time.Duration(0)
+		rules, err := events.NewRules([]events.Rule{{
+			Name: "at once", Match: []events.Matcher{{Field: "label.alert", Is: &down}}, Set: events.Changes{Hold: &never},
+		}}, nil)
+		require.NoError(t, err)
+		ch.Rules = rules
+		f := follow(t, nil, ch)
+		defer f.stop()
+		require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome)
+		require.Equal(t, "admitted", f.send("a", "down", events.Firing).Outcome)
+		require.Equal(t, "admitted", f.send("a", "down", events.Resolved).Outcome)
 	})
 }
 

@@ -80,7 +80,7 @@ func (s *StatusReader) readSome(ctx context.Context, channels []Channel, around 
 
 func statusOf(channel string, read *store.ChannelStatus) ChannelStatus {
 	status := ChannelStatus{
-		Channel: channel, Ledger: read.Ledger, Oldest: read.Oldest, OldestSeconds: read.Oldest.Seconds(), Active: read.Active,
+		Channel: channel, Ledger: read.Ledger, Held: read.Held, Oldest: read.Oldest, OldestSeconds: read.Oldest.Seconds(), Active: read.Active,
 		Levels: make([]LevelStatus, len(read.Usage)),
 	}
 	for i, u := range read.Usage {

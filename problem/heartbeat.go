@@ -104,12 +104,15 @@ func (h Heartbeat) KeepsWake(s HeartbeatState, w Watch, now, wake int64) bool {
 	return max(differs, -differs) <= exact
 }
 
-// Retime returns a document whose wake-up was set for other terms: the heartbeat has a new period if the new terms are shorter, so
-// that a sender that follows the former ones is not missing at once.
-func (h Heartbeat) Retime(s HeartbeatState, w Watch, now, wake int64) HeartbeatState {
-	if s.Missing == 0 && len(s.News) == 0 && s.Watch == w.Since && h.Wake(s, w, now) < wake-exact {
-		s.From = w.Clock(now)
-	}
+// Shortened reports whether the wake-up of a document was set for longer terms than the present ones. The document must be as it
+// was stored: a beat changes when it should wake, too.
+func (h Heartbeat) Shortened(s HeartbeatState, w Watch, now, wake int64) bool {
+	return s.Missing == 0 && len(s.News) == 0 && s.Watch == w.Since && h.Wake(s, w, now) < wake-exact
+}
+
+// Renew returns the document with a new period, so that a sender that follows former terms is not missing at once.
+func (h Heartbeat) Renew(s HeartbeatState, w Watch, now int64) HeartbeatState {
+	s.From = w.Clock(now)
 	return s
 }
 

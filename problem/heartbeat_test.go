@@ -191,12 +191,12 @@ func TestShorterTermsBeginWithANewPeriod(t *testing.T) {
 	wake := h.terms.Wake(h.state, h.watch, h.now)
 	h.watchUntil(200)
 	h.terms.Every = time.Minute
-	h.state = h.terms.Retime(h.state, h.watch, h.now, wake)
+	require.True(t, h.terms.Shortened(h.state, h.watch, h.now, wake))
+	h.state = h.terms.Renew(h.state, h.watch, h.now)
 	require.Equal(t, at(200+120), h.terms.Wake(h.state, h.watch, h.now))
 
 	h.terms.Every = time.Hour
-	longer := h.terms.Retime(h.state, h.watch, h.now, at(320))
-	require.Equal(t, h.state, longer, "longer terms count from the last beat")
+	require.False(t, h.terms.Shortened(h.state, h.watch, h.now, at(320)), "longer terms count from the last beat")
 }
 
 func TestNewsThatCannotBePostedAreBounded(t *testing.T) {

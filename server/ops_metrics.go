@@ -23,7 +23,7 @@ type gauges struct {
 	source func() *pipeline.StatusReader
 	labels *pipeline.ChannelLabels
 
-	pending, oldest, used, imbalance, paused, up, fallback, replicas, lost, age *prometheus.Desc
+	pending, held, oldest, used, imbalance, paused, up, fallback, replicas, lost, age *prometheus.Desc
 }
 
 // NewGauges returns a collector of the state that all replicas share. source is called at each scrape, because a reload replaces
@@ -37,6 +37,7 @@ func NewGauges(source func() *pipeline.StatusReader, labels *pipeline.ChannelLab
 		source:  source,
 		labels:  labels,
 		pending: desc("relay_outbox_pending", "Messages that wait to be sent to Slack."+others, "channel"),
+		held:    desc("relay_held", "Events that wait for their resolve, or until their hold ends."+others, "channel"),
 		oldest: desc("relay_outbox_oldest_seconds",
 			"Age of the oldest message that waits to be sent to Slack; of channel=\"other\", of all channels without series of their own.",
 			"channel"),
@@ -56,7 +57,7 @@ func NewGauges(source func() *pipeline.StatusReader, labels *pipeline.ChannelLab
 // Describe implements [prometheus.Collector].
 func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		g.pending, g.oldest, g.used, g.imbalance, g.paused, g.up, g.fallback, g.replicas, g.lost, g.age,
+		g.pending, g.held, g.oldest, g.used, g.imbalance, g.paused, g.up, g.fallback, g.replicas, g.lost, g.age,
 	} {
 		ch <- d
 	}
@@ -115,7 +116,7 @@ func (g *gauges) add(sums *channelSums, reading *pipeline.Reading) {
 		label := status.Channel
 		switch {
 		case all:
-		case status.Ledger.Pending > 0 || status.State.PausedUntil != nil || status.Ledger.Imbalance() != 0:
+		case status.Ledger.Pending > 0 || status.Held > 0 || status.State.PausedUntil != nil || status.Ledger.Imbalance() != 0:
 			label = g.labels.Of(status.Channel)
 		case status.Active:
 			label = g.labels.Offer(status.Channel)
@@ -130,6 +131,7 @@ func (g *gauges) add(sums *channelSums, reading *pipeline.Reading) {
 func (g *gauges) collect(sums *channelSums, gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
 	for label, sum := range sums.byLabel {
 		gauge(g.pending, float64(sum.pending), label)
+		gauge(g.held, float64(sum.held), label)
 		gauge(g.oldest, sum.oldest.Seconds(), label)
 		gauge(g.imbalance, float64(sum.imbalance), label)
 		for level, used := range sum.used {

@@ -13,10 +13,10 @@ type channelSums struct {
 }
 
 type channelSum struct {
-	pending, imbalance int64
-	oldest             time.Duration
-	used               map[string]int64 // by level
-	paused             map[string]int   // channels, by reason
+	pending, held, imbalance int64
+	oldest                   time.Duration
+	used                     map[string]int64 // by level
+	paused                   map[string]int   // channels, by reason
 }
 
 func newChannelSums() *channelSums {
@@ -31,6 +31,7 @@ func (s *channelSums) add(label string, status *pipeline.ChannelStatus) {
 		s.byLabel[label] = sum
 	}
 	sum.pending += status.Ledger.Pending
+	sum.held += status.Held
 	sum.imbalance += status.Ledger.Imbalance()
 	sum.oldest = max(sum.oldest, status.Oldest)
 	if len(status.Levels) > 0 { // its first window

@@ -78,6 +78,7 @@ func ParseLedger(counts map[string]int64, pending int64) Ledger {
 // Report is the state of a channel in one instant.
 type Report struct {
 	Ledger      Ledger
+	Held        int64         // of Ledger.Delayed: events that wait in a document of their problem, and not for a slot
 	Oldest      time.Duration // age of the oldest message in the queue; 0 = it is empty
 	PausedFor   time.Duration // 0 = the channel is not paused
 	PauseReason string        // [ReasonAwaitingLookup], or why its sender or an operator paused it

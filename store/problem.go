@@ -77,6 +77,7 @@ type ProblemChange struct {
 // ProblemCounts are added to the ledger of a channel with a change of documents.
 type ProblemCounts struct {
 	Received, Duplicate, Muted, Merged, Delayed int64 // each may be negative
+	Held                                        int64 // of Delayed: events that wait in a document; see [Report]
 }
 
 // CheckProblems returns a [ratelimit.ErrRequest] if documents of these names cannot be loaded in one call.
@@ -118,6 +119,7 @@ func CheckProblemChanges(changes []ProblemChange) error {
 func (c ProblemCounts) Totals() map[string]int64 {
 	totals := map[string]int64{
 		"received": c.Received, "duplicate": c.Duplicate, "muted": c.Muted, "merged": c.Merged, "delayed": c.Delayed,
+		"held": c.Held,
 	}
 	maps.DeleteFunc(totals, func(_ string, n int64) bool { return n == 0 })
 	return totals

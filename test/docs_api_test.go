@@ -42,7 +42,7 @@ func TestEndpointsOfTheDocsExist(t *testing.T) {
 		method, body := row[1], row[3]
 		path := strings.NewReplacer("{channel}", "alerts", "{source}", "generic", "{id}", "x", "{token}", "x").Replace(row[2])
 		if path == "/api/v1/stream" || strings.HasSuffix(path, "/events") {
-			continue // it does not end
+			continue // they do not end
 		}
 		base := relay.ops
 		if strings.HasPrefix(path, "/hooks") || strings.HasPrefix(path, "/services") || strings.HasPrefix(path, "/api/chat") {

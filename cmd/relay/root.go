@@ -22,6 +22,7 @@ var commands = []func() *cobra.Command{
 	newDead,
 	newSilence,
 	newHeartbeats,
+	newHeld,
 	newLimits,
 	newPause,
 	newResume,

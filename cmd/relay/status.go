@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,7 +126,13 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 
 // showChannels prints a line for each channel.
 func showChannels(out io.Writer, channels []pipeline.ChannelStatus) {
-	table := newTable(out, "CHANNEL", "USED", "RECEIVED", "SENT", "DROPPED", "WAITING", "DEAD", "STATE")
+	holds := slices.ContainsFunc(channels, func(ch pipeline.ChannelStatus) bool { return ch.Held > 0 })
+	columns := []any{"CHANNEL", "USED", "RECEIVED", "SENT", "DROPPED", "WAITING", "DEAD", "STATE"}
+	const beforeDead = 6
+	if holds { // few relays hold events
+		columns = slices.Insert(columns, beforeDead, any("HELD"))
+	}
+	table := newTable(out, columns...)
 	defer table.flush()
 	for _, ch := range channels {
 		used := "-"
@@ -133,7 +140,11 @@ func showChannels(out io.Writer, channels []pipeline.ChannelStatus) {
 			used = fmt.Sprintf("%d/%d", ch.Levels[0].Used, ch.Levels[0].Limit)
 		}
 		l := ch.Ledger
-		table.row(cleaned(ch.Channel), used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance()))
+		row := []any{cleaned(ch.Channel), used, l.Received, l.Delivered, l.Dropped, l.Pending, l.Failed, stateOf(ch, l.Imbalance())}
+		if holds {
+			row = slices.Insert(row, beforeDead, any(ch.Held))
+		}
+		table.row(row...)
 	}
 }
 

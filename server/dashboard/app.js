@@ -201,6 +201,7 @@ function limits(channel) {
 function outbox(channel) {
   const l = channel.ledger, paused = channel.state.paused_until;
   return html`<p>${l.pending ? html`${count(l.pending)} waiting to be sent, the oldest for ${duration(channel.oldest_seconds)}` : 'No messages are waiting.'}
+    ${channel.held ? html`<br><span class="held">${count(channel.held)} held, in case ${channel.held === 1 ? 'it resolves' : 'they resolve'}</span>` : nothing}
     ${paused ? html`<br><span class="bad">Paused until ${new Date(paused).toLocaleTimeString()}: ${channel.state.reason}</span>` : nothing}</p>
     ${state.now.may.change ? pauseButton(channel.channel, paused) : nothing}`;
 }

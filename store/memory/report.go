@@ -18,6 +18,7 @@ func (tx channelTx) report() (report store.Report) {
 		report.Oldest = store.Microseconds(tx.now - head.at)
 	}
 	report.Ledger = store.ParseLedger(tx.ledger(), int64(len(outbox.messages)))
+	report.Held = tx.ledger()["held"]
 	switch {
 	case paused.until > tx.now:
 		report.PausedFor = store.Microseconds(paused.until - tx.now)

@@ -44,6 +44,7 @@ func decodeReport(reply []any) (store.Report, error) {
 	}
 	return store.Report{
 		Ledger:      store.ParseLedger(totals, numbers[0]),
+		Held:        totals["held"],
 		Oldest:      store.Microseconds(numbers[1]),
 		PausedFor:   store.Microseconds(numbers[2]),
 		PauseReason: reason,

@@ -43,7 +43,7 @@ func (h *problemsComparison) save(t *rapid.T) {
 		changes = append(changes, c)
 	}
 	n := rapid.Int64Range(-1, 2).Draw(t, "count")
-	counts := store.ProblemCounts{Received: n, Merged: n}
+	counts := store.ProblemCounts{Received: n, Merged: n, Held: n}
 	same(&h.comparison, "save", func(w Fixture) (bool, error) { return w.A.SaveProblems(t.Context(), Scope, changes, counts) })
 }
 

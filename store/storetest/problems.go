@@ -84,13 +84,15 @@ func testChangeOfAnOldVersionWritesNothing(t *testing.T, start Start) {
 func testCountsAreAddedWithTheChange(t *testing.T, start Start) {
 	b := start(t)
 	changes := []store.ProblemChange{{Name: "p/1", Data: []byte("held"), Keep: time.Hour}}
-	saved, err := b.C.SaveProblems(t.Context(), Scope, changes, store.ProblemCounts{Received: 3, Delayed: 1, Merged: 1, Muted: 1})
+	saved, err := b.C.SaveProblems(t.Context(), Scope, changes, store.ProblemCounts{Received: 3, Delayed: 1, Merged: 1, Muted: 1, Held: 1})
 	require.NoError(t, err)
 	require.True(t, saved)
 	require.Equal(t, store.Ledger{Received: 3, Delayed: 1, Merged: 1, Muted: 1}, b.BalancedReport(t).Ledger)
-	saved, err = b.C.SaveProblems(t.Context(), Scope, nil, store.ProblemCounts{Delayed: -1, Muted: 1})
+	require.Equal(t, int64(1), b.BalancedReport(t).Held)
+	saved, err = b.C.SaveProblems(t.Context(), Scope, nil, store.ProblemCounts{Delayed: -1, Muted: 1, Held: -1})
 	require.NoError(t, err)
 	require.True(t, saved)
+	require.Zero(t, b.BalancedReport(t).Held)
 	require.Equal(t, store.Ledger{Received: 3, Merged: 1, Muted: 2}, b.BalancedReport(t).Ledger)
 }
 
