@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,7 +64,7 @@ func (a *Archive) Held(ctx context.Context, channel, before string, most int) ([
 		return nil, fmt.Errorf("channel %q: %w", channel, ErrUnknownChannel)
 	}
 	most = min(max(most, 1), MaxPage)
-	kept := []keptEvent{}
+	kept := []listedEvent{}
 	for after := ""; ; {
 		_, documents, err := a.Problems.ListProblems(ctx, ch.Scope(), problemOwner+"/", after, listedProblems)
 		if err != nil {
@@ -87,16 +86,16 @@ func (a *Archive) Held(ctx context.Context, channel, before string, most int) ([
 	}
 }
 
-// keptEvent is an event that is kept, and its place in the list.
-type keptEvent struct {
+// listedEvent is an event that is kept, and its place in the list.
+type listedEvent struct {
 	problem.Kept
 	order heldOrder
 }
 
-func compareKept(a, b keptEvent) int { return a.order.compare(b.order) }
+func compareKept(a, b listedEvent) int { return a.order.compare(b.order) }
 
 // keptIn returns what a document keeps. A document that cannot be decoded keeps nothing.
-func keptIn(ch *RequestBuilder, document *store.Problem) (kept keptEvent, ok bool) {
+func keptIn(ch *RequestBuilder, document *store.Problem) (kept listedEvent, ok bool) {
 	d, err := problem.Decode(document.Data)
 	if err != nil {
 		return kept, false
@@ -115,7 +114,7 @@ func keptIn(ch *RequestBuilder, document *store.Problem) (kept keptEvent, ok boo
 }
 
 // recordsOf returns the first records of a list.
-func recordsOf(kept []keptEvent, most int) []HeldRecord {
+func recordsOf(kept []listedEvent, most int) []HeldRecord {
 	slices.SortFunc(kept, compareKept)
 	records := make([]HeldRecord, min(most, len(kept)))
 	for i := range records {
@@ -123,8 +122,7 @@ func recordsOf(kept []keptEvent, most int) []HeldRecord {
 		records[i] = HeldRecord{
 			ID: one.order.String(), Since: time.UnixMicro(one.Since).UTC(), Until: timeOf(one.Until), By: one.By, Explanation: one.Why,
 		}
-		var e events.Event
-		if json.Unmarshal(one.Data, &e) == nil {
+		if e, err := decodeKept(one.Data); err == nil {
 			records[i].Event = &e
 		}
 	}

@@ -28,9 +28,9 @@ func TestAlertThatFiresOnAfterItBeganToFlapIsSaidWithItsText(t *testing.T) {
 		f.send("a", "disk", events.Resolved)
 		f.send("a", "disk", events.Firing)
 		f.wait(20 * time.Minute)
-		require.Len(t, to.sent, 4)
-		require.Contains(t, to.sent[3], "disk firing 3")
-		require.Contains(t, to.notes[3], "still firing; stable for 15 minutes, after 0 more changes")
+		require.Len(t, to.posted(), 4)
+		require.Contains(t, to.posted()[3], "disk firing 3")
+		require.Contains(t, to.below()[3], "still firing; stable for 15 minutes, after 0 more changes")
 	})
 }
 
@@ -58,7 +58,7 @@ func TestLongAlertThatIsHeldAndBeginsToFlapIsPosted(t *testing.T) {
 		}
 		f.wait(time.Hour)
 		require.Equal(t, store.Ledger{Received: 5, Admitted: 4, Merged: 1, Delivered: 4}, f.ledger(t, "a"), f.log.String())
-		require.Contains(t, to.sent[3], "2r")
+		require.Contains(t, to.posted()[3], "2r")
 	})
 }
 
@@ -78,7 +78,7 @@ func TestDocumentThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 		require.True(t, saved)
 		f.send("a", "disk", events.Firing)
 		f.wait(2 * time.Minute)
-		require.Len(t, to.sent, 1)
+		require.Len(t, to.posted(), 1)
 		require.Contains(t, f.log.String(), "document p/0 of channel a")
 	})
 }
@@ -96,7 +96,7 @@ func TestHeldAlertIsNotPostedAfterAResolveThatPassedBeforeAReload(t *testing.T) 
 		f.wait(5 * time.Minute)
 		f.away.Store(false)
 		f.wait(5 * time.Minute)
-		require.Empty(t, to.sent)
+		require.Empty(t, to.posted())
 		f.stop()
 	})
 }
