@@ -199,10 +199,12 @@ func (p *problems) release(ctx context.Context, ch *RequestBuilder, names []stri
 
 // eventOf returns the event that is admitted for a document.
 func eventOf(out *problem.Out) (events.Event, error) {
-	var e events.Event
-	if err := json.Unmarshal(out.Data, &e); err != nil {
-		return e, fmt.Errorf("decode an event: %w", err)
+	var kept keptEvent
+	if err := json.Unmarshal(out.Data, &kept); err != nil {
+		return kept.Event, fmt.Errorf("decode an event: %w", err)
 	}
+	e := kept.Event
+	e.Group = kept.Group
 	e.ID = out.ID
 	e.Note = joinNotes(e.Note, out.Note)
 	e.Status = events.Resolved

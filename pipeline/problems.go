@@ -164,10 +164,16 @@ func (p *problems) try(ctx context.Context, ch *RequestBuilder, all []events.Eve
 	return errChanging
 }
 
+// keptEvent is an event as a document keeps it: with its group, which the payload of a message does not have.
+type keptEvent struct {
+	events.Event
+	Group string `json:"group,omitempty"`
+}
+
 // observed returns what is decided about an event, the n-th of its webhook: those that are held together are released in
 // their order.
 func observed(ch *RequestBuilder, e *events.Event, n int) (problem.Event, error) {
-	data, err := json.Marshal(e)
+	data, err := json.Marshal(keptEvent{*e, e.Group})
 	if err != nil {
 		return problem.Event{}, fmt.Errorf("encode event %s: %w", e.ID, err)
 	}
