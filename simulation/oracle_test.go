@@ -108,9 +108,10 @@ func randomTrace(random *rand.Rand) Trace {
 	var trace Trace
 	for i, offset := range random.Perm(40) {
 		at := time.Duration(random.IntN(250))*100*time.Millisecond + time.Duration(offset)*2500*time.Microsecond
+		group := pick(random, "", "g1", "g2")
 		for range pick(random, 1, 1, 1, 2, 13) {
 			e := Event{
-				At: at, Webhook: fmt.Sprint(i), Category: fmt.Sprint("c", random.IntN(4)),
+				At: at, Webhook: fmt.Sprint(i), Group: group, Category: fmt.Sprint("c", random.IntN(4)),
 				Severity: pick(random, events.Critical, events.Info),
 				Labels:   map[string]string{"host": fmt.Sprint("h", random.IntN(2))},
 			}

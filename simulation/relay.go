@@ -23,6 +23,8 @@ type relay struct {
 	intake  *pipeline.Intake
 	courier *pipeline.Courier
 	tally   *tally
+	// heartbeats are those of the channel.
+	heartbeats *heartbeats
 	// rested is until when the courier rests after it delivered, unless it is woken.
 	rested time.Time
 
@@ -49,12 +51,13 @@ func newRelay(setting *Setting, t *tally) *relay {
 		Store: memory.New(r.data, memory.Options{Options: store.Options{Owner: "simulation"}}),
 		tally: t, now: func() time.Duration { return r.now.Sub(Start) },
 	}
+	r.heartbeats = newHeartbeats(setting.Heartbeats, channel.Name, func() int64 { return r.now.UnixMicro() })
 	metrics := pipeline.NewMetrics(nil)
 	channels := []pipeline.Channel{channel}
 	r.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: r.store, Channels: channels, Metrics: metrics, Outbox: r.store,
 		Wake: func(string) { r.rested = Start }, Now: func() time.Time { return r.now },
-		Problems: r.store, Inhibitions: setting.Inhibitions,
+		Problems: r.store, Inhibitions: setting.Inhibitions, Heartbeats: r.heartbeats,
 	})
 	r.courier = pipeline.NewCourier(pipeline.CourierOptions{
 		Outbox: r.store, Channels: channels, Limiter: r.store, Promote: r.intake.Promote,
@@ -80,6 +83,9 @@ func (r *relay) admit(ctx context.Context, webhook Trace, place int) error {
 	if _, err := r.intake.Admit(ctx, arrival); err != nil {
 		return err
 	}
+	if err := r.announce(ctx); err != nil {
+		return err
+	}
 	return r.workUntil(ctx, at)
 }
 
@@ -91,7 +97,7 @@ func (e *Event) decoded(place int) events.Event {
 	}
 	return events.Event{
 		ID: id, Source: "generic", Category: e.Category, Severity: e.Severity, Status: e.Status, Title: e.Category,
-		Labels: e.Labels, Fingerprint: e.Fingerprint,
+		Labels: e.Labels, Fingerprint: e.Fingerprint, Group: e.Group,
 	}
 }
 
@@ -100,6 +106,7 @@ const afterwards = 31 * 24 * time.Hour
 
 // finish implements [player].
 func (r *relay) finish(ctx context.Context) error {
+	r.heartbeats.end()
 	if err := r.workUntil(ctx, r.now.Add(afterwards)); err != nil {
 		return err
 	}
@@ -118,6 +125,12 @@ const maxStuck = 1_000_000
 func (r *relay) workUntil(ctx context.Context, until time.Time) error {
 	for n := 0; ; n++ {
 		next, at := r.next()
+		if due := r.heartbeats.due(); !due.IsZero() && !due.After(until) && (next.Kind == "" || due.Before(at)) {
+			if err := r.checkHeartbeats(ctx, due); err != nil {
+				return err
+			}
+			continue
+		}
 		if next.Kind == "" || at.After(until) {
 			return ctx.Err()
 		}

@@ -31,6 +31,7 @@ type Event struct {
 	Labels      map[string]string
 	// Webhook is the same for events that follow each other and arrive in one webhook; "" = a webhook of its own.
 	Webhook string
+	Group   string // the sender's name of the group that the webhook reports; "" = none
 }
 
 // isCritical reports whether the event begins an alert that is critical.
@@ -67,6 +68,9 @@ type Setting struct {
 	Channel pipeline.Channel // its sender is not used
 	// Inhibitions mute events while others fire.
 	Inhibitions []*problem.CompiledInhibition
+	// Heartbeats of the channel mute the events that match them, and an event that one is missing is played. A heartbeat is
+	// expected from the first event on that matches, up to the end of the trace. Others are not played.
+	Heartbeats []pipeline.Heartbeat
 	// Edits is whether the destination can edit messages, as a bot can and an incoming webhook cannot.
 	Edits bool
 	// Multi decides with package multi, the limiter without scripts, which supports fixed-window (the default then) and

@@ -67,6 +67,15 @@ func (t *tally) receive(e *Event, at time.Duration) {
 	t.ReceivedPerStep[at/t.Step]++
 }
 
+// make counts an event that the relay itself makes: it is not one of the trace.
+func (t *tally) make(category string, at time.Duration) {
+	c := t.of(category)
+	if c.Received == 0 && c.Sent+c.Dropped+c.Merged == 0 {
+		c.first = at
+	}
+	c.last = at
+}
+
 func (t *tally) of(category string) *counted {
 	c := t.categories[category]
 	if c == nil {

@@ -143,7 +143,7 @@ func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.S
 	cfg.Channels = []configs.Channel{ch}
 	return simulation.Setting{
 		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: ch.SlackWebhookURL == "",
-		Inhibitions: cfg.CompiledInhibitions(),
+		Inhibitions: cfg.CompiledInhibitions(), Heartbeats: cfg.SenderHeartbeats(),
 	}
 }
 
