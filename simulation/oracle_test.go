@@ -183,7 +183,7 @@ func playLive(t *testing.T, trace Trace, setting Setting) (ledger store.Ledger, 
 // playSimulated plays a trace as [Play] does.
 func playSimulated(t *testing.T, trace Trace, setting Setting) (result Result, ledger store.Ledger, posted []string) {
 	t.Helper()
-	tally := newTally("simulated", trace)
+	tally := newTally(&Setting{Name: "simulated"}, trace)
 	var r *relay
 	sink := &posts{clock: func() time.Duration { return r.now.Sub(Start) }}
 	setting.slack = sink

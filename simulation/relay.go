@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -80,8 +81,12 @@ func (r *relay) admit(ctx context.Context, webhook Trace, place int) error {
 		r.webhook = append(r.webhook, webhook[i].decoded(place+i))
 	}
 	arrival := pipeline.Arrival{Channel: r.channel.Name, Sender: webhook[0].Sender, Events: r.webhook}
-	if _, err := r.intake.Admit(ctx, arrival); err != nil {
+	receipt, err := r.intake.Admit(ctx, arrival)
+	if err != nil {
 		return err
+	}
+	for i := range r.webhook {
+		r.tally.problems.note(&r.webhook[i], webhook[0].At, &receipt.Events[i])
 	}
 	if err := r.announce(ctx); err != nil {
 		return err
@@ -96,8 +101,8 @@ func (e *Event) decoded(place int) events.Event {
 		id = "#" + strconv.Itoa(place)
 	}
 	return events.Event{
-		ID: id, Source: "generic", Category: e.Category, Severity: e.Severity, Status: e.Status, Title: e.Category,
-		Labels: e.Labels, Fingerprint: e.Fingerprint, Group: e.Group,
+		ID: id, Source: "generic", Category: e.Category, Severity: e.Severity, Status: e.Status,
+		Title: cmp.Or(e.Fingerprint, e.Category), Labels: e.Labels, Fingerprint: e.Fingerprint, Group: e.Group,
 	}
 }
 

@@ -4,7 +4,7 @@
 // A simulation is the relay itself: the intake and the courier of package pipeline, on the store in memory, which decides as
 // the one on Redis does. Only the clock and Slack are simulated: time jumps from one event to the next thing that is due, and
 // Slack accepts every message at once. So what waits drains at the channel's pace, what is delayed is promoted when it fits,
-// and digests, resolves, repeats and bundles are posted or edited as relay serve would. Rules and silences are not applied:
+// and digests, resolves, repeats and bundles are posted or edited as relay serve would. A missing heartbeat is posted, too. Rules and silences are not applied:
 // a trace contains what they let through. Redis is never away, and no call of Slack is refused.
 package simulation
 
@@ -71,6 +71,8 @@ type Setting struct {
 	// Heartbeats of the channel mute the events that match them, and an event that one is missing is played. A heartbeat is
 	// expected from the first event on that matches, up to the end of the trace. Others are not played.
 	Heartbeats []pipeline.Heartbeat
+	// Lasting is how long an alert must fire to be counted as a problem; the channel's hold if that is longer.
+	Lasting time.Duration
 	// Edits is whether the destination can edit messages, as a bot can and an incoming webhook cannot.
 	Edits bool
 	// Multi decides with package multi, the limiter without scripts, which supports fixed-window (the default then) and
@@ -89,7 +91,7 @@ const progressEvery = 4096
 // Play plays a trace against a setting. It calls progress every few thousand events and at the end, with the number of events
 // played so far.
 func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
-	t := newTally(setting.Name, trace)
+	t := newTally(&setting, trace)
 	var p player = newRelay(&setting, t)
 	if setting.Multi {
 		p = newLimits(&setting, t)
