@@ -203,7 +203,7 @@ func playSimulated(t *testing.T, trace Trace, setting Setting) (result Result, l
 }
 
 // histories is how many histories the simulation plays as a relay that runs does.
-var histories = flag.Int("histories", 6, "number of random histories")
+var histories = flag.Int("histories", 4, "number of random histories")
 
 func TestASimulationPostsWhatARelayThatRunsPosts(t *testing.T) {
 	t.Parallel()

@@ -152,6 +152,10 @@ func (r *relay) workUntil(ctx context.Context, until time.Time) error {
 	}
 }
 
+// lookAfter is how long after its time a document is looked at: those of a webhook, which wake a microsecond after each other, are
+// looked at together.
+const lookAfter = time.Millisecond
+
 // next returns the work that is due first, and when; its kind is "" where there is none. Of two at one time the courier sends first:
 // an admission wakes it, and it looks for the rest a little later.
 func (r *relay) next() (next store.Work, at time.Time) {
@@ -160,6 +164,9 @@ func (r *relay) next() (next store.Work, at time.Time) {
 		due := time.UnixMicro(work.At).UTC()
 		if work.Kind == store.WorkSend && due.Before(r.rested) {
 			due = r.rested
+		}
+		if work.Kind == store.WorkProblem {
+			due = due.Add(lookAfter)
 		}
 		if next.Kind == "" || due.Before(at) || due.Equal(at) && work.Kind == store.WorkSend {
 			next = work.Work
