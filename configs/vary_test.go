@@ -68,7 +68,8 @@ func TestVariationsOfInhibitionsAndHeartbeats(t *testing.T) {
 	require.Len(t, varied.Heartbeats, 1)
 	require.Equal(t, 2*time.Minute, ch.Hold)
 	require.Len(t, cfg.Inhibitions, 1)
-	varied, _, err = cfg.Vary(base, `inhibitions=[{name: n, source: [{field: category, is: a}], target: [{field: category, is: b}]}],heartbeats=[]`)
+	varied, _, err = cfg.Vary(base,
+		`inhibitions=[{name: n, source: [{field: category, is: a}], target: [{field: category, is: b}]}],heartbeats=[]`)
 	require.NoError(t, err)
 	require.Equal(t, "n", varied.Inhibitions[0].Name)
 	require.Empty(t, varied.Heartbeats)

@@ -34,8 +34,8 @@ const (
 	maxUnread         = 1000
 )
 
-// Recorder hands out the events that an [Intake] receives and that no rule or silence mutes, heartbeats included, while somebody listens. Without a
-// listener it costs nothing. The zero value is ready to use, and a nil Recorder hands out nothing.
+// Recorder hands out the events that an [Intake] receives and that no rule or silence mutes, heartbeats included, while
+// somebody listens. Without a listener it costs nothing. The zero value is ready to use, and a nil Recorder hands out nothing.
 type Recorder struct {
 	listening atomic.Int32
 	webhooks  atomic.Int64

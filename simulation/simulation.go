@@ -4,8 +4,9 @@
 // A simulation is the relay itself: the intake and the courier of package pipeline, on the store in memory, which decides as
 // the one on Redis does. Only the clock and Slack are simulated: time jumps from one event to the next thing that is due, and
 // Slack accepts every message at once. So what waits drains at the channel's pace, what is delayed is promoted when it fits,
-// and digests, resolves, repeats and bundles are posted or edited as relay serve would. A missing heartbeat is posted, too. Rules and silences are not applied:
-// a trace contains what they let through. Redis is never away, and no call of Slack is refused.
+// and digests, resolves, repeats and bundles are posted or edited as relay serve would. A missing heartbeat is posted, too.
+// Rules and silences are not applied: a trace contains what they let through. Redis is never away, and no call of Slack is
+// refused.
 package simulation
 
 import (

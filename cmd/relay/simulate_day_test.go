@@ -54,7 +54,8 @@ func playDay(t *testing.T, events int) []simulation.Result {
 func TestGoldenDayHasOneMessageForEachProblem(t *testing.T) {
 	t.Parallel()
 	runs := playDay(t, 10_000)
-	table := "| features | messages | fewer than events | categories unheard | problems not heard | of these critical | latest first notice |\n" +
+	table := "| features | messages | fewer than events | categories unheard | problems not heard | of these critical " +
+		"| latest first notice |\n" +
 		"|---|---|---|---|---|---|---|\n"
 	for i := range runs {
 		r := &runs[i]
