@@ -21,7 +21,6 @@ func daySetting(t *testing.T) Setting {
 	loaded, err := configs.Load(configs.Flags{File: "../docs/day.yaml"})
 	require.NoError(t, err)
 	cfg := loaded.Config
-	cfg.SlackToken, cfg.Channels[0].SlackChannel = "xoxb-1", "C0"
 	return Setting{
 		Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: true,
 		Inhibitions: cfg.CompiledInhibitions(), Heartbeats: cfg.SenderHeartbeats(),

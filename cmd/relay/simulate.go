@@ -153,15 +153,10 @@ func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Confi
 	return channel, loaded.Config, nil
 }
 
-// settingOf returns the setting of a channel. A channel without a destination is simulated as one of a bot.
 func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.Setting {
-	edits := ch.SlackWebhookURL == ""
-	if edits {
-		cfg.SlackToken, ch.SlackChannel = "simulated", "simulated"
-	}
 	cfg.Channels = []configs.Channel{ch}
 	return simulation.Setting{
-		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: edits,
+		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: ch.SlackWebhookURL == "",
 		Inhibitions: cfg.CompiledInhibitions(), Heartbeats: cfg.SenderHeartbeats(),
 	}
 }

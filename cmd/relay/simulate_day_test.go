@@ -14,7 +14,8 @@ import (
 )
 
 // dayBefore is the configuration of the documentation in which all features are off.
-const dayBefore = "channels: [{name: alerts, bundle: off, resolves: post, repeats: post}]\n"
+const dayBefore = "slack_token: xoxb-your-token\n" +
+	"channels: [{name: alerts, slack_channel: C0123ABCD, bundle: off, resolves: post, repeats: post}]\n"
 
 // dayFeatures are the features that the documentation shows alone, as --try takes them.
 var dayFeatures = []struct{ name, try string }{
@@ -73,6 +74,9 @@ func TestGoldenDayHasOneMessageForEachProblem(t *testing.T) {
 	golden.File(t, "../../docs/img/day.svg", chart.Bytes())
 	sample, err := os.ReadFile("../../docs/day.yaml")
 	require.NoError(t, err)
+	documented, err := os.ReadFile("../../docs/problems.md")
+	require.NoError(t, err)
+	require.True(t, bytes.Contains(documented, []byte("```yaml\n"+dayBefore+"```\n")), "problems.md must have before.yaml: %s", dayBefore)
 	golden.Block(t, "../../docs/problems.md", "day.yaml", "```yaml\n"+string(sample)+"```\n")
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)

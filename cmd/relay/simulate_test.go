@@ -73,9 +73,7 @@ func TestSimulateDrainsABacklog(t *testing.T) {
 func TestSimulateAdvises(t *testing.T) {
 	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report.html")
-	file := writeFile(t, "channels: [{name: alerts, bundle: off, resolves: post, repeats: post}]\n")
-	stdout, stderr, code := runRelay(t, nil,
-		"simulate", "--generate", "day", "--events", "6000", "--config", file, "--advise", "--out", report)
+	stdout, stderr, code := runRelay(t, nil, "simulate", "--generate", "day", "--events", "6000", "--advise", "--out", report)
 	require.Equal(t, 0, code, stderr)
 	require.Regexp(t, `(?m)^With .*first_notice.mode auto instead of off, [\d,]+ messages instead of [\d,]+ would have been `, stdout)
 	require.Contains(t, stdout, "Compared with 23 other settings: all combinations of global_limit 50, 100, 200; "+
