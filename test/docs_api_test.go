@@ -41,8 +41,8 @@ func TestEndpointsOfTheDocsExist(t *testing.T) {
 	for _, row := range rows {
 		method, body := row[1], row[3]
 		path := strings.NewReplacer("{channel}", "alerts", "{source}", "generic", "{id}", "x", "{token}", "x").Replace(row[2])
-		if path == "/api/v1/stream" {
-			continue // it does not end
+		if path == "/api/v1/stream" || path == "/api/v1/channels/alerts/events" {
+			continue // they do not end
 		}
 		base := relay.ops
 		if strings.HasPrefix(path, "/hooks") || strings.HasPrefix(path, "/services") || strings.HasPrefix(path, "/api/chat") {
