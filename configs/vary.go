@@ -50,6 +50,58 @@ func (c Channel) Vary(settings string) (Channel, error) {
 	return c, errors.Join(all...)
 }
 
+// variedLists are the settings outside of channels that change what is posted of a channel.
+type variedLists struct {
+	Inhibitions []Inhibition `yaml:"inhibitions"`
+	Heartbeats  []Heartbeat  `yaml:"heartbeats"`
+}
+
+// Vary returns a channel of the configuration with other settings, as [Channel.Vary] takes them, and the configuration with
+// other inhibitions and heartbeats, where the settings have these: inhibitions=[] has none.
+func (c Config) Vary(channel Channel, settings string) (Config, Channel, error) {
+	var others []string
+	given := map[string]any{}
+	for _, part := range splitOutside(settings, ',') {
+		name, text, _ := strings.Cut(part, "=")
+		if name != "inhibitions" && name != "heartbeats" {
+			others = append(others, part)
+			continue
+		}
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			return c, channel, fmt.Errorf("%s: %q is not a YAML value", name, text)
+		}
+		given[name] = value
+	}
+	c, err := c.withLists(given)
+	if err != nil || len(others) == 0 {
+		return c, channel, err
+	}
+	channel, err = channel.Vary(strings.Join(others, ","))
+	return c, channel, err
+}
+
+// withLists returns the configuration with the lists that are given in place of its own.
+func (c Config) withLists(given map[string]any) (Config, error) {
+	var lists variedLists
+	faults := decode(given, &lists, "")
+	v := newValidator()
+	v.bounds(reflect.ValueOf(lists))
+	if _, ok := given["inhibitions"]; ok {
+		c.Inhibitions = lists.Inhibitions
+		c.validateInhibitions(v)
+	}
+	if _, ok := given["heartbeats"]; ok {
+		c.Heartbeats = lists.Heartbeats
+		c.validateHeartbeats(v)
+	}
+	var all []error
+	for _, fault := range append(faults, *v.faults...) {
+		all = append(all, fault)
+	}
+	return c, errors.Join(all...)
+}
+
 // splitOutside splits a text at a separator that is not inside brackets, braces or quotes.
 func splitOutside(text string, separator rune) []string {
 	var parts []string

@@ -54,3 +54,34 @@ func TestVariationsOfAChannel(t *testing.T) {
 		require.ErrorContains(t, err, fault)
 	}
 }
+
+func TestVariationsOfInhibitionsAndHeartbeats(t *testing.T) {
+	t.Parallel()
+	base := configs.DefaultChannel("a")
+	cfg := configs.Config{
+		Channels: []configs.Channel{base}, Inhibitions: []configs.Inhibition{{Name: "node"}},
+		Heartbeats: []configs.Heartbeat{{Name: "watchdog", Channel: "a", Every: time.Minute}},
+	}
+	varied, ch, err := cfg.Vary(base, "inhibitions=[],hold=2m")
+	require.NoError(t, err)
+	require.Empty(t, varied.Inhibitions)
+	require.Len(t, varied.Heartbeats, 1)
+	require.Equal(t, 2*time.Minute, ch.Hold)
+	require.Len(t, cfg.Inhibitions, 1)
+	varied, _, err = cfg.Vary(base,
+		`inhibitions=[{name: n, source: [{field: category, is: a}], target: [{field: category, is: b}]}],heartbeats=[]`)
+	require.NoError(t, err)
+	require.Equal(t, "n", varied.Inhibitions[0].Name)
+	require.Empty(t, varied.Heartbeats)
+	for settings, fault := range map[string]string{
+		"inhibitions=[{name: n}]":                          "inhibitions[0].source: is empty",
+		"heartbeats=[{name: x, channel: nope, every: 1m}]": `heartbeats[0].channel: "nope" is not a channel`,
+		"inhibitions=[{names: n}]":                         "inhibitions[0].names: unknown setting",
+		"inhibitions=5":                                    "inhibitions: ",
+		"inhibitions=[":                                    "is not a YAML value",
+		"inhibitions=[],rules=[]":                          "rules: does not change what a simulation posts",
+	} {
+		_, _, err := cfg.Vary(base, settings)
+		require.ErrorContains(t, err, fault)
+	}
+}

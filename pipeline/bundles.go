@@ -71,7 +71,15 @@ func (b *RequestBuilder) joins(e *events.Event) bool {
 func (n *bundleNames) groupOf(e *events.Event) string {
 	if e.Group != n.group {
 		n.group = e.Group
-		n.name = store.GroupPrefix + hashName(e.Source, e.Scope+"\x00"+e.Group)
+		n.name = store.GroupPrefix + groupHash(e)
 	}
 	return n.name
+}
+
+// groupHash identifies the group of an event within its channel; "" = it has none.
+func groupHash(e *events.Event) string {
+	if e.Group == "" {
+		return ""
+	}
+	return hashName(e.Source, e.Scope+"\x00"+e.Group)
 }

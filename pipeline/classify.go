@@ -84,7 +84,7 @@ func (in *Intake) heartbeat(e *events.Event, a *Arrival) string {
 		return ""
 	}
 	if name := in.opts.Heartbeats.Match(a.Channel, e, a.Header, a.Test); name != "" {
-		return "heartbeat " + name
+		return mutedByHeartbeat + name
 	}
 	return ""
 }
@@ -145,8 +145,9 @@ func partsOf(all []events.Event, mutedBy []string) []*part {
 
 // What a receipt says before the name of what muted an event.
 const (
-	mutedByRule    = "rule "
-	mutedBySilence = "silence "
+	mutedByRule      = "rule "
+	mutedBySilence   = "silence "
+	mutedByHeartbeat = "heartbeat "
 )
 
 // mutedBy names the rule or the silence that mutes an event; "" = it is not muted.

@@ -41,7 +41,7 @@ func (h *Heartbeats) announce(ctx context.Context, heartbeat *Heartbeat) {
 
 // post posts news in the channel of the heartbeat, and notifies the operators.
 func (h *Heartbeats) post(ctx context.Context, heartbeat *Heartbeat, news problem.HeartbeatNews) error {
-	event := heartbeat.event(news)
+	event := heartbeat.Event(news)
 	receipt, err := h.opts.Admit(ctx, Arrival{Channel: heartbeat.Channel, Sender: HeartbeatSource, Events: []events.Event{event}})
 	if err != nil {
 		return err
@@ -76,8 +76,8 @@ func (m *HeartbeatMemory) newsOf(heartbeat *Heartbeat) []problem.HeartbeatNews {
 	return slices.Clone(m.of(heartbeat).state.News)
 }
 
-// event returns the event that says news.
-func (h *Heartbeat) event(news problem.HeartbeatNews) events.Event {
+// Event returns the event that says news.
+func (h *Heartbeat) Event(news problem.HeartbeatNews) events.Event {
 	e := events.Event{
 		ID: "heartbeat:" + h.Name + ":missing:" + strconv.FormatInt(news.Missing, 10), Source: HeartbeatSource, Category: h.Category,
 		Severity: h.Severity, Status: events.Firing, Fingerprint: heartbeatPrefix + h.Name,

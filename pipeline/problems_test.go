@@ -419,3 +419,28 @@ func (d *dyingStore) Admit(ctx context.Context, channel store.Channel, requests 
 	}
 	return d.Store.Admit(ctx, channel, requests)
 }
+
+func TestHeldGroupIsPostedAsOneMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &bot{}
+		ch := holding("a", nil)
+		ch.Bundle = pipeline.BundleAuto
+		ch.Sender = to
+		ch.Handling.Resolves = store.ResolvesEdit
+		f := follow(t, nil, ch)
+		defer f.stop()
+		var group []events.Event
+		for i := range 20 {
+			group = append(group, events.Event{
+				ID: fmt.Sprint(i), Source: "generic", Category: "c", Severity: events.Error, Title: fmt.Sprint("alert ", i),
+				Fingerprint: fmt.Sprint(i), Status: events.Firing, Group: "g",
+			})
+		}
+		receipt, err := f.intake.Admit(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: group})
+		require.NoError(t, err)
+		require.Equal(t, 20, receipt.Delayed)
+		f.wait(2 * time.Minute)
+		require.Len(t, to.sent, 1)
+	})
+}

@@ -135,10 +135,15 @@ func (p *problems) inhibitors(ctx context.Context, now int64, all []*events.Even
 	for n, e := range all {
 		p.eachTarget(e, func(i *problem.CompiledInhibition) {
 			of := sources[i.Document(e)]
-			if title, fires := of.Active(sourceKey(e), now); fires && found[n].Inhibition == "" {
+			title, fires := of.Active(sourceKey(e), now)
+			if fires && found[n].Inhibition == "" {
 				found[n].Inhibition, found[n].Source = i.Name, title
 			}
-			found[n].ReleaseAt = max(found[n].ReleaseAt, of.End(now)+i.ReleaseAfter.Microseconds())
+			end := of.End(now)
+			if fires {
+				end = now // or later
+			}
+			found[n].ReleaseAt = max(found[n].ReleaseAt, end+i.ReleaseAfter.Microseconds())
 		})
 	}
 	return found, nil

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,8 +12,8 @@ import (
 	"slackrelay/events"
 )
 
-// Recorded is an event as [Recorder] hands it out: what decides what happens to it, without its texts and links. The id and the
-// fingerprint are hashes. It is one line of a trace for package simulation.
+// Recorded is an event as [Recorder] hands it out: what decides what happens to it, without its texts and links. The id, the
+// fingerprint and the group are hashes. It is one line of a trace for package simulation.
 type Recorded struct {
 	At          time.Time         `json:"at"`
 	ID          string            `json:"id"`
@@ -23,6 +24,7 @@ type Recorded struct {
 	Sender      string            `json:"sender,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`  // at most maxRecordedLabels
 	Webhook     string            `json:"webhook,omitempty"` // the same for events that arrived together; "" = it arrived alone
+	Group       string            `json:"group,omitempty"`   // of the sender; "" = none
 }
 
 // Bounds of what is recorded of one event, and of the webhooks that wait for a reader.
@@ -35,8 +37,8 @@ const (
 // MaxRecordings is how many recordings may run at a time: every webhook is compared with each.
 const MaxRecordings = 16
 
-// Recorder hands out the events that an [Intake] receives and that no rule or silence mutes, while somebody listens. Without a
-// listener it costs nothing. The zero value is ready to use, and a nil Recorder hands out nothing.
+// Recorder hands out the events that an [Intake] receives and that no rule or silence mutes, heartbeats included, while
+// somebody listens. Without a listener it costs nothing. The zero value is ready to use, and a nil Recorder hands out nothing.
 type Recorder struct {
 	listening atomic.Int32
 	webhooks  atomic.Int64
@@ -83,7 +85,7 @@ func (l *Recording) Arrived() <-chan []Recorded { return l.arrived }
 // Lost returns how many webhooks came while too many were unread, and are not recorded.
 func (l *Recording) Lost() int64 { return l.lost.Load() }
 
-// record hands out the events of a webhook that are not muted, to those who listen to their channels.
+// record hands out the events of a webhook that no rule or silence mutes, to those who listen to their channels.
 func (r *Recorder) record(all []events.Event, mutedBy []string) {
 	if r == nil || r.listening.Load() == 0 {
 		return
@@ -94,7 +96,7 @@ func (r *Recorder) record(all []events.Event, mutedBy []string) {
 	for listener := range r.listeners {
 		var recorded []Recorded
 		for i := range all {
-			if all[i].Channel == listener.channel && mutedBy[i] == "" {
+			if all[i].Channel == listener.channel && (mutedBy[i] == "" || strings.HasPrefix(mutedBy[i], mutedByHeartbeat)) {
 				recorded = append(recorded, recordedOf(&all[i], now))
 			}
 		}
@@ -117,7 +119,7 @@ func (r *Recorder) record(all []events.Event, mutedBy []string) {
 func recordedOf(e *events.Event, at time.Time) Recorded {
 	recorded := Recorded{
 		At: at, ID: dedupeID(e), Category: e.Category, Severity: e.Severity, Status: e.Status,
-		Fingerprint: hashName(e.Source, e.Fingerprint), Sender: e.Sender,
+		Fingerprint: hashName(e.Source, e.Fingerprint), Sender: e.Sender, Group: groupHash(e),
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Labels)) {
 		if value := e.Labels[name]; len(recorded.Labels) < maxRecordedLabels && len(value) <= maxRecordedLabel {

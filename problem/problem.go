@@ -63,11 +63,13 @@ type Verdict struct {
 
 // Times of documents.
 const (
-	lookAgain = 5 * time.Second // between two looks at the source of an inhibited event
-	claim     = 5 * time.Second // how long an admission may take before another replica repeats it
-	late      = 3 * time.Second // a document that wakes later than this slept through an outage
-	grace     = 5 * time.Second // then replicas may report first what they could not say in the outage
-	forget    = time.Hour       // how long a problem is known after its end
+	lookAgain = 5 * time.Second // between two looks at the source of an inhibited event that has ended
+	// lookAtLeast is the longest time between two looks at a source that fires, where the settings may have changed.
+	lookAtLeast = time.Minute
+	claim       = 5 * time.Second // how long an admission may take before another replica repeats it
+	late        = 3 * time.Second // a document that wakes later than this slept through an outage
+	grace       = 5 * time.Second // then replicas may report first what they could not say in the outage
+	forget      = time.Hour       // how long a problem is known after its end
 )
 
 // By is what receipts name for holds and flapping. An inhibition follows its word.

@@ -8,7 +8,7 @@ import (
 // Inhibiting is what is known of the source of an inhibited event.
 type Inhibiting struct {
 	Inhibition, Source string // that mutes the event now; "" = none does
-	ReleaseAt          int64  // when the event may be posted where none does, microseconds
+	ReleaseAt          int64  // when the event may be posted at the earliest, if none mutes it then, microseconds
 }
 
 // Wake looks at a document whose wake time has passed. inhibiting is about the event that waits in it; it is not needed where
@@ -63,8 +63,9 @@ func (s Settings) wakeMuted(d Document, now int64, inhibiting Inhibiting) Docume
 	muted := *d.Muted
 	if inhibiting.Inhibition != "" || inhibiting.ReleaseAt > now {
 		muted.Next = now + lookAgain.Microseconds()
-		if inhibiting.Inhibition != "" {
+		if inhibiting.Inhibition != "" { // nothing is released before then
 			muted.By = inhibiting.Inhibition
+			muted.Next = max(muted.Next, min(inhibiting.ReleaseAt, now+lookAtLeast.Microseconds()))
 		} else {
 			muted.Next = min(muted.Next, inhibiting.ReleaseAt)
 		}

@@ -9,7 +9,7 @@ import (
 
 // resultOf returns a result with these messages and categories.
 func resultOf(messages int64, categories ...Category) Result {
-	t := newTally("", nil)
+	t := newTally(&Setting{}, nil)
 	for _, c := range categories {
 		t.categories[c.Category] = &counted{Category: c, heard: -1}
 		if c.Sent > 0 {

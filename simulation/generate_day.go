@@ -109,7 +109,7 @@ func (d *day) group(i int) {
 	for k := range dayGroupSize {
 		instance := fmt.Sprintf("%s-pod-%02d", name, k+1)
 		d.alert(at, lasts, Event{
-			Category: "pod-crash-looping", Severity: events.Warning, Sender: "prometheus", Fingerprint: instance, Webhook: name,
+			Category: "pod-crash-looping", Severity: events.Warning, Sender: "prometheus", Fingerprint: instance, Webhook: name, Group: name,
 			Labels: map[string]string{"alertname": "PodCrashLooping", "deployment": name, "pod": instance},
 		})
 	}

@@ -37,6 +37,7 @@ func (s *observedStore) observe(
 		s.tally.decide(s.now(), decided{
 			category: r.Category, isCritical: r.Event.Severity == string(events.Critical) && !isResolve, isResolve: isResolve,
 			fingerprint: r.Event.Fingerprint, outcome: answer.Decisions[i].Outcome, number: answer.Numbers[i],
+			payload: r.Payload(),
 		})
 	}
 	return answer, err

@@ -108,9 +108,10 @@ func randomTrace(random *rand.Rand) Trace {
 	var trace Trace
 	for i, offset := range random.Perm(40) {
 		at := time.Duration(random.IntN(250))*100*time.Millisecond + time.Duration(offset)*2500*time.Microsecond
+		group := pick(random, "", "g1", "g2")
 		for range pick(random, 1, 1, 1, 2, 13) {
 			e := Event{
-				At: at, Webhook: fmt.Sprint(i), Category: fmt.Sprint("c", random.IntN(4)),
+				At: at, Webhook: fmt.Sprint(i), Group: group, Category: fmt.Sprint("c", random.IntN(4)),
 				Severity: pick(random, events.Critical, events.Info),
 				Labels:   map[string]string{"host": fmt.Sprint("h", random.IntN(2))},
 			}
@@ -182,7 +183,7 @@ func playLive(t *testing.T, trace Trace, setting Setting) (ledger store.Ledger, 
 // playSimulated plays a trace as [Play] does.
 func playSimulated(t *testing.T, trace Trace, setting Setting) (result Result, ledger store.Ledger, posted []string) {
 	t.Helper()
-	tally := newTally("simulated", trace)
+	tally := newTally(&Setting{Name: "simulated"}, trace)
 	var r *relay
 	sink := &posts{clock: func() time.Duration { return r.now.Sub(Start) }}
 	setting.slack = sink
@@ -202,7 +203,7 @@ func playSimulated(t *testing.T, trace Trace, setting Setting) (result Result, l
 }
 
 // histories is how many histories the simulation plays as a relay that runs does.
-var histories = flag.Int("histories", 6, "number of random histories")
+var histories = flag.Int("histories", 4, "number of random histories")
 
 func TestASimulationPostsWhatARelayThatRunsPosts(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,8 @@ type relay struct {
 	intake  *pipeline.Intake
 	courier *pipeline.Courier
 	tally   *tally
+	// heartbeats are those of the channel.
+	heartbeats *heartbeats
 	// rested is until when the courier rests after it delivered, unless it is woken.
 	rested time.Time
 
@@ -49,12 +52,13 @@ func newRelay(setting *Setting, t *tally) *relay {
 		Store: memory.New(r.data, memory.Options{Options: store.Options{Owner: "simulation"}}),
 		tally: t, now: func() time.Duration { return r.now.Sub(Start) },
 	}
+	r.heartbeats = newHeartbeats(setting.Heartbeats, channel.Name, func() int64 { return r.now.UnixMicro() })
 	metrics := pipeline.NewMetrics(nil)
 	channels := []pipeline.Channel{channel}
 	r.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: r.store, Channels: channels, Metrics: metrics, Outbox: r.store,
 		Wake: func(string) { r.rested = Start }, Now: func() time.Time { return r.now },
-		Problems: r.store, Inhibitions: setting.Inhibitions,
+		Problems: r.store, Inhibitions: setting.Inhibitions, Heartbeats: r.heartbeats,
 	})
 	r.courier = pipeline.NewCourier(pipeline.CourierOptions{
 		Outbox: r.store, Channels: channels, Limiter: r.store, Promote: r.intake.Promote,
@@ -77,7 +81,14 @@ func (r *relay) admit(ctx context.Context, webhook Trace, place int) error {
 		r.webhook = append(r.webhook, webhook[i].decoded(place+i))
 	}
 	arrival := pipeline.Arrival{Channel: r.channel.Name, Sender: webhook[0].Sender, Events: r.webhook}
-	if _, err := r.intake.Admit(ctx, arrival); err != nil {
+	receipt, err := r.intake.Admit(ctx, arrival)
+	if err != nil {
+		return err
+	}
+	for i := range r.webhook {
+		r.tally.problems.note(&r.webhook[i], webhook[0].At, &receipt.Events[i])
+	}
+	if err := r.announce(ctx); err != nil {
 		return err
 	}
 	return r.workUntil(ctx, at)
@@ -90,8 +101,8 @@ func (e *Event) decoded(place int) events.Event {
 		id = "#" + strconv.Itoa(place)
 	}
 	return events.Event{
-		ID: id, Source: "generic", Category: e.Category, Severity: e.Severity, Status: e.Status, Title: e.Category,
-		Labels: e.Labels, Fingerprint: e.Fingerprint,
+		ID: id, Source: "generic", Category: e.Category, Severity: e.Severity, Status: e.Status,
+		Title: cmp.Or(e.Fingerprint, e.Category), Labels: e.Labels, Fingerprint: e.Fingerprint, Group: e.Group,
 	}
 }
 
@@ -100,6 +111,7 @@ const afterwards = 31 * 24 * time.Hour
 
 // finish implements [player].
 func (r *relay) finish(ctx context.Context) error {
+	r.heartbeats.end()
 	if err := r.workUntil(ctx, r.now.Add(afterwards)); err != nil {
 		return err
 	}
@@ -118,6 +130,12 @@ const maxStuck = 1_000_000
 func (r *relay) workUntil(ctx context.Context, until time.Time) error {
 	for n := 0; ; n++ {
 		next, at := r.next()
+		if due := r.heartbeats.due(); !due.IsZero() && !due.After(until) && (next.Kind == "" || due.Before(at)) {
+			if err := r.checkHeartbeats(ctx, due); err != nil {
+				return err
+			}
+			continue
+		}
 		if next.Kind == "" || at.After(until) {
 			return ctx.Err()
 		}
@@ -134,6 +152,10 @@ func (r *relay) workUntil(ctx context.Context, until time.Time) error {
 	}
 }
 
+// lookAfter is how long after its time a document is looked at: those of a webhook, which wake a microsecond after each other, are
+// looked at together.
+const lookAfter = time.Millisecond
+
 // next returns the work that is due first, and when; its kind is "" where there is none. Of two at one time the courier sends first:
 // an admission wakes it, and it looks for the rest a little later.
 func (r *relay) next() (next store.Work, at time.Time) {
@@ -142,6 +164,9 @@ func (r *relay) next() (next store.Work, at time.Time) {
 		due := time.UnixMicro(work.At).UTC()
 		if work.Kind == store.WorkSend && due.Before(r.rested) {
 			due = r.rested
+		}
+		if work.Kind == store.WorkProblem {
+			due = due.Add(lookAfter)
 		}
 		if next.Kind == "" || due.Before(at) || due.Equal(at) && work.Kind == store.WorkSend {
 			next = work.Work

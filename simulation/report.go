@@ -36,8 +36,9 @@ func (r Report) WriteHTML(out io.Writer) error {
 	}
 	err := reportTemplate.Execute(out, map[string]any{
 		"Title": r.Title, "Runs": r.Runs, "Advice": r.Advice, "Names": r.categories(), "Verdicts": r.verdicts(), "Step": r.stepInWords(),
-		"Style": template.CSS(chartStyle),                                             //nolint:gosec // a constant
-		"Flow":  template.HTML(flow.String()), "Total": template.HTML(total.String()), //nolint:gosec // drawn here
+		"HasProblems": slices.ContainsFunc(r.Runs, func(run Result) bool { return run.Problems > 0 }),
+		"Style":       template.CSS(chartStyle),                                             //nolint:gosec // a constant
+		"Flow":        template.HTML(flow.String()), "Total": template.HTML(total.String()), //nolint:gosec // drawn here
 	})
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)

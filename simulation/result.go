@@ -24,6 +24,14 @@ type Result struct {
 	UnheardCritical int `json:"unheard_critical"`
 	// CriticalLost is how many critical events that began an alert were dropped or expired.
 	CriticalLost int64 `json:"critical_lost"`
+	// Problems is how many alerts fired for longer than [Setting].Lasting, each firing up to its resolve. Of ProblemsUnheard of them,
+	// CriticalUnheard of which were critical, no message said anything while they waited: not alone, not in a group, not as
+	// flapping, and not by the alert that inhibits them.
+	Problems        int64 `json:"problems"`
+	ProblemsUnheard int64 `json:"problems_unheard"`
+	CriticalUnheard int64 `json:"critical_unheard"`
+	// LatestNotice is the longest time from the beginning of a problem that was heard to the first message about it, in seconds.
+	LatestNotice float64 `json:"latest_notice"`
 	// LongestSilence is the longest of all categories that were heard, in seconds, and LongestSilent the name of that category.
 	LongestSilence float64 `json:"longest_silence"`
 	LongestSilent  string  `json:"longest_silent,omitempty"`

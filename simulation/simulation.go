@@ -4,8 +4,9 @@
 // A simulation is the relay itself: the intake and the courier of package pipeline, on the store in memory, which decides as
 // the one on Redis does. Only the clock and Slack are simulated: time jumps from one event to the next thing that is due, and
 // Slack accepts every message at once. So what waits drains at the channel's pace, what is delayed is promoted when it fits,
-// and digests, resolves, repeats and bundles are posted or edited as relay serve would. Rules and silences are not applied:
-// a trace contains what they let through. Redis is never away, and no call of Slack is refused.
+// and digests, resolves, repeats and bundles are posted or edited as relay serve would. A missing heartbeat is posted, too.
+// Rules and silences are not applied: a trace contains what they let through. Redis is never away, and no call of Slack is
+// refused.
 package simulation
 
 import (
@@ -31,6 +32,7 @@ type Event struct {
 	Labels      map[string]string
 	// Webhook is the same for events that follow each other and arrive in one webhook; "" = a webhook of its own.
 	Webhook string
+	Group   string // the sender's name of the group that the webhook reports; "" = none
 }
 
 // isCritical reports whether the event begins an alert that is critical.
@@ -67,6 +69,11 @@ type Setting struct {
 	Channel pipeline.Channel // its sender is not used
 	// Inhibitions mute events while others fire.
 	Inhibitions []*problem.CompiledInhibition
+	// Heartbeats of the channel mute the events that match them, and an event that one is missing is played. A heartbeat is
+	// expected from the first event on that matches, up to the end of the trace. Others are not played.
+	Heartbeats []pipeline.Heartbeat
+	// Lasting is how long an alert must fire to be counted as a problem; the channel's hold if that is longer.
+	Lasting time.Duration
 	// Edits is whether the destination can edit messages, as a bot can and an incoming webhook cannot.
 	Edits bool
 	// Multi decides with package multi, the limiter without scripts, which supports fixed-window (the default then) and
@@ -85,7 +92,7 @@ const progressEvery = 4096
 // Play plays a trace against a setting. It calls progress every few thousand events and at the end, with the number of events
 // played so far.
 func Play(ctx context.Context, trace Trace, setting Setting, progress func(played int)) (Result, error) {
-	t := newTally(setting.Name, trace)
+	t := newTally(&setting, trace)
 	var p player = newRelay(&setting, t)
 	if setting.Multi {
 		p = newLimits(&setting, t)

@@ -12,6 +12,8 @@ import (
 type tally struct {
 	Result
 	categories map[string]*counted
+	problems   *problems
+	length     time.Duration     // of the trace
 	queued     map[int64]decided // the admitted events that are not posted yet, by the number of their entry
 }
 
@@ -41,11 +43,15 @@ type decided struct {
 	isResolve   bool
 	fingerprint string // "" = none
 	outcome     store.Outcome
-	number      int64 // of its entry; 0 = it has none
+	payload     []byte // nil = it is not known
+	number      int64  // of its entry; 0 = it has none
 }
 
-func newTally(name string, trace Trace) *tally {
-	t := &tally{Result: Result{Name: name, Step: stepOf(trace.Length())}, categories: map[string]*counted{}, queued: map[int64]decided{}}
+func newTally(setting *Setting, trace Trace) *tally {
+	t := &tally{
+		Result:     Result{Name: setting.Name, Step: stepOf(trace.Length())},
+		categories: map[string]*counted{}, queued: map[int64]decided{}, problems: newProblems(setting), length: trace.Length(),
+	}
 	n := int(trace.Length()/t.Step) + 1
 	t.PostedPerStep = make([]int64, n)
 	t.ReceivedPerStep = make([]int64, n)
@@ -65,6 +71,16 @@ func (t *tally) receive(e *Event, at time.Duration) {
 	}
 	t.Received++
 	t.ReceivedPerStep[at/t.Step]++
+	t.problems.receive(e, at)
+}
+
+// make counts an event that the relay itself makes: it is not one of the trace.
+func (t *tally) make(category string, at time.Duration) {
+	c := t.of(category)
+	if c.Received == 0 && c.Sent+c.Dropped+c.Merged == 0 {
+		c.first = at
+	}
+	c.last = at
 }
 
 func (t *tally) of(category string) *counted {
@@ -79,6 +95,7 @@ func (t *tally) of(category string) *counted {
 // decide counts a decision about an event.
 func (t *tally) decide(at time.Duration, d decided) {
 	c := t.of(d.category)
+	t.problems.decide(at, d.payload, d.outcome, d.number)
 	if d.isResolve {
 		c.endAlert(at, d.fingerprint)
 	}
@@ -120,6 +137,7 @@ func (t *tally) post(at time.Duration, number int64) {
 	if d, ok := t.queued[number]; ok {
 		delete(t.queued, number)
 		t.of(d.category).hear(at)
+		t.problems.post(at, number)
 	}
 	t.Messages++
 	step := int(at / t.Step)
@@ -202,6 +220,7 @@ func (c *counted) endSilence(at time.Duration) {
 
 // result completes the counts.
 func (t *tally) result() Result {
+	t.problems.count(&t.Result, t.length)
 	t.Categories = make([]Category, 0, len(t.categories))
 	for _, c := range t.categories {
 		c.endSilence(max(c.last, c.waiting.since))

@@ -25,6 +25,7 @@ type line struct {
 	Sender      string            `json:"sender,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Webhook     string            `json:"webhook,omitempty"` // the same for events that arrived together
+	Group       string            `json:"group,omitempty"`   // of the sender
 }
 
 // maxLine is the length of the longest line, in bytes.
@@ -109,7 +110,7 @@ func parseLine(text []byte) (e Event, date bool, err error) {
 	}
 	e = Event{
 		ID: l.ID, Category: events.NormalizeCategory(l.Category), Sender: l.Sender, Severity: events.SeverityOf(l.Severity),
-		Status: events.Status(l.Status), Fingerprint: l.Fingerprint, Labels: l.Labels, Webhook: l.Webhook,
+		Status: events.Status(l.Status), Fingerprint: l.Fingerprint, Labels: l.Labels, Webhook: l.Webhook, Group: l.Group,
 	}
 	if e.Status != "" && e.Status != events.Firing && e.Status != events.Resolved {
 		return Event{}, false, fmt.Errorf("status is %q; write firing or resolved, or leave it out", l.Status)
@@ -139,7 +140,7 @@ func WriteTrace(out io.Writer, trace Trace) error {
 	for _, e := range trace {
 		if err := encoder.Encode(line{
 			At: e.At.Seconds(), ID: e.ID, Category: e.Category, Title: e.Category, Severity: string(e.Severity), Status: string(e.Status),
-			Fingerprint: e.Fingerprint, Sender: e.Sender, Labels: e.Labels, Webhook: e.Webhook,
+			Fingerprint: e.Fingerprint, Sender: e.Sender, Labels: e.Labels, Webhook: e.Webhook, Group: e.Group,
 		}); err != nil {
 			return fmt.Errorf("write the trace: %w", err)
 		}

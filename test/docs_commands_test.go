@@ -39,6 +39,11 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(shell.dir, name), []byte(text), 0o600))
 	}
+	day, err := os.ReadFile("../docs/day.yaml")
+	require.NoError(t, err)
+	for name, text := range map[string]string{"day.yaml": string(day), "before.yaml": channelFile("")} {
+		require.NoError(t, os.WriteFile(filepath.Join(shell.dir, name), []byte(text), 0o600))
+	}
 	documents, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
 	ran := 0

@@ -22,8 +22,8 @@ func newRecord() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "record", Short: "Write what a channel received as a trace for relay simulate", Args: noArgs,
 		Long: "Write what a channel received as a trace for relay simulate: one event per line.\n\n" +
-			"With --live, it records from now on, each event with its severity, status, labels, and hashes of its id and its\n" +
-			"fingerprint, so that resolves, repeats, bundles and headroom can be simulated. It records no titles, texts and links,\n" +
+			"With --live, it records from now on, each event with its severity, status, labels, and hashes of its id, its\n" +
+			"fingerprint and its group, so that resolves, repeats, bundles and headroom can be simulated. It records no titles, texts and links,\n" +
 			"and only what the replica at --ops-url receives: run it for each replica, and put the files together.\n\n" +
 			"Without --live, it looks back, up to 24 hours: each event has its category only, and is spread over the minute in\n" +
 			"which it was counted.",

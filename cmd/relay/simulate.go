@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -36,7 +37,8 @@ func newSimulate() *cobra.Command {
 			"code on a simulated clock. Compare several settings side by side: those of two configurations, and variations (--try).\n" +
 			"Slack accepts every message at once, and Redis is always available. Rules and silences are not applied.\n\n" +
 			"--try takes the settings of a channel that change what is posted: hold=2m, flapping.changes=6, first_notice.mode=auto,\n" +
-			"reserves=[{category: disk, slots: 5}]. strategy=gcra sets the strategy of the channel and category levels. engine=multi\n" +
+			"reserves=[{category: disk, slots: 5}], and the lists inhibitions and heartbeats of the configuration: inhibitions=[].\n" +
+			"strategy=gcra sets the strategy of the channel and category levels. engine=multi\n" +
 			"plays the limiter without scripts of the Go package ratelimit/multi, with strategy=fixed-window or per-second.\n\n" +
 			"--advise looks for limits and first notices that post less. It never advises a change that leaves a category unheard\n" +
 			"that is heard now.",
@@ -124,7 +126,19 @@ func (o *simulateOptions) settings() ([]simulation.Setting, error) {
 		}
 		settings = append(settings, setting)
 	}
+	lastAlike(settings)
 	return settings, nil
+}
+
+// lastAlike counts the same problems in all runs: those that last longer than the longest hold.
+func lastAlike(settings []simulation.Setting) {
+	var hold time.Duration
+	for i := range settings {
+		hold = max(hold, settings[i].Channel.Hold)
+	}
+	for i := range settings {
+		settings[i].Lasting = hold
+	}
 }
 
 func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Config, error) {
@@ -143,7 +157,7 @@ func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.S
 	cfg.Channels = []configs.Channel{ch}
 	return simulation.Setting{
 		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: ch.SlackWebhookURL == "",
-		Inhibitions: cfg.CompiledInhibitions(),
+		Inhibitions: cfg.CompiledInhibitions(), Heartbeats: cfg.SenderHeartbeats(),
 	}
 }
 

@@ -14,10 +14,10 @@ const shownCategories = 25
 func printReport(out io.Writer, report *simulation.Report) {
 	fmt.Fprint(out, report.Title, "\n\n")
 	totals := newTable(out, "SETTINGS", "EVENTS", "MESSAGES", "UNHEARD", "CRITICAL LOST", "LONGEST SILENCE", "DROPPED", "MERGED", "MUTED",
-		"EXPIRED", "EDITS")
+		"EXPIRED", "EDITS", "FEWER", "PROBLEMS", "NOT HEARD", "CRITICAL NOT HEARD", "LATEST NOTICE")
 	for _, r := range report.Runs {
 		totals.row(r.Name, r.Received, r.Messages, r.Unheard, r.CriticalLost, seconds(r.LongestSilence), r.Dropped, r.Merged, r.Muted,
-			r.Expired, r.Edits)
+			r.Expired, r.Edits, fewer(&r), r.Problems, r.ProblemsUnheard, r.CriticalUnheard, seconds(r.LatestNotice))
 	}
 	totals.flush()
 	if a := report.Advice; a != nil {
@@ -27,6 +27,11 @@ func printReport(out io.Writer, report *simulation.Report) {
 		fmt.Fprint(out, "\n", report.Runs[i].Name, "\n")
 		printCategories(out, &report.Runs[i])
 	}
+}
+
+// fewer writes by how much there are fewer messages than events.
+func fewer(r *simulation.Result) string {
+	return fmt.Sprintf("%.1f %%", 100*(1-float64(r.Messages)/float64(max(1, r.Received))))
 }
 
 func printCategories(out io.Writer, r *simulation.Result) {

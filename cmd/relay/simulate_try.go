@@ -16,8 +16,8 @@ func tried(try string, cfg configs.Config, base configs.Channel) (simulation.Set
 	parts := strings.Split(try, ",")
 	i := slices.Index(parts, "engine=multi")
 	if i < 0 {
-		varied, err := base.Vary(try)
-		return settingOf(try, cfg, varied), err
+		varied, channel, err := cfg.Vary(base, try)
+		return settingOf(try, varied, channel), err
 	}
 	parts = slices.Delete(parts, i, i+1)
 	var strategy ratelimit.StrategyKind
