@@ -18,7 +18,7 @@ import (
 // held returns the state of a channel, and a page of what is held in it.
 func (f *following) held(t *testing.T, channel, before string, most int) (pipeline.ChannelStatus, []pipeline.HeldRecord) {
 	t.Helper()
-	limiter := memory.New(f.bundle.store, memory.Options{})
+	limiter := memory.New(f.store, memory.Options{})
 	archive := &pipeline.Archive{Limiter: limiter, Outbox: limiter, Problems: limiter, Intake: f.intake}
 	records, err := archive.Held(t.Context(), channel, before, most)
 	require.NoError(t, err)

@@ -26,7 +26,9 @@ type following struct {
 	t    *testing.T
 	away atomic.Bool // the documents are unavailable
 	n    int         // events so far
-	stop func()
+	// saves is how often documents were saved.
+	saves int
+	stop  func()
 
 	limiter     *memory.Store
 	inhibitions []*problem.CompiledInhibition
@@ -51,6 +53,13 @@ func (d documents) DueProblems(ctx context.Context, channel store.Channel, most 
 		return 0, nil, ratelimit.ErrUnavailable
 	}
 	return d.Store.DueProblems(ctx, channel, most)
+}
+
+func (d documents) SaveProblems(
+	ctx context.Context, channel store.Channel, changes []store.ProblemChange, counts store.ProblemCounts,
+) (bool, error) {
+	d.f.saves++
+	return d.Store.SaveProblems(ctx, channel, changes, counts)
 }
 
 // follow starts one. It must be in a synctest bubble.
@@ -194,6 +203,29 @@ func TestRuleHoldsWhatItMatches(t *testing.T) {
 		defer f.stop()
 		require.Equal(t, "admitted", f.send("a", "cpu", events.Firing).Outcome)
 		require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome)
+	})
+}
+
+func TestPlainRepeatsAreWrittenOnlyToBeRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ch := holding("a", &sink{})
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.wait(2 * time.Minute)
+		f.saves = 0
+		for range 29 { // minutes
+			f.wait(time.Minute)
+			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome)
+		}
+		require.Equal(t, 1, f.saves, "after a quarter of the hour for which a posted alert is remembered")
+		for range 12 {
+			f.wait(10 * time.Minute)
+			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome, "it is remembered for longer than an hour")
+		}
+		require.Equal(t, "admitted", f.send("a", "disk", events.Resolved).Outcome)
+		require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome, "a new one waits")
 	})
 }
 
@@ -441,6 +473,6 @@ func TestHeldGroupIsPostedAsOneMessage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 20, receipt.Delayed)
 		f.wait(2 * time.Minute)
-		require.Len(t, to.sent, 1)
+		require.Len(t, to.posted(), 1)
 	})
 }

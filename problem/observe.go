@@ -12,6 +12,9 @@ func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
 	if e.ID == d.Last && (d.Held != nil || d.Muted != nil || d.Quiet != nil || d.Silent != "") {
 		return d, Verdict{Action: Duplicate}
 	}
+	if s.isPlainRepeat(d, e, now) {
+		return d, Verdict{Action: Pass}
+	}
 	d.Last = e.ID
 	switch {
 	case d.Quiet != nil:
@@ -39,10 +42,18 @@ func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
 	}
 }
 
+// isPlainRepeat reports whether an event changes nothing: the firing of the alert was passed on, and the document need not be
+// written again to be kept.
+func (s Settings) isPlainRepeat(d Document, e Event, now int64) bool {
+	const share = 4 // of the time for which a document is kept
+	return !e.Resolved && e.Inhibition == "" && d.Firing && d.Said && d.Quiet == nil && d.Out == nil &&
+		now >= d.Noted && now-d.Noted < d.Keep(s).Microseconds()/share
+}
+
 // fire passes a firing on.
 func (s Settings) fire(d Document, now int64) (Document, Verdict) {
 	changed := !d.Firing || d.Held != nil || d.Muted != nil
-	d.Firing, d.Said, d.Silent, d.Held, d.Muted = true, true, "", nil, nil
+	d.Firing, d.Said, d.Silent, d.Held, d.Muted, d.Noted = true, true, "", nil, nil, now
 	verdict := Verdict{Action: Pass}
 	if changed {
 		d, verdict.Note = s.change(d, now)

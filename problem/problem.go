@@ -86,6 +86,7 @@ type Document struct {
 	Last     string     `json:"last,omitempty"`   // the id of the newest event
 	Firing   bool       `json:"firing,omitempty"` // at present
 	Said     bool       `json:"said,omitempty"`   // its present firing was passed on
+	Noted    int64      `json:"noted,omitempty"`  // when that, or a repeat, was written last
 	Silent   string     `json:"silent,omitempty"` // what kept its last firing from being passed on: nobody misses its resolve
 	Held     *Waiting   `json:"held,omitempty"`
 	Muted    *Inhibited `json:"muted,omitempty"`
