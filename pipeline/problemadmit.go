@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"sync"
 
 	"slackrelay/events"
 	"slackrelay/problem"
@@ -143,96 +142,6 @@ func (in *Intake) LookAtProblems(ctx context.Context, channel store.Channel, now
 		return err
 	}
 	return batch.wake(ctx)
-}
-
-// maxMissed bounds the resolves that a process remembers in an outage.
-const maxMissed = 10_000
-
-// missedResolves are resolves that passed while the store was unavailable. The zero value is ready to use.
-type missedResolves struct {
-	mu  sync.Mutex
-	all []events.Event
-}
-
-// add remembers an event if it is a resolve.
-func (m *missedResolves) add(e *events.Event) {
-	if e.Status != events.Resolved {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.all) < maxMissed {
-		m.all = append(m.all, events.Event{
-			ID: e.ID, Channel: e.Channel, Source: e.Source, Fingerprint: e.Fingerprint, Status: e.Status, Labels: e.Labels,
-			Category: e.Category, Severity: e.Severity, Sender: e.Sender, Title: e.Title,
-		})
-	}
-}
-
-// take returns the resolves and forgets them.
-func (m *missedResolves) take() []events.Event {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := m.all
-	m.all = nil
-	return all
-}
-
-// ReportMissed reports the resolves that passed while the store was unavailable, so that no firing that waits is posted after
-// its resolve.
-func (in *Intake) ReportMissed(ctx context.Context) error {
-	if in.problems == nil {
-		return nil
-	}
-	return in.problems.reportMissed(ctx)
-}
-
-func (p *problems) reportMissed(ctx context.Context) error {
-	all := p.missed.take()
-	for i := range all {
-		if err := p.reportResolve(ctx, &all[i]); err != nil {
-			for n := range all[i:] {
-				p.missed.add(&all[i+n])
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// reportResolve ends what waits for an alert. The resolve itself was counted when it passed.
-func (p *problems) reportResolve(ctx context.Context, e *events.Event) error {
-	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 {
-		if err := p.saveSources(ctx, notes); err != nil {
-			return err
-		}
-	}
-	ch := p.in.channel(e.Channel)
-	if ch == nil || !p.follows(ch, e) {
-		return nil
-	}
-	for range problemTries {
-		batch, err := p.load(ctx, ch, []string{problemName(e)})
-		if err != nil {
-			return err
-		}
-		if batch.pending() {
-			if err := batch.wake(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		verdict := batch.observe(problemName(e), problem.Event{ID: e.ID, Resolved: true, Data: []byte("{}")})
-		batch.counts = store.ProblemCounts{}
-		if verdict.Unheld {
-			batch.unhold()
-		}
-		saved, err := batch.save(ctx)
-		if err != nil || saved {
-			return err
-		}
-	}
-	return errChanging
 }
 
 // compacted returns names once each.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"slackrelay/events"
 	"slackrelay/problem"
@@ -79,6 +80,15 @@ func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
 		b.unhold()
 	}
 	return verdict
+}
+
+// resolveMissed decides about a resolve of this age that passed unseen, and was counted then.
+func (b *problemBatch) resolveMissed(name string, e problem.Event, age time.Duration) {
+	d, verdict := b.settings.ResolveMissed(b.docs[name], e, b.now-age.Microseconds(), b.now)
+	b.docs[name] = d
+	if verdict.Unheld {
+		b.unhold()
+	}
 }
 
 // unhold counts an event that waited as muted.

@@ -26,6 +26,8 @@ type following struct {
 	away bool // the documents are unavailable
 	n    int  // events so far
 	stop func()
+
+	inhibitions []*problem.CompiledInhibition
 }
 
 // documents are the documents of a store that may be away.
@@ -60,6 +62,7 @@ func follow(t *testing.T, inhibitions []problem.Inhibition, channels ...pipeline
 		require.NoError(t, err)
 		compiled = append(compiled, one)
 	}
+	f.inhibitions = compiled
 	f.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: limiter, Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
 		Wake: func(name string) { f.courier.Wake(name) }, Problems: queue, Inhibitions: compiled, Logger: f.logger(),
@@ -384,4 +387,131 @@ func (d *dyingStore) Admit(ctx context.Context, channel store.Channel, requests 
 		return store.Answer{}, errDied
 	}
 	return d.Store.Admit(ctx, channel, requests)
+}
+
+// beside returns what sends events to another replica, which shares the store.
+func (f *following) beside(ch ...pipeline.Channel) *following {
+	limiter := memory.New(f.store, memory.Options{Options: store.Options{Owner: "other"}})
+	other := *f
+	other.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+		Limiter: limiter, Channels: ch, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Wake: f.courier.Wake, Problems: limiter,
+		Inhibitions: f.inhibitions,
+	})
+	return &other
+}
+
+// A replica that missed a resolve reports it late. What the other replicas heard since then is newer.
+func TestResolveThatIsReportedLateDoesNotEndANewFiring(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		f := follow(t, nil, holding("a", to))
+		defer f.stop()
+		other := f.beside(holding("a", to))
+		other.send("a", "disk", events.Firing)
+		f.wait(2 * time.Minute)
+		require.Len(t, to.sent, 1)
+		f.away = true
+		f.n = 10
+		require.Equal(t, "admitted", f.send("a", "disk", events.Resolved).Outcome)
+		other.n = 10
+		other.send("a", "disk", events.Resolved) // its sender repeats it to another replica
+		f.wait(time.Minute)
+		require.Equal(t, "delayed", other.send("a", "disk", events.Firing).Outcome)
+		f.wait(20 * time.Second)
+		f.away = false
+		f.wait(5 * time.Minute)
+		require.Contains(t, to.sent[len(to.sent)-1], "disk firing 12")
+	})
+}
+
+// The same for the source of an inhibition.
+func TestSourceThatFiresAgainIsNotEndedByALateReport(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		channels := []pipeline.Channel{channel("infra", &sink{}), channel("apps", &sink{})}
+		f := follow(t, nodeDown(), channels...)
+		defer f.stop()
+		other := f.beside(channels...)
+		other.send("infra", "node-down", events.Firing, "node", "n1")
+		f.n, other.n, f.away = 10, 10, true
+		f.send("infra", "node-down", events.Resolved, "node", "n1")
+		other.send("infra", "node-down", events.Resolved, "node", "n1")
+		f.wait(10 * time.Second)
+		other.send("infra", "node-down", events.Firing, "node", "n1")
+		f.wait(10 * time.Second)
+		f.away = false
+		f.wait(time.Minute)
+		require.Equal(t, "muted", f.send("apps", "disk", events.Firing, "node", "n1").Outcome)
+	})
+}
+
+// What is said of an alert that is stable again is a whole event, also where a late report of a resolve ended it.
+func TestFlappingAlertWhoseResolveWasMissedIsStableWithItsTitle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 3, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.send("a", "disk", events.Firing)
+		f.wait(time.Minute)
+		f.away = true
+		f.send("a", "disk", events.Resolved)
+		f.wait(10 * time.Second)
+		f.away = false
+		f.wait(20 * time.Minute)
+		require.Contains(t, to.notes[len(to.notes)-1], "resolved; stable for 15 minutes")
+		require.Contains(t, to.sent[len(to.sent)-1], "disk resolved 4")
+	})
+}
+
+// refusing is a limiter that is unavailable for some calls.
+type refusing struct {
+	*memory.Store
+	calls int // that are refused
+}
+
+func (r *refusing) Admit(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	if r.calls--; r.calls >= 0 {
+		return store.Answer{}, ratelimit.ErrUnavailable
+	}
+	return r.Store.Admit(ctx, channel, requests)
+}
+
+// The sender of an event that the limiter could not decide about repeats it. It is posted then, with the remark.
+func TestEventThatBeginsToFlapIsPostedIfItIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 3, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		limiter := &refusing{Store: memory.New(f.store, memory.Options{Options: store.Options{Owner: "me"}}), calls: 1}
+		f.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+			Limiter: limiter, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
+			Wake: f.courier.Wake, Problems: limiter,
+		})
+		arrival := pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{{
+			ID: "3", Source: "generic", Category: "c", Severity: events.Error, Title: "disk", Fingerprint: "disk", Status: events.Firing,
+			Labels: map[string]string{"alert": "disk"},
+		}}}
+		_, err := f.intake.Admit(t.Context(), arrival)
+		require.ErrorIs(t, err, ratelimit.ErrUnavailable)
+		receipt, err := f.intake.Admit(t.Context(), arrival)
+		require.NoError(t, err)
+		require.Equal(t, "admitted", receipt.Events[0].Outcome)
+		f.wait(time.Minute)
+		require.Len(t, to.sent, 3)
+		require.Contains(t, to.notes[2], "flapping: 3 changes")
+		receipt, err = f.intake.Admit(t.Context(), arrival)
+		require.NoError(t, err)
+		require.Equal(t, "duplicate", receipt.Events[0].Outcome)
+	})
 }

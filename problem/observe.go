@@ -9,10 +9,10 @@ import (
 
 // Observe decides about an event at now. The document must have no event that is to be admitted: see [Document.Out].
 func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
-	if e.ID == d.Last && (d.Held != nil || d.Muted != nil || d.Quiet != nil || d.Silent != "") {
-		return d, Verdict{Action: Duplicate}
+	if verdict, known := d.repeated(e); known {
+		return d, verdict
 	}
-	d.Last = e.ID
+	d.Last, d.At = e.ID, now
 	switch {
 	case d.Quiet != nil:
 		return s.keepQuiet(d, e, now)
@@ -34,8 +34,34 @@ func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
 			Action: Hold, By: ByHold, Why: fmt.Sprintf("it is posted in %s, unless it resolves before", short(e.Hold)),
 		}
 	default:
-		return s.fire(d, now)
+		d, verdict := s.fire(d, now)
+		if verdict.Note != "" {
+			d.Quiet.Began, d.Quiet.Note = e.ID, verdict.Note
+		}
+		return d, verdict
 	}
+}
+
+// repeated decides about an event that was decided about just before.
+func (d *Document) repeated(e Event) (verdict Verdict, known bool) {
+	switch {
+	case e.ID != d.Last:
+		return Verdict{}, false
+	case d.Quiet != nil && d.Quiet.Began == e.ID: // it passed, but perhaps nobody decided about it then
+		return Verdict{Action: Pass, Note: d.Quiet.Note}, true
+	case d.Held != nil || d.Muted != nil || d.Quiet != nil || d.Silent != "":
+		return Verdict{Action: Duplicate}, true
+	default:
+		return Verdict{}, false
+	}
+}
+
+// ResolveMissed decides at now about a resolve that came at the time at and passed unseen. What came since then is newer.
+func (s Settings) ResolveMissed(d Document, e Event, at, now int64) (Document, Verdict) {
+	if d.At > at {
+		return d, Verdict{Action: Pass}
+	}
+	return s.Observe(d, e, now)
 }
 
 // fire passes a firing on.
@@ -79,7 +105,7 @@ func (s Settings) resolve(d Document, e Event, now int64) (Document, Verdict) {
 	}
 	d, note := s.change(d, now)
 	if note != "" { // the resolve is posted as always, and the notice after it
-		d.Quiet.ID, d.Quiet.Data = e.ID, e.Data
+		d.Quiet.ID, d.Quiet.Data, d.Quiet.Began = e.ID, e.Data, e.ID
 		d.Out = &Out{
 			ID: e.ID + "/flapping", Data: e.Data, Note: note, Firing: true, Made: true, Of: e.ID, Again: now + claim.Microseconds(),
 		}

@@ -82,6 +82,7 @@ const (
 // is not known.
 type Document struct {
 	Last     string     `json:"last,omitempty"`   // the id of the newest event
+	At       int64      `json:"at,omitempty"`     // when it came
 	Firing   bool       `json:"firing,omitempty"` // at present
 	Said     bool       `json:"said,omitempty"`   // its present firing was passed on
 	Silent   string     `json:"silent,omitempty"` // what kept its last firing from being passed on: nobody misses its resolve
@@ -117,6 +118,8 @@ type Quiet struct {
 	Kept      int             `json:"kept"` // changes since then that nobody read
 	ID        string          `json:"id"`   // the newest event
 	Data      json.RawMessage `json:"data"`
+	Began     string          `json:"began,omitempty"` // the id of the event that passed and began it; "" = a held one did
+	Note      string          `json:"note,omitempty"`  // the remark with which it passed
 }
 
 // Out is an event that must be admitted.
