@@ -82,10 +82,14 @@ func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
 	return verdict
 }
 
-// resolveMissed decides about a resolve of this age that passed unseen, and was counted then.
-func (b *problemBatch) resolveMissed(name string, e problem.Event, age time.Duration) {
-	d, verdict := b.settings.ResolveMissed(b.docs[name], e, b.now-age.Microseconds(), b.now)
-	b.docs[name] = d
+// report decides about an event of this age that passed unseen, and was counted then.
+func (b *problemBatch) report(name string, e problem.Event, age time.Duration) {
+	var verdict problem.Verdict
+	if at := b.now - age.Microseconds(); e.Resolved {
+		b.docs[name], verdict = b.settings.ResolveMissed(b.docs[name], e, at, b.now)
+	} else {
+		b.docs[name], verdict = b.settings.FiringMissed(b.docs[name], e, at)
+	}
 	if verdict.Unheld {
 		b.unhold()
 	}

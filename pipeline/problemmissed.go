@@ -11,46 +11,38 @@ import (
 	"slackrelay/problem"
 )
 
-// maxMissed bounds the resolves that a process remembers in an outage.
+// maxMissed bounds the events that a process remembers in an outage.
 const maxMissed = 10_000
 
-// missedResolves are resolves that passed while the store was unavailable. The zero value is ready to use.
-type missedResolves struct {
+// missedEvents are events of alerts that passed while the store was unavailable. The zero value is ready to use.
+type missedEvents struct {
 	mu  sync.Mutex
-	all []missedResolve
+	all []missedEvent
 }
 
-// missedResolve is a resolve that passed, and when it did.
-type missedResolve struct {
+// missedEvent is an event that passed, and when it did.
+type missedEvent struct {
 	event events.Event
 	at    time.Time
 }
 
-// add remembers an event if it is a resolve.
-func (m *missedResolves) add(e *events.Event) {
-	if e.Status != events.Resolved {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.all) < maxMissed {
-		m.all = append(m.all, missedResolve{at: time.Now(), event: events.Event{
-			ID: e.ID, Channel: e.Channel, Source: e.Source, Fingerprint: e.Fingerprint, Status: e.Status, Labels: e.Labels,
-			Category: e.Category, Severity: e.Severity, Sender: e.Sender, Title: e.Title,
-		}})
-	}
+// missedNow returns an event that passes now, without what reports do not need.
+func missedNow(e *events.Event) missedEvent {
+	return missedEvent{at: time.Now(), event: events.Event{
+		ID: e.ID, Channel: e.Channel, Source: e.Source, Fingerprint: e.Fingerprint, Status: e.Status, Labels: e.Labels,
+		Category: e.Category, Severity: e.Severity, Sender: e.Sender, Title: e.Title,
+	}}
 }
 
-// putBack remembers resolves that could not be reported.
-func (m *missedResolves) putBack(some []missedResolve) {
+// add remembers events, as far as there is room.
+func (m *missedEvents) add(some ...missedEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.all = append(some, m.all...)
-	m.all = m.all[:min(len(m.all), maxMissed)]
+	m.all = append(m.all, some[:min(len(some), maxMissed-len(m.all))]...)
 }
 
-// take returns the resolves and forgets them.
-func (m *missedResolves) take() []missedResolve {
+// take returns the events and forgets them.
+func (m *missedEvents) take() []missedEvent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.all
@@ -58,8 +50,8 @@ func (m *missedResolves) take() []missedResolve {
 	return all
 }
 
-// ReportMissed reports the resolves that passed while the store was unavailable, so that no firing that waits is posted after
-// its resolve.
+// ReportMissed reports the events of alerts that passed while the store was unavailable, so that no firing that waits is posted
+// after its resolve, and no resolve of a firing that was posted is muted.
 func (in *Intake) ReportMissed(ctx context.Context) error {
 	if in.problems == nil {
 		return nil
@@ -67,22 +59,37 @@ func (in *Intake) ReportMissed(ctx context.Context) error {
 	return in.problems.reportMissed(ctx)
 }
 
+// remember reports events that passed unseen, or remembers them for later. Where the limiter decided about them durably, the
+// store is available again, and they are reported before what they end is posted. Nobody read a firing that it could not
+// decide about.
+func (p *problems) remember(ctx context.Context, unseen []missedEvent, decided, durable bool) {
+	ctx = context.WithoutCancel(ctx)
+	for i := range unseen {
+		if decided && durable && p.report(ctx, &unseen[i]) == nil {
+			continue
+		}
+		durable = false // the others would wait too
+		if decided || unseen[i].event.Status == events.Resolved {
+			p.missed.add(unseen[i])
+		}
+	}
+}
+
 func (p *problems) reportMissed(ctx context.Context) error {
 	all := p.missed.take()
 	for i := range all {
-		if err := p.reportResolve(ctx, &all[i]); err != nil {
-			p.missed.putBack(all[i:])
+		if err := p.report(ctx, &all[i]); err != nil {
+			p.missed.add(all[i:]...)
 			return err
 		}
 	}
 	return nil
 }
 
-// reportResolve ends what waits for an alert, unless it fired again since the resolve passed. The resolve itself was counted
-// when it passed.
-func (p *problems) reportResolve(ctx context.Context, missed *missedResolve) error {
+// report ends what waits for an alert, unless there is a newer event. The event itself was counted when it passed.
+func (p *problems) report(ctx context.Context, missed *missedEvent) error {
 	e, age := &missed.event, time.Since(missed.at)
-	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 {
+	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 && e.Status == events.Resolved {
 		for i := range notes {
 			notes[i].age = age
 		}
@@ -109,7 +116,7 @@ func (p *problems) reportResolve(ctx context.Context, missed *missedResolve) err
 			}
 			continue
 		}
-		batch.resolveMissed(problemName(e), problem.Event{ID: e.ID, Resolved: true, Data: data}, age)
+		batch.report(problemName(e), problem.Event{ID: e.ID, Resolved: e.Status == events.Resolved, Data: data}, age)
 		saved, err := batch.save(ctx)
 		if err != nil || saved {
 			return err

@@ -469,6 +469,81 @@ func TestFlappingAlertWhoseResolveWasMissedIsStableWithItsTitle(t *testing.T) {
 	})
 }
 
+// An alert that passed in an outage was read. Its resolve is not muted, although the alert fired again and is held.
+func TestResolveOfAnAlertThatPassedInAnOutageIsNotMuted(t *testing.T) {
+	t.Parallel()
+	for _, heldBefore := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			to := &sink{}
+			f := follow(t, nil, holding("a", to))
+			defer f.stop()
+			if heldBefore {
+				require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome)
+				f.wait(10 * time.Second)
+			}
+			f.away = true
+			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome)
+			f.wait(10 * time.Second)
+			f.away = false
+			f.wait(10 * time.Second)
+			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome, "nobody waits for what was read")
+			f.wait(10 * time.Second)
+			require.Equal(t, "admitted", f.send("a", "disk", events.Resolved).Outcome)
+			f.wait(5 * time.Minute)
+			require.Len(t, to.sent, 3)
+			require.Zero(t, f.ledger(t, "a").Imbalance())
+			require.Zero(t, f.ledger(t, "a").Delayed)
+		})
+	}
+}
+
+// A firing that the limiter could not decide about was not read: it is held when its sender repeats it.
+func TestFiringThatNobodyDecidedAboutIsHeldWhenItIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ch := holding("a", &sink{})
+		f := follow(t, nil, ch)
+		defer f.stop()
+		limiter := &refusing{Store: memory.New(f.store, memory.Options{Options: store.Options{Owner: "me"}}), calls: 1}
+		f.away = true
+		f.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+			Limiter: limiter, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
+			Wake: f.courier.Wake, Problems: documents{limiter.Store, f},
+		})
+		arrival := pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{{
+			ID: "1", Source: "generic", Category: "c", Severity: events.Error, Title: "disk", Fingerprint: "disk", Status: events.Firing,
+		}}}
+		_, err := f.intake.Admit(t.Context(), arrival)
+		require.ErrorIs(t, err, ratelimit.ErrUnavailable)
+		f.away = false
+		require.NoError(t, f.intake.ReportMissed(t.Context()))
+		receipt, err := f.intake.Admit(t.Context(), arrival)
+		require.NoError(t, err)
+		require.Equal(t, "delayed", receipt.Events[0].Outcome)
+	})
+}
+
+// An alert that fires and flaps, and whose newest firing passed in an outage, is not said to be resolved.
+func TestFlappingAlertThatFiredInAnOutageStillFires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 2, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.wait(time.Minute)
+		f.away = true
+		require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome)
+		f.wait(10 * time.Second)
+		f.away = false
+		f.wait(30 * time.Minute)
+		require.Contains(t, to.notes[len(to.notes)-1], "still firing; stable for 15 minutes")
+	})
+}
+
 // refusing is a limiter that is unavailable for some calls.
 type refusing struct {
 	*memory.Store

@@ -44,7 +44,9 @@ func (p *problems) noteSources(ctx context.Context, all []events.Event) {
 	for some := range slices.Chunk(p.sourcesAmong(all), store.MaxProblems) {
 		if err := p.saveSources(context.WithoutCancel(ctx), some); err != nil {
 			for _, note := range some {
-				p.missed.add(note.event)
+				if note.event.Status == events.Resolved {
+					p.missed.add(missedNow(note.event))
+				}
 			}
 			p.in.opts.Logger.WarnContext(ctx, "sources of inhibitions not noted", "error", err)
 		}

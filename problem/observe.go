@@ -64,6 +64,21 @@ func (s Settings) ResolveMissed(d Document, e Event, at, now int64) (Document, V
 	return s.Observe(d, e, now)
 }
 
+// FiringMissed notes a firing that came at the time at and passed unseen: people read it. What waits for them is not needed
+// any more. What came since then is newer.
+func (s Settings) FiringMissed(d Document, e Event, at int64) (Document, Verdict) {
+	if d.At > at && d.Last != e.ID {
+		return d, Verdict{}
+	}
+	d.Last, d.At = e.ID, max(d.At, at)
+	if d.Quiet != nil {
+		return s.keepQuiet(d, e, at)
+	}
+	verdict := Verdict{Unheld: d.Held != nil}
+	d.Firing, d.Said, d.Silent, d.Held, d.Muted = true, true, "", nil, nil
+	return d, verdict
+}
+
 // fire passes a firing on.
 func (s Settings) fire(d Document, now int64) (Document, Verdict) {
 	changed := !d.Firing || d.Held != nil || d.Muted != nil
