@@ -59,10 +59,10 @@ func (h *Heartbeats) beatAgain(
 // check looks at a document whose time may have come.
 func (h *Heartbeats) check(heartbeat *Heartbeat) decision {
 	return func(state problem.HeartbeatState, watch problem.Watch, now, wake int64) problem.HeartbeatState {
-		state = h.beatAgain(heartbeat, state, watch, now)
-		if wake != 0 {
+		if wake != 0 { // before a beat changes it: the wake-up is that of the document as it was
 			state = heartbeat.Retime(state, watch, now, wake)
 		}
+		state = h.beatAgain(heartbeat, state, watch, now)
 		return heartbeat.Check(state, watch, now)
 	}
 }
