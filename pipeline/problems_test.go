@@ -544,6 +544,43 @@ func TestFlappingAlertThatFiredInAnOutageStillFires(t *testing.T) {
 	})
 }
 
+// An alert that does nothing more after the firing with which it began to flap is said again as a whole.
+func TestAlertThatBeginsToFlapAndStaysIsStableWithItsTitle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 3, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.send("a", "disk", events.Firing)
+		f.wait(20 * time.Minute)
+		require.Contains(t, to.notes[len(to.notes)-1], "still firing; stable for 15 minutes, after 0 more changes")
+		require.Contains(t, to.sent[len(to.sent)-1], "disk firing 3")
+	})
+}
+
+// A firing may come again after its resolve: from a second Alertmanager, or from a replica that was stopped meanwhile.
+func TestHeldFiringThatComesAgainAfterItsResolveIsADuplicate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		f := follow(t, nil, holding("a", to))
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.n = 0
+		require.Equal(t, "duplicate", f.send("a", "disk", events.Firing).Outcome)
+		f.n = 2
+		require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome, "another one")
+		f.wait(2 * time.Minute)
+		require.Len(t, to.sent, 1)
+		require.Equal(t, store.Ledger{Received: 4, Admitted: 1, Muted: 2, Duplicate: 1, Delivered: 1}, f.ledger(t, "a"))
+	})
+}
+
 // refusing is a limiter that is unavailable for some calls.
 type refusing struct {
 	*memory.Store

@@ -36,15 +36,18 @@ func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
 	default:
 		d, verdict := s.fire(d, now)
 		if verdict.Note != "" {
+			d = d.withNewest(e.ID, e.Data)
 			d.Quiet.Began, d.Quiet.Note = e.ID, verdict.Note
 		}
 		return d, verdict
 	}
 }
 
-// repeated decides about an event that was decided about just before.
+// repeated decides about an event that was decided about before: the newest one, or a firing that was not passed on.
 func (d *Document) repeated(e Event) (verdict Verdict, known bool) {
 	switch {
+	case d.Silent != "" && e.ID == d.Unsaid:
+		return Verdict{Action: Duplicate}, true
 	case e.ID != d.Last:
 		return Verdict{}, false
 	case d.Quiet != nil && d.Quiet.Began == e.ID: // it passed, but perhaps nobody decided about it then
@@ -105,11 +108,11 @@ func (s Settings) resolve(d Document, e Event, now int64) (Document, Verdict) {
 	d.Firing = false
 	switch {
 	case d.Held != nil:
-		d.Held, d.Silent = nil, ByHold
+		d.Held, d.Silent, d.Unsaid = nil, ByHold, d.Held.ID
 		return d, Verdict{Action: Mute, By: ByHold, Unheld: true, Why: "the alert resolved while it was held; neither is posted"}
 	case d.Muted != nil:
 		by := byInhibition + d.Muted.By
-		d.Muted, d.Silent = nil, by
+		d.Muted, d.Silent, d.Unsaid = nil, by, d.Muted.ID
 		return d, Verdict{Action: Mute, By: by, Why: "the alert resolved while it was inhibited"}
 	case d.Silent != "":
 		return d, Verdict{Action: Mute, By: d.Silent, Why: "the firing of the alert was not posted"}

@@ -86,6 +86,7 @@ type Document struct {
 	Firing   bool       `json:"firing,omitempty"` // at present
 	Said     bool       `json:"said,omitempty"`   // its present firing was passed on
 	Silent   string     `json:"silent,omitempty"` // what kept its last firing from being passed on: nobody misses its resolve
+	Unsaid   string     `json:"unsaid,omitempty"` // the id of that firing
 	Held     *Waiting   `json:"held,omitempty"`
 	Muted    *Inhibited `json:"muted,omitempty"`
 	Changes  []int64    `json:"changes,omitempty"` // when it changed, within the time of [Flapping]
