@@ -53,7 +53,7 @@ type Relay struct {
 	silencer    *silence.Silencer
 	alerts      *pipeline.AlertMemory
 	recorder    pipeline.Recorder
-	missed      pipeline.MissedResolves
+	missed      pipeline.MissedEvents
 	guard       *server.Guard
 	labels      *pipeline.ChannelLabels // of all metrics
 	metrics     *pipeline.Metrics
@@ -201,7 +201,7 @@ func (r *Relay) inMemory(cfg configs.Config, opts store.Options) {
 func (r *Relay) onRedis(cfg configs.Config, client *lua.Conn, opts store.Options) {
 	fallback := memory.New(memory.NewData(memory.DataOptions{}), memory.Options{
 		Options: opts, DecidedBy: store.ByFallback, KeepResults: true,
-		PaceDivisor: func() int64 { return r.replica.Health().Replicas },
+		PaceDivisor: func() int64 { return r.replica.Replicas() },
 	})
 	shared := redisstore.New(client, redisstore.Options{Options: opts, ClockStepped: r.reportClockSteps()})
 	r.replica = replica.New(shared, replica.Options{

@@ -217,7 +217,7 @@ func TestHeartbeatThatArrivesWhileTheStoreIsAwayIsWrittenAfterwards(t *testing.T
 		a, b := w.join(backup(5*time.Minute)), w.join(backup(5*time.Minute))
 		time.Sleep(time.Minute)
 		a.beat("backup")
-		time.Sleep(4 * time.Minute)
+		time.Sleep(4*time.Minute + 100*time.Millisecond) // between the ticks of the replicas
 		w.setAway(true)
 		time.Sleep(30 * time.Second)
 		require.False(t, a.beat("backup").Durable)

@@ -82,8 +82,8 @@ type IntakeOptions struct {
 	Tracer trace.Tracer
 	// Problems keeps what is known of problems, for holds, flapping alerts and inhibitions; nil = channels have none of them.
 	Problems ProblemStore
-	// Missed are the resolves that passed while Problems was unavailable. Default: none, known to this Intake alone.
-	Missed *MissedResolves
+	// Missed are the events that passed while Problems was unavailable. Default: none, known to this Intake alone.
+	Missed *MissedEvents
 	// Inhibitions mute events while others fire.
 	Inhibitions []*problem.CompiledInhibition
 	// Timeout bounds one listing of delayed messages. Default 2 s.
@@ -105,7 +105,7 @@ func NewIntake(opts IntakeOptions) *Intake {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	opts.Missed = cmp.Or(opts.Missed, &MissedResolves{})
+	opts.Missed = cmp.Or(opts.Missed, &MissedEvents{})
 	in := &Intake{opts: opts, limits: newLimitLog(opts.Logger), channels: map[string]*RequestBuilder{}}
 	for i := range opts.Channels {
 		ch := &opts.Channels[i]

@@ -17,7 +17,7 @@ func (in *Intake) admitOpen(ctx context.Context, channel string, all []events.Ev
 	if in.problems == nil || ch == nil {
 		return in.admit(ctx, channel, all, false)
 	}
-	verdicts := in.problems.observe(ctx, ch, all)
+	verdicts, unseen := in.problems.observe(ctx, ch, all)
 	receipt := Receipt{Durable: true, Events: make([]EventReceipt, len(all))}
 	var passing []events.Event
 	var places []int
@@ -37,6 +37,7 @@ func (in *Intake) admitOpen(ctx context.Context, channel string, all []events.Ev
 	}
 	partial, err := in.admit(ctx, channel, passing, false)
 	receipt.add(partial, places)
+	in.problems.remember(ctx, unseen, err == nil, partial.Durable)
 	if err == nil {
 		in.problems.sayFlapping(ctx, ch, passing)
 	}

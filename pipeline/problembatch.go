@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"slackrelay/events"
 	"slackrelay/problem"
@@ -80,6 +81,19 @@ func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
 		b.unhold()
 	}
 	return verdict
+}
+
+// report decides about an event of this age that passed unseen, and was counted then.
+func (b *problemBatch) report(name string, e problem.Event, age time.Duration) {
+	var verdict problem.Verdict
+	if at := b.now - age.Microseconds(); e.Resolved {
+		b.docs[name], verdict = b.settings.ResolveMissed(b.docs[name], e, at, b.now)
+	} else {
+		b.docs[name], verdict = b.settings.FiringMissed(b.docs[name], e, at)
+	}
+	if verdict.Unheld {
+		b.unhold()
+	}
 }
 
 // unhold counts an event that waited as muted.

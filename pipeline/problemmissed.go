@@ -4,49 +4,66 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"slackrelay/events"
 	"slackrelay/problem"
 	"slackrelay/ratelimit"
-	"slackrelay/store"
 )
 
-// Bounds of the resolves that a process remembers in an outage, and of their texts in bytes.
+// Bounds of the events that a process remembers in an outage, and of their texts in bytes.
 const (
 	maxMissed      = 10_000
 	maxMissedBytes = 16 << 20
 )
 
-// MissedResolves are resolves that passed while the store was unavailable. The zero value is ready to use. It outlives reloads.
-type MissedResolves struct {
+// MissedEvents are events of alerts that passed while the store was unavailable. The zero value is ready to use. It outlives
+// reloads.
+type MissedEvents struct {
 	mu    sync.Mutex
-	all   []events.Event
+	all   []missedEvent
 	bytes int
 }
 
-// add remembers an event if it is a resolve, and there is room.
-func (m *MissedResolves) add(e *events.Event) {
-	if e.Status != events.Resolved {
-		return
-	}
-	size := len(e.ID) + len(e.Title) + len(e.Fingerprint)
-	for name, value := range e.Labels {
-		size += len(name) + len(value)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.all) >= maxMissed || m.bytes+size > maxMissedBytes {
-		return
-	}
-	m.bytes += size
-	m.all = append(m.all, events.Event{
-		ID: e.ID, Channel: e.Channel, Source: e.Source, Fingerprint: e.Fingerprint, Status: e.Status, Labels: e.Labels,
-		Category: e.Category, Severity: e.Severity, Sender: e.Sender, Title: e.Title,
-	})
+// missedEvent is an event that passed, and when it did.
+type missedEvent struct {
+	event events.Event
+	at    time.Time
 }
 
-// take returns the resolves and forgets them.
-func (m *MissedResolves) take() []events.Event {
+// missedNow returns an event that passes now, without what reports do not need.
+func missedNow(e *events.Event) missedEvent {
+	return missedEvent{at: time.Now(), event: events.Event{
+		ID: e.ID, Channel: e.Channel, Source: e.Source, Fingerprint: e.Fingerprint, Status: e.Status, Labels: e.Labels,
+		Category: e.Category, Severity: e.Severity, Sender: e.Sender, Title: e.Title,
+	}}
+}
+
+// size is about how many bytes the texts of the event have.
+func (m *missedEvent) size() int {
+	size := len(m.event.ID) + len(m.event.Title) + len(m.event.Fingerprint)
+	for name, value := range m.event.Labels {
+		size += len(name) + len(value)
+	}
+	return size
+}
+
+// add remembers events, as far as there is room.
+func (m *MissedEvents) add(some ...missedEvent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range some {
+		size := some[i].size()
+		if len(m.all) >= maxMissed || m.bytes+size > maxMissedBytes {
+			return
+		}
+		m.bytes += size
+		m.all = append(m.all, some[i])
+	}
+}
+
+// take returns the events and forgets them.
+func (m *MissedEvents) take() []missedEvent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.all
@@ -54,8 +71,8 @@ func (m *MissedResolves) take() []events.Event {
 	return all
 }
 
-// ReportMissed reports the resolves that passed while the store was unavailable, so that no firing that waits is posted after
-// its resolve.
+// ReportMissed reports the events of alerts that passed while the store was unavailable, so that no firing that waits is posted
+// after its resolve, and no resolve of a firing that was posted is muted.
 func (in *Intake) ReportMissed(ctx context.Context) error {
 	if in.problems == nil {
 		return nil
@@ -63,26 +80,44 @@ func (in *Intake) ReportMissed(ctx context.Context) error {
 	return in.problems.reportMissed(ctx)
 }
 
+// remember reports events that passed unseen, or remembers them for later. Where the limiter decided about them durably, the
+// store is available again, and they are reported before what they end is posted. Nobody read a firing that it could not
+// decide about.
+func (p *problems) remember(ctx context.Context, unseen []missedEvent, decided, durable bool) {
+	ctx = context.WithoutCancel(ctx)
+	for i := range unseen {
+		if decided && durable && p.report(ctx, &unseen[i]) == nil {
+			continue
+		}
+		durable = false // the others would wait too
+		if decided || unseen[i].event.Status == events.Resolved {
+			p.in.opts.Missed.add(unseen[i])
+		}
+	}
+}
+
 func (p *problems) reportMissed(ctx context.Context) error {
 	all := p.in.opts.Missed.take()
 	for i := range all {
-		err := p.reportResolve(ctx, &all[i])
+		err := p.report(ctx, &all[i])
 		switch {
 		case errors.Is(err, ratelimit.ErrUnavailable), errors.Is(err, errChanging):
-			for n := range all[i:] {
-				p.in.opts.Missed.add(&all[i+n])
-			}
+			p.in.opts.Missed.add(all[i:]...)
 			return err
 		case err != nil: // it would fail again, and what waits must not wait for it
-			p.in.opts.Logger.WarnContext(ctx, "resolve not reported", "channel", all[i].Channel, "error", err)
+			p.in.opts.Logger.WarnContext(ctx, "event of an outage not reported", "channel", all[i].event.Channel, "error", err)
 		}
 	}
 	return nil
 }
 
-// reportResolve ends what waits for an alert. The resolve itself was counted when it passed.
-func (p *problems) reportResolve(ctx context.Context, e *events.Event) error {
-	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 {
+// report ends what waits for an alert, unless there is a newer event. The event itself was counted when it passed.
+func (p *problems) report(ctx context.Context, missed *missedEvent) error {
+	e, age := &missed.event, time.Since(missed.at)
+	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 && e.Status == events.Resolved {
+		for i := range notes {
+			notes[i].age = age
+		}
 		if err := p.saveSources(ctx, notes); err != nil {
 			return err
 		}
@@ -90,6 +125,10 @@ func (p *problems) reportResolve(ctx context.Context, e *events.Event) error {
 	ch := p.in.channel(e.Channel)
 	if ch == nil || !p.follows(ch, e) {
 		return nil
+	}
+	data, err := encodeKept(e)
+	if err != nil {
+		return err
 	}
 	for range problemTries {
 		batch, err := p.load(ctx, ch, []string{problemName(e)})
@@ -102,11 +141,7 @@ func (p *problems) reportResolve(ctx context.Context, e *events.Event) error {
 			}
 			continue
 		}
-		verdict := batch.observe(problemName(e), problem.Event{ID: e.ID, Resolved: true, Data: []byte("{}")})
-		batch.counts = store.ProblemCounts{}
-		if verdict.Unheld {
-			batch.unhold()
-		}
+		batch.report(problemName(e), problem.Event{ID: e.ID, Resolved: e.Status == events.Resolved, Data: data}, age)
 		saved, err := batch.save(ctx)
 		if err != nil || saved {
 			return err

@@ -87,9 +87,11 @@ var errChanging = errors.New("the documents change all the time")
 const problemTries = 10
 
 // observe decides about events of one channel. The verdict of an event that is not followed is to pass. While the store is
-// unavailable all events pass, and the resolves among them are reported later.
-func (p *problems) observe(ctx context.Context, ch *RequestBuilder, all []events.Event) []problem.Verdict {
-	verdicts := make([]problem.Verdict, len(all))
+// unavailable all events pass, and it returns those that it did not see: see [problems.remember].
+func (p *problems) observe(
+	ctx context.Context, ch *RequestBuilder, all []events.Event,
+) (verdicts []problem.Verdict, unseen []missedEvent) {
+	verdicts = make([]problem.Verdict, len(all))
 	var places []int
 	for i := range all {
 		if p.follows(ch, &all[i]) {
@@ -97,30 +99,33 @@ func (p *problems) observe(ctx context.Context, ch *RequestBuilder, all []events
 		}
 	}
 	for some := range slices.Chunk(places, ratelimit.MaxBatch) {
-		p.observeSome(ctx, ch, all, some, verdicts)
+		unseen = append(unseen, p.observeSome(ctx, ch, all, some, verdicts)...)
 	}
-	return verdicts
+	return verdicts, unseen
 }
 
-// observeSome decides about the events at these places.
-func (p *problems) observeSome(ctx context.Context, ch *RequestBuilder, all []events.Event, places []int, verdicts []problem.Verdict) {
+// observeSome decides about the events at these places. It returns those that pass because the store is unavailable.
+func (p *problems) observeSome(
+	ctx context.Context, ch *RequestBuilder, all []events.Event, places []int, verdicts []problem.Verdict,
+) (unseen []missedEvent) {
 	err := p.try(ctx, ch, all, places, verdicts)
 	switch {
 	case err == nil:
-		return
+		return nil
 	case errors.Is(err, store.ErrProblemsFull) && len(places) > 1:
 		for _, i := range places { // some may have room
-			p.observeSome(ctx, ch, all, []int{i}, verdicts)
+			unseen = append(unseen, p.observeSome(ctx, ch, all, []int{i}, verdicts)...)
 		}
-		return
+		return unseen
 	}
 	for _, i := range places {
 		verdicts[i] = problem.Verdict{}
 		if errors.Is(err, ratelimit.ErrUnavailable) {
-			p.in.opts.Missed.add(&all[i])
+			unseen = append(unseen, missedNow(&all[i]))
 		}
 	}
 	p.in.opts.Logger.WarnContext(ctx, "events pass without holds, flapping and inhibitions", "channel", ch.Name, "error", err)
+	return unseen
 }
 
 func (p *problems) try(ctx context.Context, ch *RequestBuilder, all []events.Event, places []int, verdicts []problem.Verdict) error {

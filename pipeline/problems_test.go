@@ -32,7 +32,7 @@ type following struct {
 
 	limiter     *memory.Store
 	inhibitions []*problem.CompiledInhibition
-	missed      pipeline.MissedResolves
+	missed      pipeline.MissedEvents
 }
 
 // documents are the documents of a store that may be away.
@@ -474,5 +474,245 @@ func TestHeldGroupIsPostedAsOneMessage(t *testing.T) {
 		require.Equal(t, 20, receipt.Delayed)
 		f.wait(2 * time.Minute)
 		require.Len(t, to.posted(), 1)
+	})
+}
+
+// beside returns what sends events to another replica, which shares the store.
+func (f *following) beside(ch ...pipeline.Channel) *following {
+	limiter := memory.New(f.store, memory.Options{Options: store.Options{Owner: "other"}})
+	other := &following{bundle: f.bundle, t: f.t, inhibitions: f.inhibitions, limiter: limiter}
+	other.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+		Limiter: limiter, Channels: ch, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Wake: f.courier.Wake, Problems: limiter,
+		Inhibitions: f.inhibitions,
+	})
+	return other
+}
+
+// A replica that missed a resolve reports it late. What the other replicas heard since then is newer.
+func TestResolveThatIsReportedLateDoesNotEndANewFiring(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		f := follow(t, nil, holding("a", to))
+		defer f.stop()
+		other := f.beside(holding("a", to))
+		other.send("a", "disk", events.Firing)
+		f.wait(2 * time.Minute)
+		require.Len(t, to.posted(), 1)
+		f.away.Store(true)
+		f.n = 10
+		require.Equal(t, "admitted", f.send("a", "disk", events.Resolved).Outcome)
+		other.n = 10
+		other.send("a", "disk", events.Resolved) // its sender repeats it to another replica
+		f.wait(time.Minute)
+		require.Equal(t, "delayed", other.send("a", "disk", events.Firing).Outcome)
+		f.wait(20 * time.Second)
+		f.away.Store(false)
+		f.wait(5 * time.Minute)
+		require.Contains(t, to.posted()[len(to.posted())-1], "disk firing 12")
+	})
+}
+
+// The same for the source of an inhibition.
+func TestSourceThatFiresAgainIsNotEndedByALateReport(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		channels := []pipeline.Channel{channel("infra", &sink{}), channel("apps", &sink{})}
+		f := follow(t, nodeDown(), channels...)
+		defer f.stop()
+		other := f.beside(channels...)
+		other.send("infra", "node-down", events.Firing, "node", "n1")
+		f.n, other.n = 10, 10
+		f.away.Store(true)
+		f.send("infra", "node-down", events.Resolved, "node", "n1")
+		other.send("infra", "node-down", events.Resolved, "node", "n1")
+		f.wait(10 * time.Second)
+		other.send("infra", "node-down", events.Firing, "node", "n1")
+		f.wait(10 * time.Second)
+		f.away.Store(false)
+		f.wait(time.Minute)
+		require.Equal(t, "muted", f.send("apps", "disk", events.Firing, "node", "n1").Outcome)
+	})
+}
+
+// What is said of an alert that is stable again is a whole event, also where a late report of a resolve ended it.
+func TestFlappingAlertWhoseResolveWasMissedIsStableWithItsTitle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 3, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.send("a", "disk", events.Firing)
+		f.wait(time.Minute)
+		f.away.Store(true)
+		f.send("a", "disk", events.Resolved)
+		f.wait(10 * time.Second)
+		f.away.Store(false)
+		f.wait(20 * time.Minute)
+		require.Contains(t, to.below()[len(to.below())-1], "resolved; stable for 15 minutes")
+		require.Contains(t, to.posted()[len(to.posted())-1], "disk resolved 4")
+	})
+}
+
+// An alert that passed in an outage was read. Its resolve is not muted, although the alert fired again and is held.
+func TestResolveOfAnAlertThatPassedInAnOutageIsNotMuted(t *testing.T) {
+	t.Parallel()
+	for _, heldBefore := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			to := &sink{}
+			f := follow(t, nil, holding("a", to))
+			defer f.stop()
+			if heldBefore {
+				require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome)
+				f.wait(10 * time.Second)
+			}
+			f.away.Store(true)
+			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome)
+			f.wait(10 * time.Second)
+			f.away.Store(false)
+			f.wait(10 * time.Second)
+			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome, "nobody waits for what was read")
+			f.wait(10 * time.Second)
+			require.Equal(t, "admitted", f.send("a", "disk", events.Resolved).Outcome)
+			f.wait(5 * time.Minute)
+			require.Len(t, to.posted(), 3)
+			require.Zero(t, f.ledger(t, "a").Imbalance())
+			require.Zero(t, f.ledger(t, "a").Delayed)
+		})
+	}
+}
+
+// A firing that the limiter could not decide about was not read: it is held when its sender repeats it.
+func TestFiringThatNobodyDecidedAboutIsHeldWhenItIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ch := holding("a", &sink{})
+		f := follow(t, nil, ch)
+		defer f.stop()
+		limiter := &refusing{Store: memory.New(f.store, memory.Options{Options: store.Options{Owner: "me"}}), calls: 1}
+		f.away.Store(true)
+		f.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+			Limiter: limiter, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
+			Wake: f.courier.Wake, Problems: documents{limiter.Store, f},
+		})
+		arrival := pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{{
+			ID: "1", Source: "generic", Category: "c", Severity: events.Error, Title: "disk", Fingerprint: "disk", Status: events.Firing,
+		}}}
+		_, err := f.intake.Admit(t.Context(), arrival)
+		require.ErrorIs(t, err, ratelimit.ErrUnavailable)
+		f.away.Store(false)
+		require.NoError(t, f.intake.ReportMissed(t.Context()))
+		receipt, err := f.intake.Admit(t.Context(), arrival)
+		require.NoError(t, err)
+		require.Equal(t, "delayed", receipt.Events[0].Outcome)
+	})
+}
+
+// An alert that fires and flaps, and whose newest firing passed in an outage, is not said to be resolved.
+func TestFlappingAlertThatFiredInAnOutageStillFires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 2, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.wait(time.Minute)
+		f.away.Store(true)
+		require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome)
+		f.wait(10 * time.Second)
+		f.away.Store(false)
+		f.wait(30 * time.Minute)
+		require.Contains(t, to.below()[len(to.below())-1], "still firing; stable for 15 minutes")
+	})
+}
+
+// An alert that does nothing more after the firing with which it began to flap is said again as a whole.
+func TestAlertThatBeginsToFlapAndStaysIsStableWithItsTitle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 3, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.send("a", "disk", events.Firing)
+		f.wait(20 * time.Minute)
+		require.Contains(t, to.below()[len(to.below())-1], "still firing; stable for 15 minutes, after 0 more changes")
+		require.Contains(t, to.posted()[len(to.posted())-1], "disk firing 3")
+	})
+}
+
+// A firing may come again after its resolve: from a second Alertmanager, or from a replica that was stopped meanwhile.
+func TestHeldFiringThatComesAgainAfterItsResolveIsADuplicate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		f := follow(t, nil, holding("a", to))
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		f.n = 0
+		require.Equal(t, "duplicate", f.send("a", "disk", events.Firing).Outcome)
+		f.n = 2
+		require.Equal(t, "delayed", f.send("a", "disk", events.Firing).Outcome, "another one")
+		f.wait(2 * time.Minute)
+		require.Len(t, to.posted(), 1)
+		require.Equal(t, store.Ledger{Received: 4, Admitted: 1, Muted: 2, Duplicate: 1, Delivered: 1}, f.ledger(t, "a"))
+	})
+}
+
+// refusing is a limiter that is unavailable for some calls.
+type refusing struct {
+	*memory.Store
+	calls int // that are refused
+}
+
+func (r *refusing) Admit(ctx context.Context, channel store.Channel, requests []store.Request) (store.Answer, error) {
+	if r.calls--; r.calls >= 0 {
+		return store.Answer{}, ratelimit.ErrUnavailable
+	}
+	return r.Store.Admit(ctx, channel, requests)
+}
+
+// The sender of an event that the limiter could not decide about repeats it. It is posted then, with the remark.
+func TestEventThatBeginsToFlapIsPostedIfItIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Flapping = problem.Flapping{Changes: 3, Within: 10 * time.Minute, Stable: 15 * time.Minute}
+		f := follow(t, nil, ch)
+		defer f.stop()
+		f.send("a", "disk", events.Firing)
+		f.send("a", "disk", events.Resolved)
+		limiter := &refusing{Store: memory.New(f.store, memory.Options{Options: store.Options{Owner: "me"}}), calls: 1}
+		f.intake = pipeline.NewIntake(pipeline.IntakeOptions{
+			Limiter: limiter, Channels: []pipeline.Channel{ch}, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
+			Wake: f.courier.Wake, Problems: limiter,
+		})
+		arrival := pipeline.Arrival{Channel: "a", Sender: "me", Events: []events.Event{{
+			ID: "3", Source: "generic", Category: "c", Severity: events.Error, Title: "disk", Fingerprint: "disk", Status: events.Firing,
+			Labels: map[string]string{"alert": "disk"},
+		}}}
+		_, err := f.intake.Admit(t.Context(), arrival)
+		require.ErrorIs(t, err, ratelimit.ErrUnavailable)
+		receipt, err := f.intake.Admit(t.Context(), arrival)
+		require.NoError(t, err)
+		require.Equal(t, "admitted", receipt.Events[0].Outcome)
+		f.wait(time.Minute)
+		require.Len(t, to.posted(), 3)
+		require.Contains(t, to.below()[2], "flapping: 3 changes")
+		receipt, err = f.intake.Admit(t.Context(), arrival)
+		require.NoError(t, err)
+		require.Equal(t, "duplicate", receipt.Events[0].Outcome)
 	})
 }

@@ -20,6 +20,7 @@ type sourceNote struct {
 	document string
 	ttl      time.Duration
 	event    *events.Event
+	age      time.Duration // of a resolve that passed unseen; 0 = it is new
 }
 
 // sourcesAmong returns the sources among events.
@@ -31,7 +32,7 @@ func (p *problems) sourcesAmong(all []events.Event) (notes []sourceNote) {
 		}
 		for _, inhibition := range p.inhibitions {
 			if inhibition.IsSource(e) {
-				notes = append(notes, sourceNote{inhibition.Document(e), inhibition.SourceTTL, e})
+				notes = append(notes, sourceNote{document: inhibition.Document(e), ttl: inhibition.SourceTTL, event: e})
 			}
 		}
 	}
@@ -43,7 +44,9 @@ func (p *problems) noteSources(ctx context.Context, all []events.Event) {
 	for some := range slices.Chunk(p.sourcesAmong(all), store.MaxProblems) {
 		if err := p.saveSources(context.WithoutCancel(ctx), some); err != nil {
 			for _, note := range some {
-				p.in.opts.Missed.add(note.event)
+				if note.event.Status == events.Resolved {
+					p.in.opts.Missed.add(missedNow(note.event))
+				}
 			}
 			p.in.opts.Logger.WarnContext(ctx, "sources of inhibitions not noted", "error", err)
 		}
@@ -87,7 +90,11 @@ func sourceChanges(now int64, loaded []store.Problem, notes []sourceNote) (chang
 			if note.document == one.Name {
 				var differs bool
 				e := note.event
-				sources, differs = sources.Note(sourceKey(e), titleFor(e), e.Status == events.Firing, note.ttl, now)
+				if note.age > 0 {
+					sources, differs = sources.ResolveMissed(sourceKey(e), now-note.age.Microseconds(), now)
+				} else {
+					sources, differs = sources.Note(sourceKey(e), titleFor(e), e.Status == events.Firing, note.ttl, now)
+				}
 				changed = changed || differs
 				keep = note.ttl + sourcesKept
 			}

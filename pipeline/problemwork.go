@@ -110,6 +110,6 @@ func (c *Courier) reportMissed(ctx context.Context) {
 		return
 	}
 	if err := c.opts.Problems.Report(ctx); err != nil {
-		c.opts.Logger.DebugContext(ctx, "resolves are reported later", "error", err)
+		c.opts.Logger.DebugContext(ctx, "events are reported later", "error", err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 // Observe decides about an event at now. The document must have no event that is to be admitted: see [Document.Out].
 func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
-	if e.ID == d.Last && (d.Held != nil || d.Muted != nil || d.Quiet != nil || d.Silent != "") {
-		return d, Verdict{Action: Duplicate}
+	if verdict, known := d.repeated(e); known {
+		return d, verdict
 	}
 	if s.isPlainRepeat(d, e, now) {
 		return d, Verdict{Action: Pass}
 	}
-	d.Last = e.ID
+	d.Last, d.At = e.ID, now
 	switch {
 	case d.Quiet != nil:
 		return s.keepQuiet(d, e, now)
@@ -38,7 +38,11 @@ func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
 		}
 	default:
 		d, verdict := s.fire(d, now)
-		return d.withNewest(e.ID, e.Data), verdict
+		d = d.withNewest(e.ID, e.Data)
+		if verdict.Note != "" && d.Quiet != nil {
+			d.Quiet.Began, d.Quiet.Note = e.ID, verdict.Note
+		}
+		return d, verdict
 	}
 }
 
@@ -48,6 +52,45 @@ func (s Settings) isPlainRepeat(d Document, e Event, now int64) bool {
 	const share = 4 // of the time for which a document is kept
 	return !e.Resolved && e.Inhibition == "" && d.Firing && d.Said && d.Quiet == nil && d.Out == nil &&
 		now >= d.Noted && now-d.Noted < d.Keep(s).Microseconds()/share
+}
+
+// repeated decides about an event that was decided about before: the newest one, or a firing that was not passed on.
+func (d *Document) repeated(e Event) (verdict Verdict, known bool) {
+	switch {
+	case d.Silent != "" && e.ID == d.Unsaid:
+		return Verdict{Action: Duplicate}, true
+	case e.ID != d.Last:
+		return Verdict{}, false
+	case d.Quiet != nil && d.Quiet.Began == e.ID: // it passed, but perhaps nobody decided about it then
+		return Verdict{Action: Pass, Note: d.Quiet.Note}, true
+	case d.Held != nil || d.Muted != nil || d.Quiet != nil || d.Silent != "":
+		return Verdict{Action: Duplicate}, true
+	default:
+		return Verdict{}, false
+	}
+}
+
+// ResolveMissed decides at now about a resolve that came at the time at and passed unseen. What came since then is newer.
+func (s Settings) ResolveMissed(d Document, e Event, at, now int64) (Document, Verdict) {
+	if d.At > at {
+		return d, Verdict{Action: Pass}
+	}
+	return s.Observe(d, e, now)
+}
+
+// FiringMissed notes a firing that came at the time at and passed unseen: people read it. What waits for them is not needed
+// any more. What came since then is newer.
+func (s Settings) FiringMissed(d Document, e Event, at int64) (Document, Verdict) {
+	if d.At > at && d.Last != e.ID {
+		return d, Verdict{}
+	}
+	d.Last, d.At = e.ID, max(d.At, at)
+	if d.Quiet != nil {
+		return s.keepQuiet(d, e, at)
+	}
+	verdict := Verdict{Unheld: d.Held != nil}
+	d.Firing, d.Said, d.Silent, d.Held, d.Muted, d.Noted = true, true, "", nil, nil, max(d.Noted, at)
+	return d, verdict
 }
 
 // fire passes a firing on.
@@ -76,11 +119,11 @@ func (s Settings) resolve(d Document, e Event, now int64) (Document, Verdict) {
 	d.Firing = false
 	switch {
 	case d.Held != nil:
-		d.Held, d.Silent = nil, ByHold
+		d.Held, d.Silent, d.Unsaid = nil, ByHold, d.Held.ID
 		return d, Verdict{Action: Mute, By: ByHold, Unheld: true, Why: "the alert resolved while it was held; neither is posted"}
 	case d.Muted != nil:
 		by := byInhibition + d.Muted.By
-		d.Muted, d.Silent = nil, by
+		d.Muted, d.Silent, d.Unsaid = nil, by, d.Muted.ID
 		return d, Verdict{Action: Mute, By: by, Why: "the alert resolved while it was inhibited"}
 	case d.Silent != "":
 		return d, Verdict{Action: Mute, By: d.Silent, Why: "the firing of the alert was not posted"}
@@ -91,7 +134,7 @@ func (s Settings) resolve(d Document, e Event, now int64) (Document, Verdict) {
 	}
 	d, note := s.change(d, now)
 	if note != "" { // the resolve is posted as always, and the notice after it
-		d.Quiet.ID = e.ID
+		d.Quiet.ID, d.Quiet.Began = e.ID, e.ID
 		d.Out = &Out{
 			ID: e.ID + "/flapping", Data: e.Data, Note: note, Firing: true, Made: true, Of: e.ID, Again: now + claim.Microseconds(),
 		}

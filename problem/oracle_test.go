@@ -103,6 +103,7 @@ type model struct {
 	quietSince   int   // the last change while it flaps; -1 = it does not
 	changedAt    []int // all changes that were passed on since it was stable
 	hushed       bool  // the last firing was never said
+	began        bool  // the newest event passed, and it began to flap with it
 }
 
 func modelled(c config, history []step) result {
@@ -153,11 +154,16 @@ func (m *model) changed(now int) bool {
 }
 
 func (m *model) event(now int, one step) { //nolint:cyclop // all that an event can be, in one list
+	if one.again && m.began && m.quietSince >= 0 { // the limiter knows whether it was said
+		m.say(now, !one.resolved, "passed")
+		return
+	}
 	if one.again && (m.heldSince >= 0 || m.quietSince >= 0 || m.hushed) {
 		m.repeated++
 		return
 	}
 	was := m.firing
+	m.began = false
 	m.firing = !one.resolved
 	switch {
 	case m.quietSince >= 0:
@@ -177,6 +183,7 @@ func (m *model) event(now int, one step) { //nolint:cyclop // all that an event 
 		m.told = false
 		m.say(now, false, "passed")
 		if was && m.changed(now) {
+			m.began = true
 			m.say(now, true, "made")
 		}
 	case m.told:
@@ -188,7 +195,7 @@ func (m *model) event(now int, one step) { //nolint:cyclop // all that an event 
 		m.told, m.hushed = true, false
 		m.say(now, true, "passed")
 		if !was {
-			m.changed(now)
+			m.began = m.changed(now)
 		}
 	}
 }

@@ -84,10 +84,12 @@ const (
 // is not known.
 type Document struct {
 	Last     string     `json:"last,omitempty"`   // the id of the newest event
+	At       int64      `json:"at,omitempty"`     // when it came
 	Firing   bool       `json:"firing,omitempty"` // at present
 	Said     bool       `json:"said,omitempty"`   // its present firing was passed on
 	Noted    int64      `json:"noted,omitempty"`  // when that, or a repeat, was written last
 	Silent   string     `json:"silent,omitempty"` // what kept its last firing from being passed on: nobody misses its resolve
+	Unsaid   string     `json:"unsaid,omitempty"` // the id of that firing
 	Held     *Waiting   `json:"held,omitempty"`
 	Muted    *Inhibited `json:"muted,omitempty"`
 	Changes  []int64    `json:"changes,omitempty"` // when it changed, within the time of [Flapping]
@@ -117,9 +119,11 @@ type Inhibited struct {
 type Quiet struct {
 	Since     int64           `json:"since"`
 	ChangedAt int64           `json:"changed_at"`
-	Kept      int             `json:"kept"`           // changes since then that nobody read
-	ID        string          `json:"id"`             // the newest event
-	Data      json.RawMessage `json:"data,omitempty"` // without it, the newest event is in Out
+	Kept      int             `json:"kept"`            // changes since then that nobody read
+	ID        string          `json:"id"`              // the newest event
+	Data      json.RawMessage `json:"data,omitempty"`  // without it, the newest event is in Out
+	Began     string          `json:"began,omitempty"` // the id of the event that passed and began it; "" = a held one did
+	Note      string          `json:"note,omitempty"`  // the remark with which it passed
 }
 
 // Out is an event that must be admitted.

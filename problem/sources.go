@@ -20,6 +20,7 @@ type Sources struct {
 type Source struct {
 	Title string `json:"title"`
 	Until int64  `json:"until"` // when it is forgotten, unless it fires again
+	At    int64  `json:"at"`    // when it began to fire, or fired again
 }
 
 // Note notes that a source fires for ttl from now on, or that it is resolved. changed is false if that is known already.
@@ -42,12 +43,20 @@ func (s Sources) Note(key, title string, firing bool, ttl time.Duration, now int
 	}
 	s = s.withoutForgotten(now)
 	if firing {
-		s.Firing[key] = Source{Title: title, Until: until}
+		s.Firing[key] = Source{Title: title, Until: until, At: now}
 		return s, true
 	}
 	delete(s.Firing, key)
 	s.EndedAt = now
 	return s, true
+}
+
+// ResolveMissed notes at now that a source was resolved at the time at, unless it fired again since then.
+func (s Sources) ResolveMissed(key string, at, now int64) (_ Sources, changed bool) {
+	if s.Firing[key].At > at {
+		return s, false
+	}
+	return s.Note(key, "", false, 0, now)
 }
 
 // withoutForgotten returns a copy without the sources that did not fire again in time.

@@ -22,6 +22,10 @@ type AwayStatus struct {
 	Why     string    // for operators, with the remedy
 }
 
+// Replicas returns the processes that the limits are divided among, this one included. It takes no lock: the fallback may ask in
+// the middle of a step, while a channel that holds its own lock waits for that step.
+func (l *Limiter) Replicas() int64 { return l.replicas() }
+
 // Health returns the state of the limiter. It asks nobody.
 func (l *Limiter) Health() Health {
 	h := Health{Up: l.reached.Load(), Replicas: l.replicas(), StateLost: l.stateLost.Load()}
