@@ -54,6 +54,14 @@ func Seeded(l *Limiter, scope store.Channel) int {
 	return len(o.seeded)
 }
 
+// WhileSeeding calls do while a channel holds the lock of its outage, as it does while it seeds the fallback.
+func WhileSeeding(l *Limiter, scope store.Channel, do func()) {
+	o := &l.channel(scope).outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	do()
+}
+
 // SendHeartbeat announces a replica, as Run does now and then.
 func SendHeartbeat(ctx context.Context, l *Limiter) error { return l.sendHeartbeat(ctx) }
 

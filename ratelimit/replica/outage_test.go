@@ -51,6 +51,27 @@ func TestLocalPolicyAdmitsTheShareOfEachReplica(t *testing.T) {
 	require.Equal(t, store.Duplicate, replicas[1].AdmitOne(t, l.Request("a0", "b")).Outcome, "and so do its ids")
 }
 
+// The fallback asks for the number of replicas in the middle of a step, and a channel that seeds the fallback waits for that step.
+func TestNumberOfReplicasIsKnownWhileAChannelSeedsTheFallback(t *testing.T) {
+	t.Parallel()
+	_, lines, replicas := storetest.ReplicasOn(t, 1, replica.PolicyLocal)
+	l := storetest.Limits{Channel: storetest.PerMinute(100), Category: storetest.PerMinute(11)}
+	lines[0].Away.Store(true)
+	require.Equal(t, store.ByFallback, replicas[0].AdmitOne(t, l.Request("in", "a")).DecidedBy)
+	limiter, ok := replicas[0].Limiter.(*replica.Limiter)
+	require.True(t, ok)
+	known := make(chan int64, 1)
+	replica.WhileSeeding(limiter, storetest.Scope, func() {
+		go func() { known <- limiter.Replicas() }()
+		select {
+		case n := <-known:
+			require.Equal(t, int64(1), n)
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "the number of replicas waits for a channel")
+		}
+	})
+}
+
 // The bounds of policy local: L in a window inside the outage, 2L - L/R across its start.
 func TestLocalPolicyKeepsItsBounds(t *testing.T) {
 	t.Parallel()
