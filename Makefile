@@ -24,8 +24,7 @@ lint: luacheck $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## lint Go and Lua
 	$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) run ./...
 	luacheck --quiet lua
 
-chart: redis $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm, and the alerts with promtool
-	@command -v promtool >/dev/null || .ci/install prometheus
+chart: servers $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it renders, with the real helm, and the alerts with promtool
 	HELM=$(TOOLS)/helm-$(HELM_VERSION) $(GO) test -count=1 -tags chart ./helm/...
 
 page: servers ## try the dashboard in a real Chromium
@@ -83,6 +82,7 @@ redis:
 
 servers: redis
 	@command -v prometheus-alertmanager >/dev/null || .ci/install prometheus-alertmanager
+	@command -v prometheus >/dev/null && command -v promtool >/dev/null || .ci/install prometheus
 	@command -v curl >/dev/null || .ci/install curl
 
 luacheck:
