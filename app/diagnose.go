@@ -15,13 +15,9 @@ import (
 )
 
 // Diagnose checks everything that a configuration refers to: Redis, the Slack token and its scopes, and each Slack channel. It
-// posts nothing and changes nothing. found is called with the findings of one subject after the other; it may return false to
-// stop.
-func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Finding) bool) {
-	if !found(diagnoseRedis(ctx, cfg)) {
-		return
-	}
-	destinations := cfg.Destinations()
+// posts nothing and changes nothing. found is called with the findings of one subject after the other. It stops when ctx ends.
+func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Finding)) {
+	found(diagnoseRedis(ctx, cfg))
 	inspector := slackapp.NewInspector(slackapp.InspectorOptions{
 		Token: string(cfg.SlackToken), APIURL: cfg.SlackAPIURL, Timeout: cfg.SlackTimeout,
 	})
@@ -29,17 +25,16 @@ func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Fin
 	if cfg.SlackToken != "" {
 		findings := inspector.Token(ctx)
 		usable = slackapp.Worst(findings) != slackapp.Fault
-		if !found(findings) {
-			return
-		}
+		found(findings)
 	}
-	for _, d := range destinations {
+	for _, d := range cfg.Destinations() {
 		if d.SlackChannel != "" && !usable {
 			continue // the token's faults say all there is to say
 		}
-		if ctx.Err() != nil || !found(diagnoseDestination(ctx, inspector, d)) {
+		if ctx.Err() != nil {
 			return
 		}
+		found(diagnoseDestination(ctx, inspector, d))
 	}
 }
 

@@ -44,16 +44,13 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	if g.tls, err = cfg.TLS(); err != nil {
 		return nil, err
 	}
-	g.channels = pipeline.WithTestLanes(cfg.PipelineChannels(func(ch configs.Channel) notifier.Sender {
-		return cfg.Sender(ch, r.preview)
-	}))
+	sender := func(ch configs.Channel) notifier.Sender { return cfg.Sender(ch, r.preview) }
+	g.channels = pipeline.WithTestLanes(cfg.PipelineChannels(sender))
 	canary := cfg.Canary()
 	if canary != nil {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
-	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(func(ch configs.Channel) notifier.Sender {
-		return cfg.Sender(ch, r.preview)
-	}), g.channels, r.instances, r.metrics)
+	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(sender), g.channels, r.instances, r.metrics)
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)

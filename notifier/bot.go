@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack"
+
+	"slackrelay/slackapp"
 )
 
 // BotOptions configure a Bot. Token and Channel are required.
@@ -40,20 +41,16 @@ var (
 	_ Workspace = (*Bot)(nil)
 )
 
-// channelID is the form of Slack's ids of channels.
-var channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{2,}$`)
-
 // NewBot makes a Bot. The retries of slack-go stay off: they would block the channel's sender and hide a 429 from the other
 // replicas.
 func NewBot(opts BotOptions) *Bot {
-	options := []slack.Option{slack.OptionHTTPClient(httpClient(opts.Timeout))}
-	if opts.APIURL != "" {
-		options = append(options, slack.OptionAPIURL(strings.TrimSuffix(opts.APIURL, "/")+"/"))
-	}
 	sum := sha256.Sum256([]byte(opts.Token))
-	b := &Bot{client: slack.New(opts.Token, options...), channel: opts.Channel, workspace: hex.EncodeToString(sum[:8])}
+	b := &Bot{
+		client:  slackapp.NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout)),
+		channel: opts.Channel, workspace: hex.EncodeToString(sum[:8]),
+	}
 	b.id.Store("")
-	if channelID.MatchString(opts.Channel) {
+	if slackapp.IsChannelID(opts.Channel) {
 		b.id.Store(opts.Channel)
 	}
 	return b

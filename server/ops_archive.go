@@ -20,21 +20,31 @@ const defaultPageSize = "50"
 
 // listDead lists dead letters, newest first. Without the right to read texts, those of events are left out.
 func (s *Server) listDead(w http.ResponseWriter, r *http.Request) error {
+	return listRecords(s, w, r, "dead", s.opts.Archive.Dead, func(letter *pipeline.DeadLetter, texts bool) {
+		for i := range letter.Events {
+			redact(texts, &letter.Events[i])
+		}
+	})
+}
+
+// listRecords answers a page of records. redacted leaves out of a record what may not be read without texts.
+func listRecords[T any](
+	s *Server, w http.ResponseWriter, r *http.Request, name string,
+	list func(ctx context.Context, channel, before string, most int) ([]T, error), redacted func(record *T, texts bool),
+) error {
 	before, limit, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	letters, err := s.opts.Archive.Dead(r.Context(), r.PathValue("channel"), before, limit)
+	records, err := list(r.Context(), r.PathValue("channel"), before, limit)
 	if err != nil {
 		return err
 	}
 	texts := s.mayRead(r)
-	for i := range letters {
-		for e := range letters[i].Events {
-			redact(texts, &letters[i].Events[e])
-		}
+	for i := range records {
+		redacted(&records[i], texts)
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"dead": letters, "texts": texts})
+	s.writeJSON(w, r, http.StatusOK, map[string]any{name: records, "texts": texts})
 	return nil
 }
 
@@ -63,20 +73,7 @@ func (s *Server) replayDead(w http.ResponseWriter, r *http.Request) error {
 
 // listDrops lists dropped events, in the same way.
 func (s *Server) listDrops(w http.ResponseWriter, r *http.Request) error {
-	before, limit, err := pageOf(r)
-	if err != nil {
-		return err
-	}
-	drops, err := s.opts.Archive.Drops(r.Context(), r.PathValue("channel"), before, limit)
-	if err != nil {
-		return err
-	}
-	texts := s.mayRead(r)
-	for i := range drops {
-		redact(texts, drops[i].Event)
-	}
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"drops": drops, "texts": texts})
-	return nil
+	return listRecords(s, w, r, "drops", s.opts.Archive.Drops, func(drop *pipeline.DropRecord, texts bool) { redact(texts, drop.Event) })
 }
 
 // drop explains why an event was dropped. The id is that of the drop or of the event.

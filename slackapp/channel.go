@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
 )
-
-// channelID is the form of Slack's ids of channels.
-var channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{2,}$`)
 
 const (
 	addScope = "add it under OAuth & Permissions, and install the app to the workspace again"
@@ -35,7 +31,7 @@ func (i *Inspector) Channel(ctx context.Context, subject, name string) []Finding
 			fmt.Sprintf("correct slack_channel; if the channel is private, invite the bot there: /invite @%s", i.bot))
 		return r.findings
 	}
-	if !channelID.MatchString(name) {
+	if !IsChannelID(name) {
 		r.add(Warning, fmt.Sprintf("%s is a name, which may change", name), "set slack_channel to its id, "+channel.ID)
 	}
 	switch {
@@ -109,7 +105,7 @@ func (i *Inspector) history(ctx context.Context, r *report, channel *slack.Chann
 // find looks a channel up; nil = there is none of this name.
 func (i *Inspector) find(ctx context.Context, name string) (*slack.Channel, error) {
 	name = strings.TrimPrefix(name, "#")
-	if !channelID.MatchString(name) {
+	if !IsChannelID(name) {
 		if err := i.list(ctx); err != nil {
 			return nil, err
 		}

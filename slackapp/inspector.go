@@ -18,10 +18,10 @@ import (
 //
 //	slackapp.NewInspector(slackapp.InspectorOptions{Token: "xoxb-..."})
 type InspectorOptions struct {
-	Token   string        // the bot token
-	APIURL  string        // base URL of the Web API. Default Slack's own
-	Timeout time.Duration // of one request. Default 5 s
-	Now     func() time.Time
+	Token   string           // the bot token
+	APIURL  string           // base URL of the Web API. Default Slack's own
+	Timeout time.Duration    // of one request. Default 5 s
+	Now     func() time.Time // the clock that is compared with Slack's. Default time.Now
 }
 
 // Inspector asks Slack what a bot token can do. It posts nothing and changes nothing. It is not safe for concurrent use.
@@ -39,14 +39,10 @@ func NewInspector(opts InspectorOptions) *Inspector {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	options := []slack.Option{slack.OptionHTTPClient(&http.Client{
+	return &Inspector{opts: opts, bot: appName, client: NewClient(opts.Token, opts.APIURL, &http.Client{
 		Timeout:       opts.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})}
-	if opts.APIURL != "" {
-		options = append(options, slack.OptionAPIURL(strings.TrimSuffix(opts.APIURL, "/")+"/"))
-	}
-	return &Inspector{opts: opts, client: slack.New(opts.Token, options...), bot: appName}
 }
 
 // maxClockSkew is how far the clocks may be apart: Slack signs with a time, and refuses or is refused beyond 5 minutes.
@@ -100,7 +96,7 @@ func (i *Inspector) readScopes(header http.Header, r *report) {
 			grade = Fault
 		}
 		r.add(grade, fmt.Sprintf("lacks the scope %s: the relay cannot %s", scope.Name, scope.Use),
-			"add it under OAuth & Permissions, and install the app to the workspace again")
+			addScope)
 	}
 }
 

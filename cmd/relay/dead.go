@@ -18,13 +18,7 @@ func newDead() *cobra.Command {
 }
 
 func newDeadList() *cobra.Command {
-	var opts listOptions
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the dead letters, newest first", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listDead(cmd.Context(), opts, cmd.OutOrStdout()) },
-	}
-	opts.add(cmd)
-	return cmd
+	return newList("List the dead letters, newest first", listDead)
 }
 
 func listDead(ctx context.Context, opts listOptions, out io.Writer) error {

@@ -34,14 +34,19 @@ func (o *listOptions) query() string {
 	return "?" + url.Values{"limit": {strconv.Itoa(o.limit)}, "before": {o.before}}.Encode()
 }
 
-func newDropsList() *cobra.Command {
+// newList makes a command that lists records of a channel.
+func newList(short string, list func(ctx context.Context, opts listOptions, out io.Writer) error) *cobra.Command {
 	var opts listOptions
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the dropped events, newest first", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listDrops(cmd.Context(), opts, cmd.OutOrStdout()) },
+		Use: "list", Short: short, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return list(cmd.Context(), opts, cmd.OutOrStdout()) },
 	}
 	opts.add(cmd)
 	return cmd
+}
+
+func newDropsList() *cobra.Command {
+	return newList("List the dropped events, newest first", listDrops)
 }
 
 func listDrops(ctx context.Context, opts listOptions, out io.Writer) error {

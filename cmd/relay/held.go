@@ -15,13 +15,7 @@ func newHeld() *cobra.Command {
 }
 
 func newHeldList() *cobra.Command {
-	var opts listOptions
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the events that a hold, flapping or an inhibition keeps, newest first", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listHeld(cmd.Context(), opts, cmd.OutOrStdout()) },
-	}
-	opts.add(cmd)
-	return cmd
+	return newList("List the events that a hold, flapping or an inhibition keeps, newest first", listHeld)
 }
 
 func listHeld(ctx context.Context, opts listOptions, out io.Writer) error {

@@ -42,11 +42,11 @@ func newRecord() *cobra.Command {
 	return cmd
 }
 
-// reconnectAfter is how long a live recording waits before it goes on, after a reload of the relay for example.
+// reconnectAfter is how long a live recording waits before it connects again.
 const reconnectAfter = time.Second
 
-// recordLive prints what the channel receives from now on. It goes on where the stream ends, with a reload or a restart of the
-// relay. Each beginning is noted, because what arrives between two streams is missing.
+// recordLive prints what the channel receives from now on. When the stream ends, because the relay was reloaded or
+// restarted for example, it connects again, and notes that: what arrives in between is missing.
 func (o *opsOptions) recordLive(ctx context.Context, live time.Duration, out, notes io.Writer) error {
 	// onChannel completes the options, and finds out whether the relay has the channel.
 	if err := o.onChannel(ctx, call{reply: &struct{}{}}); err != nil {

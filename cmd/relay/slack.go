@@ -31,11 +31,11 @@ func newSlackManifest() *cobra.Command {
 			if link {
 				page, err := slackapp.CreateURL()
 				fmt.Fprintln(cmd.OutOrStdout(), page)
-				return err //nolint:wrapcheck // it says what failed
+				return err //nolint:wrapcheck // the error names the step that failed
 			}
 			manifest, err := slackapp.Manifest()
 			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", manifest)
-			return err //nolint:wrapcheck // it says what failed
+			return err //nolint:wrapcheck // the error names the step that failed
 		},
 	}
 	cmd.Flags().BoolVar(&link, "link", false, "print the page of Slack that creates the app")
@@ -72,14 +72,13 @@ var errUnhealthy = errors.New("something keeps messages from being posted; see t
 // diagnose prints each finding as soon as it is known.
 func diagnose(ctx context.Context, cfg configs.Config, asJSON bool, out io.Writer) error {
 	all := []slackapp.Finding{}
-	app.Diagnose(ctx, cfg, func(findings []slackapp.Finding) bool {
+	app.Diagnose(ctx, cfg, func(findings []slackapp.Finding) {
 		all = append(all, findings...)
 		if !asJSON {
 			for _, f := range findings {
 				printFinding(out, f)
 			}
 		}
-		return true
 	})
 	if err := ctx.Err(); err != nil {
 		return err
