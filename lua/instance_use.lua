@@ -1,5 +1,5 @@
--- instance_use.lua: note that a channel of a template is used now. If there is no channel of that name, it is made, unless
--- its template has made as many as it may.
+-- instance_use.lua: note that a channel of a template is used now. If there is no channel of that name, it is made,
+-- unless its template has made as many as it may.
 --
 -- KEYS[1] all      (rw) hash: channel = "<template>\n<value>"
 -- KEYS[2] used     (w)  sorted set of these channels, score = their last use
@@ -13,7 +13,8 @@
 -- Reply: [text]: "<template>\n<value>" of the channel of that name, which another template may have made; "" = refused
 --
 -- Example:
---   redis-cli --eval lua/instance_use.lua 'relay:{instances}:all' 'relay:{instances}:used' 'relay:{instances}:counts' , \
+--   redis-cli --eval lua/instance_use.lua 'relay:{instances}:all' 'relay:{instances}:used' \
+--     'relay:{instances}:counts' , \
 --     team-a 'team-{{team}}' a 200
 --
 -- Code generated from lua/src/instance_use.lua by go generate ./lua; DO NOT EDIT.

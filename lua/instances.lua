@@ -5,8 +5,8 @@
 --
 -- ARGV[1] known    the revision that the caller knows
 --
--- Reply: [revision, [channel, "<template>\n<value>", ...]]; the revision is text, "0" = there never were any. If it is the
---   one that the caller knows, there is no list
+-- Reply: [revision, [channel, "<template>\n<value>", ...]]; the revision is text, "0" = there never were any. If it is
+--   the one that the caller knows, there is no list
 --
 -- Example:
 --   redis-cli --eval lua/instances.lua 'relay:{instances}:all' 'relay:{instances}:counts' , 0

@@ -1,5 +1,5 @@
--- forget_channel.lua: delete what is kept of a channel and does not expire by itself, unless the channel has work, or something that
--- is still shown, or had events in this hour or the one before.
+-- forget_channel.lua: delete what is kept of a channel and does not expire by itself, unless the channel has work, or
+-- something that is still shown, or had events in this hour or the one before.
 --
 -- KEYS[1] outbox   (r)  sorted set of entry numbers
 -- KEYS[2] extras   (r)  sorted set of the numbers of extras
@@ -21,7 +21,8 @@
 -- Reply: [1] nothing is left, [0] the channel is still needed
 --
 -- Example:
---   redis-cli --eval lua/forget_channel.lua 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' 'relay:{demo}:delayed:demo' \
+--   redis-cli --eval lua/forget_channel.lua 'relay:{demo}:outbox:demo' 'relay:{demo}:extras:demo' \
+--     'relay:{demo}:delayed:demo' \
 --     'relay:{demo}:dead:demo' 'relay:{demo}:drops:demo' relay:due 'relay:{demo}:minutes:demo:0' \
 --     'relay:{demo}:minutes:demo:1' 'relay:{demo}:ledger:demo' 'relay:{demo}:entries:demo' 'relay:{demo}:posted:demo' \
 --     'relay:{demo}:aged:demo' 'relay:{demo}:digest:demo' 'relay:{demo}:told:demo'

@@ -1,4 +1,5 @@
--- instance_remove.lua: remove a channel of a template from the list, if it was not used for a time. Its other keys stay.
+-- instance_remove.lua: remove a channel of a template from the list, if it was not used for a time. Its other keys
+-- stay.
 --
 -- KEYS[1] all      (w)  hash: channel = "<template>\n<value>"
 -- KEYS[2] used     (rw) sorted set of these channels, score = their last use
@@ -10,7 +11,8 @@
 -- Reply: [1] removed, [0] it was used meanwhile, or there is none
 --
 -- Example:
---   redis-cli --eval lua/instance_remove.lua 'relay:{instances}:all' 'relay:{instances}:used' 'relay:{instances}:counts' , \
+--   redis-cli --eval lua/instance_remove.lua 'relay:{instances}:all' 'relay:{instances}:used' \
+--     'relay:{instances}:counts' , \
 --     team-a 604800000000
 
 local all, used, counts = KEYS[1], KEYS[2], KEYS[3]
