@@ -41,7 +41,7 @@ bench-scale: redis ## measure what many channels cost (SCALE="10 100": numbers o
 soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	SOAK=20 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 60m -run 'TestTwoReplicas|TestKilled|TestOutagePolicies|TestUnsentMessages|TestChaos' -v ./test
 	SOAK=1 $(GO) test -count=1 -timeout 10m -run TestSendersCannotHurtOtherChannels -v ./test
-	$(GO) test -count=1 -timeout 60m -run TestTheTwinsAgree -rapid.checks=5000 -v ./store/storetest
+	$(GO) test -count=1 -timeout 120m -run TestTheTwinsAgree -v ./store/storetest -rapid.checks=5000
 	SOAK=1 $(GO) test -count=1 -timeout 20m -run 'TestDayWith|TestASimulation|TestRedisAndMemory' ./simulation -histories=200
 	SOAK_HISTORIES=100000 $(GO) test -count=1 -timeout 10m -run TestHistoriesOfHoldAndFlapping -v ./problem
 	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run TestStore/random_histories -v ./store/memory ./store/redis
