@@ -33,6 +33,7 @@ type Event struct {
 	Fingerprint string            `json:"fingerprint,omitempty"` // the same for all events of one alert
 	Group       string            `json:"-"`                     // the sender's name of the group that the webhook reports; "" = none
 	StartedAt   time.Time         `json:"started_at,omitzero"`   // when it began; zero = unknown
+	EndedAt     time.Time         `json:"ended_at,omitzero"`     // of a resolve: when its sender says that it ended; zero = unknown
 	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that an operator replayed with this one
 	Forced      bool              `json:"forced,omitempty"`      // the operator replayed it past the limits
 	Slack       *SlackMessage     `json:"slack,omitempty"`       // the original message of a Slack-shaped sender
@@ -48,6 +49,7 @@ type Event struct {
 type Link struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
+	Image bool   `json:"image,omitempty"` // the address is that of a picture
 }
 
 // setLabel adds a label, unless the value is empty or the event has a label of that name.
