@@ -65,6 +65,22 @@ func (e *Event) setLabel(name, value string) {
 	}
 }
 
+// endAt sets when an event ended, unless the time cannot be read or lies before its start.
+func (e *Event) endAt(text string) {
+	if at := timeOf(text); at.After(e.StartedAt) && !e.StartedAt.IsZero() {
+		e.EndedAt = at
+	}
+}
+
+// addImage adds a link to a picture, or a label with this name if the address is not a link.
+func (e *Event) addImage(title, label, address string) {
+	before := len(e.Links)
+	e.addLink(title, label, address)
+	if len(e.Links) > before {
+		e.Links[before].Image = true
+	}
+}
+
 // addLabels adds labels with the names and texts of these fields; of all fields if none is named.
 func (e *Event) addLabels(from object, names ...string) {
 	for _, name := range names {

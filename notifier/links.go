@@ -88,6 +88,26 @@ func alertmanagerLinks(e events.Event, root string) []events.Link {
 	return all
 }
 
+// sharedSilence makes Grafana's link to the form for a silence of one alert a link for all alerts with these labels; none if they
+// share none.
+func sharedSilence(l events.Link, shared map[string]string) []events.Link {
+	u, err := url.Parse(l.URL)
+	if err != nil {
+		return nil
+	}
+	query := u.Query()
+	matchers := slices.DeleteFunc(query["matcher"], func(matcher string) bool {
+		name, value, ok := strings.Cut(matcher, "=")
+		return !ok || shared[name] != value
+	})
+	if len(matchers) == 0 {
+		return nil
+	}
+	query["matcher"] = matchers
+	u.RawQuery = query.Encode()
+	return []events.Link{{Title: l.Title, URL: u.String()}}
+}
+
 // addedLabels are labels that Alertmanager does not know.
 var addedLabels = []string{"notification_reason", "generator_url", "runbook_url", "external_url"}
 

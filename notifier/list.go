@@ -147,6 +147,11 @@ func (n Notification) shared(all []NotificationEvent, lead events.Event) events.
 			s.Note = ""
 		}
 	}
+	for _, l := range lead.Links {
+		if l.Title == silenceLink && !slices.Contains(s.Links, l) {
+			s.Links = append(s.Links, sharedSilence(l, s.Labels)...)
+		}
+	}
 	s.StartedAt = earliest(all, func(e NotificationEvent) bool { return !e.isResolved() })
 	if s.StartedAt.IsZero() {
 		s.StartedAt = earliest(all, func(NotificationEvent) bool { return true })
