@@ -84,6 +84,8 @@ func texts(m notifier.Message) []string {
 		switch b := b.(type) {
 		case *slack.SectionBlock:
 			all = append(all, b.Text.Text)
+		case *slack.ImageBlock:
+			all = append(all, b.AltText)
 		case *slack.ContextBlock:
 			for _, e := range b.ContextElements.Elements {
 				if text, ok := e.(*slack.TextBlockObject); ok {
