@@ -62,7 +62,7 @@ func (e NotificationEvent) addState(a *about, severity string) {
 	}
 	switch resolution := e.resolution(); {
 	case resolution != "":
-		a.addMarked(resolution, Plain(Message{Text: resolution}))
+		a.addMarked("*"+resolution+"*", Plain(Message{Text: resolution}))
 	case !e.StartedAt.IsZero():
 		a.addMarked("began "+date(e.StartedAt, "{date_short_pretty} at {time}"), "began "+plainTime(e.StartedAt))
 	}
@@ -73,8 +73,8 @@ func (e NotificationEvent) addState(a *about, severity string) {
 
 // places are labels that say where something happened, the most telling first.
 var places = []string{
-	"instance", "host", "hostname", "node", "pod", "device", "mountpoint", "container", "service", "app", "application", "deployment",
-	"queue", "topic", "database", "job", "namespace", "cluster", "region", "zone", "environment", "env",
+	"instance", "host", "hostname", "node", "pod", "device", "mountpoint", "service", "app", "application", "deployment", "queue", "topic",
+	"database", "namespace", "cluster", "region", "zone", "environment", "env", "container", "job",
 }
 
 // silent are labels that say nothing to a reader: they stand elsewhere in the message, or repeat the headline in the words of the

@@ -62,7 +62,7 @@ func (n Notification) about(all []NotificationEvent, shared events.Event) *about
 	if end := n.end(); shared.Status != events.Resolved {
 		common.addState(a, severities(all, n.More))
 	} else if end != "" {
-		a.addMarked(end, Plain(Message{Text: end}))
+		a.addMarked("*"+end+"*", Plain(Message{Text: end}))
 	}
 	said := strings.ToLower(shared.Title)
 	common.addLabels(a, said)
