@@ -123,8 +123,11 @@ func (c bundleCounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// intro is what all events of a bundle say alike, unless the headline says it already.
+// intro is what all events of a bundle say alike, unless the headline says it already or all have ended.
 func (r Renderer) intro(l list, shared events.Event) []string {
+	if shared.Status == events.Resolved {
+		return nil
+	}
 	var all []string
 	if l.prefix != "" && !strings.EqualFold(l.prefix, shared.Title) {
 		all = append(all, r.escape(l.prefix, maxLine))

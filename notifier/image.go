@@ -20,12 +20,15 @@ func imageOf(e events.Event) slack.Block {
 			continue
 		}
 		if address := publicImage(l.URL); address != "" {
-			alt := cutMarkup(withoutHidden(oneLine("Picture of "+titleOf(e))), maxHeadline)
-			return slack.NewImageBlock(address, alt, "", nil)
+			alt := inMarkup.Replace(withoutHidden(oneLine("Picture of " + titleOf(e))))
+			return slack.NewImageBlock(address, cutMarkup(alt, maxHeadline), "", nil)
 		}
 	}
 	return nil
 }
+
+// inMarkup replaces the characters of markup: the text for a picture is plain, and has no escapes.
+var inMarkup = strings.NewReplacer("<", "‹", ">", "›", "&", "＆")
 
 // publicImage returns an address in a form that Slack accepts if it can be one that Slack reaches; "" = it is not.
 func publicImage(address string) string {

@@ -20,6 +20,8 @@ const (
 	silenceLink      = "Silence"
 	alertmanagerLink = "Alertmanager"
 	sourceLink       = "Source"
+	silenceInRelay   = "Silence in relay"
+	openInRelay      = "Open in relay"
 )
 
 // linkRanks sorts links: what helps most at night comes first. Others follow, in the order of their sender.
@@ -31,6 +33,9 @@ func (r Renderer) links(e events.Event) []events.Link {
 	for _, l := range e.Links {
 		if l.Title == silenceLink && !canSilence(e) {
 			continue
+		}
+		if strings.EqualFold(l.Title, silenceInRelay) || strings.EqualFold(l.Title, openInRelay) { // from the text of a stranger
+			l.Title = l.URL
 		}
 		if l.Title == alertmanagerLink && e.Source == "alertmanager" {
 			all = append(all, alertmanagerLinks(e, l.URL)...)
@@ -46,11 +51,11 @@ func (r Renderer) links(e events.Event) []events.Link {
 	if canSilence(e) {
 		title := silenceLink
 		if slices.ContainsFunc(all, func(l events.Link) bool { return l.Title == silenceLink }) {
-			title = "Silence in relay"
+			title = silenceInRelay
 		}
 		all = append(all, events.Link{Title: title, URL: r.Pages.Silence(e.Channel, silenceMatchers(e)...)})
 	}
-	return append(all, events.Link{Title: "Open in relay", URL: r.Pages.Channel(e.Channel)})
+	return append(all, events.Link{Title: openInRelay, URL: r.Pages.Channel(e.Channel)})
 }
 
 // canSilence reports whether there is something to silence: an alert that has not ended.
