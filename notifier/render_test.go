@@ -2,9 +2,11 @@ package notifier_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // example is what is rendered and, beside it, the message that it becomes.
 type example struct {
+	Webhook      json.RawMessage        `json:"webhook,omitempty"` // a body, whose events are one message
 	Event        *events.Event          `json:"event,omitempty"`
 	Notification *notifier.Notification `json:"notification,omitempty"`
 	Digest       *notifier.Digest       `json:"digest,omitempty"`
@@ -30,7 +33,8 @@ type example struct {
 	Renderer     *struct {
 		Mentions      map[events.Severity]string
 		AllowMentions bool
-		Title, Text   string // templates
+		Title, Text   string         // templates
+		Pages         notifier.Pages `json:",omitempty"`
 	} `json:"renderer,omitempty"`
 	Message json.RawMessage `json:"message"`
 	Plain   []string        `json:"plain"` // the same, as a terminal has it
@@ -42,9 +46,11 @@ func (g example) render(t *testing.T) notifier.Message {
 	if g.Renderer != nil {
 		template, err := notifier.ParseTemplate(g.Renderer.Title, g.Renderer.Text)
 		require.NoError(t, err)
-		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template}
+		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template, Pages: g.Renderer.Pages}
 	}
 	switch {
+	case g.Webhook != nil:
+		return r.Notification(notificationOf(t, g.Webhook))
 	case g.Notification != nil:
 		return r.Notification(*g.Notification)
 	case g.Digest != nil:
@@ -54,6 +60,20 @@ func (g example) render(t *testing.T) notifier.Message {
 	default:
 		return r.Render(*g.Event)
 	}
+}
+
+// notificationOf returns the events of a webhook for the channel alerts, as one message.
+func notificationOf(t *testing.T, body []byte) (n notifier.Notification) {
+	t.Helper()
+	decoder, err := events.NewDecoder(events.Options{})
+	require.NoError(t, err)
+	all, err := decoder.Decode(events.Webhook{Body: body})
+	require.NoError(t, err)
+	for i, e := range all {
+		e.Channel, e.ID = "alerts", strconv.Itoa(i)
+		n.Events = append(n.Events, notifier.NotificationEvent{Event: e})
+	}
+	return n
 }
 
 func TestGoldenMessages(t *testing.T) {
@@ -84,6 +104,8 @@ func texts(m notifier.Message) []string {
 		switch b := b.(type) {
 		case *slack.SectionBlock:
 			all = append(all, b.Text.Text)
+		case *slack.ImageBlock:
+			all = append(all, b.AltText)
 		case *slack.ContextBlock:
 			for _, e := range b.ContextElements.Elements {
 				if text, ok := e.(*slack.TextBlockObject); ok {
@@ -212,7 +234,7 @@ func TestPlainIsTheMessageWithoutMarkup(t *testing.T) {
 		Title: "a < b & c", Text: "text", Category: "disk", Source: "generic", Severity: events.Info,
 		Links: []events.Link{{Title: "Runbook", URL: "https://r.example"}}, StartedAt: time.Unix(1_700_000_000, 0),
 	})
-	require.Equal(t, "🔵 a < b & c\ntext\ninfo · disk · generic\nRunbook · since 2023-11-14 22:13:20 UTC", notifier.Plain(m))
+	require.Equal(t, "🔵 a < b & c\ntext\ninfo · since 2023-11-14 22:13:20 UTC · disk\nRunbook", notifier.Plain(m))
 }
 
 func FuzzRender(f *testing.F) {
@@ -235,6 +257,15 @@ func FuzzRender(f *testing.F) {
 			Events: []notifier.NotificationEvent{resolved, {Event: all[0]}},
 			More:   3,
 		}))
+		for _, body := range markdownBodies(t, text, title, link) {
+			n := notificationOf(t, body)
+			requireSafe(t, notifier.Renderer{Pages: "https://relay.example.com"}.Notification(n))
+			n.Events = append(n.Events, notifier.NotificationEvent{Event: all[0]}, n.Events[0])
+			requireSafe(t, notifier.Renderer{Pages: "https://relay.example.com"}.Notification(n))
+			n.Events[0].ResolvedAt = time.Unix(1_700_000_000, 0)
+			requireSafe(t, notifier.Renderer{}.Notification(n))
+			requireCut(t, notifier.Renderer{}.Notification(n).PlainText())
+		}
 		requireSafe(t, notifier.Renderer{}.Digest(notifier.Digest{
 			ID:         "1",
 			Channel:    label,
@@ -246,6 +277,49 @@ func FuzzRender(f *testing.F) {
 		requireCut(t, notifier.Renderer{Template: template, AllowMentions: true}.Render(all[0]))
 		requireCut(t, notifier.Renderer{AllowMentions: true}.Render(all[0]).PlainText())
 	})
+}
+
+// markdownBodies are webhooks of senders whose texts are Markdown.
+func markdownBodies(t *testing.T, text, title, link string) [][]byte {
+	t.Helper()
+	type fields = map[string]any
+	repository := fields{"full_name": "acme/shop", "node_id": "x", "html_url": "https://github.com/acme/shop"}
+	return [][]byte{
+		golden.Encode(t, fields{"action": "opened", "sender": fields{"login": title}, "repository": repository, "issue": fields{
+			"number": 1, "title": title, "body": text, "html_url": link,
+		}}),
+		golden.Encode(t, fields{"object_kind": "note", "project": fields{"path_with_namespace": "a/b"}, "user": fields{"name": title},
+			"object_attributes": fields{"note": "[" + title + "](" + link + ") " + text, "url": link}}),
+		golden.Encode(t, fields{"alert_transition": "Triggered", "title": "[P1] [Triggered on {" + link + "}] " + title, "body": "%%%\n" + text,
+			"snapshot": link, "url": link, "alert_id": "1"}),
+		golden.Encode(t, fields{"version": "4", "groupKey": "g", "groupLabels": fields{}, "externalURL": link, "alerts": []fields{{
+			"status": "firing", "labels": fields{"alertname": title, "pod": text}, "annotations": fields{"summary": text}, "generatorURL": link,
+		}}}),
+	}
+}
+
+// No text of a sender mentions anybody, whatever Markdown, HTML and markup of Slack it mixes.
+func TestMarkdownMentionsNobody(t *testing.T) {
+	t.Parallel()
+	pieces := []string{
+		"<!channel>", "<!here|x>", "<@U0123ABC>", "<!subteam^S0123|@ops>", "@here", "[a](<!channel>)", "[<@U1>](https://x.example)", "**", "`", "```",
+		"<b>", "</b>", "<!--", "-->", "<a href=\"https://x.example/<!here>\">", "</a>", "&lt;!channel&gt;", "&amp;lt;!here&gt;", "\\<", "~~", "\n", "![",
+		"](", ")", "<details>", "<img src=https://x.example/1.png>", "<https://x.example|<!channel>>", "|", "\u200b", "[!](<", "# ", "- ",
+	}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same texts each time
+	for range 300 {
+		var b strings.Builder
+		for range 1 + random.IntN(12) {
+			b.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		for _, body := range markdownBodies(t, b.String(), "t "+b.String(), "https://x.example/"+pieces[random.IntN(len(pieces))]) {
+			m := notifier.Renderer{Pages: "https://relay.example.com"}.Notification(notificationOf(t, body))
+			requireSafe(t, m)
+			for _, text := range append(texts(m), m.PlainText().Text) {
+				require.NotRegexp(t, `<\s*(@|!(?:[^d]|d[^a]))`, text, b.String())
+			}
+		}
+	}
 }
 
 // requireCut requires that texts are cut, but not inside a character or <...>.

@@ -68,7 +68,7 @@ func (d *delivery) spendCall(ctx context.Context, j *job) *transition {
 var errLeaseTooShort = errors.New("the lease ends too soon to send")
 
 // send posts or edits, and returns what follows from Slack's answer. A message whose layout Slack refuses is sent once more
-// as plain text, and an edit that must be shown is posted where Slack refuses it.
+// without its pictures if it has any, and then as plain text; and an edit that must be shown is posted where Slack refuses it.
 func (d *delivery) send(ctx context.Context, claim *store.Claim, j *job) *transition {
 	receipt, err := d.once(ctx, claim, j)
 	failure, ok := errors.AsType[*notifier.Error](err)
@@ -79,6 +79,13 @@ func (d *delivery) send(ctx context.Context, claim *store.Claim, j *job) *transi
 		j.edit = nil
 		receipt, err = d.once(ctx, claim, j)
 		failure, ok = errors.AsType[*notifier.Error](err)
+	}
+	if ok && failure.Action == notifier.Degrade {
+		if simpler, had := j.message.WithoutImages(); had { // Slack refuses a picture that it cannot load
+			j.message = simpler
+			receipt, err = d.once(ctx, claim, j)
+			failure, ok = errors.AsType[*notifier.Error](err)
+		}
 	}
 	if ok && failure.Action == notifier.Degrade {
 		d.log.WarnContext(ctx, "layout refused by slack; sending plain text", "number", claim.Entry.Number,

@@ -120,10 +120,10 @@ func TestBundleIsOneMessage(t *testing.T) {
 	require.Equal(t, store.Ledger{Received: 78, Admitted: 3, Merged: 36, Duplicate: 37, Dropped: 2, Delivered: 3}, status.Ledger)
 	posts := slack.Posts()
 	require.Len(t, posts, 3)
-	require.Equal(t, "🔴 *disk* — 37 firing", posts[0].Text)
+	require.Equal(t, "🔴 *Disk* — 37 firing", posts[0].Text)
 	require.Contains(t, posts[0].Form.Get("attachments"), "… and 27 more")
 
 	relay.post(t, "alerts", alertmanager(alert("Disk", "disk3", "resolved", "Disk full on db-3")))
 	require.Eventually(t, func() bool { return len(slack.Posts()[0].Edits) == 1 }, 10*time.Second, 10*time.Millisecond)
-	require.Equal(t, "🔴 *disk* — 36 firing, 1 resolved", slack.Posts()[0].Edits[0].Get("text"))
+	require.Equal(t, "🔴 *Disk* — 36 firing, 1 resolved", slack.Posts()[0].Edits[0].Get("text"))
 }
