@@ -62,8 +62,7 @@ func diagnoseDestination(ctx context.Context, inspector *slackapp.Inspector, d c
 // diagnoseWebhook says what can be known of an incoming webhook without posting to it.
 func diagnoseWebhook(d configs.Destination) slackapp.Finding {
 	f := slackapp.Finding{Subject: d.Setting, Grade: slackapp.OK, Message: "posts to an incoming webhook, which only a message can test"}
-	u, err := url.Parse(string(d.WebhookURL))
-	if err == nil && u.Host != "hooks.slack.com" && u.Host != "hooks.slack-gov.com" {
+	if u, err := url.Parse(string(d.WebhookURL)); err == nil && !slackapp.IsSlack(string(d.WebhookURL)) {
 		f.Message = fmt.Sprintf("posts to %s, which is not Slack; only a message can test it", u.Host)
 	}
 	return f

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"slackrelay/notifier"
+	"slackrelay/slackapp"
 )
 
 // posts reports whether a channel's messages go to Slack, not only to the console.
@@ -50,7 +51,7 @@ func (c *Config) Destinations() []Destination {
 // perMinute returns what a bot token may do in a minute.
 func (c *Config) perMinute(app SlackApp) notifier.Rates {
 	rates := notifier.SlackRates()
-	if app.APIURL != "" {
+	if !slackapp.IsSlackAPI(app.APIURL) {
 		rates = notifier.UnlimitedRates()
 	}
 	return notifier.Rates{

@@ -121,3 +121,31 @@ channels:
 	require.Contains(t, all, "relay.yaml:3: channels[0].slack_token: is an app-level token, which cannot post messages")
 	require.Contains(t, all, "relay.yaml:4: channels[1].slack_token: is not used, because slack_webhook_url replaces it; remove one of them")
 }
+
+func TestSlacksOwnHostsKeepItsLimits(t *testing.T) {
+	slack, unlimited := notifier.SlackRates(), notifier.UnlimitedRates()
+	for url, want := range map[string]notifier.Rates{
+		"": slack, "https://slack.com/api/": slack, "https://www.slack.com/api": slack, "https://SLACK.com./api/": slack,
+		"https://slack-gov.com/api/": slack, "https://www.slack-gov.com:443/api/": slack, "https://acme.enterprise.slack.com/api/": slack,
+		"http://127.0.0.1:8080/api/": unlimited, "https://slack.com.example/api/": unlimited, "https://notslack.com/api/": unlimited,
+		"https://gateway.example/slack.com/": unlimited,
+	} {
+		cfg := good(t, "channels: [{name: a, slack_channel: C1, slack_token: xoxb-1, slack_api_url: \""+url+"\"}]\n")
+		bot, ok := cfg.Senders(nil).Of(cfg.Channels[0]).(*notifier.Bot)
+		require.True(t, ok)
+		require.Equal(t, want, bot.PerMinute(), url)
+	}
+	cfg := good(t, "slack_api_url: http://gateway\nslack_edits_per_minute: 7\nslack_token: t\nchannels: [{name: a, slack_channel: C1}]\n")
+	bot, ok := cfg.Senders(nil).Of(cfg.Channels[0]).(*notifier.Bot)
+	require.True(t, ok)
+	require.Equal(t, notifier.Rates{Posts: unlimited.Posts, Edits: 7, Lookups: unlimited.Lookups}, bot.PerMinute())
+}
+
+// A token that cannot be one is reported for GovSlack too. Other servers may have tokens of any form.
+func TestTokensOfGovSlackAreCheckedByTheirForm(t *testing.T) {
+	for url, want := range map[string]int{"https://slack-gov.com/api/": 2, "https://gateway.example/": 0} {
+		loaded, err := load(t, "slack_token: x\nslack_api_url: "+url+"\nchannels: [{name: a, slack_channel: C1, slack_token: y}]\n")
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Count(strings.Join(loaded.Warnings, "\n"), "slack_token: is not a bot token"), url)
+	}
+}

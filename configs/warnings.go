@@ -65,7 +65,7 @@ func (c Channel) templateWarnings(v validator) {
 
 // tokenWarnings reports a Slack token that cannot be one. Another server than Slack's may have tokens of any form.
 func tokenWarnings(v validator, access SlackAccess) {
-	if access.Token == "" || access.APIURL != "" {
+	if access.Token == "" || !slackapp.IsSlackAPI(access.APIURL) {
 		return
 	}
 	if message, remedy := slackapp.TokenFault(string(access.Token)); message != "" {

@@ -53,7 +53,7 @@ const maxClockSkew = time.Minute
 // its result, so that it comes first.
 func (i *Inspector) Token(ctx context.Context) []Finding {
 	r := &report{subject: cmp.Or(i.opts.Setting, "slack_token")}
-	if message, remedy := TokenFault(i.opts.Token); message != "" && i.opts.APIURL == "" {
+	if message, remedy := TokenFault(i.opts.Token); message != "" && IsSlackAPI(i.opts.APIURL) {
 		r.add(Fault, message, remedy)
 		return r.findings
 	}
