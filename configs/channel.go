@@ -32,7 +32,7 @@ type Channel struct {
 	SlackTokenFile string `yaml:"slack_token_file"`
 	// SlackAPIURL is the base URL of the Slack Web API for this channel, if it differs from the slack_api_url above the channels.
 	SlackAPIURL string `yaml:"slack_api_url" format:"url" unset:"the slack_api_url above the channels"`
-	// SlackWebhookURL is an incoming webhook of Slack. It replaces the bot token and slack_channel.
+	// SlackWebhookURL is an incoming webhook of Slack, Mattermost or Rocket.Chat. It replaces the bot token and slack_channel.
 	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`
 	SlackWebhookURLFile string `yaml:"slack_webhook_url_file"`
 	// FallbackSlackChannel is the Slack channel, for the bot token, that gets the messages that the destination rejects
@@ -73,7 +73,8 @@ type Channel struct {
 	// Headroom limits the share of the channel that a severity may use.
 	Headroom []Headroom `yaml:"headroom"`
 
-	// Pace is the time between two messages to Slack. It delays messages and never drops one.
+	// Pace is the time between two messages to Slack. It delays messages and never drops one. For an incoming webhook of Mattermost
+	// or Rocket.Chat, the default is no delay.
 	Pace time.Duration `yaml:"pace" initial:"1s" min:"0s" max:"1h" section:"Messages" unset:"no delay"`
 	// Burst is the number of messages that may be sent at once.
 	Burst int64 `yaml:"burst" initial:"3" min:"1" max:"1000000"`

@@ -39,6 +39,7 @@ func (c *Config) channelWarnings(v validator, ch Channel) {
 	if ch.SlackToken != "" && ch.SlackWebhookURL != "" && ch.FallbackSlackChannel == "" {
 		v.fault("slack_token", "is not used, because slack_webhook_url replaces it; remove one of them")
 	}
+	ch.chatServerWarnings(v)
 	ch.fairnessWarnings(v)
 	ch.templateWarnings(v)
 	if ch.CategoryLimit > ch.GlobalLimit {
