@@ -45,5 +45,7 @@ func SigningSecretFault(secret string) (message, remedy string) {
 
 // isPlaceholder reports whether a text stands for a secret, as in documentation.
 func isPlaceholder(text string) bool {
-	return strings.ContainsAny(text, "…<>*") || strings.HasSuffix(text, "...")
+	lower := strings.ToLower(text)
+	return strings.ContainsAny(text, "…<>*") || strings.HasSuffix(text, "...") || strings.HasSuffix(lower, "xxx") ||
+		strings.Contains(lower, "-your-")
 }

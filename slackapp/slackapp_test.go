@@ -336,15 +336,15 @@ func TestAppTokens(t *testing.T) {
 		}},
 		"a placeholder": {"xapp-…", fakeslack.Reply{}, slackapp.Finding{
 			Grade: slackapp.Fault, Message: "is a placeholder, not a token",
-			Remedy: "copy the app-level token of the app's page Basic Information; it begins with xapp-",
+			Remedy: "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-",
 		}},
 		"a bot token": {"xoxb-1", fakeslack.Reply{}, slackapp.Finding{
-			Grade: slackapp.Fault, Message: "is a bot token, which cannot open a socket; it belongs into slack_token",
-			Remedy: "copy the app-level token of the app's page Basic Information; it begins with xapp-",
+			Grade: slackapp.Fault, Message: "is a bot token, which cannot open sockets",
+			Remedy: "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-",
 		}},
 		"another text": {"hello", fakeslack.Reply{}, slackapp.Finding{
 			Grade: slackapp.Fault, Message: "is not an app-level token",
-			Remedy: "copy the app-level token of the app's page Basic Information; it begins with xapp-",
+			Remedy: "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-",
 		}},
 		"an unknown token": {"xapp-1-A-1-a", fakeslack.APIError("invalid_auth"), slackapp.Finding{
 			Grade: slackapp.Fault, Message: "is not known to Slack",

@@ -24,9 +24,3 @@ func TokenFault(token string) (message, remedy string) {
 		return "", ""
 	}
 }
-
-// isPlaceholder reports whether a secret is the example of a page of documentation, or is masked.
-func isPlaceholder(secret string) bool {
-	return strings.ContainsAny(secret, "…<>*") || strings.HasSuffix(secret, "...") ||
-		strings.HasSuffix(strings.ToLower(secret), "xxx") || strings.Contains(strings.ToLower(secret), "-your-")
-}

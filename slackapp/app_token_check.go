@@ -3,7 +3,6 @@ package slackapp
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -14,22 +13,6 @@ const (
 	copyAppToken    = "copy the app-level token of the app's page Basic Information; it begins with xapp-"
 	addAppScope     = "make an app-level token with connections:write on the app's page Basic Information"
 )
-
-// AppTokenFault returns what is wrong with an app-level token by its form alone, and what to do about it; "" = nothing.
-func AppTokenFault(token string) (message, remedy string) {
-	switch {
-	case isPlaceholder(token):
-		return "is a placeholder, not a token", copyAppToken
-	case strings.TrimSpace(token) != token:
-		return "begins or ends with white space", "remove it"
-	case strings.HasPrefix(token, "xoxb-"):
-		return "is a bot token, which cannot open a socket; it belongs into slack_token", copyAppToken
-	case !strings.HasPrefix(token, "xapp-"):
-		return "is not an app-level token", copyAppToken
-	default:
-		return "", ""
-	}
-}
 
 // appTokenFaults are the answers to opening a socket that have other words than for a bot token.
 var appTokenFaults = map[string]phrase{
