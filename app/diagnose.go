@@ -13,51 +13,77 @@ import (
 	redisstore "slackrelay/store/redis"
 )
 
-// Diagnose checks everything that a configuration refers to: Redis, the Slack token and its scopes, each Slack channel, and the
-// clocks. It posts nothing and changes nothing. found is called with the findings of one subject after the other. It stops when
-// ctx ends.
+// Diagnose checks everything that a configuration refers to: Redis, each Slack token and its scopes, the app-level tokens, the
+// clocks, and each Slack channel. It posts nothing and changes nothing. found is called with the findings of one subject after
+// the other. It stops when ctx ends.
 func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Finding)) {
 	findings, redisSkew := diagnoseRedis(ctx, cfg)
 	found(findings)
-	inspector := slackapp.NewInspector(slackapp.InspectorOptions{
-		Token: string(cfg.SlackToken), APIURL: cfg.SlackAPIURL, Timeout: cfg.SlackTimeout,
-	})
-	usable := false
-	if cfg.SlackToken != "" {
+	compared := clocks{redis: redisSkew}
+	inspectors := map[configs.SlackApp]*slackapp.Inspector{}
+	for _, access := range cfg.SlackAccesses() {
+		if ctx.Err() != nil {
+			return
+		}
+		inspector := slackapp.NewInspector(slackapp.InspectorOptions{
+			Setting: access.Setting, Token: string(access.Token), APIURL: access.APIURL, Timeout: cfg.SlackTimeout,
+		})
 		findings := inspector.Token(ctx)
-		usable = slackapp.Worst(findings) != slackapp.Fault
+		if slackapp.Worst(findings) != slackapp.Fault {
+			inspectors[access.SlackApp] = inspector
+		}
+		if skew, known := inspector.Skew(); known {
+			compared.slack = &skew
+		}
 		found(findings)
 	}
-	compared := clocks{redis: redisSkew}
-	if skew, known := inspector.Skew(); known {
-		compared.slack = &skew
+	for _, app := range cfg.Apps() {
+		if app.AppToken != "" && ctx.Err() == nil {
+			found(slackapp.AppToken(ctx, slackapp.InspectorOptions{
+				Setting: appTokenSetting(app.Name), Token: app.AppToken, APIURL: app.APIURL, Timeout: cfg.SlackTimeout,
+			}))
+		}
 	}
 	found(compared.findings())
-	diagnoseDestinations(ctx, inspector, usable, cfg.Destinations(), found)
+	diagnoseDestinations(ctx, inspectors, cfg.Destinations(), found)
 }
 
-// diagnoseDestinations checks where messages go. Those of a token that Slack refuses are left out: its findings say all there is
-// to say.
+// appTokenSetting names the app-level token of an app in findings.
+func appTokenSetting(app string) string {
+	if app == "slack_token" {
+		return "slack_app_token"
+	}
+	return "slack_app_token of " + app
+}
+
+// diagnoseDestinations checks where messages go. Those of a token that Slack refuses, which has no inspector, are left out: its
+// findings say all there is to say.
 func diagnoseDestinations(
-	ctx context.Context, inspector *slackapp.Inspector, usable bool, all []configs.Destination, found func([]slackapp.Finding),
+	ctx context.Context, inspectors map[configs.SlackApp]*slackapp.Inspector, all []configs.Destination, found func([]slackapp.Finding),
 ) {
-	if usable {
-		var names []string
-		for _, d := range all {
-			names = append(names, d.SlackChannel)
+	names := map[*slackapp.Inspector][]string{}
+	for _, d := range all {
+		if inspector := inspectors[d.Access.SlackApp]; d.SlackChannel != "" && inspector != nil {
+			names[inspector] = append(names[inspector], d.SlackChannel)
 		}
-		_ = inspector.Expect(ctx, names) // each channel's finding says what is wrong
+	}
+	for inspector, names := range names {
+		_ = inspector.Expect(ctx, names) // the finding of each channel says what is wrong
 	}
 	for _, d := range all {
-		if d.SlackChannel != "" && !usable {
+		inspector := inspectors[d.Access.SlackApp]
+		if d.SlackChannel != "" && inspector == nil {
 			continue
 		}
 		findings := diagnoseDestination(ctx, inspector, d)
 		if ctx.Err() != nil {
 			return
 		}
-		_, refused := inspector.Refused()
-		usable = usable && !refused
+		if inspector != nil {
+			if _, refused := inspector.Refused(); refused {
+				delete(inspectors, d.Access.SlackApp)
+			}
+		}
 		found(findings)
 	}
 }

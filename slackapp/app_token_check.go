@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	appTokenSubject = "slack_app_token"
 	copyAppToken    = "copy the app-level token of the app's page Basic Information; it begins with xapp-"
 	addAppScope     = "make an app-level token with connections:write on the app's page Basic Information"
 )
@@ -30,7 +29,7 @@ var appTokenFaults = map[string]phrase{
 // AppToken checks an app-level token: whether Slack would let it open a socket. It opens none. The options Join and Brief have
 // no meaning here.
 func AppToken(ctx context.Context, opts InspectorOptions) []Finding {
-	r := &report{subject: appTokenSubject}
+	r := &report{subject: cmp.Or(opts.Setting, "slack_app_token")}
 	if message, remedy := AppTokenFault(opts.Token); message != "" {
 		r.add(Fault, message, remedy)
 		return r.findings

@@ -17,6 +17,7 @@ import (
 //	slackapp.NewInspector(slackapp.InspectorOptions{Token: "xoxb-..."})
 type InspectorOptions struct {
 	Token   string           // the bot token
+	Setting string           // where the token is set, for findings about it. Default "slack_token"
 	APIURL  string           // base URL of the Web API. Default Slack's own
 	Timeout time.Duration    // of one request. Default 5 s
 	Now     func() time.Time // the clock that is compared with Slack's. Default time.Now
@@ -60,6 +61,7 @@ type Inspector struct {
 
 // NewInspector returns an Inspector.
 func NewInspector(opts InspectorOptions) *Inspector {
+	opts.Setting = cmp.Or(opts.Setting, "slack_token")
 	opts.Timeout = cmp.Or(opts.Timeout, 5*time.Second)
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -79,13 +81,10 @@ func httpClient(timeout time.Duration) *http.Client {
 // beyond 5 minutes.
 const MaxClockSkew = time.Minute
 
-// tokenSubject is the subject of findings about the token.
-const tokenSubject = "slack_token"
-
 // Token checks the token: whether Slack accepts it, for which workspace, and which scopes it has. The checks of channels need
 // its result, so that it comes first.
 func (i *Inspector) Token(ctx context.Context) []Finding {
-	r := &report{subject: tokenSubject}
+	r := &report{subject: i.opts.Setting}
 	if message, remedy := TokenFault(i.opts.Token); message != "" && i.opts.APIURL == "" {
 		r.add(Fault, message, remedy)
 		i.refused = &r.findings[0]
@@ -121,7 +120,7 @@ func (i *Inspector) Refused() (Finding, bool) {
 func (i *Inspector) noteRefusal(err error) {
 	if i.refused == nil && refusesToken(err) {
 		message, remedy := describe(err)
-		i.refused = &Finding{Subject: tokenSubject, Grade: Fault, Message: message, Remedy: remedy}
+		i.refused = &Finding{Subject: i.opts.Setting, Grade: Fault, Message: message, Remedy: remedy}
 	}
 }
 
