@@ -18,17 +18,23 @@ import (
 // posts nothing and changes nothing. found is called with the findings of one subject after the other. It stops when ctx ends.
 func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Finding)) {
 	found(diagnoseRedis(ctx, cfg))
-	inspector := slackapp.NewInspector(slackapp.InspectorOptions{
-		Token: string(cfg.SlackToken), APIURL: cfg.SlackAPIURL, Timeout: cfg.SlackTimeout,
-	})
-	usable := false
-	if cfg.SlackToken != "" {
+	inspectors := map[configs.SlackApp]*slackapp.Inspector{} // of the tokens that Slack accepts
+	for _, access := range cfg.SlackAccesses() {
+		if ctx.Err() != nil {
+			return
+		}
+		inspector := slackapp.NewInspector(slackapp.InspectorOptions{
+			Setting: access.Setting, Token: string(access.Token), APIURL: access.APIURL, Timeout: cfg.SlackTimeout,
+		})
 		findings := inspector.Token(ctx)
-		usable = slackapp.Worst(findings) != slackapp.Fault
+		if slackapp.Worst(findings) != slackapp.Fault {
+			inspectors[access.SlackApp] = inspector
+		}
 		found(findings)
 	}
 	for _, d := range cfg.Destinations() {
-		if d.SlackChannel != "" && !usable {
+		inspector := inspectors[d.Access.SlackApp]
+		if d.SlackChannel != "" && inspector == nil {
 			continue // the token's faults say all there is to say
 		}
 		if ctx.Err() != nil {

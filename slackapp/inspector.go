@@ -19,6 +19,7 @@ import (
 //	slackapp.NewInspector(slackapp.InspectorOptions{Token: "xoxb-..."})
 type InspectorOptions struct {
 	Token   string           // the bot token
+	Setting string           // where the token is set, for findings about it. Default "slack_token"
 	APIURL  string           // base URL of the Web API. Default Slack's own
 	Timeout time.Duration    // of one request. Default 5 s
 	Now     func() time.Time // the clock that is compared with Slack's. Default time.Now
@@ -51,7 +52,7 @@ const maxClockSkew = time.Minute
 // Token checks the token: whether Slack accepts it, for which workspace, and which scopes it has. The checks of channels need
 // its result, so that it comes first.
 func (i *Inspector) Token(ctx context.Context) []Finding {
-	r := &report{subject: "slack_token"}
+	r := &report{subject: cmp.Or(i.opts.Setting, "slack_token")}
 	if message, remedy := TokenFault(i.opts.Token); message != "" && i.opts.APIURL == "" {
 		r.add(Fault, message, remedy)
 		return r.findings
