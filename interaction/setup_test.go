@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -89,6 +90,7 @@ type bundle struct {
 	store *memory.Store
 	stub  *stub
 	log   *lockedBuffer
+	all   *[]replica // that were started
 }
 
 func setup(tb testing.TB) bundle {
@@ -99,6 +101,7 @@ func setup(tb testing.TB) bundle {
 	fake.AppToken = appToken
 	return bundle{
 		slack: fake, store: memory.New(memory.NewData(memory.DataOptions{}), memory.Options{}), stub: &stub{}, log: &lockedBuffer{},
+		all: &[]replica{},
 	}
 }
 
@@ -132,6 +135,7 @@ func (b bundle) start(tb testing.TB, owner string, apps ...interaction.App) repl
 		<-ended
 	})
 	tb.Cleanup(r.stop)
+	*b.all = append(*b.all, r)
 	return r
 }
 
@@ -152,22 +156,38 @@ func (b bundle) message(tb testing.TB) string {
 	return ts
 }
 
-// sockets waits until so many sockets are open.
+// sockets waits until so many sockets are open, by the count of Slack and by that of the replicas.
 func (b bundle) sockets(tb testing.TB, want int) {
 	tb.Helper()
-	require.Eventually(tb, func() bool { return b.slack.Sockets() == want }, 15*time.Second, 10*time.Millisecond, "%s", b.log)
+	require.Eventually(tb, func() bool {
+		open := 0.0
+		for _, r := range *b.all {
+			open += r.metric(tb, "relay_slack_sockets")[""]
+		}
+		return b.slack.Sockets() == want && int(open) == want
+	}, 15*time.Second, 10*time.Millisecond, "%s", b.log)
 }
 
-// counts returns relay_interactions_total, without zeros.
+// counts returns relay_interactions_total.
 func (r replica) counts(tb testing.TB) map[string]float64 {
+	tb.Helper()
+	return r.metric(tb, "relay_interactions_total")
+}
+
+// metric returns a counter or gauge by the values of its labels, without zeros.
+func (r replica) metric(tb testing.TB, name string) map[string]float64 {
 	tb.Helper()
 	families, err := r.registry.Gather()
 	require.NoError(tb, err)
 	found := map[string]float64{}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			if n := m.GetCounter().GetValue(); family.GetName() == "relay_interactions_total" && n > 0 {
-				found[m.GetLabel()[0].GetValue()+" "+m.GetLabel()[1].GetValue()] = n
+			var labels []string
+			for _, label := range m.GetLabel() {
+				labels = append(labels, label.GetValue())
+			}
+			if n := m.GetCounter().GetValue() + m.GetGauge().GetValue(); family.GetName() == name && n > 0 {
+				found[strings.Join(labels, " ")] = n
 			}
 		}
 	}
