@@ -9,6 +9,7 @@ import (
 
 	"slackrelay/configs"
 	"slackrelay/events"
+	"slackrelay/interaction"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
@@ -32,7 +33,8 @@ type generation struct {
 	heartbeats *pipeline.Heartbeats
 	couriers   []*pipeline.Courier
 	canary     *pipeline.Canary // nil = none
-	operations notifier.Sender  // nil = the operators get no notices
+	handler    interaction.Handler
+	operations notifier.Sender // nil = the operators get no notices
 	status     *pipeline.StatusReader
 }
 
@@ -133,7 +135,8 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 			GaveBack: r.promoteOthers,
 		},
 		Previews: previewed(g.channels, g.instances), Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder,
-		Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Interactions: r.interactions,
+		Config:       r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})

@@ -32,11 +32,11 @@ type Channel struct {
 	SlackTokenFile string `yaml:"slack_token_file"`
 	// SlackAPIURL is the base URL of the Slack Web API for this channel, if it differs from the slack_api_url above the channels.
 	SlackAPIURL string `yaml:"slack_api_url" format:"url" unset:"the slack_api_url above the channels"`
-	// SlackAppToken is the app-level token of the channel's app. It replaces the one at the top level.
-	SlackAppToken     Secret `yaml:"slack_app_token" unset:"that of the top level"`
+	// SlackAppToken is the app-level token of the channel's app. A channel with a slack_token of its own has no other one.
+	SlackAppToken     Secret `yaml:"slack_app_token" unset:"that above the channels, unless slack_token is set here"`
 	SlackAppTokenFile string `yaml:"slack_app_token_file"`
-	// SlackSigningSecret is the signing secret of the channel's app. It replaces the one at the top level.
-	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"that of the top level"`
+	// SlackSigningSecret is the signing secret of the channel's app. A channel with a slack_token of its own has no other one.
+	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"that above the channels, unless slack_token is set here"`
 	SlackSigningSecretFile string `yaml:"slack_signing_secret_file"`
 	// SlackWebhookURL is an incoming webhook of Slack, Mattermost or Rocket.Chat. It replaces the bot token and slack_channel.
 	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`

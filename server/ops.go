@@ -77,6 +77,7 @@ func (s *Server) readiness(ctx context.Context, channels func() *pipeline.Readin
 			ready.Reasons = append(ready.Reasons, pausedReasons(reading.Channels)...)
 		}
 	}
+	ready.Reasons = append(ready.Reasons, s.opts.Interactions.Reasons()...)
 	if s.opts.Config().Reload != nil {
 		ready.Reasons = append(ready.Reasons, "the new configuration is not valid; the previous one stays in effect, see /api/v1/config")
 	}

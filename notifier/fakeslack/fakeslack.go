@@ -1,5 +1,5 @@
 // Package fakeslack is a Slack for tests: chat.postMessage, chat.update, auth.test, conversations.history, .replies, .info,
-// .list and .join, and incoming webhooks, over real HTTP, with the answers, limits and faults of the real Slack.
+// .list and .join, incoming webhooks, and clicks and commands by Socket Mode or by signed requests, over real HTTP, with the answers, limits and faults of the real Slack.
 //
 // Without a script it accepts every message that Slack would accept. A script makes the next requests to a channel fail: 429
 // with or without Retry-After, errors in 200 bodies, 5xx, delays, connections that are cut before or after the message is
@@ -36,6 +36,8 @@ type Server struct {
 	Token string
 	// NoHistory makes requests for history fail, as for an app without the scope.
 	NoHistory bool
+	// AppToken is the only app-level token that opens sockets; "" = every one that begins with xapp-.
+	AppToken string
 	// Scopes are the scopes of the token; nil = all, and auth.test does not list them.
 	Scopes []string
 	// Conversations are the channels of the workspace; nil = every channel exists, and the bot is a member.
@@ -50,6 +52,8 @@ type Server struct {
 	fault    Fault
 	lastTS   int64
 	late     sync.WaitGroup
+
+	interactivity interactivity
 }
 
 // Start starts a fake Slack on a free port of the loopback interface.
@@ -68,6 +72,10 @@ func Start() (*Server, error) {
 	mux.HandleFunc("POST /api/conversations.info", s.conversationsInfo)
 	mux.HandleFunc("POST /api/conversations.list", s.conversationsList)
 	mux.HandleFunc("POST /api/conversations.join", s.conversationsJoin)
+	s.interactivity.init()
+	mux.HandleFunc("POST /api/apps.connections.open", s.openConnection)
+	mux.HandleFunc("GET /link/{ticket}", s.socket)
+	mux.HandleFunc("POST /actions/{id}", s.respond)
 	mux.HandleFunc("/api/{method}", func(w http.ResponseWriter, r *http.Request) {
 		if !s.scripted(w, r, &Post{}, r.PathValue("method")) {
 			writeError(w, "unknown_method")
@@ -82,6 +90,8 @@ func Start() (*Server, error) {
 // Close stops the server and cuts every connection.
 func (s *Server) Close() error {
 	s.late.Wait()
+	for s.KillSocket() { //nolint:revive // until there is none
+	}
 	return s.server.Close()
 }
 
