@@ -73,7 +73,9 @@ func countsAs(r, other *store.Request) bool {
 }
 
 // decidedAs reports whether two decisions are one count of drops.
-func decidedAs(d, other *store.Decision) bool { return d.DecidedBy == other.DecidedBy && d.Level == other.Level }
+func decidedAs(d, other *store.Decision) bool {
+	return d.DecidedBy == other.DecidedBy && d.Level == other.Level
+}
 
 // init makes the maps of a batch. The caller holds mu.
 func (c *counts) init() {
