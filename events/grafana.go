@@ -92,14 +92,16 @@ func (w *grafanaWebhook) event(alert grafanaAlert, index int) (Event, error) {
 	event.Links = nil
 	event.addLink("Panel", "panel_url", alert.PanelURL)
 	event.addLink("Dashboard", "dashboard_url", alert.DashboardURL)
-	event.Links = append(event.Links, own...)
-	event.addLink("Silence", "silence_url", alert.SilenceURL)
-	event.addLink("Image", "image_url", alert.ImageURL)
-	for i := range event.Links {
-		if event.Links[i].Title == "Alertmanager" {
-			event.Links[i].Title = "Grafana"
+	for _, l := range own {
+		switch {
+		case l.Title != "Alertmanager":
+			event.Links = append(event.Links, l)
+		case len(event.Links) == 0: // the first page of Grafana helps only where there is no better one
+			event.addLink("Grafana", "external_url", l.URL)
 		}
 	}
+	event.addLink("Silence", "silence_url", alert.SilenceURL)
+	event.addImage("Image", "image_url", alert.ImageURL)
 	return event, nil
 }
 
@@ -123,7 +125,7 @@ const maxMatches = 10
 func decodeLegacyGrafana(o input) Event {
 	labels := o.pairs("tags")
 	event := Event{
-		Category: cmp.Or(o.text("ruleName"), o.text("title")), Title: cmp.Or(o.text("title"), o.text("ruleName"), "Grafana alert"),
+		Category: cmp.Or(o.text("ruleName"), o.text("title")), Title: cmp.Or(withoutState(o.text("title")), o.text("ruleName"), "Grafana alert"),
 		Text: joined("\n", o.text("message"), matches(o.objects("evalMatches"))), Labels: labels,
 	}
 	if rule := o.text("ruleId"); rule != "" && rule != "0" {
@@ -139,8 +141,18 @@ func decodeLegacyGrafana(o input) Event {
 		event.setStatus(state)
 	}
 	event.addLink("Rule", "rule_url", o.text("ruleUrl"))
-	event.addLink("Image", "image_url", o.text("imageUrl"))
+	event.addImage("Image", "image_url", o.text("imageUrl"))
 	return event
+}
+
+// withoutState removes the state that Grafana writes before the name of a legacy rule, which the message shows elsewhere.
+func withoutState(title string) string {
+	for _, state := range []string{"[Alerting]", "[OK]"} {
+		if rest, ok := strings.CutPrefix(title, state); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return title
 }
 
 // matches lists the values that made a legacy rule fire.

@@ -83,9 +83,8 @@ func (r Renderer) Digest(d Digest) Message {
 		show(text)
 	}
 	show(d.titles())
-	about := d.span() + " · " + r.digestLinks(d)
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(about)))
-	plain = append(plain, about)
+	m.Links = d.span() + " · " + r.digestLinks(d)
+	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(m.Links)))
 	m.Fallback = cutMarkup(strings.Join(plain[1:], "\n"), maxFallback)
 	return m
 }
@@ -97,7 +96,7 @@ func (d Digest) headline() string {
 	for _, c := range d.Categories {
 		dropped, expired = dropped+sum(c.Dropped), expired+sum(c.Expired)
 		if c.Silent {
-			silent = append(silent, "*"+escaped(c.Name, maxLabelShown)+"*")
+			silent = append(silent, styles[c.worst()].icon+" *"+escaped(c.Name, maxLabelShown)+"*")
 		}
 	}
 	text := fmt.Sprintf("📋 *%s* in %s", digestHeadline(dropped, expired), escaped(d.Channel, maxLabelShown))
@@ -176,12 +175,22 @@ func (d Digest) summary() string {
 	return strings.Join(lines, "\n")
 }
 
-// rank sorts categories without any posted event first.
+// rank sorts categories without any posted event first, the most severe of them before the others.
 func (c DigestCategory) rank() int {
 	if c.Silent {
-		return 0
+		return slices.Index(severityOrder, c.worst())
 	}
-	return 1
+	return len(severityOrder)
+}
+
+// worst returns the highest severity of the events that were not heard.
+func (c DigestCategory) worst() events.Severity {
+	for _, severity := range severityOrder {
+		if c.Dropped[severity]+c.Expired[severity] > 0 {
+			return severity
+		}
+	}
+	return events.Warning
 }
 
 func (c DigestCategory) total() int64 { return sum(c.Dropped) + sum(c.Expired) }

@@ -25,6 +25,8 @@ type Message struct {
 	Wide bool `json:",omitempty"`
 	// Instead replaces the charts and tables in Blocks where Slack refuses them: not every workspace has them.
 	Instead []slack.Block `json:",omitempty"`
+	// Links are the links of the attachment, mrkdwn: the plain text has them too.
+	Links string `json:",omitempty"`
 	// Native replaces the attachment; nil = the message was not written for Slack.
 	Native *NativeBlocks `json:",omitempty"`
 	// ID is the event's id and Entry the message's own. Both go into the metadata of the message, so that it can be looked
@@ -38,12 +40,17 @@ func (m Message) attachment() slack.Attachment {
 	return slack.Attachment{Color: m.Color, Fallback: m.Fallback, Blocks: slack.Blocks{BlockSet: m.Blocks}}
 }
 
-// Simpler returns what to send where Slack refuses the layout of the message, in turn: without charts and tables, and as plain text.
+// Simpler returns what to send where Slack refuses the layout of the message, in turn: without pictures, without charts and tables,
+// and as plain text.
 func (m Message) Simpler() []Message {
-	if len(m.Instead) == 0 {
-		return []Message{m.PlainText()}
+	var simpler []Message
+	if without, had := m.WithoutImages(); had { // Slack refuses a picture that it cannot load
+		simpler = append(simpler, without)
 	}
-	return []Message{m.withoutData(), m.PlainText()}
+	if len(m.Instead) > 0 {
+		simpler = append(simpler, m.withoutData())
+	}
+	return append(simpler, m.PlainText())
 }
 
 // withoutData returns the message with what stands in for its charts and tables.
@@ -70,7 +77,11 @@ func (m Message) PlainText() Message {
 	if m.Fallback != "" {
 		text += "\n" + m.Fallback
 	}
-	return Message{Text: cutMarkup(strings.TrimPrefix(text, "\n"), maxText), ID: m.ID, Entry: m.Entry, Thread: m.Thread}
+	text = strings.TrimPrefix(text, "\n")
+	if m.Links != "" {
+		text = cutMarkup(text, maxText-characters(m.Links)-1) + "\n" + m.Links
+	}
+	return Message{Text: cutMarkup(text, maxText), ID: m.ID, Entry: m.Entry, Thread: m.Thread}
 }
 
 // Receipt is the place of a posted message. It is empty for an incoming webhook, which does not return it.

@@ -86,6 +86,8 @@ func texts(m notifier.Message) []string {
 		switch b := b.(type) {
 		case *slack.SectionBlock:
 			all = append(all, b.Text.Text)
+		case *slack.ImageBlock:
+			all = append(all, b.AltText)
 		case *slack.ContextBlock:
 			for _, e := range b.ContextElements.Elements {
 				if text, ok := e.(*slack.TextBlockObject); ok {
@@ -216,7 +218,7 @@ func TestPlainIsTheMessageWithoutMarkup(t *testing.T) {
 		Title: "a < b & c", Text: "text", Category: "disk", Source: "generic", Severity: events.Info,
 		Links: []events.Link{{Title: "Runbook", URL: "https://r.example"}}, StartedAt: time.Unix(1_700_000_000, 0),
 	})
-	require.Equal(t, "🔵 a < b & c\ntext\ninfo · disk · generic\nRunbook · since 2023-11-14 22:13:20 UTC", notifier.Plain(m))
+	require.Equal(t, "🔵 a < b & c\ntext\ninfo · since 2023-11-14 22:13:20 UTC · disk\nRunbook", notifier.Plain(m))
 }
 
 func FuzzRender(f *testing.F) {
