@@ -16,6 +16,7 @@ import (
 type Digest struct {
 	ID         string
 	Channel    string // the name in the relay
+	Post       int64  `json:",omitempty"` // the number of the entry that posts it, which its edits share
 	From, Last time.Time
 	Closed     bool // no more events will be added
 	Reasons    []DigestReason

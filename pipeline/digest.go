@@ -16,7 +16,7 @@ import (
 // digestOf decodes a digest of a channel.
 func digestOf(ch *Channel, digest store.Digest) notifier.Digest {
 	content := notifier.Digest{
-		ID: digest.ID, Channel: ch.Name, From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
+		ID: digest.ID, Channel: ch.Name, Post: digest.Post, From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
 	}
 	categories := map[string]*notifier.DigestCategory{}
 	reasons := map[string]int64{}

@@ -12,7 +12,7 @@ import (
 // addSteps adds to a digest what was received, sent and held back in the last interval, and what was sent of each category. Where
 // the counts cannot be read, the digest says the rest.
 func (d *delivery) addSteps(ctx context.Context, content *notifier.Digest) {
-	if d.opts.Counts == nil || content.Last.IsZero() {
+	if d.opts.Counts == nil {
 		return
 	}
 	steps := stepsUntil(content.Last, d.channel.Digest.Interval)
