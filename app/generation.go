@@ -103,6 +103,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
+			Counts: g.limiter,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote

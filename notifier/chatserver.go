@@ -42,6 +42,10 @@ func chatBodyOf(m Message) chatBody {
 		}
 	}
 	if m.Native == nil {
+		m = m.withoutData()
+		if m.Wide && len(m.Blocks) > 0 { // it repeats the text
+			m.Blocks = m.Blocks[1:]
+		}
 		text, image := markdownBlocks(blocksJSON(m.Blocks))
 		if text == "" && image == "" {
 			text = Markdown(m.Fallback)

@@ -35,11 +35,11 @@ func NewIncomingWebhook(address string, timeout time.Duration) *IncomingWebhook 
 
 // webhookBody is the body of a request to an incoming webhook.
 type webhookBody struct {
-	Text        string          `json:"text"`
-	Blocks      json.RawMessage `json:"blocks,omitempty"`
-	Attachments any             `json:"attachments,omitempty"`
-	UnfurlLinks bool            `json:"unfurl_links"`
-	UnfurlMedia bool            `json:"unfurl_media"`
+	Text        string `json:"text"`
+	Blocks      any    `json:"blocks,omitempty"`
+	Attachments any    `json:"attachments,omitempty"`
+	UnfurlLinks bool   `json:"unfurl_links"`
+	UnfurlMedia bool   `json:"unfurl_media"`
 }
 
 // Send implements [Sender]. The receipt is empty: Slack does not return where the message is.
@@ -64,10 +64,14 @@ func slackBodyOf(m Message) webhookBody {
 	content := webhookBody{Text: m.Text}
 	switch {
 	case m.Native != nil:
-		content.Blocks = m.Native.Blocks
+		if m.Native.Blocks != nil {
+			content.Blocks = m.Native.Blocks
+		}
 		if m.Native.Attachments != nil {
 			content.Attachments = m.Native.Attachments
 		}
+	case m.Wide:
+		content.Blocks = m.Blocks
 	case len(m.Blocks) > 0 || m.Fallback != "":
 		content.Attachments = []slack.Attachment{m.attachment()}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func TestGoldenMessages(t *testing.T) {
 // texts returns all texts that a message shows.
 func texts(m notifier.Message) []string {
 	all := []string{m.Text, m.Fallback}
-	for _, b := range m.Blocks {
+	for _, b := range append(slices.Clone(m.Blocks), m.Instead...) {
 		switch b := b.(type) {
 		case *slack.SectionBlock:
 			all = append(all, b.Text.Text)
@@ -123,8 +124,10 @@ func requireAccepted(t *testing.T, m notifier.Message) {
 	slack := fake(t)
 	_, err := senders(t, slack)["bot"].Send(t.Context(), m)
 	require.NoError(t, err)
-	_, err = senders(t, slack)["bot"].Send(t.Context(), m.PlainText())
-	require.NoError(t, err)
+	for _, simpler := range m.Simpler() {
+		_, err = senders(t, slack)["bot"].Send(t.Context(), simpler)
+		require.NoError(t, err)
+	}
 }
 
 // ours matches the markup of this package: links, times and entities.
@@ -271,6 +274,7 @@ func FuzzRender(f *testing.F) {
 			Channel:    label,
 			Categories: []notifier.DigestCategory{{Name: text, Silent: true, Dropped: map[events.Severity]int64{events.Info: 1}}},
 			Titles:     []notifier.DigestTitle{{Title: title, Count: 1}},
+			Reasons:    []notifier.DigestReason{{Reason: label, Count: 1}},
 		}))
 		template, err := notifier.ParseTemplate("<{{.Link}}|{{.Title}}>", "{{.Text}}{{range .Labels}} {{.}}{{end}}")
 		require.NoError(t, err)

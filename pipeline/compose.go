@@ -155,7 +155,8 @@ func (d *delivery) composeDigest(ctx context.Context, entry store.Entry) (job, e
 		}
 		j = job{edit: at, over: true} // its counts are shown nowhere else
 	}
-	content := digestOf(d.channel.Name, digest)
+	content := digestOf(d.channel, digest)
+	d.addSteps(ctx, &content)
 	for _, c := range content.Categories {
 		j.counted = slices.AppendSeq(j.counted, maps.Keys(c.Dropped))
 		j.counted = slices.AppendSeq(j.counted, maps.Keys(c.Expired))

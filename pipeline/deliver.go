@@ -80,18 +80,15 @@ func (d *delivery) send(ctx context.Context, claim *store.Claim, j *job) *transi
 		receipt, err = d.once(ctx, claim, j)
 		failure, ok = errors.AsType[*notifier.Error](err)
 	}
-	if ok && failure.Action == notifier.Degrade {
-		if simpler, had := j.message.WithoutImages(); had { // Slack refuses a picture that it cannot load
-			j.message = simpler
-			receipt, err = d.once(ctx, claim, j)
-			failure, ok = errors.AsType[*notifier.Error](err)
+	for _, simpler := range j.message.Simpler() {
+		if !ok || failure.Action != notifier.Degrade {
+			break
 		}
-	}
-	if ok && failure.Action == notifier.Degrade {
-		d.log.WarnContext(ctx, "layout refused by slack; sending plain text", "number", claim.Entry.Number,
+		d.log.WarnContext(ctx, "layout refused by slack; sending a simpler one", "number", claim.Entry.Number,
 			"reason", failure.Reason, "answer", failure.Answer)
-		j.message = j.message.PlainText()
+		j.message = simpler
 		receipt, err = d.once(ctx, claim, j)
+		failure, ok = errors.AsType[*notifier.Error](err)
 	}
 	switch {
 	case errors.Is(err, errLeaseTooShort):

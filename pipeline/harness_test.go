@@ -146,7 +146,7 @@ func setup(box func(*memory.Data) pipeline.CourierOutbox, channels ...pipeline.C
 		}
 	}
 	b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-		Outbox: box(data), Channels: channels, Metrics: metrics, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
+		Outbox: box(data), Channels: channels, Metrics: metrics, Logger: slog.New(slog.NewTextHandler(b.log, nil)), Counts: limiter,
 	})
 	b.intake = pipeline.NewIntake(pipeline.IntakeOptions{Limiter: limiter, Channels: channels, Metrics: metrics, Wake: b.courier.Wake})
 	return b
