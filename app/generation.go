@@ -95,6 +95,7 @@ func (g *generation) levels() []ratelimit.Level {
 func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	posts, edits, lookups := g.cfg.PerMinute()
 	var couriers []*pipeline.Courier
+	reminders := pipeline.NewReminders(pipeline.ReminderOptions{Intake: g.intake, Store: g.limiter, Outbox: r.engines.outbox})
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(),
@@ -107,6 +108,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			opts.Problems = g.intake.ProblemWork(g.limiter)
 			opts.Problems.Handlers[pipeline.HeartbeatDocuments] = g.heartbeats.Wakeup
 			opts.Problems.Handlers[pipeline.AlertOwner] = g.alerts.Expire
+			opts.Problems.Handlers[pipeline.ReminderDocuments] = reminders.Wakeup
+			opts.Reminders = reminders
 			opts.Resumed = r.alerts.Interrupt
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one

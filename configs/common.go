@@ -61,7 +61,9 @@ func (p *commonParts) rendererOf(ch Channel) notifier.Renderer {
 		parsed, _ := notifier.ParseTemplate(ch.TemplateTitle, ch.TemplateText) // validated before
 		return parsed
 	})
-	return notifier.Renderer{AllowMentions: ch.AllowMentions, Mentions: ch.mentions(), Template: template}
+	return notifier.Renderer{
+		AllowMentions: ch.AllowMentions, Mentions: ch.mentions(), ReminderMention: notifier.Mention(ch.RemindMention), Template: template,
+	}
 }
 
 func (p *commonParts) dropUnknownOf(ch Channel) map[events.Severity]bool {

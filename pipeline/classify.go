@@ -35,6 +35,14 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	if in.problems != nil {
 		in.problems.noteSources(ctx, a.Events)
 	}
+	receipt, err := in.admitClassified(ctx, a, mutedBy, whole)
+	if in.reminds {
+		in.noteEnds(ctx, a.Events, &receipt)
+	}
+	return receipt, err
+}
+
+func (in *Intake) admitClassified(ctx context.Context, a Arrival, mutedBy []string, whole bool) (Receipt, error) {
 	if whole { // nearly always
 		return in.admitOpen(ctx, a.Channel, a.Events)
 	}

@@ -78,6 +78,8 @@ type CourierOptions struct {
 	Promote func(ctx context.Context, channel string)
 	// Problems looks at documents of channels when they are due; without a Queue, nobody does.
 	Problems ProblemWork
+	// Reminders reminds people of messages; nil = nobody is reminded.
+	Reminders *Reminders
 	// Resumed is called when the outbox is available again after an outage, before anything is done. Default: nothing is called.
 	Resumed func()
 	Metrics *Metrics

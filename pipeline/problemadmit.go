@@ -115,11 +115,9 @@ func (in *Intake) ProblemWork(queue ProblemQueue) ProblemWork {
 	work := ProblemWork{
 		Queue: queue, Handlers: map[string]ProblemHandler{problemOwner: in.LookAtProblems}, Report: in.ReportMissed,
 	}
-	if in.problems == nil {
-		return work
-	}
 	for _, ch := range in.channels {
-		if in.problems.followsAll(ch) || len(in.problems.inhibitions) > 0 {
+		follows := in.problems != nil && (in.problems.followsAll(ch) || len(in.problems.inhibitions) > 0)
+		if follows || ch.Remind.After > 0 {
 			work.Channels = append(work.Channels, ch.Scope())
 		}
 	}

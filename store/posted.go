@@ -1,5 +1,7 @@
 package store
 
+import "iter"
+
 // PostedMessage is what is remembered of an admitted message, so that a resolve, a repeat or a merged event finds it.
 // lua/admit.lua writes it, and lua/ack.lua adds where it is in Slack. Times are microseconds of the store's clock.
 type PostedMessage struct {
@@ -36,4 +38,20 @@ type PostedEvent struct {
 	Fingerprint string `json:"f,omitempty"`
 	Payload     string `json:"p,omitempty"`
 	Resolved    int64  `json:"r,string,omitempty"` // when it was resolved; 0 = it is firing
+}
+
+// Firing yields the fingerprints of the alerts of the message that are not resolved, as far as they are followed.
+func (p *PostedMessage) Firing() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range p.Events {
+			if e := &p.Events[i]; e.Fingerprint != "" && e.Resolved == 0 && !yield(e.Fingerprint) {
+				return
+			}
+		}
+		for fingerprint, resolved := range p.Members {
+			if resolved == 0 && !yield(fingerprint) {
+				return
+			}
+		}
+	}
 }

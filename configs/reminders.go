@@ -1,0 +1,56 @@
+package configs
+
+import (
+	"slices"
+	"time"
+
+	"slackrelay/events"
+	"slackrelay/pipeline"
+	"slackrelay/problem"
+)
+
+// leastReminder is the shortest time to a reminder, and between two.
+const leastReminder = time.Minute
+
+func (c Channel) validateReminders(v validator) {
+	if c.RemindMention != "" {
+		v.mention("remind_mention", c.RemindMention)
+	}
+	if c.RemindAfter == 0 {
+		for _, setting := range []struct {
+			name  string
+			isSet bool
+		}{
+			{"remind_every", c.RemindEvery > 0}, {"remind_mention", c.RemindMention != ""},
+		} {
+			if setting.isSet {
+				v.fault(setting.name, "has no effect without remind_after; set remind_after, for example to 30m, or remove it")
+			}
+		}
+		return
+	}
+	for _, wait := range []struct {
+		name string
+		time time.Duration
+	}{{"remind_after", c.RemindAfter}, {"remind_every", c.RemindEvery}} {
+		switch {
+		case wait.time > 0 && wait.time < leastReminder:
+			v.fault(wait.name, "%s is too short; use %s or more", show(wait.time), show(leastReminder))
+		case wait.time >= c.RememberPosted:
+			v.fault(wait.name, "%s is not shorter than remember_posted, %s, after which the relay forgets the message; "+
+				"use less, or a longer remember_posted", show(wait.time), show(c.RememberPosted))
+		}
+	}
+}
+
+// remind returns when and how people are reminded of the channel's messages.
+func (c Channel) remind() pipeline.Remind {
+	if c.RemindAfter == 0 {
+		return pipeline.Remind{}
+	}
+	lowest := slices.Index(severities, events.Severity(c.RemindSeverity))
+	return pipeline.Remind{
+		Reminders: problem.Reminders{After: c.RemindAfter, Every: c.RemindEvery},
+		InThread:  c.RemindIn == "thread", Severities: severities[:lowest+1],
+	}
+}
