@@ -3,7 +3,7 @@ package store
 import "iter"
 
 // PostedMessage is what is remembered of an admitted message, so that a resolve, a repeat or a merged event finds it.
-// lua/admit.lua writes it, and lua/ack.lua adds where it is in Slack. Times are microseconds of the store's clock.
+// lua/admit.lua writes it, lua/ack.lua adds where it is in Slack, and lua/mark.lua who acknowledged or muted it. Times are microseconds of the store's clock.
 type PostedMessage struct {
 	Category string        `json:"category,omitempty"`
 	At       int64         `json:"at,string,omitempty"` // when it was admitted
@@ -25,6 +25,10 @@ type PostedMessage struct {
 	Merged      int64  `json:"held,omitempty"`
 	MergedAt    int64  `json:"held_at,string,omitempty"`
 	MergedTitle string `json:"held_title,omitempty"`
+
+	// Acknowledged is who acknowledged the message, and Muted who muted it; nil = nobody.
+	Acknowledged *Mark `json:"ack,omitempty"`
+	Muted        *Mark `json:"mute,omitempty"`
 
 	LastEdit int64  `json:"edit,string,omitempty"` // the number of the last edit's entry
 	EditDue  int64  `json:"due,string,omitempty"`  // when that entry is due
