@@ -254,3 +254,47 @@ func TestGroupIsRemindedWithWhatStillFires(t *testing.T) {
 		})
 	}
 }
+
+// located is a bot whose receipts name a channel.
+type located struct{ bot }
+
+func (l *located) Send(ctx context.Context, m notifier.Message) (notifier.Receipt, error) {
+	receipt, err := l.bot.Send(ctx, m)
+	receipt.Channel = "C1"
+	return receipt, err
+}
+
+func TestNobodyIsRemindedOfAMarkedMessage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mark  store.MarkChange
+		after time.Duration // of the reminder; 0 = there is none
+	}{
+		"acknowledged":         {store.MarkChange{Kind: store.MarkAcknowledged}, 0},
+		"muted for a while":    {store.MarkChange{Kind: store.MarkMuted, For: time.Hour}, 80 * time.Minute},
+		"muted until resolved": {store.MarkChange{Kind: store.MarkMuted}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				to := &located{}
+				r := remind(t, 2, nil, editing(to))
+				began := time.Now()
+				r.send("a", "x", events.Firing)
+				r.wait(5 * time.Minute)
+				c.mark.Message, c.mark.Place, c.mark.Mark.User = 1, store.Receipt{Channel: "C1", TS: "1.000001"}, "U1"
+				result, _, err := r.limiter.Mark(t.Context(), store.Channel{Name: "a"}, c.mark)
+				require.NoError(t, err)
+				require.Equal(t, store.MarkChanged, result)
+				r.wait(6 * time.Hour)
+				if c.after == 0 {
+					require.Len(t, to.posted(), 1)
+				} else {
+					require.Len(t, to.posted(), 2)
+					require.InDelta(t, c.after.Minutes(), to.at[1].Sub(began).Minutes(), 11)
+				}
+				r.end()
+			})
+		})
+	}
+}

@@ -32,8 +32,8 @@ type remindedMessage struct {
 	total  int64          // alerts of the message
 }
 
-// message returns what is known of a message now.
-func (r *Reminders) message(ctx context.Context, ch *Channel, number int64) (*remindedMessage, error) {
+// message returns what is known of a message at now.
+func (r *Reminders) message(ctx context.Context, ch *Channel, number, now int64) (*remindedMessage, error) {
 	m := &remindedMessage{number: number}
 	record, err := r.record(ctx, ch, number)
 	if err != nil || record == nil {
@@ -65,7 +65,39 @@ func (r *Reminders) message(ctx context.Context, ch *Channel, number int64) (*re
 	m.Muted = len(m.firing) > 0 && !slices.ContainsFunc(m.firing, func(e events.Event) bool {
 		return r.in.mutedBy(&e, events.Verdict{}) == ""
 	})
-	return m, nil
+	if mark := record.Muted; mark != nil && (mark.Until == 0 || mark.Until > now) {
+		m.Muted = true
+	}
+	m.Acknowledged, err = r.isAcknowledged(ctx, ch, record)
+	return m, err
+}
+
+// isAcknowledged reports whether somebody acknowledged a message, or the earlier messages that report the same alerts.
+func (r *Reminders) isAcknowledged(ctx context.Context, ch *Channel, record *store.PostedMessage) (bool, error) {
+	if record.Acknowledged != nil || len(record.Earlier) == 0 {
+		return record.Acknowledged != nil, nil
+	}
+	open := map[string]bool{}
+	for fingerprint := range record.Firing() {
+		open[fingerprint] = true
+	}
+	for _, number := range record.Earlier {
+		number, err := numberOf(number)
+		if err != nil {
+			return false, err
+		}
+		earlier, err := r.record(ctx, ch, number)
+		if err != nil {
+			return false, err
+		}
+		if earlier == nil || earlier.Acknowledged == nil {
+			continue
+		}
+		for fingerprint := range earlier.Firing() {
+			delete(open, fingerprint)
+		}
+	}
+	return len(open) == 0, nil
 }
 
 // count says how many alerts of the message still fire.
@@ -116,7 +148,7 @@ func (r *Reminders) wake(ctx context.Context, b *RequestBuilder, now int64, docu
 	if err != nil {
 		return fmt.Errorf("document %s: %w", document.Name, err)
 	}
-	m, err := r.message(ctx, b.Channel, number)
+	m, err := r.message(ctx, b.Channel, number, now)
 	if err != nil {
 		return err
 	}
@@ -254,17 +286,18 @@ func (d *delivery) composeReminder(ctx context.Context, entry store.Entry) (job,
 	if d.opts.Reminders == nil {
 		return job{}, errNothingToPost
 	}
-	m, err := d.opts.Reminders.message(ctx, d.channel, of.Message)
+	now := entry.AdmittedAt + entry.Age.Microseconds()
+	m, err := d.opts.Reminders.message(ctx, d.channel, of.Message, now)
 	if err != nil {
 		return job{}, outboxError{err}
 	}
 	if m.record == nil || m.record.At != of.At || m.record.TS == "" || m.Firing == 0 || m.Acknowledged {
 		return job{}, errNothingToPost
 	}
-	since := entry.AdmittedAt + entry.Age.Microseconds() - m.record.At
 	about := m.about()
+	since := time.Duration(now-m.record.At) * time.Microsecond
 	j := job{events: about, message: d.channel.Renderer.Reminder(notifier.Reminder{
-		Event: about[0], Firing: m.Firing, Total: m.total, Since: time.Duration(since) * time.Microsecond,
+		Event: about[0], Firing: m.Firing, Total: m.total, Since: since,
 	})}
 	j.message.Thread = m.record.TS
 	return j, nil
