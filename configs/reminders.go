@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -41,6 +42,28 @@ func (c Channel) validateReminders(v validator) {
 				"use less, or a longer remember_posted", show(wait.time), show(c.RememberPosted))
 		}
 	}
+}
+
+// ExplainReminder says when and where people are reminded of an event of a channel; "" = they are not.
+func (c *Config) ExplainReminder(channel string, e *events.Event) string {
+	configured, known := c.Channel(channel)
+	if !known {
+		return ""
+	}
+	ch := c.withoutAuto(configured)
+	remind := ch.remind()
+	if !remind.Covers(e) {
+		return ""
+	}
+	where := "in its thread"
+	if !remind.InThread {
+		where = "by another post"
+	}
+	text := fmt.Sprintf("%s after it is posted, %s, unless somebody acknowledges or mutes it", show(remind.After), where)
+	if remind.Every > 0 {
+		text += fmt.Sprintf("; then every %s, %d times at most", show(remind.Every), problem.MaxReminders)
+	}
+	return text
 }
 
 // remind returns when and how people are reminded of the channel's messages.

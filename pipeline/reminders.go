@@ -24,8 +24,8 @@ type Remind struct {
 	Severities []events.Severity // of which people are reminded; nil = of all
 }
 
-// covers reports whether people are reminded of an event. A firing without a fingerprint cannot be resolved.
-func (r *Remind) covers(e *events.Event) bool {
+// Covers reports whether people are reminded of an event that is posted. A firing without a fingerprint cannot be resolved.
+func (r *Remind) Covers(e *events.Event) bool {
 	return r.After > 0 && e.Status == events.Firing && e.Fingerprint != "" &&
 		(r.Severities == nil || slices.Contains(r.Severities, e.Severity))
 }
@@ -85,7 +85,7 @@ func (r *Reminders) expect(ctx context.Context, ch *Channel, entry *store.Entry,
 	said := 0
 	covered := false
 	for i := range all {
-		covered = covered || ch.Remind.covers(&all[i])
+		covered = covered || ch.Remind.Covers(&all[i])
 		said = max(said, all[i].Reminder)
 	}
 	if !covered || entry.Kind != string(store.KindMessage) {
