@@ -91,9 +91,9 @@ type Channel struct {
 	Flapping Flapping `yaml:"flapping"`
 	// RemindAfter is how long after its post people are reminded of a message whose alerts still fire and that nobody acknowledged
 	// or muted.
-	RemindAfter time.Duration `yaml:"remind_after" min:"0s" max:"168h" unset:"nobody is reminded"`
+	RemindAfter time.Duration `yaml:"remind_after" min:"1s" max:"168h" unset:"nobody is reminded"`
 	// RemindEvery is the time between two reminders of the same message, of which there are 10 at most.
-	RemindEvery time.Duration `yaml:"remind_every" min:"0s" max:"168h" unset:"one reminder for each message"`
+	RemindEvery time.Duration `yaml:"remind_every" min:"1s" max:"168h" unset:"one reminder for each message"`
 	// RemindMention is whom reminders mention: here, channel, everyone, or the id of a user (U0123) or a user group (S0123).
 	RemindMention string `yaml:"remind_mention" unset:"whom mentions names for the severity"`
 	// RemindIn is where people are reminded. thread: a reply to the message, which uses no slot (bot token only); channel: the alerts

@@ -10,9 +10,6 @@ import (
 	"slackrelay/problem"
 )
 
-// leastReminder is the shortest time to a reminder, and between two.
-const leastReminder = time.Minute
-
 func (c Channel) validateReminders(v validator) {
 	if c.RemindMention != "" {
 		v.mention("remind_mention", c.RemindMention)
@@ -34,10 +31,7 @@ func (c Channel) validateReminders(v validator) {
 		name string
 		time time.Duration
 	}{{"remind_after", c.RemindAfter}, {"remind_every", c.RemindEvery}} {
-		switch {
-		case wait.time > 0 && wait.time < leastReminder:
-			v.fault(wait.name, "%s is too short; use %s or more", show(wait.time), show(leastReminder))
-		case wait.time >= c.RememberPosted:
+		if wait.time >= c.RememberPosted {
 			v.fault(wait.name, "%s is not shorter than remember_posted, %s, after which the relay forgets the message; "+
 				"use less, or a longer remember_posted", show(wait.time), show(c.RememberPosted))
 		}
