@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -295,6 +296,78 @@ func TestNobodyIsRemindedOfAMarkedMessage(t *testing.T) {
 				}
 				r.end()
 			})
+		})
+	}
+}
+
+// Alerts fire in the first minutes. Then the store is away for a while, replicas stop and start, and alerts are resolved. The
+// resolves at whole minutes and the reminders, half a minute later, never coincide.
+func TestRemindersOfRandomHistories(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 11))
+			to := &bot{}
+			ch := editing(to)
+			ch.Remind.InThread = seed%2 == 0
+			if random.IntN(2) == 0 {
+				ch.Remind.Every = 20 * time.Minute
+			}
+			r := remind(t, 3, nil, ch)
+			const alerts, minutes = 8, 60
+			fires, ends := [alerts]int{}, [alerts]int{}
+			for i := range alerts {
+				fires[i] = random.IntN(4)
+				ends[i] = fires[i] + 1 + random.IntN(2*minutes)
+			}
+			away := 5 + random.IntN(minutes)
+			back := away + random.IntN(10)
+			stopped := random.IntN(minutes)
+			for minute := range minutes {
+				switch minute {
+				case stopped:
+					r.replicas[1].stop()
+				case stopped + 3:
+					r.replicas[1] = r.startReplica(7, nil, ch)
+				}
+				for i := range alerts {
+					if ends[i] == minute {
+						r.send("a", string(rune('A'+i)), events.Resolved)
+					}
+				}
+				r.wait(30 * time.Second)
+				r.away.Store(minute >= away && minute < back)
+				for i := range alerts {
+					if fires[i] == minute {
+						r.send("a", string(rune('A'+i)), events.Firing)
+					}
+				}
+				r.wait(30 * time.Second)
+			}
+			r.end()
+			said := map[string]int{}
+			for _, posted := range to.posted() {
+				if strings.Contains(posted, "till firing") {
+					said[posted[strings.LastIndex(posted, " firing ")-1:][:1]]++
+				}
+			}
+			for i := range alerts {
+				want := 0
+				for at := fires[i] + 10; at < min(ends[i], minutes-1); at += 20 { // minutes, and a half
+					if at >= away && at < back {
+						at = back
+					}
+					if at < min(ends[i], minutes-1) {
+						want++
+					}
+					if ch.Remind.Every == 0 {
+						break
+					}
+				}
+				name := string(rune('A' + i))
+				require.Equal(t, want, said[name], "seed %d: %s fires at %d, ends at %d, away %d to %d: %q",
+					seed, name, fires[i], ends[i], away, back, to.posted())
+			}
 		})
 	}
 }
