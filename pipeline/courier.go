@@ -137,6 +137,8 @@ type Courier struct {
 	among    []store.Channel          // all destinations but those of templates, and channels that have documents only
 	scopes   map[string]store.Channel // the same by name
 	made     madeDestinations
+	// documented are the channels whose documents are looked at in each recheck, without those that templates made.
+	documented map[string]bool
 
 	deliveries channelRuns
 	promotions channelRuns
