@@ -98,6 +98,7 @@ func (g *generation) levels() []ratelimit.Level {
 // newCouriers makes one courier for each outbox.
 func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 	var couriers []*pipeline.Courier
+	reminders := pipeline.NewReminders(pipeline.ReminderOptions{Intake: g.intake, Store: g.limiter, Outbox: r.engines.outbox})
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
@@ -110,6 +111,8 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			opts.Problems = g.intake.ProblemWork(g.limiter)
 			opts.Problems.Handlers[pipeline.HeartbeatDocuments] = g.heartbeats.Wakeup
 			opts.Problems.Handlers[pipeline.AlertOwner] = g.alerts.Expire
+			opts.Problems.Handlers[pipeline.ReminderDocuments] = reminders.Wakeup
+			opts.Reminders = reminders
 			opts.Resumed = r.alerts.Interrupt
 		} else {
 			opts.RecheckEvery = -1 // no other process, and no older version, queues anything in the memory of this one

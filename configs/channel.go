@@ -102,6 +102,18 @@ type Channel struct {
 	Hold time.Duration `yaml:"hold" min:"0s" max:"24h" unset:"not at all"`
 	// Flapping quiets alerts that change between firing and resolved all the time.
 	Flapping Flapping `yaml:"flapping"`
+	// RemindAfter is how long after its post people are reminded of a message whose alerts still fire and that nobody acknowledged
+	// or muted.
+	RemindAfter time.Duration `yaml:"remind_after" min:"1s" max:"168h" unset:"nobody is reminded"`
+	// RemindEvery is the time between two reminders of the same message, of which there are 10 at most.
+	RemindEvery time.Duration `yaml:"remind_every" min:"1s" max:"168h" unset:"one reminder for each message"`
+	// RemindMention is whom reminders mention: here, channel, everyone, or the id of a user (U0123) or a user group (S0123).
+	RemindMention string `yaml:"remind_mention" unset:"whom mentions names for the severity"`
+	// RemindIn is where people are reminded. thread: a reply to the message, which uses no slot (bot token only); channel: the alerts
+	// that still fire are posted again, within the limits. auto: thread with the bot token, otherwise channel.
+	RemindIn string `yaml:"remind_in" initial:"auto" oneof:"auto,thread,channel" when:"remind_after"`
+	// RemindSeverity is the lowest severity of the alerts that people are reminded of.
+	RemindSeverity string `yaml:"remind_severity" initial:"info" oneof:"critical,error,warning,info" when:"remind_after"`
 	// RememberPosted is how long the relay remembers a posted alert, for resolves and repeats.
 	RememberPosted time.Duration `yaml:"remember_posted" initial:"72h" min:"1m" max:"744h"`
 	// OnUnknown is what happens to a message that may or may not have been posted, if it cannot be looked up. retry: it is sent

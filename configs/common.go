@@ -63,7 +63,10 @@ func (p *commonParts) rendererOf(ch Channel) notifier.Renderer {
 		parsed, _ := notifier.ParseTemplate(ch.TemplateTitle, ch.TemplateText) // validated before
 		return parsed
 	})
-	return notifier.Renderer{AllowMentions: ch.AllowMentions, Mentions: ch.mentions(), Template: template, Pages: p.pages}
+	return notifier.Renderer{
+		AllowMentions: ch.AllowMentions, Mentions: ch.mentions(), ReminderMention: notifier.Mention(ch.RemindMention),
+		Template: template, Pages: p.pages,
+	}
 }
 
 func (p *commonParts) dropUnknownOf(ch Channel) map[events.Severity]bool {

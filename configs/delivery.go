@@ -34,17 +34,22 @@ var severities = []events.Severity{events.Critical, events.Error, events.Warning
 func (c Channel) validateDelivery(v validator) {
 	c.validateDestination(v)
 	for i, m := range c.Mentions {
-		if notifier.Mention(m.Who) == "" {
-			v.in(indexed("mentions", i)).fault("who",
-				"%q cannot be mentioned; use here, channel, everyone, or the id of a user (U0123) or a user group (S0123)", m.Who)
-		}
+		v.in(indexed("mentions", i)).mention("who", m.Who)
 	}
+	c.validateReminders(v)
 	_, err := notifier.ParseTemplate(c.TemplateTitle, "")
 	v.template("template_title", err)
 	_, err = notifier.ParseTemplate("", c.TemplateText)
 	v.template("template_text", err)
 	if c.FallbackWebhookURL != "" && c.FallbackSlackChannel != "" {
 		v.fault("fallback_webhook_url", "cannot be combined with fallback_slack_channel; keep one")
+	}
+}
+
+// mention adds the fault of whom to mention.
+func (v validator) mention(name, who string) {
+	if notifier.Mention(who) == "" {
+		v.fault(name, "%q cannot be mentioned; use here, channel, everyone, or the id of a user (U0123) or a user group (S0123)", who)
 	}
 }
 
@@ -71,16 +76,21 @@ func (c Channel) validateDestination(v validator) {
 	if c.Repeats == "merge" {
 		v.fault("repeats", botOnly, c.Repeats)
 	}
+	if c.RemindIn == "thread" {
+		v.fault("remind_in", botOnly, c.RemindIn)
+	}
 }
 
-// withoutAuto returns the channel with what bundle, resolves and repeats stand for where they are auto. Only the bot token can
+// withoutAuto returns the channel with what bundle, resolves, repeats and remind_in stand for where they are auto. Only the bot token can
 // edit messages: an incoming webhook does not return which message it posted, and the console shows each event once.
 func (c *Config) withoutAuto(ch Channel) Channel {
-	bundle, resolves, repeats := "off", "post", "post"
+	bundle, resolves, repeats, remind := "off", "post", "post", "channel"
 	if c.posts(ch) && ch.SlackWebhookURL == "" {
-		bundle, resolves, repeats = "auto", "edit", "merge"
+		bundle, resolves, repeats, remind = "auto", "edit", "merge", "thread"
 	}
-	for value, meaning := range map[*string]string{&ch.Bundle: bundle, &ch.Resolves: resolves, &ch.Repeats: repeats} {
+	for value, meaning := range map[*string]string{
+		&ch.Bundle: bundle, &ch.Resolves: resolves, &ch.Repeats: repeats, &ch.RemindIn: remind,
+	} {
 		if *value == "auto" {
 			*value = meaning
 		}

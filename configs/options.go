@@ -76,6 +76,7 @@ func (p *commonParts) channelOf(ch Channel) pipeline.Channel {
 		Handling:    p.handlingOf(ch),
 		Hold:        ch.Hold,
 		Flapping:    ch.flapping(),
+		Remind:      ch.remind(),
 		Bundle:      pipeline.BundlePolicy(ch.Bundle),
 		Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
 		TTL:         ch.TTL,

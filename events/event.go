@@ -41,6 +41,7 @@ type Event struct {
 	Scope       string            `json:"scope,omitempty"`       // the credential within which its id is unique; "" = the channel
 	Shortened   int               `json:"shortened,omitempty"`   // the original size in bytes if the event was shortened, else 0
 	Follows     string            `json:"follows,omitempty"`     // the id of the event after which the relay made this one
+	Reminder    int               `json:"reminder,omitempty"`    // the relay posts it again, as this reminder; 0 = it is none
 	Hold        *time.Duration    `json:"-"`                     // how long a rule holds it; nil = as long as its channel does
 	Trace       string            `json:"trace,omitempty"`       // the W3C traceparent of the webhook; "" = not traced
 }

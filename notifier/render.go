@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,6 +18,8 @@ import (
 type Renderer struct {
 	// Mentions is the markup of whom to mention for a severity, as [Mention] returns it.
 	Mentions map[events.Severity]string
+	// ReminderMention is the markup of whom reminders mention; "" = whom Mentions names for the severity.
+	ReminderMention string
 	// AllowMentions keeps mentions in a sender's text active; otherwise they are escaped.
 	AllowMentions bool
 	// Template renders the headline and the text of a single event; nil = the default layout.
@@ -87,10 +90,14 @@ func (r Renderer) escape(s string, limit int) string {
 
 // withMention adds the mention for the severity of an event, unless it is resolved.
 func (r Renderer) withMention(headline string, e events.Event) string {
-	if mention := r.Mentions[e.Severity]; mention != "" && e.Status != events.Resolved {
-		return headline + " " + mention
+	mention := r.Mentions[e.Severity]
+	if e.Reminder > 0 {
+		mention = cmp.Or(r.ReminderMention, mention)
 	}
-	return headline
+	if mention == "" || e.Status == events.Resolved {
+		return headline
+	}
+	return headline + " " + mention
 }
 
 func styleOf(e events.Event) style {
@@ -116,8 +123,11 @@ func titleOf(e events.Event) string {
 // headline returns the first line of a message without the icon: the part that a phone's lock screen shows.
 func (r Renderer) headline(e NotificationEvent) string {
 	title := titleOf(e.Event)
-	if e.isResolved() && (e.speaksOfFiring() || !isOver.MatchString(title)) {
+	switch {
+	case e.isResolved() && (e.speaksOfFiring() || !isOver.MatchString(title)):
 		title = "Resolved: " + title
+	case e.Reminder > 0 && e.Status == events.Firing:
+		title = "Still firing: " + title
 	}
 	title = strings.ReplaceAll(title, "*", "∗") // a star would end bold type
 	if len(e.Links) == 0 {

@@ -108,6 +108,7 @@ func microsOf(t time.Time) int64 {
 // isMuted reports whether a rule or a silence mutes an event of an arrival.
 func (in *Intake) isMuted(ctx context.Context, a Arrival, e events.Event) bool {
 	a.Events = []events.Event{e}
+	a.again = true
 	mutedBy, _ := in.classify(ctx, in.channels[a.Channel], &a, "")
 	return mutedBy[0] != ""
 }
@@ -125,6 +126,7 @@ func (in *Intake) noteRepeats(ctx context.Context, a Arrival, repeats []events.E
 		return
 	}
 	a.Events = others
+	a.again = true
 	in.classify(ctx, in.channels[a.Channel], &a, "")
 	in.problems.noteSources(ctx, a.Events)
 }

@@ -137,3 +137,45 @@ func TestAlertThatEndsGoesToTheChannelOfItsFiring(t *testing.T) {
 		require.Zero(t, b.ledger(t, scopeA).Received)
 	})
 }
+
+func TestPostsOfAMutedAlertCountOneFallback(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		registered := prometheus.NewRegistry()
+		b := setupAlertsWith(func(o *pipeline.IntakeOptions, s *memory.Store) {
+			a := channel("a", &sink{})
+			rules, err := events.NewRules([]events.Rule{{Name: "teams", Set: events.Changes{Channel: "team-{{team}}"}}}, nil)
+			require.NoError(t, err)
+			a.Rules = rules
+			o.Channels = []pipeline.Channel{a}
+			o.Metrics = pipeline.NewMetrics(registered)
+			o.Instances = pipeline.NewInstances([]pipeline.Template{template(10, &sink{})}, o.Channels,
+				pipeline.NewRegistry(pipeline.RegistryOptions{Store: s}), o.Metrics)
+			o.Silences = &listener{mutes: true}
+			o.Problems = s
+			node := "node"
+			inhibition, err := problem.Inhibition{
+				Name: "n", Source: []events.Matcher{{Field: "category", Is: &node}}, Target: []events.Matcher{{Field: "category", Is: &node}},
+			}.Compile()
+			require.NoError(t, err)
+			o.Inhibitions = []*problem.CompiledInhibition{inhibition}
+		})
+		for range 5 {
+			b.postEvent(t, events.Event{
+				ID: "x", Fingerprint: "x", Source: "alertmanager", Category: "c", Title: "x", StartedAt: time.Now(), Status: events.Firing,
+			})
+			time.Sleep(time.Minute)
+		}
+		families, err := registered.Gather()
+		require.NoError(t, err)
+		fallbacks := 0.0
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				if family.GetName() == "relay_template_fallbacks_total" {
+					fallbacks += metric.GetCounter().GetValue()
+				}
+			}
+		}
+		require.EqualValues(t, 1, fallbacks)
+	})
+}

@@ -31,6 +31,7 @@ type Channel struct {
 	Handling    *store.MessagePolicy        // treats events that do not fit, resolves and repeats; nil = the limits alone decide
 	Hold        time.Duration               // how long a firing waits for its resolve; 0 = not at all
 	Flapping    problem.Flapping            // the zero value follows no changes
+	Remind      Remind                      // the zero value reminds nobody
 	Bundle      BundlePolicy                // "" = [BundleOff]
 	Pace        store.Pace
 	TTL         time.Duration     // the age at which a message expires unsent; 0 = never

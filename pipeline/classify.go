@@ -16,6 +16,8 @@ type Arrival struct {
 	Header  http.Header // for rules
 	Test    bool        // it goes to the test lane, which has a budget and a ledger of its own
 	Events  []events.Event
+
+	again bool // the events were admitted before: where they go is not counted again
 }
 
 // Admit classifies the events of a webhook, asks the limiter, in their order, for those that are not muted, and returns
@@ -35,6 +37,14 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	if in.problems != nil {
 		in.problems.noteSources(ctx, a.Events)
 	}
+	receipt, err := in.admitClassified(ctx, a, mutedBy, whole)
+	if in.reminds {
+		in.noteEnds(ctx, a.Events, &receipt)
+	}
+	return receipt, err
+}
+
+func (in *Intake) admitClassified(ctx context.Context, a Arrival, mutedBy []string, whole bool) (Receipt, error) {
 	if whole { // nearly always
 		return in.admitOpen(ctx, a.Channel, a.Events)
 	}
@@ -61,10 +71,10 @@ func (in *Intake) classify(ctx context.Context, ch *RequestBuilder, a *Arrival, 
 			continue
 		}
 		verdict := ch.Rules.Apply(e, a.Header, now)
-		if channel := in.channelFor(ctx, verdict.Channel, e); channel != "" {
+		if channel := in.channelFor(ctx, verdict.Channel, e, a.again); channel != "" {
 			e.Channel = channel
 		}
-		copies = in.appendCopies(ctx, copies, e, verdict.Copies)
+		copies = in.appendCopies(ctx, copies, e, verdict.Copies, a.again)
 		mutedBy[i] = in.mutedBy(e, verdict)
 		whole = whole && mutedBy[i] == "" && e.Channel == a.Channel
 	}
@@ -90,19 +100,25 @@ func (in *Intake) heartbeat(e *events.Event, a *Arrival) string {
 }
 
 // channelFor returns the channel that an event goes to which a rule sends to a channel or to a template; "" = there is none of
-// that name.
-func (in *Intake) channelFor(ctx context.Context, name string, e *events.Event) string {
+// that name. An event that is sent to a fallback is counted, unless it is so again.
+func (in *Intake) channelFor(ctx context.Context, name string, e *events.Event, again bool) string {
 	if _, known := in.channels[name]; known {
 		return name
 	}
-	return in.opts.Instances.resolve(ctx, name, e)
+	channel, fallback := in.opts.Instances.resolve(ctx, name, e)
+	if fallback != "" && !again {
+		in.opts.Instances.noteFallback(ctx, name, fallback)
+	}
+	return channel
 }
 
 // appendCopies appends a copy of an event for each of these channels, once where several templates make one channel of it.
-func (in *Intake) appendCopies(ctx context.Context, copies []events.Event, e *events.Event, channels []string) []events.Event {
+func (in *Intake) appendCopies(
+	ctx context.Context, copies []events.Event, e *events.Event, channels []string, again bool,
+) []events.Event {
 	first := len(copies)
 	for _, name := range channels {
-		channel := in.channelFor(ctx, name, e)
+		channel := in.channelFor(ctx, name, e, again)
 		if channel == "" || channel == e.Channel ||
 			slices.ContainsFunc(copies[first:], func(copied events.Event) bool { return copied.Channel == channel }) {
 			continue

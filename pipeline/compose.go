@@ -53,6 +53,8 @@ func (d *delivery) compose(ctx context.Context, entry store.Entry) (job, error) 
 		j, err = d.composeEdit(ctx, entry)
 	case store.KindDigest, store.KindDigestEdit:
 		j, err = d.composeDigest(ctx, entry)
+	case store.KindReminder:
+		j, err = d.composeReminder(ctx, entry)
 	case store.KindNotice:
 		var notice notifier.Notice
 		if err = json.Unmarshal(entry.Payload, &notice); err == nil {

@@ -83,6 +83,8 @@ type CourierOptions struct {
 	Promote func(ctx context.Context, channel string)
 	// Problems looks at documents of channels when they are due; without a Queue, nobody does.
 	Problems ProblemWork
+	// Reminders reminds people of messages; nil = nobody is reminded.
+	Reminders *Reminders
 	// Resumed is called when the outbox is available again after an outage, before anything is done. Default: nothing is called.
 	Resumed func()
 	Metrics *Metrics
@@ -136,6 +138,8 @@ type Courier struct {
 	among    []store.Channel          // all destinations but those of templates, and channels that have documents only
 	scopes   map[string]store.Channel // the same by name
 	made     madeDestinations
+	// documented are the channels whose documents are looked at in each recheck, without those that templates made.
+	documented map[string]bool
 
 	deliveries channelRuns
 	promotions channelRuns

@@ -28,6 +28,9 @@ func (d *delivery) deliver(ctx context.Context, claim *store.Claim) {
 		t = d.spendCall(ctx, &j)
 	}
 	if t == nil {
+		t = d.expectReminder(ctx, claim.Entry, &j)
+	}
+	if t == nil {
 		reserved := d.reserveNext(ctx, claim)
 		t = d.send(ctx, claim, &j)
 		reserved()

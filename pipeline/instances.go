@@ -66,24 +66,31 @@ func (s *Instances) examples() []Channel {
 }
 
 // resolve returns the name of the channel that an event goes to which is sent to a template: an instance, a configured channel
-// of that name, or the fallback. It returns "" if there is no such template.
-func (s *Instances) resolve(ctx context.Context, template string, e *events.Event) string {
+// of that name, or the fallback, and why then. It returns "" if there is no such template.
+func (s *Instances) resolve(ctx context.Context, template string, e *events.Event) (channel, why string) {
 	if s == nil {
-		return ""
+		return "", ""
 	}
 	t := s.templates[template]
 	if t == nil {
-		return ""
+		return "", ""
 	}
 	instance, why := t.InstanceOf(e)
 	if why == "" && !s.configured[instance.Name] {
 		why = s.registry.use(ctx, instance, t.Most)
 	}
 	if why != "" {
-		s.metrics.countTemplateFallback(template, why)
-		return t.Fallback
+		return t.Fallback, why
 	}
-	return instance.Name
+	return instance.Name, ""
+}
+
+// noteFallback counts an event that goes to the fallback of a template, and logs that the template is full.
+func (s *Instances) noteFallback(ctx context.Context, template, why string) {
+	s.metrics.countTemplateFallback(template, why)
+	if why == FullTemplate {
+		s.registry.logFull(ctx, s.templates[template])
+	}
 }
 
 // builder returns the RequestBuilder of an instance, or of its test lane; nil = there is none of that name.

@@ -96,6 +96,7 @@ type Intake struct {
 	limits   *limitLog
 	channels map[string]*RequestBuilder
 	problems *problems // nil = no channel has to do with them
+	reminds  bool      // people are reminded of messages of a channel
 }
 
 // NewIntake returns an Intake.
@@ -115,6 +116,7 @@ func NewIntake(opts IntakeOptions) *Intake {
 		}
 	}
 	in.problems = newProblems(in)
+	in.reminds = opts.Problems != nil && in.anyReminds()
 	return in
 }
 

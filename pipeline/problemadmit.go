@@ -115,11 +115,12 @@ func (in *Intake) ProblemWork(queue ProblemQueue) ProblemWork {
 	work := ProblemWork{
 		Queue: queue, Handlers: map[string]ProblemHandler{problemOwner: in.LookAtProblems}, Report: in.ReportMissed,
 	}
-	if in.problems == nil {
-		return work
+	work.Made = func(ch *Channel) bool {
+		follows := in.problems != nil && (in.problems.followsAll(ch) || len(in.problems.inhibitions) > 0)
+		return follows || ch.Remind.After > 0
 	}
 	for _, ch := range in.channels {
-		if in.problems.followsAll(ch) || len(in.problems.inhibitions) > 0 {
+		if work.Made(ch.Channel) {
 			work.Channels = append(work.Channels, ch.Scope())
 		}
 	}

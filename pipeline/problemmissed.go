@@ -74,10 +74,14 @@ func (m *MissedEvents) take() []missedEvent {
 // ReportMissed reports the events of alerts that passed while the store was unavailable, so that no firing that waits is posted
 // after its resolve, and no resolve of a firing that was posted is muted.
 func (in *Intake) ReportMissed(ctx context.Context) error {
-	if in.problems == nil {
+	switch {
+	case in.problems != nil:
+		return in.problems.reportMissed(ctx)
+	case in.reminds:
+		return (&problems{in: in, store: in.opts.Problems}).reportMissed(ctx)
+	default:
 		return nil
 	}
-	return in.problems.reportMissed(ctx)
 }
 
 // remember reports events that passed unseen, or remembers them for later. Where the limiter decided about them durably, the
@@ -123,6 +127,11 @@ func (p *problems) report(ctx context.Context, missed *missedEvent) error {
 		}
 	}
 	ch := p.in.channel(e.Channel)
+	if ch != nil && ch.Remind.After > 0 && ch.Handling != nil && e.Status == events.Resolved {
+		if err := p.in.noteEnd(ctx, ch, e, age); err != nil {
+			return err
+		}
+	}
 	if ch == nil || !p.follows(ch, e) {
 		return nil
 	}

@@ -51,7 +51,7 @@ func newProblems(in *Intake) *problems {
 func (c *Channel) usesProblems() bool { return c.Hold > 0 || c.Flapping.Changes > 0 }
 
 // followsAll reports whether all alerts of a channel are followed, not only the targets of inhibitions.
-func (p *problems) followsAll(ch *RequestBuilder) bool {
+func (p *problems) followsAll(ch *Channel) bool {
 	return p.ruleHolds || ch.usesProblems()
 }
 
@@ -76,7 +76,7 @@ func problemName(e *events.Event) string { return problemOwner + "/" + problemKe
 
 // follows reports whether an event is looked at.
 func (p *problems) follows(ch *RequestBuilder, e *events.Event) bool {
-	return isAlert(e) && (p.followsAll(ch) ||
+	return isAlert(e) && (p.followsAll(ch.Channel) ||
 		slices.ContainsFunc(p.inhibitions, func(i *problem.CompiledInhibition) bool { return i.IsTarget(e) }))
 }
 

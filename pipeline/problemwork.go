@@ -29,6 +29,8 @@ type ProblemWork struct {
 	// Channels are those that are looked at in each recheck, whatever the store says is due. They may have documents only,
 	// and no destination; documents of other channels are looked at when they are due.
 	Channels []store.Channel
+	// Made reports whether a channel that a template made has documents, and is looked at too; nil = none has.
+	Made func(ch *Channel) bool
 }
 
 // problemsAtOnce is how many documents one call loads.
@@ -40,7 +42,9 @@ func (c *Courier) addDocumented() {
 	for _, channel := range c.among {
 		c.scopes[channel.Name] = channel
 	}
+	c.documented = make(map[string]bool, len(c.opts.Problems.Channels))
 	for _, channel := range c.opts.Problems.Channels {
+		c.documented[channel.Name] = true
 		if _, isKnown := c.scopes[channel.Name]; !isKnown {
 			c.scopes[channel.Name] = channel
 			c.among = append(c.among, channel)

@@ -7,8 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"slackrelay/events"
 	"slackrelay/pipeline"
 	"slackrelay/store"
 	"slackrelay/store/memory"
@@ -93,5 +95,40 @@ func TestDocumentThatItsHandlerLeavesComesAgain(t *testing.T) {
 		d.run(t, 3*time.Second)
 		require.Equal(t, []string{"a p/1", "a p/1"}, d.seen)
 		require.Contains(t, d.log.String(), "documents wait")
+	})
+}
+
+// The instance is made, and its document lost from the list of what is due, after the courier started.
+func TestLostDocumentsOfInstancesAreFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		b := setup(nil, channel("a", to))
+		engine := memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}})
+		holds := template(10, to)
+		holds.Make = func(value string) pipeline.Channel { return holding("team-"+value, to) }
+		registry := pipeline.NewRegistry(pipeline.RegistryOptions{Store: engine})
+		a := channel("a", to)
+		rules, err := events.NewRules([]events.Rule{{Name: "teams", Set: events.Changes{Channel: "team-{{team}}"}}}, nil)
+		require.NoError(t, err)
+		a.Rules = rules
+		channels := []pipeline.Channel{a}
+		instances := pipeline.NewInstances([]pipeline.Template{holds}, channels, registry, nil)
+		intake := pipeline.NewIntake(pipeline.IntakeOptions{
+			Limiter: engine, Channels: channels, Instances: instances, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
+			Wake: func(name string) { b.courier.Wake(name) }, Problems: engine,
+		})
+		b.courierOf(func(o *pipeline.CourierOptions) {
+			o.Problems, o.Instances = intake.ProblemWork(engine), instances
+		}, channels...)
+		time.AfterFunc(10*time.Second, func() {
+			_, err := intake.Admit(t.Context(), pipeline.Arrival{Channel: "a", Events: []events.Event{{
+				ID: "1", Category: "c", Severity: events.Error, Title: "held", Fingerprint: "f", Status: events.Firing,
+				Labels: map[string]string{"team": "x"},
+			}}})
+			require.NoError(t, err)
+		})
+		b.run(t, 20*time.Minute)
+		require.Equal(t, []string{"🟠 *held*"}, to.posted())
 	})
 }

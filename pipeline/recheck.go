@@ -32,17 +32,15 @@ func (c *Courier) recheck(ctx context.Context) {
 	if len(all) == 0 || c.opts.RecheckEvery < 0 {
 		return
 	}
-	documented := map[string]bool{}
-	for _, channel := range c.opts.Problems.Channels {
-		documented[channel.Name] = true
-	}
 	looking := make(chan struct{}, recheckAtOnce)
 	next, urgent := 0, len(all)
 	for {
 		pause := recheckRetry
 		if c.available.Load() {
-			c.look(all[next], documented[all[next]], looking)
-			next = (next + 1) % len(all)
+			c.look(all[next], looking)
+			if next++; next == len(all) {
+				next, all = 0, c.rechecked() // templates may have made others
+			}
 			pause = recheckPause
 			if urgent--; urgent < 0 {
 				pause = c.opts.RecheckEvery / time.Duration(len(all))
@@ -58,13 +56,13 @@ func (c *Courier) recheck(ctx context.Context) {
 	}
 }
 
-// look looks at a channel, and at its documents if it is documented. looking bounds how many are looked at together.
-func (c *Courier) look(channel string, documented bool, looking chan struct{}) {
+// look looks at a channel, and at its documents. looking bounds how many are looked at together.
+func (c *Courier) look(channel string, looking chan struct{}) {
 	if c.destination(channel) != nil {
 		looking <- struct{}{} // each claim has a timeout
 		c.startDelivery(channel, func() { <-looking })
 	}
-	if documented {
+	if c.isDocumented(channel) {
 		looking <- struct{}{}
 		c.startProblems(channel, func() { <-looking })
 	}
@@ -72,6 +70,15 @@ func (c *Courier) look(channel string, documented bool, looking chan struct{}) {
 		looking <- struct{}{}
 		c.startPromotion(channel, func() { <-looking })
 	}
+}
+
+// isDocumented reports whether a channel has documents that must be looked at, whatever the store says is due.
+func (c *Courier) isDocumented(channel string) bool {
+	if c.documented[channel] {
+		return true
+	}
+	made := c.opts.Instances.find(channel)
+	return made != nil && c.opts.Problems.Made != nil && c.opts.Problems.Made(made)
 }
 
 // rechecked returns the names of the channels that are rechecked: all but lanes.

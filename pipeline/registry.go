@@ -47,6 +47,7 @@ type Registry struct {
 	revision     int64                     // of the store
 	available    bool                      // the store answered the last call
 	readAt       time.Time                 // when it was read last
+	loggedFull   map[string]time.Time      // when it was logged that a template is full
 
 	changes atomic.Int64 // rises with each change
 }
@@ -68,7 +69,7 @@ func NewRegistry(opts RegistryOptions) *Registry {
 	}
 	return &Registry{
 		opts: opts, known: map[string]*knownInstance{}, counts: map[string]int64{}, added: map[string]bool{},
-		unregistered: map[string]store.Instance{}, available: true,
+		unregistered: map[string]store.Instance{}, loggedFull: map[string]time.Time{}, available: true,
 	}
 }
 

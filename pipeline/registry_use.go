@@ -73,3 +73,19 @@ func (r *Registry) useUnregistered(instance store.Instance, most int64, now time
 	r.add(instance, time.Time{}).used.Store(now.UnixNano())
 	return ""
 }
+
+// logFullEvery is the time between two log lines about the same template.
+const logFullEvery = time.Hour
+
+// logFull logs that a template has as many channels as it may.
+func (r *Registry) logFull(ctx context.Context, t *Template) {
+	name, now := t.Pattern.String(), time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last, logged := r.loggedFull[name]; logged && now.Sub(last) < logFullEvery {
+		return
+	}
+	r.loggedFull[name] = now
+	r.opts.Logger.WarnContext(ctx, "channel template full; its events go to the fallback",
+		"template", name, "max_channels", t.Most, "fallback", t.Fallback)
+}

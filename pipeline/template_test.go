@@ -1,11 +1,16 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -78,9 +83,14 @@ type templated struct {
 
 func newTemplated(t *testing.T, most int64, data *memory.Data) templated {
 	t.Helper()
+	return newTemplatedWith(t, most, data, nil)
+}
+
+func newTemplatedWith(t *testing.T, most int64, data *memory.Data, logger *slog.Logger) templated {
+	t.Helper()
 	engine := memory.New(data, memory.Options{})
 	flaky := &flakyInstances{Instances: engine}
-	registry := pipeline.NewRegistry(pipeline.RegistryOptions{Store: flaky})
+	registry := pipeline.NewRegistry(pipeline.RegistryOptions{Store: flaky, Logger: logger})
 	a := channel("a", &sink{})
 	rules, err := events.NewRules([]events.Rule{{Name: "teams", Set: events.Changes{Channel: "team-{{team}}"}}}, nil)
 	require.NoError(t, err)
@@ -174,4 +184,22 @@ func TestWithoutTemplatesThereAreNoInstances(t *testing.T) {
 	require.Empty(t, none.All())
 	_, ok := none.Find("team-a")
 	require.False(t, ok)
+}
+
+func TestFullTemplateIsLoggedOnceAnHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		b := newTemplatedWith(t, 1, memory.NewData(memory.DataOptions{}), slog.New(slog.NewTextHandler(&log, nil)))
+		require.Equal(t, "team-x", b.send(t, "1", "x"))
+		require.Empty(t, log.String())
+		for i := range 3 {
+			b.send(t, fmt.Sprint("y", i), "y")
+		}
+		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+		require.Contains(t, log.String(), `level=WARN msg="channel template full; its events go to the fallback" template=team-{{team}} max_channels=1 fallback=a`)
+		time.Sleep(time.Hour)
+		b.send(t, "z", "z")
+		require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+	})
 }

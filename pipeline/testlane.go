@@ -39,6 +39,7 @@ func (c *Channel) TestLane() Channel {
 	lane.Rules = nil
 	lane.Fallback = nil
 	lane.Digest.Interval = 0
+	lane.Remind = Remind{}
 	if c.Handling != nil {
 		quiet := *c.Handling
 		quiet.Digest = false

@@ -93,9 +93,9 @@ func (d *delivery) afterFailure(entry store.Entry, j *job, err error) *transitio
 	return t
 }
 
-// refused ends an entry that can never be posted. An edit leaves no dead letter: its message is in Slack.
+// refused ends an entry that can never be posted. An edit or a reminder leaves no dead letter: its message is in Slack.
 func refused(entry store.Entry, failure *notifier.Error) *transition {
-	if entry.Kind == store.KindEdit || entry.Kind == store.KindDigestEdit {
+	if entry.Kind == store.KindEdit || entry.Kind == store.KindDigestEdit || entry.Kind == store.KindReminder {
 		return &transition{action: discardEntry, failure: failure, answer: failure.Error()}
 	}
 	return &transition{action: buryEntry, failure: failure}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/events"
+	"slackrelay/pipeline"
 	"slackrelay/problem"
 	"slackrelay/store"
 )
@@ -42,4 +43,28 @@ func TestHoldsFlappingAlertsAndInhibitionsAreSimulated(t *testing.T) {
 	require.Positive(t, results[2].Merged)
 	require.Less(t, results[2].Messages, results[0].Messages)
 	require.GreaterOrEqual(t, results[3].Muted, int64(dayClusters*dayDependants/2))
+}
+
+func TestRemindersAreSimulatedAsIfNobodyAcknowledges(t *testing.T) {
+	t.Parallel()
+	trace := Trace{
+		{At: 0, Category: "disk", Severity: events.Error, Status: events.Firing, Fingerprint: "a"},
+		{At: time.Minute, Category: "disk", Severity: events.Error, Status: events.Firing, Fingerprint: "b"},
+		{At: 20 * time.Minute, Category: "disk", Severity: events.Error, Status: events.Resolved, Fingerprint: "a"},
+		{At: 3 * time.Hour, Category: "disk", Severity: events.Error, Status: events.Resolved, Fingerprint: "b"},
+	}
+	ch := channel(3, 3, 24*time.Hour, "")
+	ch.Handling = &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesEdit, Repeats: true}
+	ch.Remind = pipeline.Remind{Reminders: problem.Reminders{After: 30 * time.Minute, Every: time.Hour}, InThread: true}
+	inThread := Setting{Channel: ch, Edits: true}
+	inChannel := inThread
+	inChannel.Channel.Remind.InThread = false
+	result, err := Play(t.Context(), trace, inThread, noProgress)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, result.Messages, "two alerts, and three reminders of the second")
+	require.EqualValues(t, 2, result.Sent)
+	result, err = Play(t.Context(), trace, inChannel, noProgress)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, result.Sent, "a reminder in the channel uses a slot")
+	require.Positive(t, result.Dropped)
 }

@@ -60,10 +60,12 @@ func newRelay(setting *Setting, t *tally) *relay {
 		Wake: func(string) { r.rested = Start }, Now: func() time.Time { return r.now },
 		Problems: r.store, Inhibitions: setting.Inhibitions, Heartbeats: r.heartbeats,
 	})
+	reminders := pipeline.NewReminders(pipeline.ReminderOptions{Intake: r.intake, Store: r.store, Outbox: r.store})
+	work := r.intake.ProblemWork(r.store)
+	work.Handlers[pipeline.ReminderDocuments] = reminders.Wakeup
 	r.courier = pipeline.NewCourier(pipeline.CourierOptions{
-		Outbox: r.store, Channels: channels, Limiter: r.store, Promote: r.intake.Promote,
-		Problems: r.intake.ProblemWork(r.store),
-		Metrics:  metrics, Logger: slog.New(slog.DiscardHandler),
+		Outbox: r.store, Channels: channels, Limiter: r.store, Promote: r.intake.Promote, Problems: work, Reminders: reminders,
+		Metrics: metrics, Logger: slog.New(slog.DiscardHandler),
 	})
 	return r
 }

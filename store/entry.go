@@ -18,6 +18,7 @@ const (
 	KindDigestEdit = "digest-edit" // of a digest that is posted; the payload is a [Digest]
 	KindNotice     = "notice"      // to the operators
 	KindCopy       = "copy"        // of a message that its own destination refused
+	KindReminder   = "reminder"    // a reply to a message that still fires; the payload names the message
 )
 
 // Enqueue is what an admission appends to the queue.

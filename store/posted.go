@@ -1,7 +1,10 @@
 package store
 
+import "iter"
+
 // PostedMessage is what is remembered of an admitted message, so that a resolve, a repeat or a merged event finds it.
-// lua/admit.lua writes it, and lua/ack.lua adds where it is in Slack. Times are microseconds of the store's clock.
+// lua/admit.lua writes it, lua/ack.lua adds where it is in Slack, and lua/mark.lua who acknowledged or muted it. Times are
+// microseconds of the store's clock.
 type PostedMessage struct {
 	Category string        `json:"category,omitempty"`
 	At       int64         `json:"at,string,omitempty"` // when it was admitted
@@ -24,6 +27,10 @@ type PostedMessage struct {
 	MergedAt    int64  `json:"held_at,string,omitempty"`
 	MergedTitle string `json:"held_title,omitempty"`
 
+	// Acknowledged is who acknowledged the message, and Muted who muted it; nil = nobody.
+	Acknowledged *Mark `json:"ack,omitempty"`
+	Muted        *Mark `json:"mute,omitempty"`
+
 	LastEdit int64  `json:"edit,string,omitempty"` // the number of the last edit's entry
 	EditDue  int64  `json:"due,string,omitempty"`  // when that entry is due
 	InSlack  bool   `json:"shown,omitempty"`       // it was delivered, or may have been
@@ -36,4 +43,20 @@ type PostedEvent struct {
 	Fingerprint string `json:"f,omitempty"`
 	Payload     string `json:"p,omitempty"`
 	Resolved    int64  `json:"r,string,omitempty"` // when it was resolved; 0 = it is firing
+}
+
+// Firing yields the fingerprints of the alerts of the message that are not resolved, as far as they are followed.
+func (p *PostedMessage) Firing() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range p.Events {
+			if e := &p.Events[i]; e.Fingerprint != "" && e.Resolved == 0 && !yield(e.Fingerprint) {
+				return
+			}
+		}
+		for fingerprint, resolved := range p.Members {
+			if resolved == 0 && !yield(fingerprint) {
+				return
+			}
+		}
+	}
 }

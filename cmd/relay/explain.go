@@ -43,6 +43,8 @@ type explained struct {
 	// Template is the template that the event goes to, and Fallback why it then goes to the fallback of that; "" = it does not.
 	Template string `json:"template,omitempty"`
 	Fallback string `json:"fallback,omitempty"`
+	// Reminder says when people are reminded of the event if it is posted; "" = they are not.
+	Reminder string `json:"reminder,omitempty"`
 }
 
 func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) error {
@@ -102,6 +104,9 @@ func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained,
 		}
 		all[i].Verdict = rules.Explain(&all[i].Event, w.Header, now)
 		all[i].route(cfg)
+		if !all[i].Verdict.Muted {
+			all[i].Reminder = cfg.ExplainReminder(all[i].Event.Channel, &all[i].Event)
+		}
 	}
 	return all, nil
 }

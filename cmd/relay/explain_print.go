@@ -57,6 +57,7 @@ func (x *explained) print(out io.Writer) {
 		line("rule "+step.Rule, mark+"  "+step.Why)
 	}
 	line("decided", x.decision())
+	optional("reminder", x.Reminder)
 }
 
 // maxShown is how much of a text is shown, in bytes.

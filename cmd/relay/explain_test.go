@@ -44,6 +44,18 @@ channels: [{name: alerts}]
 	require.Contains(t, text, "heartbeat watchdog: muted")
 }
 
+func TestExplanationSaysWhenPeopleAreReminded(t *testing.T) {
+	t.Parallel()
+	config := writeFile(t, "channels: [{name: alerts, remind_after: 30m, remind_every: 2h, remind_severity: error}]\n")
+	for severity, want := range map[string]bool{"error": true, "warning": false} {
+		body := writeFile(t, `{"title": "x", "status": "firing", "fingerprint": "f", "severity": "`+severity+`"}`)
+		text, stderr, code := runRelay(t, nil, "check", "--config", config, "--explain", body)
+		require.Zero(t, code, stderr)
+		const line = "30m after it is posted, by another post, unless somebody acknowledges or mutes it; then every 2h, 10 times at most"
+		require.Equal(t, want, strings.Contains(text, line), text)
+	}
+}
+
 func TestExplanationNamesTheChannelOfATemplate(t *testing.T) {
 	t.Parallel()
 	config := writeFile(t, `channels:
