@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -91,8 +92,9 @@ func (l list) telling(e NotificationEvent) string {
 	var parts []string
 	for _, name := range l.differing {
 		value := truncateLabel(oneLine(e.Labels[name]))
+		lower := strings.ToLower(value)
 		tells := placeRank(name) < len(places) || rest == "" && parts == nil
-		if value == "" || !tells || len(parts) == maxTelling || strings.Contains(said, strings.ToLower(value)) || saysValue(said, strings.ToLower(value)) {
+		if value == "" || !tells || len(parts) == maxTelling || strings.Contains(said, lower) || saysValue(said, lower) {
 			continue
 		}
 		if rest == "" && parts == nil {
@@ -138,10 +140,7 @@ func (l list) withoutLabels(e NotificationEvent) string {
 func (n Notification) shared(all []NotificationEvent, lead events.Event) events.Event {
 	s := events.Event{
 		Title: subject(all), Text: strings.TrimSpace(lead.Text), Source: lead.Source, Channel: lead.Channel, Category: lead.Category,
-		Severity: lead.Severity, Status: lead.Status, Note: lead.Note, Links: slices.Clone(lead.Links), Labels: map[string]string{},
-	}
-	for name, value := range lead.Labels {
-		s.Labels[name] = value
+		Severity: lead.Severity, Status: lead.Status, Note: lead.Note, Links: slices.Clone(lead.Links), Labels: maps.Clone(lead.Labels),
 	}
 	for i := range all {
 		e := &all[i]
