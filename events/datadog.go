@@ -129,8 +129,9 @@ func withoutScope(name, scopes string) string {
 }
 
 // notified matches the handles of whom Datadog notified itself, and its own links below a text.
-var notified = regexp.MustCompile(`[ \t]*(?i:notify:[ \t]*)?@(?:webhook|slack|pagerduty|opsgenie|teams?|workflow|victorops|oncall|sns|hangouts)[\w.-]*|` +
-	`(?m)^.*\[?Monitor Status\]?.*Edit Monitor.*$`)
+var notified = regexp.MustCompile(
+	`[ \t]*(?i:notify:[ \t]*)?@(?:webhook|slack|pagerduty|opsgenie|teams?|workflow|victorops|oncall|sns|hangouts)[\w.-]*|` +
+		`(?m)^.*\[?Monitor Status\]?.*Edit Monitor.*$`)
 
 // withoutNotified removes what Datadog adds to a text for itself.
 func withoutNotified(text string) string {

@@ -121,16 +121,16 @@ func ParseLink(address string) (link *url.URL, ok bool) {
 // isLink reports whether [ParseLink] accepts an address. Most links are plain and are not parsed: a webhook of 20 alerts has
 // 40 of them, and parsing would add a fifth to its allocations.
 func isLink(address string) bool {
-	if isPlainLink(address) {
+	if IsPlainLink(address) {
 		return true
 	}
 	_, ok := ParseLink(address)
 	return ok
 }
 
-// isPlainLink reports whether an address is certainly a link: a host name in lower case, perhaps a port, and printable ASCII
+// IsPlainLink reports whether an address is certainly a link: a host name in lower case, perhaps a port, and printable ASCII
 // with valid escapes.
-func isPlainLink(address string) bool {
+func IsPlainLink(address string) bool {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok || scheme != "https" && scheme != "http" || len(address) > maxURL {
 		return false

@@ -28,10 +28,14 @@ func escaped(s string, limit int) string {
 		return s
 	}
 	var b strings.Builder
+	b.Grow(min(len(s)+len(s)/16, limit))
 	size, fits := 0, 0 // fits: the length of b up to which an ellipsis still has room
-	for _, r := range s {
-		piece := escapeRune(r)
-		n := characters(piece)
+	for i, r := range s {
+		piece, n := s[i:i+1], 1
+		if r >= utf8.RuneSelf || !isPlain(piece) {
+			piece = escapeRune(r)
+			n = characters(piece)
+		}
 		if size+n > limit {
 			return b.String()[:fits] + "…"
 		}
@@ -143,19 +147,44 @@ func characters(s string) int {
 }
 
 // oneLine replaces each run of white space by a space.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(s string) string {
+	if isOneLine(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isOneLine reports whether a text is ASCII whose words are separated by one space each. Most titles are.
+func isOneLine(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return before != ' ' || s == ""
+}
 
 // link returns a link in mrkdwn with an untrusted title; only the title if the address is not valid.
 func link(address, title string, limit int) string {
-	safe := safeURL(address)
-	if safe == "" {
-		return escaped(oneLine(title), limit)
+	if safe := safeURL(address); safe != "" {
+		return linkTo(safe, title, limit)
 	}
+	return escaped(oneLine(title), limit)
+}
+
+// linkTo is [link] for an address from [safeURL].
+func linkTo(safe, title string, limit int) string {
 	return "<" + safe + "|" + escaped(strings.ReplaceAll(oneLine(title), "|", "¦"), limit) + ">"
 }
 
 // safeURL returns an address in a form that is safe inside <...>, or "" if it is not valid.
 func safeURL(address string) string {
+	if events.IsPlainLink(address) && !strings.ContainsAny(address, "|<>") {
+		return strings.ReplaceAll(address, "&", "&amp;")
+	}
 	u, ok := events.ParseLink(address)
 	if !ok {
 		return ""

@@ -40,7 +40,9 @@ func publicImage(address string) string {
 }
 
 // privateDomains are the ends of names that only a network of its own resolves.
-var privateDomains = []string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "test", "svc", "invalid"}
+var privateDomains = []string{
+	"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "test", "svc", "invalid",
+}
 
 func isPublicHost(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {

@@ -68,10 +68,11 @@ func linkRow(links []events.Link) string {
 	row := make([]string, 0, len(links))
 	size := 0
 	for _, l := range links {
-		if safeURL(l.URL) == "" {
+		safe := safeURL(l.URL)
+		if safe == "" {
 			continue
 		}
-		one := link(l.URL, l.Title, maxLabelShown)
+		one := linkTo(safe, l.Title, maxLabelShown)
 		if size += characters(one) + characters(separator); size <= maxContext {
 			row = append(row, one)
 		}

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,9 +24,10 @@ func newList(all []NotificationEvent) list {
 	l.prefix, l.stripped = sharedPrefix(all)
 	l.differing = differingLabels(all)
 	first := l.withoutLabels(all[0])
-	l.alike = !slices.ContainsFunc(all[1:], func(e NotificationEvent) bool { return l.withoutLabels(e) != first })
-	for _, e := range all {
-		l.mixed = l.mixed || !e.isResolved() && e.Severity != all[0].Severity
+	l.alike = true
+	for i := range all {
+		l.alike = l.alike && l.withoutLabels(all[i]) == first
+		l.mixed = l.mixed || !all[i].isResolved() && all[i].Severity != all[0].Severity
 	}
 	return l
 }
@@ -36,8 +38,8 @@ func sharedPrefix(all []NotificationEvent) (prefix string, length int) {
 	first := titleOf(all[0].Event)
 	end := strings.Index(first, ": ")
 	same := true
-	for _, e := range all[1:] {
-		title := titleOf(e.Event)
+	for i := range all[1:] {
+		title := titleOf(all[i+1].Event)
 		same = same && title == first
 		if end >= 0 && !strings.HasPrefix(title, first[:end+2]) {
 			end = -1
@@ -55,13 +57,22 @@ func sharedPrefix(all []NotificationEvent) (prefix string, length int) {
 // differingLabels returns the names of the labels of which not all events have the same value, those of places first.
 func differingLabels(all []NotificationEvent) []string {
 	var names []string
-	for _, e := range all {
-		for name, value := range e.Labels {
-			if slices.Contains(names, name) || slices.Contains(silent[""], name) {
-				continue
+	add := func(name string) {
+		if !slices.Contains(names, name) && !slices.Contains(silent[""], name) {
+			names = append(names, name)
+		}
+	}
+	first := all[0].Labels
+	for i := range all {
+		other := all[i].Labels
+		for name, value := range other {
+			if first[name] != value {
+				add(name)
 			}
-			if slices.ContainsFunc(all, func(other NotificationEvent) bool { return other.Labels[name] != value }) {
-				names = append(names, name)
+		}
+		for name := range first {
+			if other[name] == "" {
+				add(name)
 			}
 		}
 	}
@@ -81,8 +92,9 @@ func (l list) telling(e NotificationEvent) string {
 	var parts []string
 	for _, name := range l.differing {
 		value := truncateLabel(oneLine(e.Labels[name]))
+		lower := strings.ToLower(value)
 		tells := placeRank(name) < len(places) || rest == "" && parts == nil
-		if value == "" || !tells || len(parts) == maxTelling || strings.Contains(said, strings.ToLower(value)) || saysValue(said, strings.ToLower(value)) {
+		if value == "" || !tells || len(parts) == maxTelling || strings.Contains(said, lower) || saysValue(said, lower) {
 			continue
 		}
 		if rest == "" && parts == nil {
@@ -128,12 +140,10 @@ func (l list) withoutLabels(e NotificationEvent) string {
 func (n Notification) shared(all []NotificationEvent, lead events.Event) events.Event {
 	s := events.Event{
 		Title: subject(all), Text: strings.TrimSpace(lead.Text), Source: lead.Source, Channel: lead.Channel, Category: lead.Category,
-		Severity: lead.Severity, Status: lead.Status, Note: lead.Note, Links: slices.Clone(lead.Links), Labels: map[string]string{},
+		Severity: lead.Severity, Status: lead.Status, Note: lead.Note, Links: slices.Clone(lead.Links), Labels: maps.Clone(lead.Labels),
 	}
-	for name, value := range lead.Labels {
-		s.Labels[name] = value
-	}
-	for _, e := range all {
+	for i := range all {
+		e := &all[i]
 		for name, value := range s.Labels {
 			if e.Labels[name] != value {
 				delete(s.Labels, name)

@@ -2,6 +2,8 @@ package notifier_test
 
 import (
 	"encoding/json"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,6 +13,22 @@ import (
 	"slackrelay/events"
 	"slackrelay/notifier"
 )
+
+// The page about messages lists every field and function of a template.
+func TestFieldsOfTemplatesAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/messages.md")
+	require.NoError(t, err)
+	for field := range reflect.TypeFor[notifier.TemplateData]().Fields() {
+		require.Contains(t, string(page), "`."+field.Name+"`")
+	}
+	_, text, ok := strings.Cut(string(page), "template_title: '")
+	title, text, ok2 := strings.Cut(text, "'\n    template_text: '")
+	text, _, ok3 := strings.Cut(text, "'")
+	require.True(t, ok && ok2 && ok3)
+	_, err = notifier.ParseTemplate(title, text)
+	require.NoError(t, err, "of the example")
+}
 
 func TestInvalidTemplatesAreRefused(t *testing.T) {
 	t.Parallel()

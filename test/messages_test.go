@@ -20,7 +20,7 @@ import (
 	"slackrelay/notifier"
 )
 
-// PICTURES=dir keeps what the messages look like: messages-alerts-light.png and messages-sources-light.png are in docs/img.
+// PICTURES=dir keeps what the messages look like: messages-alerts.png and messages-sources.png are in docs/img.
 func TestPreviewOfMessages(t *testing.T) {
 	t.Parallel()
 	pages := map[string][]notifier.Message{
@@ -43,7 +43,7 @@ func TestPreviewOfMessages(t *testing.T) {
 				b.shows(t, strings.TrimSuffix(headline[strings.Index(headline, " ")+1:], " <!here>"))
 			}
 			if folder := os.Getenv("PICTURES"); folder != "" { //nolint:forbidigo // for the documents, and the eyes of a person
-				require.NoError(t, os.WriteFile(filepath.Join(folder, name+"-"+scheme+".png"), png, 0o644))
+				require.NoError(t, os.WriteFile(filepath.Join(folder, name+map[string]string{"dark": "-dark"}[scheme]+".png"), png, 0o644))
 			}
 		}
 	}
