@@ -18,6 +18,7 @@ type commonParts struct {
 	handling    map[store.MessagePolicy]*store.MessagePolicy
 	templates   map[[2]string]*notifier.Template // by title and text
 	dropUnknown []map[events.Severity]bool
+	pages       notifier.Pages
 }
 
 func newCommonParts(c *Config) *commonParts {
@@ -25,6 +26,7 @@ func newCommonParts(c *Config) *commonParts {
 		rules:    newRuleCompiler(c.schedules(newValidator())),
 		tiers:    map[string][]ratelimit.LevelSpec{},
 		handling: map[store.MessagePolicy]*store.MessagePolicy{}, templates: map[[2]string]*notifier.Template{},
+		pages: notifier.Pages(c.ExternalURL),
 	}
 }
 
@@ -61,7 +63,7 @@ func (p *commonParts) rendererOf(ch Channel) notifier.Renderer {
 		parsed, _ := notifier.ParseTemplate(ch.TemplateTitle, ch.TemplateText) // validated before
 		return parsed
 	})
-	return notifier.Renderer{AllowMentions: ch.AllowMentions, Mentions: ch.mentions(), Template: template}
+	return notifier.Renderer{AllowMentions: ch.AllowMentions, Mentions: ch.mentions(), Template: template, Pages: p.pages}
 }
 
 func (p *commonParts) dropUnknownOf(ch Channel) map[events.Severity]bool {

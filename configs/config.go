@@ -38,6 +38,8 @@ type Config struct {
 	TLSKeyFile string `yaml:"tls_key_file" restart:"to turn TLS on or off"`
 	// TLSClientCAFile contains the certificate authorities, in PEM, for credentials of kind mtls.
 	TLSClientCAFile string `yaml:"tls_client_ca_file" restart:"to turn TLS on or off"`
+	// ExternalURL is the public address of the dashboard. Messages in Slack link to it: to the form for a silence, and to the drops.
+	ExternalURL string `yaml:"external_url" format:"url" unset:"messages have no such links"`
 	// Drain is how long the relay still accepts webhooks after SIGTERM, while `/readyz` already answers 503.
 	Drain time.Duration `yaml:"drain" initial:"5s" min:"0s" max:"10m"`
 

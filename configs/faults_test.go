@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/configs"
+	"slackrelay/notifier"
 )
 
 func TestUnknownSettingIsRefusedWithTheNearestName(t *testing.T) {
@@ -224,6 +225,24 @@ func TestNameOfAChannelIsAFaultOfTheVariableThatListsIt(t *testing.T) {
 	bad(t, "", []string{"RELAY_CHANNELS=a,B,a"},
 		`RELAY_CHANNELS: "B" is not a valid name`,
 		`RELAY_CHANNELS: "a" is the name of another channel`)
+}
+
+func TestExternalURLIsAnAddressThatEverybodyMaySee(t *testing.T) {
+	for address, fault := range map[string]string{
+		"relay.example.com":                   "external_url: the value is not a URL; use one that begins with http",
+		"https://u:hunter2@relay.example":     "external_url: contains a user, and everybody in Slack sees this setting; remove the user",
+		"https://relay.example/?token=1":      "external_url: has a query or a fragment",
+		"https://relay.example/#alerts":       "external_url: has a query or a fragment",
+		"https://" + strings.Repeat("a", 500): "external_url: is longer than 500 bytes; use a shorter address",
+	} {
+		_, err := load(t, "external_url: '"+address+"'\n")
+		require.ErrorContains(t, err, fault)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+	loaded, err := load(t, "external_url: https://relay.example/ops\nchannels: [{name: alerts}]\n")
+	require.NoError(t, err)
+	channels := loaded.Config.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })
+	require.Equal(t, notifier.Pages("https://relay.example/ops"), channels[0].Renderer.Pages)
 }
 
 func TestFaultsOfFilesAndTemplatesHaveARemedy(t *testing.T) {

@@ -35,6 +35,7 @@ func (c *Config) validateListeners(v validator) {
 	if least := server.BodiesInFlight * c.MaxBody; c.MaxInFlight != 0 && c.MaxInFlight < least {
 		v.fault("max_in_flight", "%d is less than four times max_body; use %d or more, or 0", c.MaxInFlight, least)
 	}
+	c.validateExternalURL(v)
 	if (c.TLSCertFile == "") != (c.TLSKeyFile == "") || c.TLSClientCAFile != "" && c.TLSCertFile == "" {
 		v.fault("tls_cert_file", "set it together with tls_key_file; tls_client_ca_file needs both")
 		return
@@ -42,6 +43,23 @@ func (c *Config) validateListeners(v validator) {
 	_, err := c.TLS()
 	v.add(err)
 }
+
+// validateExternalURL finds addresses to which nothing can be appended, or that contain a secret: everybody in Slack sees it.
+func (c *Config) validateExternalURL(v validator) {
+	u, err := url.Parse(c.ExternalURL)
+	switch {
+	case c.ExternalURL == "" || err != nil:
+	case u.User != nil:
+		v.fault("external_url", "contains a user, and everybody in Slack sees this setting; remove the user")
+	case u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(c.ExternalURL, "?#"):
+		v.fault("external_url", "has a query or a fragment, to which no path can be appended; use, for example, https://relay.example.com")
+	case len(c.ExternalURL) > maxExternalURL:
+		v.fault("external_url", "is longer than %d bytes; use a shorter address, because Slack limits links", maxExternalURL)
+	}
+}
+
+// maxExternalURL leaves room for the rest of a link: Slack allows 3000 characters.
+const maxExternalURL = 500
 
 func (c *Config) validateSlack(v validator) {
 	if c.Lease <= c.SlackTimeout {

@@ -24,7 +24,7 @@
 -- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
 -- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
 -- ARGV[5] options, JSON, each optional:
---   noted            counts for the next digest: {"x:<category>:<severity>": n, "t:<title>": n}
+--   noted            counts for the next digest: {"x:<category>:<severity>:<status>": n, "t:<title>": n}
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
 --   lease, or the entry was claimed again (nothing is written)
@@ -132,9 +132,9 @@ local function work_of(work_kind, key)
 end
 -- part due/now: let senders look at a channel now, because it may have more to do than before.
 local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
--- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
--- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
--- is lower. Beyond it, events count under "other", and titles are not stored.
+-- part digest_counts: add counts to the next digest: "d:<category>:<severity>:<status>:<level>" (dropped; the level or
+-- the reason that refused), "x:<category>:<severity>:<status>" (expired) and "t:<title>". The number of fields is
+-- bounded, and for titles the bound is lower. Beyond it, events count under "other", and titles are not stored.
 local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval

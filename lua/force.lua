@@ -986,9 +986,11 @@ if options then
 
   -- add_drop does not count suppressed resolves for the digest: nothing was lost.
   function messages.add_drop(event, refusing)
-    dropped[#dropped + 1] = drop_of(event, refusing)
+    local drop = drop_of(event, refusing)
+    dropped[#dropped + 1] = drop
     if not options.digest or event.outcome == SUPPRESSED then return end
-    local kind, title = 'd:' .. event.category .. ':' .. event.severity, 't:' .. event.title
+    local kind = 'd:' .. event.category .. ':' .. event.severity .. ':' .. event.status .. ':' .. drop.level
+    local title = 't:' .. event.title
     digest_counts[kind] = (digest_counts[kind] or 0) + 1
     digest_counts[title] = (digest_counts[title] or 0) + 1
   end
@@ -1078,9 +1080,9 @@ if options then
       record_drops(dropped, options.drops)
     end
     if next(digest_counts) then
-      -- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
-      -- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
-      -- is lower. Beyond it, events count under "other", and titles are not stored.
+      -- part digest_counts: add counts to the next digest: "d:<category>:<severity>:<status>:<level>" (dropped; the level or
+      -- the reason that refused), "x:<category>:<severity>:<status>" (expired) and "t:<title>". The number of fields is
+      -- bounded, and for titles the bound is lower. Beyond it, events count under "other", and titles are not stored.
       local function count_for_digest(counts)
         local max_fields, max_fields_for_title = 1000, 300
         local digest_ms = 5356800000 -- 62 days: twice the longest interval

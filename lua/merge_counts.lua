@@ -16,7 +16,7 @@
 -- ARGV[3] the counts, JSON, each optional:
 --   totals      by how much each total rises
 --   categories  how many of each were dropped
---   noted       counts for the next digest: {"d:<category>:<severity>": n, "t:<title>": n}
+--   noted       counts for the next digest: {"d:<category>:<severity>:<status>:<level>": n, "t:<title>": n}
 --   drops       for the drop log:
 --               [[event, category, level, used, limit, retry_us], ...], oldest first
 --   keep        the size of the drop log
@@ -158,9 +158,9 @@ local function work_of(work_kind, key)
 end
 -- part due/now: let senders look at a channel now, because it may have more to do than before.
 local function look_now(work_kind, key) call('ZADD', due, 'LT', int(now), work_of(work_kind, key)) end
--- part digest_counts: add counts to the next digest: "d:<category>:<severity>" (dropped),
--- "x:<category>:<severity>" (expired) and "t:<title>". The number of fields is bounded, and for titles the bound
--- is lower. Beyond it, events count under "other", and titles are not stored.
+-- part digest_counts: add counts to the next digest: "d:<category>:<severity>:<status>:<level>" (dropped; the level or
+-- the reason that refused), "x:<category>:<severity>:<status>" (expired) and "t:<title>". The number of fields is
+-- bounded, and for titles the bound is lower. Beyond it, events count under "other", and titles are not stored.
 local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval

@@ -23,6 +23,8 @@ type Renderer struct {
 	AllowMentions bool
 	// Template renders the headline and the text of a single event; nil = the default layout.
 	Template *Template
+	// Pages is where messages link to in the relay's dashboard; "" = nowhere.
+	Pages Pages
 }
 
 // style is the look of a severity.

@@ -57,7 +57,9 @@ func expiredCounts(all []events.Event, more int64) map[string]int64 {
 		if i == 0 {
 			n += more
 		}
-		counts["x:"+e.Category+":"+string(e.Severity)] += n
+		counts[store.DigestCount{
+			Expired: true, Category: e.Category, Severity: string(e.Severity), Status: store.Status(e.Status),
+		}.Key()] += n
 		counts["t:"+titleFor(e)] += n
 	}
 	return counts

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/lua/redistest"
+	"slackrelay/notifier"
 	"slackrelay/notifier/fakeslack"
 )
 
@@ -258,5 +259,29 @@ func TestDashboardPagesManyChannels(t *testing.T) {
 	b.do(t, chromedp.Click(`//button[.//h3[text()="team-0777"]]`))
 	b.shows(t, "team-0777: the last hour")
 	b.picture(t, "many phone", 390, true)
+	require.Empty(t, b.consoleErrors())
+}
+
+// A link in a message opens the form for a silence, filled in for the alert, also after signing in.
+func TestDashboardFollowsTheLinkOfAMessageToASilence(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNELS=other,alerts",
+		"RELAY_CHANNEL_OTHER_SLACK_CHANNEL=C0OTHER")...)
+	b := openBrowser(t)
+	silence := notifier.Pages(relay.ops).Silence("alerts", "category=disk", "label.host=db 1&2")
+	b.do(t, chromedp.EmulateViewport(1280, 600), chromedp.Navigate(silence))
+	b.shows(t, "alerts: the last hour")
+	b.do(t, chromedp.SendKeys("input[name=token]", "4dm1n\n"))
+	b.shows(t, "Sign out")
+	b.do(t, chromedp.SendKeys("input[name=author]", "eve"), chromedp.SendKeys("input[name=reason]", "deploy\n"))
+	b.shows(t, "category=disk and label.host=db 1&2")
+	var matchers int
+	b.do(t, chromedp.Evaluate(`document.querySelectorAll("input[name=matcher]").length`, &matchers))
+	require.Equal(t, 1, matchers, "the form is empty again")
+	disk := event{Title: "x", Category: "disk", Labels: map[string]string{"host": "db 1&2"}}
+	require.Equal(t, 1, relay.post(t, "alerts", disk).Muted)
+	b.do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(relay.ops+"/#%E0%A4&show=nothing"))
+	b.shows(t, "other: the last hour")
 	require.Empty(t, b.consoleErrors())
 }

@@ -7,7 +7,8 @@
 -- call that comes too early changes nothing, so that any replica may call.
 --
 -- KEYS[1] digest   (rw) hash. Counted: since, last (microseconds), noted (how many events), and counts
---                  "d:<category>:<severity>" of drops, "x:..." of expired messages, "t:<title>".
+--                  "d:<category>:<severity>:<status>:<level>" of drops, "x:<category>:<severity>:<status>" of expired
+--                  messages, "t:<title>". Older versions wrote "d:" and "x:" without status and level.
 --                  Open: open (since when), id, post (its number), edit (the number of the last edit), moved (when
 --                  counts were last moved), from (when its report begins), totals (JSON)
 -- KEYS[2] told     (r)  sorted set of the channel's categories by their last admission

@@ -24,7 +24,7 @@
 -- ARGV[3] at       admission time of the entry in microseconds, as the claim returned it; 0 = another program added it
 -- ARGV[4] claims   how often the entry had been claimed, including the caller's claim
 -- ARGV[5] options, JSON, each optional:
---   noted            counts for the next digest: {"x:<category>:<severity>": n, "t:<title>": n}
+--   noted            counts for the next digest: {"x:<category>:<severity>:<status>": n, "t:<title>": n}
 --
 -- Reply: 1 done, 0 the entry is gone, or the number is another entry's (nothing is written), -1 another sender has the
 --   lease, or the entry was claimed again (nothing is written)

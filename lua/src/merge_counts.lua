@@ -16,7 +16,7 @@
 -- ARGV[3] the counts, JSON, each optional:
 --   totals      by how much each total rises
 --   categories  how many of each were dropped
---   noted       counts for the next digest: {"d:<category>:<severity>": n, "t:<title>": n}
+--   noted       counts for the next digest: {"d:<category>:<severity>:<status>:<level>": n, "t:<title>": n}
 --   drops       for the drop log:
 --               [[event, category, level, used, limit, retry_us], ...], oldest first
 --   keep        the size of the drop log

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"sync"
 
 	"slackrelay/store"
@@ -28,7 +29,7 @@ type counts struct {
 func (ch *channel) count(r *store.Request, d *store.Decision) {
 	ch.counts.mu.Lock()
 	defer ch.counts.mu.Unlock()
-	ch.counts.add(r, d.Outcome, 1)
+	ch.counts.add(r, d, 1)
 	if d.Outcome != store.Duplicate {
 		ch.counts.drops.add(r, d)
 	}
@@ -51,11 +52,11 @@ func (ch *channel) countClosed(requests []store.Request, decisions []store.Decis
 	defer ch.counts.mu.Unlock()
 	for first := 0; first < len(requests); {
 		end := first + 1
-		for end < len(requests) && countsAs(&requests[end], &requests[first]) && decisions[end].DecidedBy == decisions[first].DecidedBy {
+		for end < len(requests) && countsAs(&requests[end], &requests[first]) && decidedAs(&decisions[end], &decisions[first]) {
 			end++
 		}
 		if decisions[first].DecidedBy == store.ByClosedCache {
-			ch.counts.add(&requests[first], store.Dropped, int64(end-first))
+			ch.counts.add(&requests[first], &decisions[first], int64(end-first))
 			for i := first; i < end; i++ {
 				ch.counts.drops.add(&requests[i], &decisions[i])
 			}
@@ -67,7 +68,13 @@ func (ch *channel) countClosed(requests []store.Request, decisions []store.Decis
 
 // countsAs reports whether the drops of two requests are one count.
 func countsAs(r, other *store.Request) bool {
-	return r.Category == other.Category && r.Event.Severity == other.Event.Severity && r.Event.Title == other.Event.Title
+	return r.Category == other.Category && r.Event.Severity == other.Event.Severity && r.Event.Status == other.Event.Status &&
+		r.Event.Title == other.Event.Title
+}
+
+// decidedAs reports whether two decisions are one count of drops.
+func decidedAs(d, other *store.Decision) bool {
+	return d.DecidedBy == other.DecidedBy && d.Level == other.Level
 }
 
 // init makes the maps of a batch. The caller holds mu.
@@ -79,12 +86,12 @@ func (c *counts) init() {
 	}
 }
 
-// add counts n requests like r: duplicates, or drops. The caller holds mu.
-func (c *counts) add(r *store.Request, o store.Outcome, n int64) {
+// add counts n requests like r that were decided as d: duplicates, or drops. The caller holds mu.
+func (c *counts) add(r *store.Request, d *store.Decision, n int64) {
 	c.init()
 	c.totals["received"] += n
 	c.learn = c.learn || r.Fairness.Enabled() && r.Fairness.FirstNotice.Auto
-	if o == store.Duplicate {
+	if d.Outcome == store.Duplicate {
 		c.totals["duplicate"] += n
 		return
 	}
@@ -95,6 +102,6 @@ func (c *counts) add(r *store.Request, o store.Outcome, n int64) {
 	}
 	c.categories[category] += n
 	if r.Policy != nil && r.Policy.Digest {
-		r.AddDigestCounts(c.digest, n)
+		r.AddDigestCounts(c.digest, cmp.Or(d.Outcome.Reason(), d.Level), n)
 	}
 }

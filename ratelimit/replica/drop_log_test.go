@@ -48,7 +48,7 @@ func TestStormIsRecordedInPartAndCountedInWhole(t *testing.T) {
 	require.Contains(t, string(drops[0].Payload), "storm2999", "and the newest")
 	digest := client.HGetAll(t.Context(), "relay:{alerts}:digest:alerts").Val()
 	require.Equal(t, "3001", digest["noted"])
-	require.Equal(t, "100", digest["d:c7:error"])
+	require.Equal(t, "100", digest["d:c7:error::channel"])
 	for _, key := range []string{"drops", "digest"} {
 		require.Positive(t, client.PTTL(t.Context(), "relay:{alerts}:"+key+":alerts").Val(), key)
 	}

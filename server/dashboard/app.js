@@ -4,7 +4,7 @@ import { ago, count, describeMatcher, describeReceipt, duration, parseMatcher, r
 // The stream sends a page of channels, and each second what changed in it. The details of the selected channel are requested when
 // its counts have changed. byName has the channels that the stream sent; view is which of them the page shows, and pages is where
 // the pages before it began.
-const state = { now: null, byName: {}, selected: null, detail: {}, live: false, toast: '', view: { name: '', state: '', after: '' }, pages: [] };
+const state = { now: null, byName: {}, selected: null, detail: {}, live: false, toast: '', matchers: [], show: '', view: { name: '', state: '', after: '' }, pages: [] };
 const pageSize = 48;
 const $ = (id) => document.getElementById(id);
 
@@ -30,6 +30,29 @@ async function act(toast, call) {
   } catch (e) { showToast(e.message); }
 }
 
+// follow goes to a channel, as a link in a message names it: #<channel>&show=silences&matcher=category%3Ddisk. show is the id of a
+// heading; matchers fill in the form for a silence.
+function follow(name, parameters) {
+  const given = new URLSearchParams(parameters.join('&'));
+  state.selected = name;
+  state.matchers = given.getAll('matcher').slice(0, 8);
+  state.show = given.get('show');
+}
+
+// followHash follows the address of the page; unreadable ones select no channel.
+function followHash() {
+  const [name, ...parameters] = location.hash.slice(1).split('&');
+  try { follow(decodeURIComponent(name), parameters); } catch { follow('', []); }
+}
+
+// scrollToShown scrolls once to what the address names, when its details are drawn.
+function scrollToShown() {
+  const heading = state.show && $(state.show);
+  if (!heading) return;
+  state.show = '';
+  heading.scrollIntoView();
+}
+
 const pathOf = (channel) => '/channels/' + encodeURIComponent(channel);
 
 // refresh requests the details of the selected channel, if its counts changed, or on the next tick of 5 s, or if forced.
@@ -52,6 +75,7 @@ async function refresh(force) {
     };
     draw();
     chart(series);
+    scrollToShown();
   } catch (e) { showToast(e.message); } finally { requesting = false; }
 }
 
@@ -105,6 +129,7 @@ function card(ch) {
 function select(name) {
   state.selected = name;
   state.detail = {};
+  follow(name, []);
   location.hash = encodeURIComponent(name);
   draw();
   refresh(true);
@@ -168,14 +193,17 @@ function silenceForm(channel) {
   const add = (event) => {
     event.preventDefault();
     const form = new FormData(event.target);
-    const matcher = parseMatcher(form.get('matcher'));
-    if (!matcher) return showToast('Write a matcher like category=disk or label.host=~db-.*');
-    const silence = { channel, matchers: [matcher], for: form.get('for'), author: form.get('author'), reason: form.get('reason') };
+    const matchers = form.getAll('matcher').map(parseMatcher);
+    if (matchers.includes(undefined)) return showToast('Write a matcher like category=disk or label.host=~db-.*');
+    const silence = { channel, matchers, for: form.get('for'), author: form.get('author'), reason: form.get('reason') };
     act('Silence created.', () => api('/silences', 'POST', silence));
+    state.matchers = [];
     event.target.reset();
   };
   return html`<form class="inline" @submit=${add}>
-    <input name="matcher" required placeholder="category=disk" aria-label="matcher" size="18">
+    ${(state.matchers.length ? state.matchers : ['']).map((matcher) => html`
+    <input name="matcher" required placeholder="category=disk" aria-label="matcher" size=${Math.max(18, Math.min(48, matcher.length))}
+      value=${matcher}>`)}
     <input name="for" required value="2h" aria-label="duration" size="4">
     <input name="author" required placeholder="author" aria-label="author" size="8">
     <input name="reason" required placeholder="reason" aria-label="reason" size="14"><button class="act">Create silence</button></form>`;
@@ -221,7 +249,7 @@ function detail() {
     <div class="two">${limits(channel)}
     <section class="card" aria-labelledby="outbox"><h2 id="outbox">Outbox</h2>${outbox(channel)}
       <h2>Dead letters</h2>${deadLetters(d.dead, name)}
-      <h2>Silences</h2>${silences(d.silences, name)}
+      <h2 id="silences">Silences</h2>${silences(d.silences, name)}
     </section></div>
     <section class="card" aria-labelledby="dropped"><h2 id="dropped">Last drops</h2>${drops(d.drops, name)}</section>
     ${d.shown ? preview(d.preview) : nothing}`;
@@ -359,7 +387,7 @@ let stream = null;
 function connect() {
   if (stream) stream.close();
   state.live = false;
-  if (!state.selected) state.selected = decodeURIComponent(location.hash.slice(1));
+  if (!state.selected) followHash();
   const query = new URLSearchParams({ ...state.view, limit: pageSize, selected: state.selected });
   const opened = stream = new EventSource('/api/v1/stream?' + query);
   stream.onmessage = (message) => {

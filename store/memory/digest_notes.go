@@ -30,8 +30,7 @@ type digestState struct {
 	totals map[string]int64
 }
 
-// noteForDigest counts for the next digest. The names of counts are "d:<category>:<severity>" (dropped),
-// "x:<category>:<severity>" (expired) and "t:<title>".
+// noteForDigest counts for the next digest. The names of counts are those of [store.Digest.Counts].
 func (tx channelTx) noteForDigest(digestCounts map[string]int64) {
 	if len(digestCounts) == 0 {
 		return

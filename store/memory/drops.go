@@ -20,12 +20,13 @@ func (tx channelTx) recordDrop(drop store.Drop, keep int64) {
 // noteDrop records a dropped request, and counts it for the digest. A resolve of what was never posted is no loss that a
 // digest would report.
 func (m *messageBatch) noteDrop(r *store.Request, d decision) {
+	drop := m.dropOf(r, d)
 	if m.policy.KeepDrops > 0 {
-		m.batch.tx.recordDrop(m.dropOf(r, d), m.policy.KeepDrops)
+		m.batch.tx.recordDrop(drop, m.policy.KeepDrops)
 	}
 	if m.policy.Digest && d.outcome != store.Suppressed {
 		digestCounts := map[string]int64{}
-		r.AddDigestCounts(digestCounts, 1)
+		r.AddDigestCounts(digestCounts, drop.Level, 1)
 		m.batch.tx.noteForDigest(digestCounts)
 	}
 }

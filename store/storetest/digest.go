@@ -14,6 +14,7 @@ import (
 var digestBehaviours = []behaviour{
 	{"DigestGrowsUntilItsIntervalEnds", testDigestGrowsUntilItsIntervalEnds},
 	{"DigestOfAWebhookIsPostedAtTheEnd", testDigestOfAWebhookIsPostedAtTheEnd},
+	{"DigestCountsStatusesAndLevelsApart", testDigestCountsStatusesAndLevelsApart},
 }
 
 // DropForDigest drops n events of a category, which the digest counts.
@@ -70,7 +71,7 @@ func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 	ask()
 	require.Equal(t, store.KindDigest, Claim(t, b.A, terms).Entry.Kind, "not yet edited: 30 s have not passed")
 	post := send()
-	require.Equal(t, map[string]int64{"d:disk:error": 2, "t:disk": 2}, digestOf(t, post).Counts)
+	require.Equal(t, map[string]int64{"d:disk:error::never": 2, "t:disk": 2}, digestOf(t, post).Counts)
 	require.Equal(t, []string{"disk"}, digestOf(t, post).Silent)
 	record, err := b.A.PostedMessage(t.Context(), Scope, post.Number)
 	require.NoError(t, err)
@@ -84,8 +85,8 @@ func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 	ask()
 	edit := send()
 	require.Equal(t, store.KindDigestEdit, edit.Kind)
-	require.Equal(t, int64(7), digestOf(t, edit).Counts["d:disk:error"], "absolute totals, in one edit")
-	require.Equal(t, int64(1), digestOf(t, edit).Counts["d:cpu:error"], "absolute totals, in one edit")
+	require.Equal(t, int64(7), digestOf(t, edit).Counts["d:disk:error::never"], "absolute totals, in one edit")
+	require.Equal(t, int64(1), digestOf(t, edit).Counts["d:cpu:error::never"], "absolute totals, in one edit")
 	require.Equal(t, post.Number, digestOf(t, edit).Post, "absolute totals, in one edit")
 	require.False(t, digestOf(t, edit).Closed, "absolute totals, in one edit")
 
@@ -114,7 +115,7 @@ func testDigestOfAWebhookIsPostedAtTheEnd(t *testing.T, start Start) {
 	require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
 	require.NoError(t, b.B.Digest(t.Context(), Scope, terms.Digest))
 	e := Claim(t, b.B, terms).Entry
-	require.Equal(t, int64(4), digestOf(t, e).Counts["d:disk:error"])
+	require.Equal(t, int64(4), digestOf(t, e).Counts["d:disk:error::never"])
 	require.True(t, digestOf(t, e).Closed)
 	record, err := b.B.PostedMessage(t.Context(), Scope, e.Number)
 	require.NoError(t, err)
@@ -125,4 +126,22 @@ func testDigestOfAWebhookIsPostedAtTheEnd(t *testing.T, start Start) {
 	b.Advance(10 * time.Minute)
 	require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
 	require.Equal(t, store.Empty, Claim(t, b.A, terms).State, "fewer drops than the minimum")
+}
+
+// A digest says which level refused, and counts each status apart.
+func testDigestCountsStatusesAndLevelsApart(t *testing.T, start Start) {
+	b := start(t)
+	h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
+	l := Limits{Channel: PerMinute(2), Category: PerMinute(1)}
+	require.Equal(t, "+-+--", Outcomes(b.MustAdmit(t,
+		l.AlertRequest(h, "1", "disk", store.Firing, "f1"), l.AlertRequest(h, "2", "disk", store.Firing, "f2"),
+		l.AlertRequest(h, "4", "cpu", store.Firing, "f3"), l.AlertRequest(h, "5", "net", store.Firing, "f4"),
+		l.AlertRequest(h, "6", "net", "", ""))))
+	terms := store.DigestTerms{Interval: time.Minute, Minimum: 1}
+	b.Advance(time.Minute)
+	require.NoError(t, b.A.Digest(t.Context(), Scope, terms))
+	counts := digestOf(t, Claim(t, b.A, store.Terms{Pace: store.Pace{Burst: 3}, Digest: terms}).Entry).Counts
+	require.Equal(t, int64(1), counts["d:disk:error:firing:category"])
+	require.Equal(t, int64(1), counts["d:net:error:firing:channel"])
+	require.Equal(t, int64(1), counts["d:net:error::channel"])
 }

@@ -18,9 +18,11 @@ end
 
 -- add_drop does not count suppressed resolves for the digest: nothing was lost.
 function messages.add_drop(event, refusing)
-  dropped[#dropped + 1] = drop_of(event, refusing)
+  local drop = drop_of(event, refusing)
+  dropped[#dropped + 1] = drop
   if not options.digest or event.outcome == SUPPRESSED then return end
-  local kind, title = 'd:' .. event.category .. ':' .. event.severity, 't:' .. event.title
+  local kind = 'd:' .. event.category .. ':' .. event.severity .. ':' .. event.status .. ':' .. drop.level
+  local title = 't:' .. event.title
   digest_counts[kind] = (digest_counts[kind] or 0) + 1
   digest_counts[title] = (digest_counts[title] or 0) + 1
 end
