@@ -42,6 +42,7 @@ type alertmanagerAlert struct {
 	Labels       labels `json:"labels"`
 	Annotations  labels `json:"annotations"`
 	StartsAt     string `json:"startsAt"`
+	EndsAt       string `json:"endsAt"`
 	GeneratorURL string `json:"generatorURL"`
 	Fingerprint  string `json:"fingerprint"`
 }
@@ -90,6 +91,8 @@ func (a *alertmanagerAlert) read(r *reader) {
 			a.Annotations = r.labels()
 		case "startsAt":
 			a.StartsAt = r.text()
+		case "endsAt":
+			a.EndsAt = r.text()
 		case "generatorURL":
 			a.GeneratorURL = r.text()
 		case "fingerprint":
@@ -138,6 +141,9 @@ func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, 
 	}
 	event.setSeverity(alert.Labels["severity"])
 	event.setStatus(cmp.Or(alert.Status, w.Status))
+	if event.Status == Resolved {
+		event.endAt(alert.EndsAt)
+	}
 	event.setLabel("notification_reason", w.Reason)
 	event.addLink("Source", "generator_url", alert.GeneratorURL)
 	event.addLink("Runbook", "runbook_url", alert.Annotations["runbook_url"])

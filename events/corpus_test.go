@@ -299,7 +299,7 @@ func TestForeignPayloadsAreUnderstood(t *testing.T) {
 			for _, e := range all {
 				require.NotEmpty(t, e.Title, file)
 				require.NotRegexp(t, `[0-9a-f]{8}-[0-9a-f]{4}-|[0-9]{8}`, e.Category, "%s: the category is not bounded", file)
-				t.Logf("%-60s %-12s %-8s %-8s %-40s %-30s %s | %.140s", strings.TrimPrefix(file, root), e.Source, e.Severity, e.Status, e.Category,
+				t.Logf("%-60s %-12s %-8s %-8s %-40s %-30s %v | %.140s", strings.TrimPrefix(file, root), e.Source, e.Severity, e.Status, e.Category,
 					e.Fingerprint, e.Links, e.Title)
 			}
 		}

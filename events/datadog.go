@@ -2,6 +2,7 @@ package events
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,7 +34,7 @@ func decodeDatadog(in input) Event {
 	transition, monitor := cmp.Or(o.first("alert_transition", "transition"), marks.transition), o.first("monitor_id", "alert_id")
 	scopes := cmp.Or(o.first("scopes", "alert_scope", "scope", "hostname"), marks.scope)
 	event := Event{
-		Title:     title,
+		Title:     cmp.Or(marks.title(), title),
 		Text:      datadogText(o.first("body", "event_msg", "text_only_msg", "alert_query")),
 		StartedAt: timeOf(o.first("alert_cycle_started", "date_started")),
 		Status:    datadogStatuses[strings.ToLower(transition)],
@@ -62,7 +63,8 @@ func decodeDatadog(in input) Event {
 		}
 	}
 	event.addLink("Datadog", "url", o.first("url", "link"))
-	event.addLink("Graph", "snapshot", o.text("snapshot"))
+	event.addImage("Graph", "snapshot", o.text("snapshot"))
+	event.Text = withoutNotified(event.markdown(event.Text))
 	return event
 }
 
@@ -98,6 +100,20 @@ func datadogMarks(title string) datadogTitle {
 	return t
 }
 
+// title is the name of the monitor, and where it happened if the name does not tell. Severity and status have fields of their own.
+func (t datadogTitle) title() string {
+	name := t.name
+	if strings.HasSuffix(strings.ToLower(t.transition), "no data") {
+		name = "No data: " + name
+	}
+	for scope := range strings.SplitSeq(t.scope, ",") {
+		if _, value, _ := strings.Cut(scope, ":"); value == "" || strings.Contains(name, value) {
+			return name
+		}
+	}
+	return name + " (" + t.scope + ")"
+}
+
 // withoutScope is the name of a monitor without the values of its scope, "host:a,env:prod", which differ from alert to alert.
 func withoutScope(name, scopes string) string {
 	for scope := range strings.SplitSeq(scopes, ",") {
@@ -110,6 +126,15 @@ func withoutScope(name, scopes string) string {
 		words = words[:len(words)-1]
 	}
 	return strings.Join(words, " ")
+}
+
+// notified matches the handles of whom Datadog notified itself, and its own links below a text.
+var notified = regexp.MustCompile(`[ \t]*(?i:notify:[ \t]*)?@(?:webhook|slack|pagerduty|opsgenie|teams?|workflow|victorops|oncall|sns|hangouts)[\w.-]*|` +
+	`(?m)^.*\[?Monitor Status\]?.*Edit Monitor.*$`)
+
+// withoutNotified removes what Datadog adds to a text for itself.
+func withoutNotified(text string) string {
+	return strings.TrimSpace(emptyLines.ReplaceAllString(notified.ReplaceAllString(text, ""), "\n\n"))
 }
 
 // datadogText removes the fences of Datadog's Markdown.

@@ -33,6 +33,7 @@ type Event struct {
 	Fingerprint string            `json:"fingerprint,omitempty"` // the same for all events of one alert
 	Group       string            `json:"-"`                     // the sender's name of the group that the webhook reports; "" = none
 	StartedAt   time.Time         `json:"started_at,omitzero"`   // when it began; zero = unknown
+	EndedAt     time.Time         `json:"ended_at,omitzero"`     // of a resolve: when its sender says that it ended; zero = unknown
 	ReplayOf    string            `json:"replay_of,omitempty"`   // the id of the event that an operator replayed with this one
 	Forced      bool              `json:"forced,omitempty"`      // the operator replayed it past the limits
 	Slack       *SlackMessage     `json:"slack,omitempty"`       // the original message of a Slack-shaped sender
@@ -48,6 +49,7 @@ type Event struct {
 type Link struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
+	Image bool   `json:"image,omitempty"` // the address is that of a picture
 }
 
 // setLabel adds a label, unless the value is empty or the event has a label of that name.
@@ -60,6 +62,22 @@ func (e *Event) setLabel(name, value string) {
 	}
 	if _, exists := e.Labels[name]; !exists {
 		e.Labels[name] = value
+	}
+}
+
+// endAt sets when an event ended, unless the time cannot be read or lies before its start.
+func (e *Event) endAt(text string) {
+	if at := timeOf(text); at.After(e.StartedAt) && !e.StartedAt.IsZero() {
+		e.EndedAt = at
+	}
+}
+
+// addImage adds a link to a picture, or a label with this name if the address is not a link.
+func (e *Event) addImage(title, label, address string) {
+	before := len(e.Links)
+	e.addLink(title, label, address)
+	if len(e.Links) > before {
+		e.Links[before].Image = true
 	}
 }
 

@@ -40,6 +40,7 @@ func decodeForge(in input, header string) Event {
 	event.setLabel("action", f.action)
 	kind.describe(&f, &event)
 	event.addLink("Repository", "repository_url", in.text("repository", "html_url"))
+	event.Text = event.markdown(event.Text)
 	return event
 }
 

@@ -46,6 +46,7 @@ func decodeGitlab(in input) Event {
 		f.gitlabSubject(&event, subject)
 	}
 	event.addLink("Project", "project_url", cmp.Or(in.text("project", "web_url"), in.text("repository", "homepage")))
+	event.Text = event.markdown(event.Text)
 	return event
 }
 

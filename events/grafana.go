@@ -92,14 +92,16 @@ func (w *grafanaWebhook) event(alert grafanaAlert, index int) (Event, error) {
 	event.Links = nil
 	event.addLink("Panel", "panel_url", alert.PanelURL)
 	event.addLink("Dashboard", "dashboard_url", alert.DashboardURL)
-	event.Links = append(event.Links, own...)
-	event.addLink("Silence", "silence_url", alert.SilenceURL)
-	event.addLink("Image", "image_url", alert.ImageURL)
-	for i := range event.Links {
-		if event.Links[i].Title == "Alertmanager" {
-			event.Links[i].Title = "Grafana"
+	for _, l := range own {
+		switch {
+		case l.Title != "Alertmanager":
+			event.Links = append(event.Links, l)
+		case len(event.Links) == 0: // the first page of Grafana helps only where there is no better one
+			event.addLink("Grafana", "external_url", l.URL)
 		}
 	}
+	event.addLink("Silence", "silence_url", alert.SilenceURL)
+	event.addImage("Image", "image_url", alert.ImageURL)
 	return event, nil
 }
 
@@ -139,7 +141,7 @@ func decodeLegacyGrafana(o input) Event {
 		event.setStatus(state)
 	}
 	event.addLink("Rule", "rule_url", o.text("ruleUrl"))
-	event.addLink("Image", "image_url", o.text("imageUrl"))
+	event.addImage("Image", "image_url", o.text("imageUrl"))
 	return event
 }
 

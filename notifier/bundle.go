@@ -13,12 +13,14 @@ import (
 const (
 	maxListed = 10  // events of a bundle that are listed
 	maxLine   = 200 // characters of an event's title in the list
+	maxIntro  = 600 // characters of the text that all events share
 )
 
 // severityOrder lists the severities, worst first.
 var severityOrder = []events.Severity{events.Critical, events.Error, events.Warning, events.Info}
 
-// bundle renders several events as one message: how many of them are in which state, and a list, the worst first.
+// bundle renders several events as one message: how many of them are in which state, a list with what tells each from the others,
+// the worst first, and below it once what they have in common.
 func (r Renderer) bundle(n Notification) Message {
 	all := slices.Clone(n.Events)
 	slices.SortStableFunc(all, func(a, b NotificationEvent) int { return listOrder(a) - listOrder(b) })
@@ -33,23 +35,61 @@ func (r Renderer) bundle(n Notification) Message {
 		lead.Status = events.Firing
 	}
 	look := styleOf(lead)
+	shared := n.shared(all, lead)
 	if counts.firing+counts.unfollowed == 0 {
-		look = resolvedStyle
+		look, shared.Status = resolvedStyle, events.Resolved
 	}
-	headline := fmt.Sprintf("%s %s*%s* — %s", look.icon, testMark(lead), escaped(lead.Category, maxHeadline), counts)
+	list := newList(all)
+	headline := fmt.Sprintf("%s %s*%s* — %s", look.icon, testMark(lead), escaped(shared.Title, maxHeadline), counts)
 	m := Message{Color: look.color, ID: n.Events[0].ID, Text: headline}
 	if counts.firing > 0 {
 		m.Text = r.withMention(headline, lead)
 	}
-	list := r.list(n, all)
-	m.Blocks = []slack.Block{slack.NewSectionBlock(mrkdwn(list), nil, nil)}
-	context := escaped(lead.Category+" · "+lead.Source, maxContext)
-	if end := n.end(); counts.firing+counts.unfollowed == 0 && end != "" {
-		context += " · " + end
-	}
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(context)))
-	m.Fallback = escaped(Plain(Message{Text: list}), maxFallback)
+	text := cutMarkup(strings.Join(append(r.intro(list, shared), r.lines(n, list)...), "\n"), maxSection)
+	m.Blocks = []slack.Block{slack.NewSectionBlock(mrkdwn(text), nil, nil)}
+	about := n.about(all, shared)
+	m.addContext(about.marked())
+	m.Links = linkRow(r.links(shared))
+	m.addContext(m.Links)
+	m.Fallback = escaped(Plain(Message{Text: text})+"\n"+about.plain(), maxFallback)
 	return m
+}
+
+// about returns what all events of a bundle have in common, since when, and how bad the worst of them is.
+func (n Notification) about(all []NotificationEvent, shared events.Event) *about {
+	a := &about{}
+	common := NotificationEvent{Event: shared}
+	if end := n.end(); shared.Status != events.Resolved {
+		common.addState(a, severities(all, n.More))
+	} else if end != "" {
+		a.addMarked(end, Plain(Message{Text: end}))
+	}
+	said := strings.ToLower(shared.Title)
+	common.addLabels(a, said)
+	common.addNames(a, said)
+	a.add(shared.Note)
+	return a
+}
+
+// severities describes how bad the events of a bundle are that have not ended: "3 critical, 17 warning", or only the worst if they
+// are alike or not all known.
+func severities(sorted []NotificationEvent, more int64) string {
+	count := map[events.Severity]int{}
+	for _, e := range sorted {
+		if !e.isResolved() {
+			count[e.Severity]++
+		}
+	}
+	var parts []string
+	for _, severity := range severityOrder {
+		if count[severity] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[severity], severity))
+		}
+	}
+	if len(parts) < 2 || more > 0 {
+		return string(sorted[0].Severity)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // bundleCounts are the states of a bundle's events.
@@ -83,17 +123,55 @@ func (c bundleCounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// list is the lines of a bundle.
-func (r Renderer) list(n Notification, sorted []NotificationEvent) string {
-	shown := min(len(sorted), maxListed)
+// intro is what all events of a bundle say alike, unless the headline says it already.
+func (r Renderer) intro(l list, shared events.Event) []string {
+	var all []string
+	if l.prefix != "" && !strings.EqualFold(l.prefix, shared.Title) {
+		all = append(all, r.escape(l.prefix, maxLine))
+	}
+	if shared.Text != "" && !strings.EqualFold(strings.TrimRight(shared.Text, "."), strings.TrimRight(l.prefix, ".")) {
+		all = append(all, r.escape(shared.Text, maxIntro))
+	}
+	return all
+}
+
+// lines are the lines of a bundle.
+func (r Renderer) lines(n Notification, l list) []string {
+	shown := min(len(l.events), maxListed)
 	lines := make([]string, 0, maxListed+1)
-	for _, e := range sorted[:shown] {
-		lines = append(lines, r.line(e))
+	for _, e := range l.events[:shown] {
+		lines = append(lines, r.line(l, e))
 	}
-	if rest := n.unlisted(sorted[shown:]); rest != "" {
-		lines = append(lines, rest)
+	if rest := n.unlisted(l.events[shown:]); rest != "" {
+		lines = append(lines, rest+r.names(l, l.events[shown:]))
 	}
-	return cutMarkup(strings.Join(lines, "\n"), maxSection)
+	return lines
+}
+
+// maxNamed is how many events without a line of their own are named, and maxName the characters of such a name.
+const (
+	maxNamed = 10
+	maxName  = 40
+)
+
+// names lists what tells the events apart that have no line of their own, where that is short and none of them has ended.
+func (r Renderer) names(l list, rest []NotificationEvent) string {
+	var names []string
+	for _, e := range rest {
+		name := l.telling(e)
+		if l.prefix == "" || name == "" || e.isResolved() || characters(name) > maxName {
+			return ""
+		}
+		names = append(names, r.escape(name, maxLine))
+	}
+	switch {
+	case names == nil:
+		return ""
+	case len(names) > maxNamed:
+		return ": " + strings.Join(names[:maxNamed], ", ") + ", …"
+	default:
+		return ": " + strings.Join(names, ", ")
+	}
 }
 
 // unlisted describes the events without a line of their own: how many, and their states where some are resolved.
@@ -119,8 +197,8 @@ func (n Notification) unlisted(rest []NotificationEvent) string {
 func (n Notification) end() string {
 	whole := NotificationEvent{ResolvedAt: n.LastResolvedAt}
 	for _, e := range n.Events {
-		if e.ResolvedAt.After(whole.ResolvedAt) {
-			whole.ResolvedAt = e.ResolvedAt
+		if end := e.endedAt(); end.After(whole.ResolvedAt) {
+			whole.ResolvedAt = end
 		}
 		if !e.StartedAt.IsZero() && (whole.StartedAt.IsZero() || e.StartedAt.Before(whole.StartedAt)) {
 			whole.StartedAt = e.StartedAt
@@ -141,17 +219,24 @@ func listOrder(e NotificationEvent) int {
 	return order
 }
 
-func (r Renderer) line(e NotificationEvent) string {
-	look := styleOf(e.Event)
-	if e.isResolved() {
-		look = resolvedStyle
-	}
-	title := r.escape(titleOf(e.Event), maxLine)
+// line is one event of a bundle: what tells it from the others, and how long it lasted if it is resolved.
+func (r Renderer) line(l list, e NotificationEvent) string {
+	look := styleOf(e.current())
+	what := l.telling(e)
+	title := r.escape(what, maxLine)
 	if len(e.Links) > 0 {
-		title = link(e.Links[0].URL, titleOf(e.Event), maxLine)
+		title = link(e.Links[0].URL, what, maxLine)
 	}
-	if !e.ResolvedAt.IsZero() {
-		title += " (" + e.resolution() + ")"
+	if detail := l.detail(e); detail != "" {
+		title += " — " + r.escape(detail, maxLine)
+	}
+	switch {
+	case e.isResolved():
+		if resolution := e.resolution(); resolution != "" {
+			title += " (" + resolution + ")"
+		}
+	case l.mixed:
+		title += separator + string(e.Severity)
 	}
 	return look.icon + " " + title
 }

@@ -24,6 +24,9 @@ const (
 // escaped makes untrusted text safe for mrkdwn: it escapes the three characters that Slack interprets, removes hidden
 // characters ([events.Hidden]), and cuts the result to limit characters, with an ellipsis and never inside an entity.
 func escaped(s string, limit int) string {
+	if len(s) <= limit && isPlain(s) {
+		return s
+	}
 	var b strings.Builder
 	size, fits := 0, 0 // fits: the length of b up to which an ellipsis still has room
 	for _, r := range s {
@@ -39,6 +42,27 @@ func escaped(s string, limit int) string {
 		}
 	}
 	return b.String()
+}
+
+// isPlain reports whether a text is ASCII with nothing to escape or to remove. Most texts are.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < ' ' && c != '\n' && c != '\t') || c > '~' || c == '&' || c == '<' || c == '>' {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutHidden removes hidden characters.
+func withoutHidden(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c != '\n' && c != '\t' && events.Hidden(c) {
+			return -1
+		}
+		return c
+	}, s)
 }
 
 func escapeRune(r rune) string {

@@ -92,12 +92,7 @@ var (
 // withoutMentions disables the mentions in mrkdwn: their names stay, with a character that keeps Slack from interpreting them.
 // Hidden characters are removed first: they could keep a mention from being recognised.
 func (r Renderer) withoutMentions(mrkdwn string) string {
-	mrkdwn = strings.Map(func(c rune) rune {
-		if c != '\n' && c != '\t' && events.Hidden(c) {
-			return -1
-		}
-		return c
-	}, mrkdwn)
+	mrkdwn = withoutHidden(mrkdwn)
 	if r.AllowMentions || !strings.Contains(mrkdwn, "<") {
 		return mrkdwn
 	}

@@ -56,17 +56,6 @@ func (r Renderer) Notification(n Notification) Message {
 	return m
 }
 
-// single renders one event, with its duration if it is resolved.
-func (r Renderer) single(e NotificationEvent) Message {
-	if e.ResolvedAt.IsZero() {
-		return r.Render(e.Event)
-	}
-	e.Status = events.Resolved
-	m := r.Render(e.Event)
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(e.resolution())))
-	return m
-}
-
 // history describes what has happened since the message was posted; "" = nothing.
 func (n Notification) history() string {
 	var parts []string
@@ -92,13 +81,33 @@ func (e NotificationEvent) isResolved() bool {
 	return e.Status == events.Resolved || !e.ResolvedAt.IsZero()
 }
 
-// resolution describes when an event was resolved, and after how long.
-func (e NotificationEvent) resolution() string {
-	at := date(e.ResolvedAt, "{time}")
-	if e.StartedAt.IsZero() || !e.ResolvedAt.After(e.StartedAt) {
-		return "resolved at " + at
+// current returns the event with its status of now: a firing that was resolved later is resolved.
+func (e NotificationEvent) current() events.Event {
+	if e.isResolved() {
+		e.Status = events.Resolved
 	}
-	return "resolved after " + humanDuration(e.ResolvedAt.Sub(e.StartedAt)) + ", at " + at
+	return e.Event
+}
+
+// endedAt is when the event was resolved: as its sender says, else when the relay learned it; zero = it is not, or unknown.
+func (e NotificationEvent) endedAt() time.Time {
+	if e.ResolvedAt.IsZero() {
+		return e.EndedAt
+	}
+	return e.ResolvedAt
+}
+
+// resolution describes when an event was resolved, and after how long; "" = that is unknown.
+func (e NotificationEvent) resolution() string {
+	end := e.endedAt()
+	switch {
+	case end.IsZero():
+		return ""
+	case e.StartedAt.IsZero() || !end.After(e.StartedAt):
+		return "resolved at " + date(end, "{time}")
+	default:
+		return "resolved after " + humanDuration(end.Sub(e.StartedAt)) + ", at " + date(end, "{time}")
+	}
 }
 
 // humanDuration is a duration in its largest units, two for hours and days.

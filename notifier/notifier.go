@@ -20,6 +20,8 @@ type Message struct {
 	Color    string        // "#rrggbb"
 	Fallback string        // the attachment as plain text, for clients that show no blocks
 	Blocks   []slack.Block // the attachment
+	// Links are the links of the attachment, mrkdwn: the plain text has them too.
+	Links string `json:",omitempty"`
 	// Native replaces the attachment; nil = the message was not written for Slack.
 	Native *NativeBlocks `json:",omitempty"`
 	// ID is the event's id and Entry the message's own. Both go into the metadata of the message, so that it can be looked
@@ -39,7 +41,11 @@ func (m Message) PlainText() Message {
 	if m.Fallback != "" {
 		text += "\n" + m.Fallback
 	}
-	return Message{Text: cutMarkup(strings.TrimPrefix(text, "\n"), maxText), ID: m.ID, Entry: m.Entry, Thread: m.Thread}
+	text = strings.TrimPrefix(text, "\n")
+	if m.Links != "" {
+		text = cutMarkup(text, maxText-characters(m.Links)-1) + "\n" + m.Links
+	}
+	return Message{Text: cutMarkup(text, maxText), ID: m.ID, Entry: m.Entry, Thread: m.Thread}
 }
 
 // Receipt is the place of a posted message. It is empty for an incoming webhook, which does not return it.

@@ -2,9 +2,7 @@ package notifier
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,33 +37,44 @@ var styles = map[events.Severity]style{
 
 var resolvedStyle = style{"✅", "#2eb67d"}
 
-const (
-	maxLabelsShown = 10
-	maxLabelShown  = 80
-)
+// Render renders one event.
+func (r Renderer) Render(e events.Event) Message { return r.single(NotificationEvent{Event: e}) }
 
-// Render renders one event. Without a template, the layout reads well on a phone: severity and title with a link on the first
-// line; below it, beside a bar in the severity's colour, the text, and in small print category, labels, links and time.
-func (r Renderer) Render(e events.Event) Message {
+// single renders one event. Without a template, the layout reads well on a phone: severity and title with a link on the first
+// line; below it, beside a bar in the severity's colour, the text, and in small print how bad it is, since when and where, then
+// the links. An end that is known takes the place of what the sender said while it lasted.
+func (r Renderer) single(e NotificationEvent) Message {
 	if e.Slack.HasContent() && r.Template == nil {
-		return r.native(e)
+		return r.native(e.current())
 	}
-	style := styleOf(e)
-	m := Message{Color: style.color, ID: e.ID}
-	title, text, ok := r.Template.run(e)
+	now := e.current()
+	look := styleOf(now)
+	m := Message{Color: look.color, ID: e.ID}
+	title, text, ok := r.Template.run(now)
+	said := title
 	if !ok {
-		title, text = r.headline(e), r.escape(strings.TrimSpace(e.Text), maxSection)
+		title, text, said = r.headline(now), r.escape(e.body(), maxSection), titleOf(now)
 	}
-	m.Text = r.withMention(style.icon+" "+testMark(e)+title, e)
+	m.Text = r.withMention(look.icon+" "+testMark(now)+title, now)
 	if text != "" {
 		m.Blocks = append(m.Blocks, slack.NewSectionBlock(mrkdwn(text), nil, nil))
 	}
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(escaped(details(e), maxContext))))
-	if places := strings.Join(linksAndTime(e), " · "); places != "" {
-		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(places)))
+	if image := imageOf(now); image != nil {
+		m.Blocks = append(m.Blocks, image)
 	}
-	m.Fallback = escaped(strings.TrimSpace(strings.TrimSpace(e.Text)+"\n"+details(e)), maxFallback)
+	about := e.about(said)
+	m.addContext(about.marked())
+	m.Links = linkRow(r.links(now))
+	m.addContext(m.Links)
+	m.Fallback = escaped(strings.TrimSpace(e.body()+"\n"+about.plain()), maxFallback)
 	return m
+}
+
+// addContext adds a line of small print, unless it is empty.
+func (m *Message) addContext(marked string) {
+	if marked != "" {
+		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(marked)))
+	}
 }
 
 // escape makes a sender's text safe, cut to limit characters.
@@ -117,44 +126,8 @@ func (r Renderer) headline(e events.Event) string {
 	return "*" + link(e.Links[0].URL, title, maxHeadline) + "*"
 }
 
-// details returns severity, category, source and labels, in one line of plain text.
-func details(e events.Event) string {
-	parts := []string{string(e.Severity), e.Category, e.Source}
-	if e.Shortened > 0 {
-		parts = append(parts, shortenedNote(e))
-	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Labels)), func(name string) bool {
-		return name == "alertname" || name == "severity" // shown elsewhere
-	})
-	shown := min(len(names), maxLabelsShown)
-	for _, name := range names[:shown] {
-		parts = append(parts, truncateLabel(name)+"="+truncateLabel(oneLine(e.Labels[name])))
-	}
-	if more := len(names) - shown; more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more labels", more))
-	}
-	if e.Note != "" {
-		parts = append(parts, e.Note)
-	}
-	return strings.Join(parts, " · ")
-}
-
 // shortenedNote is the note on an event that was too long.
 func shortenedNote(e events.Event) string { return fmt.Sprintf("shortened from %d bytes", e.Shortened) }
-
-// linksAndTime returns the links and the start time, in mrkdwn.
-func linksAndTime(e events.Event) []string {
-	var all []string
-	for _, l := range e.Links {
-		if safeURL(l.URL) != "" {
-			all = append(all, link(l.URL, l.Title, maxLabelShown))
-		}
-	}
-	if !e.StartedAt.IsZero() {
-		all = append(all, "since "+date(e.StartedAt, "{date_short_pretty} {time_secs}"))
-	}
-	return all
-}
 
 // date returns a time that Slack shows in each reader's time zone.
 func date(at time.Time, format string) string {

@@ -212,7 +212,7 @@ func TestPlainIsTheMessageWithoutMarkup(t *testing.T) {
 		Title: "a < b & c", Text: "text", Category: "disk", Source: "generic", Severity: events.Info,
 		Links: []events.Link{{Title: "Runbook", URL: "https://r.example"}}, StartedAt: time.Unix(1_700_000_000, 0),
 	})
-	require.Equal(t, "🔵 a < b & c\ntext\ninfo · disk · generic\nRunbook · since 2023-11-14 22:13:20 UTC", notifier.Plain(m))
+	require.Equal(t, "🔵 a < b & c\ntext\ninfo · since 2023-11-14 22:13:20 UTC · disk\nRunbook", notifier.Plain(m))
 }
 
 func FuzzRender(f *testing.F) {

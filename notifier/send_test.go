@@ -232,7 +232,7 @@ func TestPreviewPrintsMessagesAndKeepsTheLatest(t *testing.T) {
 	}
 	require.Len(t, preview.Messages(), 2)
 	require.Equal(t, 3, strings.Count(out.String(),
-		"#alerts  🔴 Disk full\n    /var & more\n    critical · disk · generic · host=db-1\n    Link\n"))
+		"#alerts  🔴 Disk full\n    /var & more\n    critical · host=db-1\n    Link\n"))
 	preview.PrintTo(nil)
 	_, err := preview.Send(t.Context(), message)
 	require.NoError(t, err)

@@ -169,9 +169,9 @@ func TestAlertmanagerGroupEndsAsOneGreenMessage(t *testing.T) {
 			10*time.Millisecond, headline)
 	}
 	am.send(t, true, hosts[12:]...)
-	shows("🔴 *diskfull* — 12 firing, 8 resolved")
+	shows("🔴 *DiskFull* — 12 firing, 8 resolved")
 	am.send(t, true, hosts[:12]...)
-	shows("✅ *diskfull* — 20 resolved")
+	shows("✅ *DiskFull* — 20 resolved")
 	require.Len(t, slack.Posts(), 1)
 }
 
@@ -196,11 +196,11 @@ func TestAlertmanagerGroupThatIsFlushedInPartsIsOneMessage(t *testing.T) {
 		require.Eventually(t, func() bool { text, _ := shownLast(slack.Posts()[0]); return text == headline }, 10*time.Second,
 			10*time.Millisecond, headline)
 	}
-	shows("🔴 *diskfull* — 20 firing")
+	shows("🔴 *DiskFull* — 20 firing")
 	am.send(t, true, hosts[12:]...)
-	shows("🔴 *diskfull* — 12 firing, 8 resolved")
+	shows("🔴 *DiskFull* — 12 firing, 8 resolved")
 	am.send(t, true, hosts[:12]...)
-	shows("✅ *diskfull* — 20 resolved")
+	shows("✅ *DiskFull* — 20 resolved")
 	require.Len(t, slack.Posts(), 1)
 }
 

@@ -31,7 +31,7 @@ func TestSendPrintsTheOutcome(t *testing.T) {
 		stdout)
 
 	require.Eventually(t, func() bool {
-		return strings.Contains(relay.output.String(), "#default  🔴 Disk full\n    critical · disk · generic · host=db-1")
+		return strings.Contains(relay.output.String(), "#default  🔴 Disk full\n    critical · host=db-1")
 	}, 5*time.Second, 10*time.Millisecond, "without Slack, messages are shown on the console")
 
 	_, stderr, code = send("--title", "x", "--token", "wrong")

@@ -47,11 +47,11 @@ func (m *groupModel) headline() string {
 	}
 	switch firing := len(m.firing) - resolved; {
 	case firing == 0:
-		return fmt.Sprintf("✅ *diskfull* — %d resolved", resolved)
+		return fmt.Sprintf("✅ *DiskFull* — %d resolved", resolved)
 	case resolved == 0:
-		return fmt.Sprintf("🔴 *diskfull* — %d firing", firing)
+		return fmt.Sprintf("🔴 *DiskFull* — %d firing", firing)
 	default:
-		return fmt.Sprintf("🔴 *diskfull* — %d firing, %d resolved", firing, resolved)
+		return fmt.Sprintf("🔴 *DiskFull* — %d firing, %d resolved", firing, resolved)
 	}
 }
 
