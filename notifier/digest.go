@@ -20,6 +20,8 @@ type Digest struct {
 	Closed     bool // no more events will be added
 	Categories []DigestCategory
 	Titles     []DigestTitle
+	// Reference is what the buttons of the digest are for; the zero value is no buttons.
+	Reference Reference `json:",omitzero"`
 }
 
 // DigestCategory are the counts of one category by severity.
@@ -43,7 +45,7 @@ const (
 )
 
 // Digest renders a digest: the totals, then the categories, those without any posted event first.
-func (Renderer) Digest(d Digest) Message {
+func (r Renderer) Digest(d Digest) Message {
 	slices.SortStableFunc(d.Categories, func(a, b DigestCategory) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.total(), a.total()), cmp.Compare(a.Name, b.Name))
 	})
@@ -80,6 +82,7 @@ func (Renderer) Digest(d Digest) Message {
 	m.Blocks = append(m.Blocks, slack.NewContextBlock("",
 		mrkdwn(about+" · all of them: `relay drops list --channel "+escaped(d.Channel, maxLabelShown)+"`")))
 	m.Fallback = escaped(headline+": "+strings.Join(lines, "; "), maxFallback)
+	r.addDigestButtons(&m, d)
 	return m
 }
 
