@@ -4,8 +4,9 @@ package store
 // lua/admit.lua writes it, lua/ack.lua adds where it is in Slack, and lua/mark.lua who acknowledged or muted it. Times are microseconds of the store's clock.
 type PostedMessage struct {
 	Category string        `json:"category,omitempty"`
-	At       int64         `json:"at,string,omitempty"` // when it was admitted
-	Events   []PostedEvent `json:"events,omitempty"`    // those that the message lists: one, or the first of a bundle
+	At       int64         `json:"at,string,omitempty"`   // when it was admitted
+	From     int64         `json:"from,string,omitempty"` // of a digest: when the first event was dropped that it counts
+	Events   []PostedEvent `json:"events,omitempty"`      // those that the message lists: one, or the first of a bundle
 	// Members are the further events of the bundle, by fingerprint: when each was resolved, in seconds; 0 = it is firing.
 	Members map[string]int64 `json:"members,omitempty"`
 	// Untracked is the number of events of the bundle beyond these, and UntrackedResolved of those of them that are resolved.
