@@ -100,7 +100,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(),
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
-			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups,
+			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups, Counts: g.limiter,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote

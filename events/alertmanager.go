@@ -141,9 +141,7 @@ func (w *alertmanagerWebhook) event(alert alertmanagerAlert, index int) (Event, 
 	}
 	event.setSeverity(alert.Labels["severity"])
 	event.setStatus(cmp.Or(alert.Status, w.Status))
-	if event.Status == Resolved {
-		event.endAt(alert.EndsAt)
-	}
+	event.endAt(alert.EndsAt)
 	event.setLabel("notification_reason", w.Reason)
 	event.addLink("Source", "generator_url", alert.GeneratorURL)
 	event.addLink("Runbook", "runbook_url", alert.Annotations["runbook_url"])

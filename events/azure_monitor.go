@@ -29,6 +29,7 @@ func decodeAzureMonitor(in input) Event {
 	}
 	event.setSeverity(azureSeverity(essentials.text("severity")))
 	event.setStatus(essentials.text("monitorCondition"))
+	event.endAt(essentials.text("resolvedDateTime"))
 	event.setLabel("severity", essentials.text("severity"))
 	event.setLabel("target", strings.Join(essentials.texts("configurationItems"), ", "))
 	event.setLabel("signal", essentials.text("signalType"))

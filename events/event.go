@@ -65,8 +65,11 @@ func (e *Event) setLabel(name, value string) {
 	}
 }
 
-// endAt sets when an event ended, unless the time cannot be read or lies before its start.
+// endAt sets when an event ended that is resolved, unless the time cannot be read or lies before its start.
 func (e *Event) endAt(text string) {
+	if e.Status != Resolved {
+		return
+	}
 	if at := timeOf(text); at.After(e.StartedAt) && !e.StartedAt.IsZero() {
 		e.EndedAt = at
 	}

@@ -27,6 +27,7 @@ func decodeGCPMonitoring(in input) Event {
 	labels := incident.child("policy_user_labels")
 	event.setSeverity(cmp.Or(incident.text("severity"), labels.text("severity")))
 	event.setStatus(incident.text("state"))
+	event.endAt(incident.text("ended_at"))
 	event.setLabel("resource", cmp.Or(incident.text("resource_display_name"), incident.text("resource_name")))
 	event.setLabel("project", cmp.Or(incident.text("scoping_project_id"), incident.text("resource", "labels", "project_id")))
 	event.setLabel("observed", incident.text("observed_value"))

@@ -125,7 +125,7 @@ const maxMatches = 10
 func decodeLegacyGrafana(o input) Event {
 	labels := o.pairs("tags")
 	event := Event{
-		Category: cmp.Or(o.text("ruleName"), o.text("title")), Title: cmp.Or(o.text("title"), o.text("ruleName"), "Grafana alert"),
+		Category: cmp.Or(o.text("ruleName"), o.text("title")), Title: cmp.Or(withoutState(o.text("title")), o.text("ruleName"), "Grafana alert"),
 		Text: joined("\n", o.text("message"), matches(o.objects("evalMatches"))), Labels: labels,
 	}
 	if rule := o.text("ruleId"); rule != "" && rule != "0" {
@@ -143,6 +143,16 @@ func decodeLegacyGrafana(o input) Event {
 	event.addLink("Rule", "rule_url", o.text("ruleUrl"))
 	event.addImage("Image", "image_url", o.text("imageUrl"))
 	return event
+}
+
+// withoutState removes the state that Grafana writes before the name of a legacy rule, which the message shows elsewhere.
+func withoutState(title string) string {
+	for _, state := range []string{"[Alerting]", "[OK]"} {
+		if rest, ok := strings.CutPrefix(title, state); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return title
 }
 
 // matches lists the values that made a legacy rule fire.

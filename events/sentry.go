@@ -102,6 +102,7 @@ func sentryMetric(data object, action string) Event {
 	}
 	if action == "resolved" {
 		event.alarm(Resolved)
+		event.endAt(alert.text("date_closed"))
 	} else {
 		event.setSeverity(action)
 	}

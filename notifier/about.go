@@ -71,36 +71,6 @@ func (e NotificationEvent) addState(a *about, severity string) {
 	}
 }
 
-// speaksOfFiring reports whether text and severity of a resolved event are those of its firing: it was resolved after it arrived,
-// or its sender repeats them with the resolve.
-func (e NotificationEvent) speaksOfFiring() bool {
-	return e.isResolved() && (e.Status != events.Resolved || e.Source == "alertmanager" || e.Source == "grafana")
-}
-
-// body returns the text of an event without the lines at its beginning that the headline says already. The text of a firing is
-// left out when it is resolved: it speaks in the present tense of what is over.
-func (e NotificationEvent) body() string {
-	if e.speaksOfFiring() {
-		return ""
-	}
-	text := strings.TrimSpace(e.Text)
-	said := strings.ToLower(titleOf(e.Event))
-	for range maxSaidLines {
-		line, rest, more := strings.Cut(text, "\n")
-		if line = strings.ToLower(oneLine(line)); line != "" && !says(said, line) {
-			break
-		}
-		text = rest
-		if !more {
-			return ""
-		}
-	}
-	return strings.TrimRight(text, "\n\t ")
-}
-
-// maxSaidLines is how many lines of a text may repeat the headline.
-const maxSaidLines = 3
-
 // places are labels that say where something happened, the most telling first.
 var places = []string{
 	"instance", "host", "hostname", "node", "pod", "device", "mountpoint", "container", "service", "app", "application", "deployment",
@@ -110,12 +80,17 @@ var places = []string{
 // silent are labels that say nothing to a reader: they stand elsewhere in the message, or repeat the headline in the words of the
 // sender's API.
 var silent = map[string][]string{
-	"":          {"alertname", "severity", "notification_reason"},
+	"": {
+		"alertname", "severity", "notification_reason",
+		"generator_url", "runbook_url", "external_url", "panel_url", "dashboard_url", "silence_url", "image_url",
+	},
 	"github":    {"action", "event", "conclusion"},
 	"gitea":     {"action", "event", "conclusion"},
 	"gitlab":    {"action", "event", "status"},
 	"bitbucket": {"action", "event", "state"},
 	"datadog":   {"transition", "alert_type", "monitor"},
+	"opsgenie":  {"action"},
+	"pagerduty": {"event"},
 }
 
 // forges are the sources whose headlines say what kind of event it is and where, as their categories do.
@@ -125,7 +100,7 @@ var forges = []string{"github", "gitea", "gitlab", "bitbucket"}
 func (e NotificationEvent) labelNames(said string) []string {
 	names := make([]string, 0, len(e.Labels))
 	for name, value := range e.Labels {
-		if !slices.Contains(silent[""], name) && !slices.Contains(silent[e.Source], name) && !says(said, strings.ToLower(oneLine(value))) {
+		if !slices.Contains(silent[""], name) && !slices.Contains(silent[e.Source], name) && !saysValue(said, strings.ToLower(oneLine(value))) {
 			names = append(names, name)
 		}
 	}
@@ -172,7 +147,7 @@ func (e NotificationEvent) addNames(a *about, said string) {
 	if own := ownName(e.Event); own != "" {
 		name = own
 	}
-	if name != events.Uncategorized && !slices.Contains(forges, e.Source) && !says(said, strings.ToLower(name)) && !e.isLabel(name) {
+	if name != events.Uncategorized && name != e.Source && !slices.Contains(forges, e.Source) && !saysWords(said, name) && !e.isLabel(name) {
 		a.add(name)
 	}
 	if e.Source != "generic" {
@@ -198,31 +173,6 @@ func ownName(e events.Event) string {
 		}
 	}
 	return ""
-}
-
-// minSaid is the shortest text of which its place in a headline is no accident, in bytes.
-const minSaid = 3
-
-// says reports whether a text contains words, and not as a part of longer ones. Both are in lower case.
-func says(text, words string) bool {
-	if len(words) < minSaid {
-		return false
-	}
-	for at := 0; ; {
-		found := strings.Index(text[at:], words)
-		if found < 0 {
-			return false
-		}
-		begin, end := at+found, at+found+len(words)
-		if (begin == 0 || !isWord(text[begin-1])) && (end == len(text) || !isWord(text[end])) {
-			return true
-		}
-		at = begin + 1
-	}
-}
-
-func isWord(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || c == '_' || c >= 0x80
 }
 
 // plainTime is a time in plain text.

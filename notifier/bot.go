@@ -107,6 +107,8 @@ func messageOptions(m Message) []slack.MsgOption {
 	switch {
 	case m.Native != nil:
 		all = append(all, m.Native.options()...)
+	case m.Wide:
+		all = append(all, slack.MsgOptionBlocks(m.Blocks...))
 	case len(m.Blocks) > 0 || m.Fallback != "":
 		all = append(all, slack.MsgOptionAttachments(m.attachment()))
 	}

@@ -222,12 +222,15 @@ func listOrder(e NotificationEvent) int {
 // line is one event of a bundle: what tells it from the others, and how long it lasted if it is resolved.
 func (r Renderer) line(l list, e NotificationEvent) string {
 	look := styleOf(e.current())
-	what := l.telling(e)
+	what, detail := l.telling(e), l.detail(e)
+	if what == l.prefix && detail != "" { // the title is above the list already
+		what, detail = detail, ""
+	}
 	title := r.escape(what, maxLine)
 	if len(e.Links) > 0 {
 		title = link(e.Links[0].URL, what, maxLine)
 	}
-	if detail := l.detail(e); detail != "" {
+	if detail != "" {
 		title += " — " + r.escape(detail, maxLine)
 	}
 	switch {

@@ -18,18 +18,28 @@ type Digest struct {
 	Channel    string // the name in the relay
 	From, Last time.Time
 	Closed     bool // no more events will be added
+	Reasons    []DigestReason
 	Categories []DigestCategory
 	Titles     []DigestTitle
 	// Reference is what the buttons of the digest are for; the zero value is no buttons.
 	Reference Reference `json:",omitzero"`
+	Steps      *DigestSteps `json:",omitempty"` // nil = not known; the digest has no chart
 }
 
-// DigestCategory are the counts of one category by severity.
+// DigestReason is how many events were dropped for one reason.
+type DigestReason struct {
+	Reason string // in words, for example "category limit (10 per 30 minutes)"
+	Count  int64
+}
+
+// DigestCategory are the counts of one category, by severity and by status.
 type DigestCategory struct {
-	Name    string
-	Silent  bool // no event of it was posted
-	Dropped map[events.Severity]int64
-	Expired map[events.Severity]int64
+	Name             string
+	Silent           bool // no event of it was posted
+	Dropped          map[events.Severity]int64
+	Expired          map[events.Severity]int64
+	Firing, Resolved int64 // of the events that are dropped or expired; others have no status
+	Posted           int64 // events of it that were admitted in the time of the chart
 }
 
 // DigestTitle is how many events with this title were dropped.
@@ -41,49 +51,66 @@ type DigestTitle struct {
 // Entries that a digest lists; the rest is counted.
 const (
 	maxDigestCategories = 20
+	maxDigestSilent     = 8
+	maxDigestReasons    = 5
 	maxDigestTitles     = 5
 )
 
-// Digest renders a digest: the totals, then the categories, those without any posted event first.
+// Digest renders a digest. What was not heard at all comes first, then why events were dropped, a chart of the time, a table of
+// the categories, and the most frequent titles. Chart and table have the full width. There is room for one more block.
 func (r Renderer) Digest(d Digest) Message {
 	slices.SortStableFunc(d.Categories, func(a, b DigestCategory) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.total(), a.total()), cmp.Compare(a.Name, b.Name))
 	})
-	dropped, expired := int64(0), int64(0)
-	var silent, lines []string
-	for i, c := range d.Categories {
-		dropped, expired = dropped+sum(c.Dropped), expired+sum(c.Expired)
-		if c.Silent {
-			silent = append(silent, "*"+escaped(c.Name, maxLabelShown)+"*")
+	m := Message{ID: "digest:" + d.ID, Color: "#868e96", Wide: true, Text: d.headline()}
+	plain := []string{}
+	add := func(text string) *slack.SectionBlock {
+		return slack.NewSectionBlock(mrkdwn(cutMarkup(text, maxSection)), nil, nil)
+	}
+	show := func(text string) {
+		if text != "" {
+			m.Blocks = append(m.Blocks, add(text))
+			plain = append(plain, text)
 		}
-		if i < maxDigestCategories {
-			lines = append(lines, c.line())
-		}
 	}
-	if more := len(d.Categories) - maxDigestCategories; more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %d more categories", more))
+	show(m.Text)
+	show(d.summary())
+	chart, table, text := d.Steps.chart(), d.table(), d.dataText()
+	m.Blocks = append(m.Blocks, chart...)
+	m.Blocks = append(m.Blocks, table...)
+	if len(chart)+len(table) > 0 {
+		m.Instead = []slack.Block{add(text)}
+		plain = append(plain, text)
+	} else {
+		show(text)
 	}
-	headline := digestHeadline(dropped, expired)
-	m := Message{ID: "digest:" + d.ID, Color: "#868e96", Text: fmt.Sprintf("📋 *%s* in %s", headline, escaped(d.Channel, maxLabelShown))}
-	add := func(text string) {
-		m.Blocks = append(m.Blocks, slack.NewSectionBlock(mrkdwn(cutMarkup(text, maxSection)), nil, nil))
-	}
-	if len(silent) > 0 {
-		add("Nothing got through of " + strings.Join(silent[:min(len(silent), maxDigestCategories)], ", "))
-	}
-	add(strings.Join(lines, "\n"))
-	if titles := d.titles(); titles != "" {
-		add(titles)
-	}
-	about := date(d.From, "{time}") + " to " + date(d.Last, "{time}")
-	if !d.Closed {
-		about += ", so far"
-	}
-	m.Blocks = append(m.Blocks, slack.NewContextBlock("",
-		mrkdwn(about+" · all of them: `relay drops list --channel "+escaped(d.Channel, maxLabelShown)+"`")))
-	m.Fallback = escaped(headline+": "+strings.Join(lines, "; "), maxFallback)
+	show(d.titles())
+	m.Links = d.span() + " · " + r.digestLinks(d)
+	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(m.Links)))
+	m.Fallback = cutMarkup(strings.Join(plain[1:], "\n"), maxFallback)
 	r.addDigestButtons(&m, d)
 	return m
+}
+
+// headline returns what a phone shows: how much was held back, and the categories that were not heard at all.
+func (d Digest) headline() string {
+	dropped, expired := int64(0), int64(0)
+	var silent []string
+	for _, c := range d.Categories {
+		dropped, expired = dropped+sum(c.Dropped), expired+sum(c.Expired)
+		if c.Silent {
+			silent = append(silent, styles[c.worst()].icon+" *"+escaped(c.Name, maxLabelShown)+"*")
+		}
+	}
+	text := fmt.Sprintf("📋 *%s* in %s", digestHeadline(dropped, expired), escaped(d.Channel, maxLabelShown))
+	if len(silent) == 0 {
+		return text
+	}
+	shown := strings.Join(silent[:min(len(silent), maxDigestSilent)], ", ")
+	if more := len(silent) - maxDigestSilent; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "\n🔇 Not heard at all: " + shown
 }
 
 func digestHeadline(dropped, expired int64) string {
@@ -105,29 +132,71 @@ func plural(n int64, word string) string {
 	return word + "s"
 }
 
-// rank sorts categories without any posted event first.
+// summary says why events were dropped, and what they are: severities, and firing apart from resolved.
+func (d Digest) summary() string {
+	var lines, why []string
+	reasons := slices.SortedStableFunc(slices.Values(d.Reasons), func(a, b DigestReason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
+	})
+	for _, reason := range reasons[:min(len(reasons), maxDigestReasons)] {
+		text := escaped(reason.Reason, maxLabelShown)
+		if len(reasons) > 1 {
+			text += fmt.Sprintf(": %d", reason.Count)
+		}
+		why = append(why, text)
+	}
+	if len(why) > 0 {
+		lines = append(lines, "Why: "+strings.Join(why, " · "))
+	}
+	bySeverity := map[events.Severity]int64{}
+	var firing, resolved int64
+	for _, c := range d.Categories {
+		firing += c.Firing
+		resolved += c.Resolved
+		for _, severity := range severityOrder {
+			bySeverity[severity] += c.Dropped[severity] + c.Expired[severity]
+		}
+	}
+	var what []string
+	for _, severity := range severityOrder {
+		if n := bySeverity[severity]; n > 0 {
+			what = append(what, fmt.Sprintf("%s %d %s", styles[severity].icon, n, severity))
+		}
+	}
+	text := "What: " + strings.Join(what, "  ")
+	for _, status := range []struct {
+		n    int64
+		word string
+	}{{firing, "firing"}, {resolved, "resolved"}} {
+		if status.n > 0 {
+			text += fmt.Sprintf(" · %d %s", status.n, status.word)
+		}
+	}
+	if len(what) > 0 {
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// rank sorts categories without any posted event first, the most severe of them before the others.
 func (c DigestCategory) rank() int {
 	if c.Silent {
-		return 0
+		return slices.Index(severityOrder, c.worst())
 	}
-	return 1
+	return len(severityOrder)
+}
+
+// worst returns the highest severity of the events that were not heard.
+func (c DigestCategory) worst() events.Severity {
+	for _, severity := range severityOrder {
+		if c.Dropped[severity]+c.Expired[severity] > 0 {
+			return severity
+		}
+	}
+	return events.Warning
 }
 
 func (c DigestCategory) total() int64 { return sum(c.Dropped) + sum(c.Expired) }
-
-// line returns a category with its counts by severity.
-func (c DigestCategory) line() string {
-	var parts []string
-	for _, severity := range severityOrder {
-		if n := c.Dropped[severity]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", styles[severity].icon, n))
-		}
-	}
-	if n := sum(c.Expired); n > 0 {
-		parts = append(parts, fmt.Sprintf("⌛ %d expired", n))
-	}
-	return escaped(c.Name, maxLabelShown) + "  " + strings.Join(parts, "  ")
-}
 
 func (d Digest) titles() string {
 	all := slices.SortedStableFunc(slices.Values(d.Titles), func(a, b DigestTitle) int {
@@ -135,11 +204,34 @@ func (d Digest) titles() string {
 	})
 	var lines []string
 	for _, t := range all[:min(len(all), maxDigestTitles)] {
+		line := escaped(oneLine(t.Title), maxLine)
+		if t.Count > 1 {
+			line = fmt.Sprintf("%d × %s", t.Count, line)
+		}
 		if t.Title != "" {
-			lines = append(lines, fmt.Sprintf("%d × %s", t.Count, escaped(oneLine(t.Title), maxLine)))
+			lines = append(lines, "• "+line)
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// span says which time the digest covers.
+func (d Digest) span() string {
+	text := date(d.From, "{time}") + " to " + date(d.Last, "{time}")
+	if !d.Closed {
+		text += ", so far"
+	}
+	return text
+}
+
+// digestLinks links to what was held back and to the form for a silence, or names the command where the dashboard's address is not
+// known.
+func (r Renderer) digestLinks(d Digest) string {
+	if r.Pages == "" {
+		return "all of them: `relay drops list --channel " + escaped(d.Channel, maxLabelShown) + "`"
+	}
+	return link(r.Pages.Drops(d.Channel), "All that was held back", maxLabelShown) + " · " +
+		link(r.Pages.Silence(d.Channel), "Silence", maxLabelShown)
 }
 
 func sum(counts map[events.Severity]int64) (n int64) {
@@ -147,22 +239,4 @@ func sum(counts map[events.Severity]int64) (n int64) {
 		n += count
 	}
 	return n
-}
-
-// Notice is a message of the relay to its operators.
-type Notice struct {
-	ID      string `json:"id"`
-	Channel string `json:"channel"` // the name in the relay
-	Text    string `json:"text"`    // one sentence
-	Detail  string `json:"detail,omitempty"`
-}
-
-// Notice renders a notice.
-func (Renderer) Notice(n Notice) Message {
-	m := Message{ID: n.ID, Color: styles[events.Error].color, Text: "🚨 *relay:* " + escaped(oneLine(n.Text), maxHeadline)}
-	if n.Detail != "" {
-		m.Blocks = []slack.Block{slack.NewContextBlock("", mrkdwn(escaped(n.Detail, maxContext)))}
-		m.Fallback = escaped(n.Detail, maxFallback)
-	}
-	return m
 }

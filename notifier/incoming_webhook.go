@@ -48,6 +48,12 @@ func (w *IncomingWebhook) Send(ctx context.Context, m Message) (Receipt, error) 
 		if m.Native.Attachments != nil {
 			content.Attachments = m.Native.Attachments
 		}
+	case m.Wide:
+		blocks, err := json.Marshal(m.Blocks)
+		if err != nil {
+			return Receipt{}, &Error{Action: GiveUp, Reason: Undecodable, Answer: err.Error()}
+		}
+		content.Blocks = blocks
 	case len(m.Blocks) > 0 || m.Fallback != "":
 		content.Attachments = []slack.Attachment{m.attachment()}
 	}

@@ -82,7 +82,7 @@ func (l list) telling(e NotificationEvent) string {
 	for _, name := range l.differing {
 		value := truncateLabel(oneLine(e.Labels[name]))
 		tells := placeRank(name) < len(places) || rest == "" && parts == nil
-		if value == "" || !tells || len(parts) == maxTelling || strings.Contains(said, strings.ToLower(value)) {
+		if value == "" || !tells || len(parts) == maxTelling || strings.Contains(said, strings.ToLower(value)) || saysValue(said, strings.ToLower(value)) {
 			continue
 		}
 		if rest == "" && parts == nil {

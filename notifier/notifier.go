@@ -20,6 +20,11 @@ type Message struct {
 	Color    string        // "#rrggbb"
 	Fallback string        // the attachment as plain text, for clients that show no blocks
 	Blocks   []slack.Block // the attachment
+	// Wide shows the blocks without an attachment, so that they have the full width; Slack shows them in place of the headline,
+	// which the first block repeats.
+	Wide bool `json:",omitempty"`
+	// Instead replaces the charts and tables in Blocks where Slack refuses them: not every workspace has them.
+	Instead []slack.Block `json:",omitempty"`
 	// Links are the links of the attachment, mrkdwn: the plain text has them too.
 	Links string `json:",omitempty"`
 	// Native replaces the attachment; nil = the message was not written for Slack.
@@ -33,6 +38,37 @@ type Message struct {
 
 func (m Message) attachment() slack.Attachment {
 	return slack.Attachment{Color: m.Color, Fallback: m.Fallback, Blocks: slack.Blocks{BlockSet: m.Blocks}}
+}
+
+// Simpler returns what to send where Slack refuses the layout of the message, in turn: without pictures, without charts and tables,
+// and as plain text.
+func (m Message) Simpler() []Message {
+	var simpler []Message
+	if without, had := m.WithoutImages(); had { // Slack refuses a picture that it cannot load
+		simpler = append(simpler, without)
+	}
+	if len(m.Instead) > 0 {
+		simpler = append(simpler, m.withoutData())
+	}
+	return append(simpler, m.PlainText())
+}
+
+// withoutData returns the message with what stands in for its charts and tables.
+func (m Message) withoutData() Message {
+	simple := m
+	simple.Instead = nil
+	simple.Blocks = nil
+	replaced := len(m.Instead) == 0
+	for _, block := range m.Blocks {
+		switch {
+		case block.BlockType() != slack.MBTDataVisualization && block.BlockType() != slack.MBTTable:
+			simple.Blocks = append(simple.Blocks, block)
+		case !replaced:
+			simple.Blocks = append(simple.Blocks, m.Instead...)
+			replaced = true
+		}
+	}
+	return simple
 }
 
 // PlainText returns the message as one text, cut to Slack's size: without anything whose layout Slack could refuse.

@@ -76,10 +76,13 @@ var markup = regexp.MustCompile(`<(?:!date[^|>]*|[^|>]*)\|([^>]*)>`)
 // Plain returns a message as plain text, for a terminal.
 func Plain(m Message) string {
 	lines := []string{m.Text}
-	if m.Native != nil {
+	switch {
+	case m.Native != nil:
 		lines = append(lines, m.Fallback)
+	case m.Wide:
+		lines = nil // the blocks repeat the text
 	}
-	for _, block := range m.Blocks {
+	for _, block := range m.withoutData().Blocks {
 		switch b := block.(type) {
 		case *slack.SectionBlock:
 			lines = append(lines, b.Text.Text)

@@ -52,10 +52,10 @@ func (r Renderer) single(e NotificationEvent) Message {
 	now := e.current()
 	look := styleOf(now)
 	m := Message{Color: look.color, ID: e.ID}
-	title, text, ok := r.Template.run(now)
+	title, text, ok := r.Template.run(e)
 	said := title
 	if !ok {
-		title, text, said = r.headline(now), r.escape(e.body(), maxSection), titleOf(now)
+		title, text, said = r.headline(e), r.escape(e.body(), maxSection), titleOf(now)
 	}
 	m.Text = r.withMention(look.icon+" "+testMark(now)+title, now)
 	if text != "" {
@@ -116,9 +116,9 @@ func titleOf(e events.Event) string {
 }
 
 // headline returns the first line of a message without the icon: the part that a phone's lock screen shows.
-func (r Renderer) headline(e events.Event) string {
-	title := titleOf(e)
-	if e.Status == events.Resolved {
+func (r Renderer) headline(e NotificationEvent) string {
+	title := titleOf(e.Event)
+	if e.isResolved() && (e.speaksOfFiring() || !isOver.MatchString(title)) {
 		title = "Resolved: " + title
 	}
 	title = strings.ReplaceAll(title, "*", "∗") // a star would end bold type

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,8 @@ type example struct {
 	Renderer     *struct {
 		Mentions      map[events.Severity]string
 		AllowMentions bool
-		Title, Text   string // templates
+		Title, Text   string         // templates
+		Pages         notifier.Pages `json:",omitempty"`
 	} `json:"renderer,omitempty"`
 	Message json.RawMessage `json:"message"`
 	Plain   []string        `json:"plain"` // the same, as a terminal has it
@@ -42,7 +44,7 @@ func (g example) render(t *testing.T) notifier.Message {
 	if g.Renderer != nil {
 		template, err := notifier.ParseTemplate(g.Renderer.Title, g.Renderer.Text)
 		require.NoError(t, err)
-		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template}
+		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template, Pages: g.Renderer.Pages}
 	}
 	switch {
 	case g.Notification != nil:
@@ -80,10 +82,12 @@ func TestGoldenMessages(t *testing.T) {
 // texts returns all texts that a message shows.
 func texts(m notifier.Message) []string {
 	all := []string{m.Text, m.Fallback}
-	for _, b := range m.Blocks {
+	for _, b := range append(slices.Clone(m.Blocks), m.Instead...) {
 		switch b := b.(type) {
 		case *slack.SectionBlock:
 			all = append(all, b.Text.Text)
+		case *slack.ImageBlock:
+			all = append(all, b.AltText)
 		case *slack.ContextBlock:
 			for _, e := range b.ContextElements.Elements {
 				if text, ok := e.(*slack.TextBlockObject); ok {
@@ -101,8 +105,10 @@ func requireAccepted(t *testing.T, m notifier.Message) {
 	slack := fake(t)
 	_, err := senders(t, slack)["bot"].Send(t.Context(), m)
 	require.NoError(t, err)
-	_, err = senders(t, slack)["bot"].Send(t.Context(), m.PlainText())
-	require.NoError(t, err)
+	for _, simpler := range m.Simpler() {
+		_, err = senders(t, slack)["bot"].Send(t.Context(), simpler)
+		require.NoError(t, err)
+	}
 }
 
 // ours matches the markup of this package: links, times and entities.
@@ -240,6 +246,7 @@ func FuzzRender(f *testing.F) {
 			Channel:    label,
 			Categories: []notifier.DigestCategory{{Name: text, Silent: true, Dropped: map[events.Severity]int64{events.Info: 1}}},
 			Titles:     []notifier.DigestTitle{{Title: title, Count: 1}},
+			Reasons:    []notifier.DigestReason{{Reason: label, Count: 1}},
 		}))
 		template, err := notifier.ParseTemplate("<{{.Link}}|{{.Title}}>", "{{.Text}}{{range .Labels}} {{.}}{{end}}")
 		require.NoError(t, err)

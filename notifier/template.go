@@ -143,13 +143,13 @@ func dataOf(e events.Event) TemplateData {
 }
 
 // run renders an event; ok is false without a template. A template that fails leaves the default layout.
-func (t *Template) run(e events.Event) (title, text string, ok bool) {
+func (t *Template) run(e NotificationEvent) (title, text string, ok bool) {
 	if t == nil {
 		return "", "", false
 	}
-	data := dataOf(e)
+	data := dataOf(e.current())
 	title = Renderer{}.headline(e)
-	text = escaped(strings.TrimSpace(e.Text), maxSection)
+	text = escaped(e.body(), maxSection)
 	if output, err := execute(t.title, data, maxTemplateTime); err == nil && t.title != nil {
 		title = cutMarkup(oneLine(output), maxHeadline)
 	}

@@ -78,16 +78,19 @@ func (d *delivery) composeMessage(ctx context.Context, entry store.Entry) (job, 
 	if err != nil {
 		return job{}, err
 	}
-	j := job{events: batch.events, message: d.channel.Renderer.Notification(content)}
+	thread := ""
 	if entry.Thread > 0 {
 		posted, err := d.record(ctx, entry.Thread)
 		if err != nil {
 			return job{}, err
 		}
 		if posted != nil && posted.At <= entry.AdmittedAt { // a younger one reuses the number, in a Redis that lost data
-			j.message.Thread = posted.TS
+			thread = posted.TS
+			addDurations(content.Events, posted, time.UnixMicro(entry.AdmittedAt))
 		}
 	}
+	j := job{events: batch.events, message: d.channel.Renderer.Notification(content)}
+	j.message.Thread = thread
 	return j, nil
 }
 
@@ -153,8 +156,9 @@ func (d *delivery) composeDigest(ctx context.Context, entry store.Entry) (job, e
 		}
 		j = job{edit: at, over: true} // its counts are shown nowhere else
 	}
-	content := digestOf(d.channel.Name, digest)
+	content := digestOf(d.channel, digest)
 	content.Reference = d.reference(digest.Post)
+	d.addSteps(ctx, &content)
 	for _, c := range content.Categories {
 		j.counted = slices.AppendSeq(j.counted, maps.Keys(c.Dropped))
 		j.counted = slices.AppendSeq(j.counted, maps.Keys(c.Expired))

@@ -43,6 +43,11 @@ type NoticeQueue interface {
 	Append(ctx context.Context, channel store.Channel, id, kind string, payload []byte) error
 }
 
+// MinuteCounter reads the counts of each minute. See [store.Counts].
+type MinuteCounter interface {
+	Minutes(ctx context.Context, channel store.Channel, back time.Duration) (now time.Time, all []store.MinuteCount, err error)
+}
+
 // CourierOutbox is the part of an outbox that a [Courier] calls.
 type CourierOutbox interface {
 	DueQueue
@@ -82,6 +87,8 @@ type CourierOptions struct {
 	Resumed func()
 	Metrics *Metrics
 	Logger  *slog.Logger
+	// Counts are the counts of each minute, for the charts of digests; nil = digests have no chart.
+	Counts MinuteCounter
 	// Tracer makes spans of the delivery of messages whose webhook is traced; nil = none are made.
 	Tracer trace.Tracer
 	// SendTimeout bounds one request to Slack; a send starts only if the lease outlasts it. Default 5 s.

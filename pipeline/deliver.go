@@ -68,7 +68,7 @@ func (d *delivery) spendCall(ctx context.Context, j *job) *transition {
 var errLeaseTooShort = errors.New("the lease ends too soon to send")
 
 // send posts or edits, and returns what follows from Slack's answer. A message whose layout Slack refuses is sent once more
-// as plain text, and an edit that must be shown is posted where Slack refuses it.
+// without its pictures if it has any, and then as plain text; and an edit that must be shown is posted where Slack refuses it.
 func (d *delivery) send(ctx context.Context, claim *store.Claim, j *job) *transition {
 	receipt, err := d.once(ctx, claim, j)
 	failure, ok := errors.AsType[*notifier.Error](err)
@@ -80,11 +80,15 @@ func (d *delivery) send(ctx context.Context, claim *store.Claim, j *job) *transi
 		receipt, err = d.once(ctx, claim, j)
 		failure, ok = errors.AsType[*notifier.Error](err)
 	}
-	if ok && failure.Action == notifier.Degrade {
-		d.log.WarnContext(ctx, "layout refused by slack; sending plain text", "number", claim.Entry.Number,
+	for _, simpler := range j.message.Simpler() {
+		if !ok || failure.Action != notifier.Degrade {
+			break
+		}
+		d.log.WarnContext(ctx, "layout refused by slack; sending a simpler one", "number", claim.Entry.Number,
 			"reason", failure.Reason, "answer", failure.Answer)
-		j.message = j.message.PlainText()
+		j.message = simpler
 		receipt, err = d.once(ctx, claim, j)
+		failure, ok = errors.AsType[*notifier.Error](err)
 	}
 	switch {
 	case errors.Is(err, errLeaseTooShort):

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -8,44 +9,85 @@ import (
 
 	"slackrelay/events"
 	"slackrelay/notifier"
+	"slackrelay/ratelimit"
 	"slackrelay/store"
 )
 
-// digestOf decodes the counts of a digest: "d:<category>:<severity>" are dropped events, "x:<category>:<severity>" expired
-// ones, and "t:<title>" events of a title.
-func digestOf(channel string, digest store.Digest) notifier.Digest {
+// digestOf decodes a digest of a channel.
+func digestOf(ch *Channel, digest store.Digest) notifier.Digest {
 	content := notifier.Digest{
-		ID: digest.ID, Channel: channel, From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
+		ID: digest.ID, Channel: ch.Name, From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
 	}
 	categories := map[string]*notifier.DigestCategory{}
-	for _, name := range slices.Sorted(maps.Keys(digest.Counts)) {
-		n := digest.Counts[name]
-		if title, ok := strings.CutPrefix(name, "t:"); ok {
+	reasons := map[string]int64{}
+	for _, key := range slices.Sorted(maps.Keys(digest.Counts)) {
+		n := digest.Counts[key]
+		if title, ok := strings.CutPrefix(key, "t:"); ok {
 			content.Titles = append(content.Titles, notifier.DigestTitle{Title: title, Count: n})
 			continue
 		}
-		parts := strings.SplitN(name, ":", 3)
-		if len(parts) != 3 {
+		count, ok := store.ParseDigestCount(key)
+		if !ok {
 			continue
 		}
-		c := categories[parts[1]]
+		c := categories[count.Category]
 		if c == nil {
 			c = &notifier.DigestCategory{
-				Name: parts[1], Silent: slices.Contains(digest.Silent, parts[1]),
+				Name: count.Category, Silent: slices.Contains(digest.Silent, count.Category),
 				Dropped: map[events.Severity]int64{}, Expired: map[events.Severity]int64{},
 			}
-			categories[parts[1]] = c
+			categories[count.Category] = c
 		}
-		if parts[0] == "x" {
-			c.Expired[events.Severity(parts[2])] += n
-		} else {
-			c.Dropped[events.Severity(parts[2])] += n
+		addDigestCount(c, count, n)
+		if !count.Expired && count.Level != "" {
+			reasons[count.Level] += n
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(categories)) {
 		content.Categories = append(content.Categories, *categories[name])
 	}
+	for _, level := range slices.Sorted(maps.Keys(reasons)) {
+		content.Reasons = append(content.Reasons, notifier.DigestReason{Reason: ch.refusal(level), Count: reasons[level]})
+	}
 	return content
+}
+
+func addDigestCount(c *notifier.DigestCategory, count store.DigestCount, n int64) {
+	if count.Expired {
+		c.Expired[events.Severity(count.Severity)] += n
+	} else {
+		c.Dropped[events.Severity(count.Severity)] += n
+	}
+	switch count.Status {
+	case store.Firing:
+		c.Firing += n
+	case store.Resolved:
+		c.Resolved += n
+	case store.Update:
+	}
+}
+
+// refusal returns in words what refused an event: a level with its limit, or a reason.
+func (c *Channel) refusal(level string) string {
+	switch store.OutcomeOfDrop(level) {
+	case store.Never:
+		return "the limit has no slot for them"
+	case store.Full:
+		return "waited longer than max_delay, or too many waited"
+	}
+	i := slices.IndexFunc(c.Tiers, func(tier ratelimit.LevelSpec) bool { return tier.Name == level })
+	if i < 0 { // removed from the configuration
+		return level + " limit"
+	}
+	tier := c.Tiers[i]
+	if tier.Strategy.Kind == ratelimit.Backlog {
+		return fmt.Sprintf("%s limit (%d waiting)", level, tier.Windows[0].Limit)
+	}
+	windows := make([]string, len(tier.Windows))
+	for i, window := range tier.Windows {
+		windows[i] = fmt.Sprintf("%d per %s", window.Limit, strings.TrimPrefix(inWords(window.Per), "1 "))
+	}
+	return fmt.Sprintf("%s limit (%s)", level, strings.Join(windows, ", "))
 }
 
 // expiredCounts returns how the next digest counts expired events, of which more are not listed; they count as the first.

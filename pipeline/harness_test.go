@@ -30,6 +30,7 @@ type sink struct {
 	sent   []string
 	notes  []string // what was sent below its headline
 	thread []string // of what was sent
+	last   notifier.Message
 	at     []time.Time
 	answer func(n int) error // to the n-th request, from 0; nil = none fails
 	delay  time.Duration     // before it answers
@@ -49,6 +50,7 @@ func (s *sink) Send(_ context.Context, m notifier.Message) (notifier.Receipt, er
 	s.sent = append(s.sent, m.Text)
 	s.notes = append(s.notes, m.Fallback)
 	s.thread = append(s.thread, m.Thread)
+	s.last = m
 	return notifier.Receipt{TS: "1.000001"}, nil
 }
 

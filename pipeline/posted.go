@@ -91,6 +91,27 @@ func markOf(mark *store.Mark) *notifier.Mark {
 	return shown
 }
 
+// addDurations sets when the resolves began and ended whose senders do not tell it: with their firings, which an earlier message
+// reported, and when they were admitted.
+func addDurations(resolves []notifier.NotificationEvent, posted *store.PostedMessage, ended time.Time) {
+	for i := range resolves {
+		resolve := &resolves[i]
+		if resolve.Status != events.Resolved || !resolve.EndedAt.IsZero() {
+			continue
+		}
+		for _, listed := range posted.Events {
+			firing, _, err := decodeEvents([]byte(listed.Payload))
+			if err == nil && firing[0].Fingerprint == resolve.Fingerprint {
+				resolve.StartedAt, resolve.EndedAt = firing[0].StartedAt, ended
+				if resolve.StartedAt.IsZero() {
+					resolve.StartedAt = time.UnixMicro(posted.At)
+				}
+				break
+			}
+		}
+	}
+}
+
 // contentOf returns the content of a remembered message, and those of its events that ended.
 func contentOf(record *store.PostedMessage) (content notifier.Notification, ended []events.Event, err error) {
 	content = notifier.Notification{

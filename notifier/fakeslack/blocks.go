@@ -3,6 +3,7 @@ package fakeslack
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -23,6 +24,8 @@ type block struct {
 	Type     string `json:"type"`
 	Text     *text  `json:"text"`
 	Elements []text `json:"elements"`
+	ImageURL string `json:"image_url"`
+	AltText  string `json:"alt_text"`
 }
 
 type text struct {
@@ -64,6 +67,9 @@ func checkAttachments(raw []byte) (code string, detail []string) {
 }
 
 func (b block) check() (size int, fault string) {
+	if b.Type == "image" {
+		return b.checkImage()
+	}
 	texts := b.Elements
 	if b.Text != nil {
 		texts = append(texts, *b.Text)
@@ -82,4 +88,17 @@ func (b block) check() (size int, fault string) {
 		size += n
 	}
 	return size, ""
+}
+
+// checkImage checks an image block. Slack loads the picture itself, over HTTPS.
+func (b block) checkImage() (size int, fault string) {
+	const maxURL, maxAlt = 3000, 2000
+	switch {
+	case !strings.HasPrefix(b.ImageURL, "https://") || utf8.RuneCountInString(b.ImageURL) > maxURL:
+		return 0, "downloading image failed [json-pointer:/image_url]"
+	case b.AltText == "" || utf8.RuneCountInString(b.AltText) > maxAlt:
+		return 0, "must be more than 0 characters [json-pointer:/alt_text]"
+	default:
+		return 0, ""
+	}
 }

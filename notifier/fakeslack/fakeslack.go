@@ -36,6 +36,8 @@ type Server struct {
 	Token string
 	// NoHistory makes requests for history fail, as for an app without the scope.
 	NoHistory bool
+	// NoData refuses charts and tables, as workspaces do that do not have them yet.
+	NoData bool
 	// Scopes are the scopes of the token; nil = all, and auth.test does not list them.
 	Scopes []string
 	// Conversations are the channels of the workspace; nil = every channel exists, and the bot is a member.
@@ -139,16 +141,19 @@ func (s *Server) refusal(post Post, token string) (code string, detail []string)
 		if code := s.refusedBy(post.Channel); code != "" {
 			return code, nil
 		}
-		return checkContent(post)
+		return s.checkContent(post)
 	default:
-		return checkContent(post)
+		return s.checkContent(post)
 	}
 }
 
-func checkContent(post Post) (code string, detail []string) {
-	attachments := post.Form.Get("attachments")
-	if post.Text == "" && attachments == "" && post.Form.Get("blocks") == "" {
+func (s *Server) checkContent(post Post) (code string, detail []string) {
+	attachments, blocks := post.Form.Get("attachments"), post.Form.Get("blocks")
+	if post.Text == "" && attachments == "" && blocks == "" {
 		return "no_text", nil
+	}
+	if code, detail := s.checkData([]byte(blocks)); code != "" {
+		return code, detail
 	}
 	return checkAttachments([]byte(attachments))
 }
@@ -170,7 +175,11 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
 	case message.Text == "" && message.Attachments == nil && message.Blocks == nil:
 		writeText(w, http.StatusBadRequest, "no_text")
 	default:
-		if code, _ := checkAttachments(message.Attachments); code != "" {
+		code, _ := checkAttachments(message.Attachments)
+		if code == "" {
+			code, _ = s.checkData(message.Blocks)
+		}
+		if code != "" {
 			writeText(w, http.StatusBadRequest, code)
 			return
 		}

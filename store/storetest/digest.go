@@ -138,10 +138,10 @@ func testDigestCountsStatusesAndLevelsApart(t *testing.T, start Start) {
 		l.AlertRequest(h, "1", "disk", store.Firing, "f1"), l.AlertRequest(h, "2", "disk", store.Firing, "f2"),
 		l.AlertRequest(h, "4", "cpu", store.Firing, "f3"), l.AlertRequest(h, "5", "net", store.Firing, "f4"),
 		l.AlertRequest(h, "6", "net", "", ""))))
-	terms := store.DigestTerms{Interval: time.Minute, Minimum: 1}
-	b.Advance(time.Minute)
-	require.NoError(t, b.A.Digest(t.Context(), Scope, terms))
-	counts := digestOf(t, Claim(t, b.A, store.Terms{Pace: store.Pace{Burst: 3}, Digest: terms}).Entry).Counts
+	for range 2 {
+		require.NoError(t, b.A.Ack(t.Context(), Scope, ClaimEntry(t, b.A), store.Receipt{}))
+	}
+	counts := b.digestAtTheEnd(t).Counts
 	require.Equal(t, int64(1), counts["d:disk:error:firing:category"])
 	require.Equal(t, int64(1), counts["d:net:error:firing:channel"])
 	require.Equal(t, int64(1), counts["d:net:error::channel"])
