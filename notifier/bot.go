@@ -33,6 +33,7 @@ type Bot struct {
 	workspace string
 	id        atomic.Value // string: Slack's id of the channel, once it is known
 	joined    atomic.Bool  // the bot has tried to join the channel
+	people    directory
 }
 
 var (

@@ -115,9 +115,11 @@ func (r Renderer) addButtons(m *Message, n Notification) {
 	} else {
 		row = append(row, button(ActionUnacknowledge, n.Reference.String(), "Undo acknowledge"))
 	}
-	if n.Muted == nil {
+	switch {
+	case !r.Mutes:
+	case n.Muted == nil:
 		row = append(row, n.muteMenu())
-	} else {
+	default:
 		row = append(row, button(ActionUnmute, n.Reference.String(), "Unmute"))
 	}
 	if address := n.runbook(); address != "" {
@@ -182,7 +184,7 @@ func (r Renderer) addDigestButtons(m *Message, d Digest) {
 		return
 	}
 	row := []slack.BlockElement{button(ActionShowDrops, d.Reference.String(), "Show held back")}
-	if menu := d.muteMenu(); menu != nil {
+	if menu := d.muteMenu(); r.Mutes && menu != nil {
 		row = append(row, menu)
 	}
 	m.Blocks = append(m.Blocks, slack.NewActionBlock("", row...))
@@ -217,4 +219,18 @@ func truncateOption(label string) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return label
+}
+
+// Untrusted returns a text for mrkdwn: on one line, escaped, and cut to so many characters.
+func Untrusted(text string, limit int) string { return escaped(oneLine(text), limit) }
+
+// Date returns a time that Slack shows in the time zone of each reader.
+func Date(at time.Time) string { return date(at, "{date_short_pretty} {time}") }
+
+// Mrkdwn returns a block of text that was escaped with [Untrusted].
+func Mrkdwn(text string) *slack.TextBlockObject { return mrkdwn(text) }
+
+// Button returns a button.
+func Button(action string, value Reference, label string) *slack.ButtonBlockElement {
+	return button(action, value.String(), label)
 }

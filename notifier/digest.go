@@ -22,8 +22,8 @@ type Digest struct {
 	Categories []DigestCategory
 	Titles     []DigestTitle
 	// Reference is what the buttons of the digest are for; the zero value is no buttons.
-	Reference Reference `json:",omitzero"`
-	Steps      *DigestSteps `json:",omitempty"` // nil = not known; the digest has no chart
+	Reference Reference    `json:",omitzero"`
+	Steps     *DigestSteps `json:",omitempty"` // nil = not known; the digest has no chart
 }
 
 // DigestReason is how many events were dropped for one reason.

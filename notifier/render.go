@@ -25,6 +25,8 @@ type Renderer struct {
 	Pages Pages
 	// Buttons adds buttons to messages: somebody receives the clicks.
 	Buttons bool `json:",omitempty"`
+	// Mutes adds those that mute: somebody is allowed to.
+	Mutes bool `json:",omitempty"`
 }
 
 // style is the look of a severity.

@@ -19,6 +19,7 @@ const (
 	channelsRead    = "channels:read"
 	groupsRead      = "groups:read"
 	channelsJoin    = "channels:join"
+	usergroupsRead  = "usergroups:read"
 )
 
 // scopes is the one table of scopes. The manifest, the diagnosis and docs/slack.md are made from it.
@@ -29,6 +30,7 @@ var scopes = []Scope{
 	{Name: channelsRead, Use: "check public channels before an alert needs them, and find the ids of their names"},
 	{Name: groupsRead, Use: "do the same with private channels"},
 	{Name: channelsJoin, Use: "join public channels"},
+	{Name: usergroupsRead, Use: "know the members of user groups among the operators"},
 }
 
 // Scopes returns all scopes that the relay uses.

@@ -42,3 +42,18 @@ type PostedEvent struct {
 	Payload     string `json:"p,omitempty"`
 	Resolved    int64  `json:"r,string,omitempty"` // when it was resolved; 0 = it is firing
 }
+
+// Firing reports whether any alert of the message is firing.
+func (m *PostedMessage) Firing() bool {
+	for _, event := range m.Events {
+		if event.Fingerprint != "" && event.Resolved == 0 {
+			return true
+		}
+	}
+	for _, overAt := range m.Members {
+		if overAt == 0 {
+			return true
+		}
+	}
+	return m.Members != nil && m.Untracked > 0
+}
