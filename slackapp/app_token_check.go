@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	copyAppToken    = "copy the app-level token of the app's page Basic Information; it begins with xapp-"
-	addAppScope     = "make an app-level token with connections:write on the app's page Basic Information"
+	copyAppToken = "copy the app-level token of the app's page Basic Information; it begins with xapp-"
+	addAppScope  = "make an app-level token with connections:write on the app's page Basic Information"
 )
 
 // appTokenFaults are the answers to opening a socket that have other words than for a bot token.

@@ -57,6 +57,10 @@ type Inspector struct {
 	refused *Finding        // why Slack refuses the token; nil = it does not
 	skew    *time.Duration  // by how much this machine's clock is ahead of Slack's; nil = unknown
 	listed  *listing        // nil = the channels are not listed yet
+
+	answered  bool            // Slack answered about the token
+	joins     int             // how many channels the bot tried to join
+	postponed map[string]bool // the ids of channels that it can join, and did not try to
 }
 
 // NewInspector returns an Inspector.
@@ -91,6 +95,8 @@ func (i *Inspector) Token(ctx context.Context) []Finding {
 		return r.findings
 	}
 	answer, err := i.client.AuthTestContext(ctx)
+	_, refused := errors.AsType[slack.SlackErrorResponse](err)
+	i.answered = err == nil || refused
 	if err != nil {
 		message, remedy := describe(err)
 		r.add(Fault, message, remedy)
@@ -115,6 +121,9 @@ func (i *Inspector) Refused() (Finding, bool) {
 	}
 	return *i.refused, true
 }
+
+// Answered reports whether Slack answered about the token, as opposed to a fault of Slack or the network.
+func (i *Inspector) Answered() bool { return i.answered }
 
 // noteRefusal notes whether an answer refuses the token.
 func (i *Inspector) noteRefusal(err error) {
