@@ -50,7 +50,9 @@ func SigningSecretFault(secret string) (message, remedy string) {
 
 // isPlaceholder reports whether a text stands for a secret, as in documentation.
 func isPlaceholder(text string) bool {
-	return strings.ContainsAny(text, "…<>*") || strings.HasSuffix(text, "...")
+	lower := strings.ToLower(text)
+	return strings.ContainsAny(text, "…<>*") || strings.HasSuffix(text, "...") || strings.HasSuffix(lower, "xxx") ||
+		strings.Contains(lower, "-your-")
 }
 
 // socketWords are the errors with which Slack refuses to open a socket until a person has changed something.

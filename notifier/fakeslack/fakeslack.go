@@ -77,7 +77,11 @@ func Start() (*Server, error) {
 	mux.HandleFunc("POST /api/apps.connections.open", s.openConnection)
 	mux.HandleFunc("GET /link/{ticket}", s.socket)
 	mux.HandleFunc("POST /actions/{id}", s.respond)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, "unknown_method") })
+	mux.HandleFunc("/api/{method}", func(w http.ResponseWriter, r *http.Request) {
+		if !s.scripted(w, r, &Post{}, r.PathValue("method")) {
+			writeError(w, "unknown_method")
+		}
+	})
 	mux.HandleFunc("POST /services/{team}/{hook}/{secret}", s.webhook)
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go s.server.Serve(listener) //nolint:errcheck // ends with ErrServerClosed
