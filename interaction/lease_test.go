@@ -182,7 +182,7 @@ func TestReasonsWhenNobodyHasASocket(t *testing.T) {
 		require.Empty(t, r.Reasons(), "another replica has one")
 		time.Sleep(missedAfter)
 		require.True(t, s.setFault(t.Context(), slack.SlackErrorResponse{Err: "token_revoked"}), "no use to try again soon")
-		require.Equal(t, []string{nobody + "slack_app_token was revoked; generate a new one on the app's page Basic Information"}, r.Reasons())
+		require.Equal(t, []string{nobody + "slack_app_token was revoked; make an app-level token with connections:write on the app's page Basic Information"}, r.Reasons())
 		require.False(t, s.setFault(t.Context(), slack.SlackErrorResponse{Err: "internal_error"}))
 		s.setOpen(t.Context(), true)
 		require.Empty(t, r.Reasons())

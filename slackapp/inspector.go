@@ -26,6 +26,8 @@ type InspectorOptions struct {
 	Pace func(ctx context.Context, method string) error
 	// Join makes the bot join the public channels that are checked, where it may. Default: nothing is changed.
 	Join bool
+	// Acting expects the scopes for buttons and commands too. Default: they are not missed.
+	Acting bool
 	// Brief leaves out what keeps no message from being posted, such as whether history can be read. Default: it is checked.
 	Brief bool
 }
@@ -169,7 +171,7 @@ func (i *Inspector) readScopes(header http.Header, r *report) {
 		i.granted[strings.TrimSpace(scope)] = true
 	}
 	for _, scope := range scopes {
-		if i.granted[scope.Name] {
+		if i.granted[scope.Name] || scope.Acting && !i.opts.Acting {
 			continue
 		}
 		grade := Warning
