@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"slackrelay/action"
 	"slackrelay/configs"
 	"slackrelay/events"
 	"slackrelay/notifier"
@@ -29,10 +30,14 @@ type generation struct {
 	ops        http.Handler
 	intake     *pipeline.Intake
 	alerts     *pipeline.Alerts
+	archive    *pipeline.Archive
 	heartbeats *pipeline.Heartbeats
 	couriers   []*pipeline.Courier
 	canary     *pipeline.Canary // nil = none
+	handler    *action.Handler  // acts on clicks and commands
+	operations notifier.Sender  // nil = the operators get no notices
 	status     *pipeline.StatusReader
+	checks     *pipeline.Destinations
 }
 
 func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -44,20 +49,23 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	if g.tls, err = cfg.TLS(); err != nil {
 		return nil, err
 	}
-	sender := func(ch configs.Channel) notifier.Sender { return cfg.Sender(ch, r.preview) }
-	g.channels = pipeline.WithTestLanes(cfg.PipelineChannels(sender))
-	canary := cfg.Canary()
+	senders := g.cfg.Senders(r.preview)
+	g.operations = senders.Operations()
+	g.channels = pipeline.WithTestLanes(cfg.PipelineChannels(senders))
+	canary := senders.Canary()
 	if canary != nil {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
-	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(sender), g.channels, r.instances, r.metrics)
+	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(senders), g.channels, r.instances, r.metrics)
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)
+	g.status.Watch(r.checks, map[string]notifier.Sender{"operations": g.operations, "the canary": canary})
+	g.checks = r.checks
 	g.heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{
 		Heartbeats: cfg.SenderHeartbeats(), Channels: g.channels, Store: g.limiter, Memory: r.heartbeats, Logger: r.log, Wake: r.wake,
 		Admit:    func(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error) { return g.intake.Admit(ctx, a) },
-		Outboxes: r.operationsOutboxes(cfg),
+		Outboxes: r.operationsOutboxes(g),
 	})
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox,
@@ -66,6 +74,12 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Missed: &r.missed, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
+	g.archive = &pipeline.Archive{
+		Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
+	}
+	g.handler = action.NewHandler(action.Options{
+		Messages: r.engines.outbox, Archive: g.archive, Status: g.status, Silences: r.silencer, Wake: r.wake, Logger: r.log,
+	})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
@@ -93,14 +107,13 @@ func (g *generation) levels() []ratelimit.Level {
 
 // newCouriers makes one courier for each outbox.
 func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
-	posts, edits, lookups := g.cfg.PerMinute()
 	var couriers []*pipeline.Courier
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
-			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(),
+			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
-			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups, Counts: g.limiter,
+			Counts: g.limiter, Destinations: r.checks,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
@@ -125,15 +138,14 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(),
 		MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody:       cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
-		Archive: &pipeline.Archive{
-			Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
-		},
+		Archive: g.archive,
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake,
 			GaveBack: r.promoteOthers,
 		},
 		Previews: previewed(g.channels, g.instances), Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder,
-		Config: r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
+		Interactions: r.interactions,
+		Config:       r.reloader.state, Registry: r.registry, Logger: r.log, Tracer: r.tracer,
 		AdminToken: string(cfg.AdminToken), Local: cfg.OpsIsLocal(), Guard: r.guard, WrongCredentialDelay: server.DefaultWrongCredentialDelay,
 		NoTestLane: !cfg.TestLane, TraceUnauthenticated: cfg.TraceRatio > 0,
 	})
@@ -149,6 +161,8 @@ func (g *generation) run(ctx context.Context) {
 		all.Go(func() { g.canary.Run(ctx) })
 	}
 	all.Go(func() { g.heartbeats.Run(ctx) })
+	all.Go(func() { g.handler.Run(ctx) })
+	all.Go(func() { g.checks.Run(ctx, g.targets) })
 	if g.instances != nil {
 		all.Go(func() { g.instances.Run(ctx) })
 	}
@@ -156,8 +170,8 @@ func (g *generation) run(ctx context.Context) {
 }
 
 // operationsOutboxes are where notices to the operators are queued; none without an operations destination.
-func (r *Relay) operationsOutboxes(cfg configs.Config) []pipeline.NoticeQueue {
-	if cfg.Operations() == nil {
+func (r *Relay) operationsOutboxes(g *generation) []pipeline.NoticeQueue {
+	if g.operations == nil {
 		return nil
 	}
 	return r.engines.notices

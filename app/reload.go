@@ -190,6 +190,7 @@ func (l *reloader) replace(ctx context.Context, g *generation) {
 	}
 	before := l.relay.current.Swap(g)
 	before.server.Retire()
+	l.relay.interactions.Configure(g.cfg.Apps(), g.handler)
 	l.task.stop() //nolint:errcheck // it returns none
 	l.start(ctx)
 	l.logRemovedChannels(ctx, before.status, g.status.Channels())

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/configs"
+	"slackrelay/interaction"
 	"slackrelay/lua"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
@@ -42,6 +43,7 @@ type Relay struct {
 	log         *slog.Logger
 	started     configs.Config // with which the process started; without its channels once they are assembled
 	version     string
+	owner       string // names this process among the replicas
 	registry    *prometheus.Registry
 	tracer      trace.Tracer // nil = no traces
 	flushTraces func(ctx context.Context)
@@ -59,7 +61,10 @@ type Relay struct {
 	metrics     *pipeline.Metrics
 	canary      *pipeline.CanaryMetrics
 	heartbeats  *pipeline.HeartbeatMemory
+	checks      *pipeline.Destinations
 	instances   *pipeline.Registry // of the channels that templates made
+
+	interactions *interaction.Receiver
 
 	previewing sync.Mutex
 	previews   map[string]*notifier.Preview // by channel; previewing is held
@@ -72,7 +77,7 @@ type Relay struct {
 
 func newRelay(cfg configs.Config, opts Options) *Relay {
 	r := &Relay{
-		opts: opts, started: cfg, version: cmp.Or(opts.Version, "development"), registry: prometheus.NewRegistry(),
+		opts: opts, started: cfg, version: cmp.Or(opts.Version, "development"), owner: owner(), registry: prometheus.NewRegistry(),
 		flushTraces: func(context.Context) {}, previews: map[string]*notifier.Preview{},
 		labels: pipeline.NewChannelLabels(int(cfg.MetricsChannels)), alerts: pipeline.NewAlertMemory(),
 	}
@@ -97,9 +102,16 @@ func (r *Relay) assemble(context.Context) error {
 	r.metrics.Bound(r.labels)
 	r.canary = pipeline.NewCanaryMetrics(r.registry)
 	r.heartbeats = pipeline.NewHeartbeatMemory()
+	r.checks = pipeline.NewDestinations(pipeline.DestinationsOptions{
+		Documents: r.engines.limiter, Budget: r.engines.outbox, Logger: r.log,
+	})
 	r.registry.MustRegister(pipeline.NewHeartbeatGauges(r.heartbeats))
 	r.instances = pipeline.NewRegistry(pipeline.RegistryOptions{
 		Store: r.engines.instances, Changed: r.instancesChanged, Timeout: r.started.RedisTimeout, Logger: r.log,
+	})
+	r.interactions = interaction.NewReceiver(interaction.Options{
+		Documents: r.engines.limiter, Owner: r.owner, Metrics: interaction.NewMetrics(r.registry), Timeout: r.started.SlackTimeout,
+		Logger: r.log,
 	})
 	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(r.version), server.NewGauges(func() *pipeline.StatusReader { return r.Status() }, r.labels))
@@ -110,6 +122,7 @@ func (r *Relay) assemble(context.Context) error {
 	}
 	r.started.Channels = nil // the generation has them, and a reload may replace them
 	r.current.Store(g)
+	r.interactions.Configure(g.cfg.Apps(), g.handler)
 	if r.replica != nil {
 		r.replica.SetLevels(g.levels())
 	}
@@ -166,7 +179,7 @@ type queue interface {
 }
 
 func (r *Relay) openEngines(cfg configs.Config) error {
-	opts := store.Options{Dedupe: cfg.Dedupe, Owner: owner(), Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
+	opts := store.Options{Dedupe: cfg.Dedupe, Owner: r.owner, Lease: cfg.Lease, DeadLetters: cfg.DeadLetters}
 	redisOptions, err := cfg.Redis()
 	if err != nil {
 		return err

@@ -26,11 +26,17 @@ type Channel struct {
 	// SlackChannel is the id (C0123ABCD) or the name of a Slack channel, for the bot token. In a template, it may contain the
 	// placeholder.
 	SlackChannel string `yaml:"slack_channel" section:"Destination"`
-	// SlackAppToken is the app-level token of the channel's app. It replaces the one at the top level.
-	SlackAppToken     Secret `yaml:"slack_app_token" unset:"that of the top level"`
+	// SlackToken is the bot token of this channel, for a workspace or an app of its own. It takes precedence over the slack_token
+	// above the channels. Channels with the same token share its limits, and a token that Slack refuses stops only them.
+	SlackToken     Secret `yaml:"slack_token" unset:"the slack_token above the channels"`
+	SlackTokenFile string `yaml:"slack_token_file"`
+	// SlackAPIURL is the base URL of the Slack Web API for this channel, if it differs from the slack_api_url above the channels.
+	SlackAPIURL string `yaml:"slack_api_url" format:"url" unset:"the slack_api_url above the channels"`
+	// SlackAppToken is the app-level token of the channel's app. A channel with a slack_token of its own has no other one.
+	SlackAppToken     Secret `yaml:"slack_app_token" unset:"that above the channels, unless slack_token is set here"`
 	SlackAppTokenFile string `yaml:"slack_app_token_file"`
-	// SlackSigningSecret is the signing secret of the channel's app. It replaces the one at the top level.
-	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"that of the top level"`
+	// SlackSigningSecret is the signing secret of the channel's app. A channel with a slack_token of its own has no other one.
+	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"that above the channels, unless slack_token is set here"`
 	SlackSigningSecretFile string `yaml:"slack_signing_secret_file"`
 	// SlackWebhookURL is an incoming webhook of Slack. It replaces the bot token and slack_channel.
 	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`

@@ -26,7 +26,7 @@ func (c *Config) Apps() []interaction.App {
 	}
 	add(c.ownApp())
 	for i := range c.Channels {
-		if ch := &c.Channels[i]; ch.SlackWebhookURL == "" {
+		if ch := c.Channels[i]; ch.SlackWebhookURL == "" {
 			add(c.appOf(ch))
 		}
 	}
@@ -35,26 +35,29 @@ func (c *Config) Apps() []interaction.App {
 
 // ownApp returns the app of the top level.
 func (c *Config) ownApp() interaction.App {
-	return interaction.App{
-		Name: "slack_token", BotTokens: []string{string(c.SlackToken)}, APIURL: c.SlackAPIURL,
-		AppToken: string(c.SlackAppToken), SigningSecret: string(c.SlackSigningSecret),
-	}
+	return appWith(c.CommonSlackAccess(), c.SlackAppToken, c.SlackSigningSecret)
 }
 
-// appOf returns the app that posts the messages of a channel with the bot token.
-func (c *Config) appOf(ch *Channel) interaction.App {
-	app := c.ownApp()
-	if ch.SlackAppToken != "" || ch.SlackSigningSecret != "" {
-		app.Name = "channel " + ch.Name
-		app.AppToken, app.SigningSecret = string(ch.SlackAppToken), string(ch.SlackSigningSecret)
+// appOf returns the app that posts the messages of a channel with the bot token. A channel with a token of its own is not of the
+// app of the top level, so that the other secrets of that app are not its own.
+func (c *Config) appOf(ch Channel) interaction.App {
+	if ch.SlackToken == "" {
+		return appWith(c.SlackAccess(ch), c.SlackAppToken, c.SlackSigningSecret)
 	}
-	return app
+	return appWith(c.SlackAccess(ch), ch.SlackAppToken, ch.SlackSigningSecret)
+}
+
+func appWith(access SlackAccess, appToken, signingSecret Secret) interaction.App {
+	return interaction.App{
+		Name: access.Setting, BotTokens: []string{string(access.Token)}, APIURL: access.APIURL,
+		AppToken: string(appToken), SigningSecret: string(signingSecret),
+	}
 }
 
 // ReceivesClicks reports whether people can click on the messages of a channel: it posts with a bot token, and its app has a
 // socket or a signing secret.
 func (c *Config) ReceivesClicks(ch Channel) bool {
-	return c.posts(ch) && ch.SlackWebhookURL == "" && c.appOf(&ch).Receives()
+	return c.posts(ch) && ch.SlackWebhookURL == "" && c.appOf(ch).Receives()
 }
 
 // validateInteractions finds app-level tokens and signing secrets that cannot be right.
@@ -65,8 +68,11 @@ func (c *Config) validateInteractions(v validator) {
 	}
 	apps := []interaction.App{c.ownApp()}
 	for i := range c.Channels {
-		ch, in := &c.Channels[i], v.in(indexed("channels", i))
+		ch, in := c.Channels[i], v.in(indexed("channels", i))
 		in.appSecrets(ch.SlackAppToken, ch.SlackSigningSecret)
+		if ch.SlackToken == "" {
+			in.needToken(ch.SlackAppToken, ch.SlackSigningSecret, "slack_token of the channel too, or this setting above the channels")
+		}
 		app := c.appOf(ch)
 		if other := slices.IndexFunc(apps, app.Contradicts); other >= 0 {
 			in.fault("slack_signing_secret", "differs from that of %s, which has the same slack_app_token; an app has one signing secret, "+
@@ -89,9 +95,9 @@ func (v validator) appSecrets(appToken, signingSecret Secret) {
 // needToken finds an app-level token or a signing secret of an app without a bot token.
 func (v validator) needToken(appToken, signingSecret Secret, missing string) {
 	if appToken != "" {
-		v.fault("slack_app_token", "is set without a bot token, so that there is no message to click on; set %s", missing)
+		v.fault("slack_app_token", "is set without the bot token of its app; set %s", missing)
 	}
 	if signingSecret != "" {
-		v.fault("slack_signing_secret", "is set without a bot token, so that there is no message to click on; set %s", missing)
+		v.fault("slack_signing_secret", "is set without the bot token of its app; set %s", missing)
 	}
 }

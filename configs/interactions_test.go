@@ -33,7 +33,7 @@ func TestAppSecretsAreCheckedByTheirForm(t *testing.T) {
 	_, err := load(t, "slack_app_token: xapp-1-A1-2-3\nslack_signing_secret: "+goodSecret+"\n"+top)
 	require.NoError(t, err)
 	_, err = load(t, "slack_app_token: xapp-1-A1-2-3\nchannels: [{name: a, slack_channel: C0123}]\n")
-	require.ErrorContains(t, err, "slack_app_token: is set without a bot token")
+	require.ErrorContains(t, err, "slack_app_token: is set without the bot token of its app")
 }
 
 func TestDistinctAppsAreServedOnce(t *testing.T) {
@@ -53,4 +53,35 @@ channels:
 	cfg := configs.Default()
 	cfg.SlackToken = "xoxb-1"
 	require.Empty(t, cfg.Apps(), "off unless configured")
+}
+
+// A channel with a bot token of its own is of another app: it does not inherit the other secrets of the app above the channels.
+func TestChannelsMayHaveAnAppOfTheirOwn(t *testing.T) {
+	loaded, err := load(t, `
+slack_token: xoxb-1
+slack_app_token: xapp-1
+channels:
+  - {name: a, slack_channel: C0001}
+  - {name: b, slack_channel: C0002, slack_token: xoxb-2}
+  - {name: c, slack_channel: C0003, slack_token: xoxb-3, slack_app_token: xapp-3}
+  - {name: d, slack_channel: C0004, slack_token: xoxb-4, slack_app_token: xapp-1}
+`)
+	require.NoError(t, err)
+	require.Equal(t, []interaction.App{
+		{Name: "slack_token", AppToken: "xapp-1", BotTokens: []string{"xoxb-1", "xoxb-4"}},
+		{Name: "slack_token of channel c", AppToken: "xapp-3", BotTokens: []string{"xoxb-3"}},
+	}, loaded.Config.Apps(), "d is another installation of the first app")
+	for i, want := range []bool{true, false, true, true} {
+		require.Equal(t, want, loaded.Config.ReceivesClicks(loaded.Config.Channels[i]), i)
+	}
+	for file, want := range map[string]string{
+		"channels: [{name: a, slack_channel: C0001, slack_app_token: xapp-1}]": "channels[0].slack_app_token: is set without the bot token " +
+			"of its app; set slack_token of the channel too",
+		"slack_token: xoxb-1\nslack_app_token: xapp-1\nslack_signing_secret: " + goodSecret + "\n" +
+			"channels: [{name: a, slack_channel: C0001, slack_token: xoxb-2, slack_app_token: xapp-1}]": "channels[0].slack_signing_secret: " +
+			"differs from that of slack_token, which has the same slack_app_token",
+	} {
+		_, err := load(t, file)
+		require.ErrorContains(t, err, want)
+	}
 }

@@ -110,8 +110,12 @@ func NewReceiver(opts Options) *Receiver {
 	return r
 }
 
-// Configure replaces the apps, and who acts on what people do. Sockets of apps that stay are kept.
+// Configure replaces the apps, and who acts on what people do; nil = nobody does, and nothing is received. Sockets of apps that
+// stay are kept.
 func (r *Receiver) Configure(apps []App, handler Handler) {
+	if handler == nil {
+		apps = nil
+	}
 	r.current.Store(&configuration{apps: apps, handler: handler})
 	select {
 	case r.changed <- struct{}{}:

@@ -12,7 +12,7 @@ import (
 // Times of a socket.
 const (
 	// firstRetry and lastRetry bound the delay before a socket is opened again; it doubles while sockets end early.
-	firstRetry = 500 * time.Millisecond
+	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
 	// refusedRetry is the delay after Slack refused the token: only a person can change that.
 	refusedRetry = time.Minute

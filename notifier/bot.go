@@ -1,9 +1,8 @@
 package notifier
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,12 +27,10 @@ type BotOptions struct {
 
 // Bot posts to one channel by chat.postMessage.
 type Bot struct {
-	client    *slack.Client
-	channel   string
-	workspace string
-	id        atomic.Value // string: Slack's id of the channel, once it is known
-	joined    atomic.Bool  // the bot has tried to join the channel
-	people    directory
+	*App
+	channel string
+	id      atomic.Value // string: Slack's id of the channel, once it is known
+	joined  atomic.Bool  // the bot has tried to join the channel
 }
 
 var (
@@ -42,28 +39,15 @@ var (
 	_ Workspace = (*Bot)(nil)
 )
 
-// NewBot makes a Bot. The retries of slack-go stay off: they would block the channel's sender and hide a 429 from the other
-// replicas.
+// NewBot makes a Bot of an app that no other Bot shares.
 func NewBot(opts BotOptions) *Bot {
-	sum := sha256.Sum256([]byte(opts.Token))
-	b := &Bot{
-		client:  slackapp.NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout)),
-		channel: opts.Channel, workspace: hex.EncodeToString(sum[:8]),
-	}
-	b.id.Store("")
-	if slackapp.IsChannelID(opts.Channel) {
-		b.id.Store(opts.Channel)
-	}
-	return b
+	return NewApp(AppOptions{Token: opts.Token, APIURL: opts.APIURL, Timeout: opts.Timeout}).Bot(opts.Channel)
 }
-
-// Workspace implements [Workspace].
-func (b *Bot) Workspace() string { return b.workspace }
 
 // Send implements [Sender].
 func (b *Bot) Send(ctx context.Context, m Message) (Receipt, error) {
 	ctx, sent := traceSent(ctx)
-	channel, ts, err := b.client.PostMessageContext(ctx, b.channel, messageOptions(m)...)
+	channel, ts, err := b.client.PostMessageContext(ctx, cmp.Or(b.channelID(), b.channel), messageOptions(m)...)
 	if err != nil {
 		failed := apiError(err, sent)
 		if failed.Reason == notInChannel && b.join(ctx) {
@@ -191,7 +175,8 @@ func apiError(err error, sent *atomic.Bool) *Error {
 	case errors.As(err, &refusal):
 		answer := strings.Join(append([]string{refusal.Err}, refusal.ResponseMetadata.Messages...), "; ")
 		if refusal.Needed != "" {
-			answer += "; needed scope " + refusal.Needed
+			message, _ := slackapp.LacksScope(refusal.Needed, refusal.Provided)
+			answer += "; the token " + message
 		}
 		return codeError(refusal.Err, answer)
 	case errors.As(err, &status):

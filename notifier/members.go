@@ -9,7 +9,7 @@ import (
 
 // Directory is a Sender that knows where in Slack it posts, and who is in a user group.
 type Directory interface {
-	Workspace
+	Workspace() string // a hash of the credential
 	// ChannelID returns Slack's id of the channel; "" = it is not known yet.
 	ChannelID() string
 	// TeamID returns Slack's id of the workspace in which the app is installed.
@@ -23,7 +23,7 @@ var _ Directory = (*Bot)(nil)
 // membersFor is how long the members of a user group are remembered.
 const membersFor = 3 * time.Minute
 
-// directory is what a Bot remembers of its workspace.
+// directory is what an App remembers of its workspace.
 type directory struct {
 	mu     sync.Mutex
 	team   string
@@ -39,37 +39,37 @@ type userGroup struct {
 func (b *Bot) ChannelID() string { return b.channelID() }
 
 // TeamID implements [Directory]. Slack is asked once.
-func (b *Bot) TeamID(ctx context.Context) (string, error) {
-	b.people.mu.Lock()
-	defer b.people.mu.Unlock()
-	if b.people.team == "" {
+func (a *App) TeamID(ctx context.Context) (string, error) {
+	a.people.mu.Lock()
+	defer a.people.mu.Unlock()
+	if a.people.team == "" {
 		ctx, sent := traceSent(ctx)
-		answer, err := b.client.AuthTestContext(ctx)
+		answer, err := a.client.AuthTestContext(ctx)
 		if err != nil {
 			return "", apiError(err, sent)
 		}
-		b.people.team = answer.TeamID
+		a.people.team = answer.TeamID
 	}
-	return b.people.team, nil
+	return a.people.team, nil
 }
 
 // InGroup implements [Directory]. Members are remembered for 3 minutes, and longer while Slack does not answer.
-func (b *Bot) InGroup(ctx context.Context, user, group string) (bool, error) {
-	b.people.mu.Lock()
-	defer b.people.mu.Unlock()
-	known, exists := b.people.groups[group]
+func (a *App) InGroup(ctx context.Context, user, group string) (bool, error) {
+	a.people.mu.Lock()
+	defer a.people.mu.Unlock()
+	known, exists := a.people.groups[group]
 	if !exists || time.Since(known.read) > membersFor {
 		ctx, sent := traceSent(ctx)
-		members, err := b.client.GetUserGroupMembersContext(ctx, group)
+		members, err := a.client.GetUserGroupMembersContext(ctx, group)
 		if err != nil && !exists {
 			return false, apiError(err, sent)
 		}
 		if err == nil {
 			known = userGroup{members: members, read: time.Now()}
-			if b.people.groups == nil {
-				b.people.groups = map[string]userGroup{}
+			if a.people.groups == nil {
+				a.people.groups = map[string]userGroup{}
 			}
-			b.people.groups[group] = known
+			a.people.groups[group] = known
 		}
 	}
 	return slices.Contains(known.members, user), nil

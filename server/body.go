@@ -62,14 +62,17 @@ func (b *body) release() {
 }
 
 // readBody reads the body of a request within its bounds. It decompresses and parses nothing.
-func (s *Server) readBody(in *ingestRequest) error {
+func (s *Server) readBody(in *ingestRequest) error { return s.readBodyWithin(in, s.opts.MaxBody) }
+
+// readBodyWithin is readBody for a body of at most limit bytes.
+func (s *Server) readBodyWithin(in *ingestRequest, limit int64) error {
 	r := in.r
 	media, params, err := mediaType(r)
 	if err != nil {
 		return err
 	}
 	b := &body{media: media, params: params, buffer: borrowBuffer()}
-	b.wire, err = in.reserved.read(*b.buffer, http.MaxBytesReader(in.w, r.Body, s.opts.MaxBody), r.ContentLength, s.opts.MaxBody)
+	b.wire, err = in.reserved.read(*b.buffer, http.MaxBytesReader(in.w, r.Body, limit), r.ContentLength, limit)
 	if err == nil {
 		in.body = b
 		return nil

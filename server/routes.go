@@ -3,6 +3,8 @@ package server
 import (
 	"maps"
 	"net/http"
+
+	"slackrelay/interaction"
 )
 
 // Public returns the handler of the public listener.
@@ -12,6 +14,8 @@ func (s *Server) Public() http.Handler {
 	mux.Handle("/hooks/{channel}/{source}", s.endpoint(s.ingest, s.writeError))
 	mux.Handle("/heartbeats/{name}", s.endpoint(s.heartbeat, s.writeError))
 	mux.Handle("/heartbeats/{name}/{token}", s.endpoint(s.heartbeat, s.writeError))
+	mux.Handle("/slack/interactions", s.endpoint(s.slackInteractions(interaction.Interactions), s.writeError))
+	mux.Handle("/slack/commands", s.endpoint(s.slackInteractions(interaction.Commands), s.writeError))
 	mux.Handle("/services/{channel}/{token...}", s.endpoint(s.slackWebhook, s.writeSlackWebhookError))
 	mux.Handle("/api/{method}", s.endpoint(s.slackAPI, s.writeSlackAPIError))
 	for pattern, d := range alertmanagerDoors(maps.Clone(doors)) {

@@ -84,6 +84,8 @@ type Options struct {
 	Alerts Alerts
 	// Recorder hands out the events that channels receive.
 	Recorder *pipeline.Recorder
+	// Interactions take in clicks and commands. Default: none is accepted.
+	Interactions Interactions
 	// Previews returns the last messages of a channel that is not connected to Slack; shown is false for channels that are.
 	// Default: no previews.
 	Previews func(channel string) (messages []notifier.Message, shown bool)
@@ -136,6 +138,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Previews == nil {
 		o.Previews = func(string) ([]notifier.Message, bool) { return nil, false }
+	}
+	if o.Interactions == nil {
+		o.Interactions = noInteractions{}
 	}
 	if o.Heartbeats == nil {
 		o.Heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{Memory: pipeline.NewHeartbeatMemory()})

@@ -1,5 +1,6 @@
 // Package fakeslack is a Slack for tests: chat.postMessage, chat.update, auth.test, conversations.history, .replies, .info,
-// .list and .join, and incoming webhooks, over real HTTP, with the answers, limits and faults of the real Slack.
+// .list and .join, incoming webhooks, and clicks and commands by Socket Mode or by signed requests, over real HTTP, with the
+// answers, limits and faults of the real Slack.
 //
 // Without a script it accepts every message that Slack would accept. A script makes the next requests to a channel fail: 429
 // with or without Retry-After, errors in 200 bodies, 5xx, delays, connections that are cut before or after the message is
@@ -36,6 +37,8 @@ type Server struct {
 	Token string
 	// NoHistory makes requests for history fail, as for an app without the scope.
 	NoHistory bool
+	// AppToken is the only app-level token that opens sockets; "" = every one that begins with xapp-.
+	AppToken string
 	// NoData refuses charts and tables, as workspaces do that do not have them yet.
 	NoData bool
 	// Scopes are the scopes of the token; nil = all, and auth.test does not list them.
@@ -52,6 +55,8 @@ type Server struct {
 	fault    Fault
 	lastTS   int64
 	late     sync.WaitGroup
+
+	interactivity interactivity
 }
 
 // Start starts a fake Slack on a free port of the loopback interface.
@@ -70,7 +75,15 @@ func Start() (*Server, error) {
 	mux.HandleFunc("POST /api/conversations.info", s.conversationsInfo)
 	mux.HandleFunc("POST /api/conversations.list", s.conversationsList)
 	mux.HandleFunc("POST /api/conversations.join", s.conversationsJoin)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, "unknown_method") })
+	s.interactivity.init()
+	mux.HandleFunc("POST /api/apps.connections.open", s.openConnection)
+	mux.HandleFunc("GET /link/{ticket}", s.socket)
+	mux.HandleFunc("POST /actions/{id}", s.respond)
+	mux.HandleFunc("/api/{method}", func(w http.ResponseWriter, r *http.Request) {
+		if !s.scripted(w, r, &Post{}, r.PathValue("method")) {
+			writeError(w, "unknown_method")
+		}
+	})
 	mux.HandleFunc("POST /services/{team}/{hook}/{secret}", s.webhook)
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go s.server.Serve(listener) //nolint:errcheck // ends with ErrServerClosed
@@ -80,6 +93,9 @@ func Start() (*Server, error) {
 // Close stops the server and cuts every connection.
 func (s *Server) Close() error {
 	s.late.Wait()
+	for s.KillSocket() {
+		continue // until there is none
+	}
 	return s.server.Close()
 }
 
