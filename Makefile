@@ -64,6 +64,7 @@ fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each
 	$(GO) test -run '^$$' -fuzz FuzzGenericAgreesWithReflection -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./events
 	$(GO) test -run '^$$' -fuzz FuzzReceiptIsWrittenAsEncodingJSONDoes -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./pipeline
 	$(GO) test -run '^$$' -fuzz FuzzCredentials -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./server
+	$(GO) test -run '^$$' -fuzz FuzzInteraction -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./interaction
 
 run: ## run the relay with configs/relay.yaml
 	$(GO) run ./cmd/relay serve --config configs/relay.yaml

@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"slackrelay/configs"
+	"slackrelay/interaction"
 	"slackrelay/slackapp"
 	"slackrelay/store"
 	redisstore "slackrelay/store/redis"
@@ -27,6 +29,9 @@ func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Fin
 		}
 		inspector := slackapp.NewInspector(slackapp.InspectorOptions{
 			Setting: access.Setting, Token: string(access.Token), APIURL: access.APIURL, Timeout: cfg.SlackTimeout,
+			Acting: slices.ContainsFunc(cfg.Apps(), func(app interaction.App) bool {
+				return slices.Contains(app.BotTokens, string(access.Token))
+			}),
 		})
 		findings := inspector.Token(ctx)
 		if slackapp.Worst(findings) != slackapp.Fault {

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"slackrelay/action"
 	"slackrelay/configs"
 	"slackrelay/events"
-	"slackrelay/interaction"
 	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
@@ -30,12 +30,14 @@ type generation struct {
 	ops        http.Handler
 	intake     *pipeline.Intake
 	alerts     *pipeline.Alerts
+	archive    *pipeline.Archive
 	heartbeats *pipeline.Heartbeats
 	couriers   []*pipeline.Courier
 	canary     *pipeline.Canary // nil = none
-	handler    interaction.Handler
-	operations notifier.Sender // nil = the operators get no notices
+	handler    *action.Handler  // acts on clicks and commands
+	operations notifier.Sender  // nil = the operators get no notices
 	status     *pipeline.StatusReader
+	checks     *pipeline.Destinations
 }
 
 func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -58,6 +60,8 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)
+	g.status.Watch(r.checks, map[string]notifier.Sender{"operations": g.operations, "the canary": canary})
+	g.checks = r.checks
 	g.heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{
 		Heartbeats: cfg.SenderHeartbeats(), Channels: g.channels, Store: g.limiter, Memory: r.heartbeats, Logger: r.log, Wake: r.wake,
 		Admit:    func(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error) { return g.intake.Admit(ctx, a) },
@@ -70,6 +74,12 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Missed: &r.missed, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
+	g.archive = &pipeline.Archive{
+		Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
+	}
+	g.handler = action.NewHandler(action.Options{
+		Messages: r.engines.outbox, Archive: g.archive, Status: g.status, Silences: r.silencer, Wake: r.wake, Logger: r.log,
+	})
 	g.couriers = r.newCouriers(g)
 	if canary != nil {
 		g.canary = pipeline.NewCanary(pipeline.CanaryOptions{
@@ -104,7 +114,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
-			Counts: g.limiter,
+			Counts: g.limiter, Destinations: r.checks,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
@@ -131,9 +141,7 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		Channels: cfg.ServerChannels(), Intake: g.intake, Alerts: g.alerts, Decoder: decoder, Proxies: cfg.Proxies(),
 		MaxConcurrent: int(cfg.MaxConcurrent),
 		MaxBody:       cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
-		Archive: &pipeline.Archive{
-			Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
-		},
+		Archive: g.archive,
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake,
 			GaveBack: r.promoteOthers,
@@ -156,6 +164,8 @@ func (g *generation) run(ctx context.Context) {
 		all.Go(func() { g.canary.Run(ctx) })
 	}
 	all.Go(func() { g.heartbeats.Run(ctx) })
+	all.Go(func() { g.handler.Run(ctx) })
+	all.Go(func() { g.checks.Run(ctx, g.targets) })
 	if g.instances != nil {
 		all.Go(func() { g.instances.Run(ctx) })
 	}

@@ -131,6 +131,13 @@ type Channel struct {
 	// DropRecord is the number of dropped events that the channel keeps for `relay drops`.
 	DropRecord int64 `yaml:"drop_record" initial:"10000" min:"0" max:"100000"`
 
+	// Actions is whether people can act on messages in Slack. auto: messages have buttons if the app receives clicks, which
+	// needs slack_app_token or slack_signing_secret; off: they have none.
+	Actions string `yaml:"actions" initial:"auto" oneof:"auto,off" section:"Actions"`
+	// Operators are the ids of the users (U0123ABCD) and user groups (S0123ABCD) of Slack who may mute alerts, and post what was
+	// held back. Everybody in the Slack channel may acknowledge.
+	Operators []string `yaml:"operators" unset:"nobody"`
+
 	// Mentions notify people about events of a severity.
 	Mentions []Mention `yaml:"mentions" section:"Text"`
 	// AllowMentions lets the text of a sender mention people. If it is off, `<!here>` is shown as it is written.

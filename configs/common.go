@@ -19,6 +19,8 @@ type commonParts struct {
 	templates   map[[2]string]*notifier.Template // by title and text
 	dropUnknown []map[events.Severity]bool
 	pages       notifier.Pages
+
+	receivesClicks func(ch Channel) bool
 }
 
 func newCommonParts(c *Config) *commonParts {
@@ -26,7 +28,7 @@ func newCommonParts(c *Config) *commonParts {
 		rules:    newRuleCompiler(c.schedules(newValidator())),
 		tiers:    map[string][]ratelimit.LevelSpec{},
 		handling: map[store.MessagePolicy]*store.MessagePolicy{}, templates: map[[2]string]*notifier.Template{},
-		pages: notifier.Pages(c.ExternalURL),
+		pages: notifier.Pages(c.ExternalURL), receivesClicks: c.ReceivesClicks,
 	}
 }
 

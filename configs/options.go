@@ -84,7 +84,10 @@ func (p *commonParts) channelOf(ch Channel) pipeline.Channel {
 		Renderer:    p.rendererOf(ch),
 		DropUnknown: p.dropUnknownOf(ch),
 		Rules:       p.rulesOf(ch),
+		Operators:   ch.Operators,
 	}
+	made.Renderer.Buttons = ch.Actions == "auto" && p.receivesClicks(ch)
+	made.Renderer.Mutes = len(ch.Operators) > 0
 	for _, reserve := range ch.Reserves {
 		made.Reserves = append(made.Reserves, pipeline.Reserve(reserve))
 	}

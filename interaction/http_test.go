@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/interaction"
@@ -58,6 +57,14 @@ func (p posted) post(r *interaction.Receiver) (acknowledged bool, answer []byte,
 	return acknowledged, answer, err
 }
 
+// unsigned makes a request that is signed with no secret of an app.
+func unsigned(change func(*posted)) func(*posted) {
+	return func(p *posted) {
+		change(p)
+		p.secret = ""
+	}
+}
+
 // with returns the fields with some replaced; nil removes one.
 func with(fields map[string]any, changes map[string]any) map[string]any {
 	changed := maps.Clone(fields)
@@ -75,58 +82,67 @@ func TestRequestsThatAreNotOfTheAppAreRefused(t *testing.T) {
 	click, err := b.slack.ClickPayload("U0ANNA", ts, "relay_acknowledge")
 	require.NoError(t, err)
 	command := b.slack.CommandPayload("U0ANNA", "C0ALERTS", "status")
-	on := func(to interaction.Endpoint, fields map[string]any) func(*posted) {
-		return func(p *posted) { p.to, p.fields = to, fields }
+	type fields = map[string]any
+	changed := func(changes fields) func(*posted) { return func(p *posted) { p.fields = with(click, changes) } }
+	typed := func(changes fields) func(*posted) {
+		return func(p *posted) { p.to, p.fields = interaction.Commands, with(command, changes) }
 	}
-	container := func(changes map[string]any) func(*posted) {
-		of, _ := click["container"].(map[string]any)
-		return on(interaction.Interactions, with(click, map[string]any{"container": with(of, changes)}))
+	of, _ := click["container"].(fields)
+	container := func(changes fields) func(*posted) { return changed(fields{"container": with(of, changes)}) }
+	action := func(action fields) func(*posted) { return changed(fields{"actions": []any{action}}) }
+	header := func(name, value string) func(*posted) {
+		return func(p *posted) { p.header = http.Header{name: {value}} }
 	}
+	body := func(text string) func(*posted) {
+		return func(p *posted) { p.body = func(string) string { return text } }
+	}
+	organisation := fields{"team": nil, "enterprise": fields{"id": "E0002"}, "is_enterprise_install": true}
+	long := strings.Repeat("x", 4001)
+	soon := fmt.Sprint(time.Now().Unix() + 1)
+	unauthorized, foreign, malformed := interaction.ErrUnauthorized, interaction.ErrForeign, interaction.ErrMalformed
 	tests := map[string]struct {
 		change func(p *posted)
 		want   error
 	}{
-		"forged: another secret": {func(p *posted) { p.secret = strings.Repeat("0", 32) }, interaction.ErrUnauthorized},
-		"forged: no secret":      {func(p *posted) { p.secret = "" }, interaction.ErrUnauthorized},
-		"forged: body changed":   {func(p *posted) { p.tamper = func(s string) string { return s + "+" } }, interaction.ErrUnauthorized},
-		"forged: time changed": {func(p *posted) {
-			p.header = http.Header{"X-Slack-Request-Timestamp": {fmt.Sprint(time.Now().Unix() + 1)}}
-		}, interaction.ErrUnauthorized},
-		"forged: no signature":          {func(p *posted) { p.header = http.Header{"X-Slack-Signature": nil} }, interaction.ErrUnauthorized},
-		"forged: another version":       {func(p *posted) { p.header = http.Header{"X-Slack-Signature": {"v1=" + strings.Repeat("0", 64)}} }, interaction.ErrUnauthorized},
-		"stale":                         {func(p *posted) { p.at = p.at.Add(-5*time.Minute - 2*time.Second) }, interaction.ErrUnauthorized},
-		"from the future":               {func(p *posted) { p.at = p.at.Add(5*time.Minute + 2*time.Second) }, interaction.ErrUnauthorized},
-		"another app":                   {on(interaction.Interactions, with(click, map[string]any{"api_app_id": "A0002"})), interaction.ErrForeign},
-		"no app":                        {on(interaction.Interactions, with(click, map[string]any{"api_app_id": nil})), interaction.ErrForeign},
-		"another workspace":             {on(interaction.Interactions, with(click, map[string]any{"team": map[string]string{"id": "T0002"}})), interaction.ErrForeign},
-		"another organisation":          {on(interaction.Interactions, with(click, map[string]any{"team": nil, "enterprise": map[string]string{"id": "E0002"}, "is_enterprise_install": true})), interaction.ErrForeign},
-		"another workspace of the user": {on(interaction.Interactions, with(click, map[string]any{"team": nil})), interaction.ErrForeign},
-		"command of another app":        {on(interaction.Commands, with(command, map[string]any{"api_app_id": "A0002"})), interaction.ErrForeign},
-		"command of another workspace":  {on(interaction.Commands, with(command, map[string]any{"team_id": "T0002"})), interaction.ErrForeign},
-		"command of no workspace":       {on(interaction.Commands, with(command, map[string]any{"team_id": nil})), interaction.ErrMalformed},
-		"command too long":              {on(interaction.Commands, with(command, map[string]any{"text": strings.Repeat("x", 4001)})), interaction.ErrMalformed},
-		"command as a click":            {func(p *posted) { p.fields = command }, interaction.ErrMalformed},
-		"click as a command":            {func(p *posted) { p.to = interaction.Commands; p.fields = map[string]any{"payload": "{}"} }, interaction.ErrForeign},
-		"no payload":                    {func(p *posted) { p.body = func(string) string { return "a=b" } }, interaction.ErrMalformed},
-		"payload is no JSON":            {func(p *posted) { p.body = func(string) string { return "payload=%7B" } }, interaction.ErrMalformed},
-		"payload is an array":           {func(p *posted) { p.body = func(string) string { return "payload=[]" } }, interaction.ErrMalformed},
-		"form is broken":                {func(p *posted) { p.body = func(string) string { return "payload=%zz" } }, interaction.ErrMalformed},
-		"nothing":                       {func(p *posted) { p.body = func(string) string { return "" } }, interaction.ErrMalformed},
-		"no actions":                    {on(interaction.Interactions, with(click, map[string]any{"actions": []any{}})), interaction.ErrMalformed},
-		"actions of attachments":        {on(interaction.Interactions, with(click, map[string]any{"actions": []any{map[string]string{"name": "x"}}})), interaction.ErrMalformed},
-		"too many actions":              {on(interaction.Interactions, with(click, map[string]any{"actions": make([]any, 6)})), interaction.ErrMalformed},
-		"value too long":                {on(interaction.Interactions, with(click, map[string]any{"actions": []any{map[string]string{"block_id": "b", "action_id": "a", "value": strings.Repeat("x", 2001)}}})), interaction.ErrMalformed},
-		"action without id":             {on(interaction.Interactions, with(click, map[string]any{"actions": []any{map[string]string{"block_id": "b"}}})), interaction.ErrMalformed},
-		"no user":                       {on(interaction.Interactions, with(click, map[string]any{"user": nil})), interaction.ErrMalformed},
-		"user is no id":                 {on(interaction.Interactions, with(click, map[string]any{"user": map[string]string{"id": "U1\n<!here>"}})), interaction.ErrMalformed},
-		"two channels":                  {container(map[string]any{"channel_id": "C0OTHER"}), interaction.ErrMalformed},
-		"no channel":                    {container(map[string]any{"channel_id": ""}), interaction.ErrMalformed},
-		"message is no timestamp":       {container(map[string]any{"message_ts": "1; DROP"}), interaction.ErrMalformed},
-		"view":                          {container(map[string]any{"type": "view"}), nil},
-		"shortcut":                      {on(interaction.Interactions, with(click, map[string]any{"type": "shortcut"})), nil},
-		"options of a menu":             {on(interaction.Interactions, with(click, map[string]any{"type": "block_suggestion"})), nil},
-		"test of the certificate":       {func(p *posted) { p.secret = ""; p.body = func(string) string { return "ssl_check=1&token=x" } }, nil},
-		"test that is none":             {func(p *posted) { p.secret = ""; p.body = func(s string) string { return s + "&ssl_check=1" } }, interaction.ErrUnauthorized},
+		"forged: another secret":        {func(p *posted) { p.secret = strings.Repeat("0", 32) }, unauthorized},
+		"forged: no secret":             {func(p *posted) { p.secret = "" }, unauthorized},
+		"forged: body changed":          {func(p *posted) { p.tamper = func(s string) string { return s + "+" } }, unauthorized},
+		"forged: time changed":          {header("X-Slack-Request-Timestamp", soon), unauthorized},
+		"forged: no signature":          {header("X-Slack-Signature", ""), unauthorized},
+		"forged: another version":       {header("X-Slack-Signature", "v1="+strings.Repeat("0", 64)), unauthorized},
+		"stale":                         {func(p *posted) { p.at = p.at.Add(-5*time.Minute - 2*time.Second) }, unauthorized},
+		"from the future":               {func(p *posted) { p.at = p.at.Add(5*time.Minute + 2*time.Second) }, unauthorized},
+		"another app":                   {changed(fields{"api_app_id": "A0002"}), foreign},
+		"no app":                        {changed(fields{"api_app_id": nil}), foreign},
+		"another workspace":             {changed(fields{"team": fields{"id": "T0002"}}), foreign},
+		"another organisation":          {changed(organisation), foreign},
+		"another workspace of the user": {changed(fields{"team": nil}), foreign},
+		"command of another app":        {typed(fields{"api_app_id": "A0002"}), foreign},
+		"command of another workspace":  {typed(fields{"team_id": "T0002"}), foreign},
+		"command of no workspace":       {typed(fields{"team_id": nil}), malformed},
+		"command too long":              {typed(fields{"text": long}), malformed},
+		"command as a click":            {func(p *posted) { p.fields = command }, malformed},
+		"click as a command":            {func(p *posted) { p.to, p.fields = interaction.Commands, fields{"payload": "{}"} }, foreign},
+		"no payload":                    {body("a=b"), malformed},
+		"payload is no JSON":            {body("payload=%7B"), malformed},
+		"payload is an array":           {body("payload=[]"), malformed},
+		"form is broken":                {body("payload=%zz"), malformed},
+		"nothing":                       {body(""), malformed},
+		"no actions":                    {changed(fields{"actions": []any{}}), malformed},
+		"actions of attachments":        {action(fields{"name": "x"}), malformed},
+		"too many actions":              {changed(fields{"actions": make([]any, 6)}), malformed},
+		"value too long":                {action(fields{"block_id": "b", "action_id": "a", "value": long}), malformed},
+		"action without id":             {action(fields{"block_id": "b"}), malformed},
+		"no user":                       {changed(fields{"user": nil}), malformed},
+		"user is no id":                 {changed(fields{"user": fields{"id": "U1\n<!here>"}}), malformed},
+		"two channels":                  {container(fields{"channel_id": "C0OTHER"}), malformed},
+		"no channel":                    {container(fields{"channel_id": ""}), malformed},
+		"message is no timestamp":       {container(fields{"message_ts": "1; DROP"}), malformed},
+		"view":                          {container(fields{"type": "view"}), nil},
+		"shortcut":                      {changed(fields{"type": "shortcut"}), nil},
+		"options of a menu":             {changed(fields{"type": "block_suggestion"}), nil},
+		"test of the certificate":       {unsigned(body("ssl_check=1&token=x")), nil},
+		"test that is none":             {unsigned(body("payload={}&ssl_check=1")), unauthorized},
 	}
 	for name, test := range tests {
 		p := posted{fields: click, at: time.Now(), secret: secret}
@@ -196,7 +212,6 @@ func TestOrganisationWideInstallation(t *testing.T) {
 	b := setup(t)
 	r := b.receiver("one")
 	r.Configure([]interaction.App{b.app()}, b.stub)
-	b.slack.Script("", fakeslack.Reply{}) // of no method
 	b.slack.Script("auth.test ", fakeslack.Reply{Body: `{"ok":true,"team_id":"E0001","enterprise_id":"E0001","user_id":"U0001"}`})
 	click, err := b.slack.ClickPayload("U0ANNA", b.message(t), "relay_acknowledge")
 	require.NoError(t, err)
@@ -233,13 +248,14 @@ func FuzzInteraction(f *testing.F) {
 		f.Add(int(to), posted{to: to, fields: click}.form())
 		f.Add(int(to), posted{to: to, fields: b.slack.CommandPayload("U0ANNA", "C0ALERTS", "status")}.form())
 	}
-	f.Add(0, `payload={"type":"block_actions","actions":[null],"container":{"type":"message"},"message":{"blocks":[{"type":"table","rows":[[1]]}]}}`)
+	f.Add(0, `payload={"type":"block_actions","actions":[null],"container":{"type":"message"},`+
+		`"message":{"blocks":[{"type":"table","rows":[[1]]}]}}`)
 	f.Add(0, `payload={"type":"block_actions","state":{"values":1},"team":null,"user":null,"channel":null}`)
 	app := b.app()
 	app.AppToken = ""
 	f.Fuzz(func(t *testing.T, to int, body string) {
 		s := &stub{}
-		r := interaction.NewReceiver(interaction.Options{Documents: b.store, Owner: "one", Metrics: interaction.NewMetrics(prometheus.NewRegistry())})
+		r := interaction.NewReceiver(interaction.Options{Documents: b.store, Owner: "one"})
 		r.Configure([]interaction.App{app}, s)
 		endpoint := interaction.Endpoint(to & 1)
 		p := posted{to: endpoint, at: time.Now(), secret: secret, body: func(string) string { return body }}

@@ -149,7 +149,8 @@ func (b bundle) receiver(owner string) replica {
 // message posts a message with a button, and returns its ts.
 func (b bundle) message(tb testing.TB) string {
 	tb.Helper()
-	button := slack.NewButtonBlockElement("relay_acknowledge", "alerts/1234", slack.NewTextBlockObject("plain_text", "Acknowledge", false, false))
+	label := slack.NewTextBlockObject(slack.PlainTextType, "Acknowledge", false, false)
+	button := slack.NewButtonBlockElement("relay_acknowledge", "alerts/1234", label)
 	_, ts, err := slackapp.NewClient(botToken, b.slack.APIURL(), http.DefaultClient).PostMessageContext(tb.Context(), "C0ALERTS",
 		slack.MsgOptionText("disk full", false), slack.MsgOptionBlocks(slack.NewActionBlock("", button)))
 	require.NoError(tb, err)

@@ -23,9 +23,11 @@ type AppOptions struct {
 
 // App is an app of Slack in one workspace: what all [Bot]s with its token share.
 type App struct {
+	opts      AppOptions
 	client    *slack.Client
 	workspace string
 	perMinute Rates
+	people    directory
 }
 
 // NewApp makes an App. The retries of slack-go stay off: they would block the channel's sender and hide a 429 from the other
@@ -36,7 +38,7 @@ func NewApp(opts AppOptions) *App {
 	}
 	sum := sha256.Sum256([]byte(opts.Token))
 	return &App{
-		client:    slackapp.NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout)),
+		opts: opts, client: slackapp.NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout)),
 		workspace: hex.EncodeToString(sum[:8]), perMinute: opts.PerMinute,
 	}
 }

@@ -56,6 +56,19 @@ type DropRecord struct {
 	Event      *events.Event `json:"event,omitempty"`     // nil = it was not kept
 }
 
+// Explanation returns why the event was dropped, as one sentence.
+func (d *DropRecord) Explanation() string {
+	if outcome := store.OutcomeOfDrop(d.Level); outcome.Reason() != "" {
+		return outcome.Meaning()
+	}
+	text := fmt.Sprintf("the limit of the %s was reached: %d of %d used", d.Level, d.Used, d.Limit)
+	if d.RetryAfter > 0 {
+		wait := time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second)
+		text += fmt.Sprintf("; it would have fit %s later", wait)
+	}
+	return text
+}
+
 // MaxPage is the maximum number of records in one page.
 const MaxPage = 1000
 
@@ -71,6 +84,17 @@ func channelOf(channels []Channel, instances *Instances, name string) (Channel, 
 		return *ch, nil
 	}
 	return Channel{}, fmt.Errorf("channel %q: %w", name, ErrUnknownChannel)
+}
+
+// Channel returns a channel by its name, among the configured ones and those that templates made.
+func (a *Archive) Channel(name string) (Channel, error) {
+	return channelOf(a.Channels, a.Instances, name)
+}
+
+// All returns all channels but test lanes: the configured ones, and those that templates made.
+func (a *Archive) All() []Channel {
+	all := slices.DeleteFunc(slices.Clone(a.Channels), func(ch Channel) bool { return isLane(ch.Name) })
+	return append(all, a.Instances.All()...)
 }
 
 // Dead lists dead letters of a channel, newest first: up to most that are older than the id before ("" = all). Those of the

@@ -40,6 +40,8 @@ type Channel struct {
 	Renderer    notifier.Renderer // lays them out
 	Rules       *events.Rules     // classify events before the limiter is asked; nil = none
 	Fallback    notifier.Sender   // posts messages that Sender rejects permanently; nil = they stay dead letters
+	// Operators are the ids of Slack's users and user groups who may mute alerts, and post what was held back.
+	Operators []string
 	// DropUnknown are the severities whose messages are not sent again when their delivery state is unknown and they
 	// cannot be looked up. A message of several events is sent again if any of its severities is absent.
 	DropUnknown map[events.Severity]bool

@@ -28,6 +28,7 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 		d.log.ErrorContext(ctx, "posted message could not be acknowledged; it may be posted twice", "number", entry.Number, "error", err)
 		return
 	}
+	d.opts.Destinations.delivered(ctx, d.channel.Name, d.channel.Sender)
 	result := resultDelivered
 	if j.edit != nil {
 		result = resultEdited
@@ -75,6 +76,9 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure 
 	}
 	d.countAttempt(ctx, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
+	if entry.Thread == 0 { // Slack may refuse a reply alone
+		d.opts.Destinations.refused(ctx, d.channel.Name, d.channel.Sender, failure)
+	}
 	if reason.CopyTo != nil {
 		d.Wake(reason.CopyTo.Name)
 	}
@@ -155,6 +159,8 @@ func (d *delivery) retry(ctx context.Context, entry store.Entry, t *transition) 
 		log.ErrorContext(ctx, "message not posted, and its retry could not be stored; trying again", "error", err)
 	case t.retry.State == store.MaybePosted:
 		log.WarnContext(ctx, "delivery state unknown; looking the message up, or deciding by its severity")
+	case t.pauseCredential && d.opts.Destinations != nil:
+		log.DebugContext(ctx, "message not posted; trying again") // the token is logged once, for all channels
 	case t.answer != "":
 		log.WarnContext(ctx, "message not posted; trying again")
 	}

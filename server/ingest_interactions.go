@@ -69,9 +69,13 @@ func interactionFailure(err error) error {
 // noInteractions is a relay without an app of Slack that takes any.
 type noInteractions struct{}
 
+// TakesRequests implements [Interactions].
 func (noInteractions) TakesRequests() bool { return false }
-func (noInteractions) Reasons() []string   { return nil }
 
+// Reasons implements [Interactions].
+func (noInteractions) Reasons() []string { return nil }
+
+// Post implements [Interactions].
 func (noInteractions) Post(context.Context, interaction.Endpoint, http.Header, []byte, func([]byte)) error {
 	return interaction.ErrUnauthorized
 }

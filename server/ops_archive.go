@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
-	"time"
 
 	"slackrelay/events"
 	"slackrelay/pipeline"
-	"slackrelay/store"
 )
 
 // defaultPageSize is how many entries are listed without ?limit.
@@ -86,21 +83,8 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	redact(s.mayRead(r), drop.Event)
-	s.writeJSON(w, r, http.StatusOK, map[string]any{"drop": drop, "explanation": explain(drop)})
+	s.writeJSON(w, r, http.StatusOK, map[string]any{"drop": drop, "explanation": drop.Explanation()})
 	return nil
-}
-
-// explain returns why an event was dropped, as one sentence.
-func explain(d pipeline.DropRecord) string {
-	if outcome := store.OutcomeOfDrop(d.Level); outcome.Reason() != "" {
-		return outcome.Meaning()
-	}
-	text := fmt.Sprintf("the limit of the %s was reached: %d of %d used", d.Level, d.Used, d.Limit)
-	if d.RetryAfter > 0 {
-		wait := time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second)
-		text += fmt.Sprintf("; it would have fit %s later", wait)
-	}
-	return text
 }
 
 // errDropNotKept explains why a drop is not found: not every counted drop is recorded.

@@ -55,39 +55,31 @@ func isPlaceholder(text string) bool {
 		strings.Contains(lower, "-your-")
 }
 
-// socketWords are the errors with which Slack refuses to open a socket until a person has changed something.
-var socketWords = map[string]string{
-	"invalid_auth":           "slack_app_token is not known to Slack; copy it again, completely",
-	"not_authed":             "slack_app_token was not sent; set it",
-	"token_revoked":          "slack_app_token was revoked; generate a new one on the app's page Basic Information",
-	"token_expired":          "slack_app_token has expired; generate a new one on the app's page Basic Information",
-	"account_inactive":       "the app was removed from the workspace; install it again",
-	"not_allowed_token_type": "slack_app_token has the wrong kind; use the app-level token, which begins with xapp-",
-	"missing_scope":          "slack_app_token lacks the scope connections:write; generate one that has it",
-	"no_permission":          "slack_app_token lacks the scope connections:write; generate one that has it",
-	"access_denied":          "Slack denies the app sockets; turn Socket Mode on, on the app's page Socket Mode",
-	"forbidden_team":         "the workspace forbids the app sockets; ask its administrator",
-	"team_access_not_granted": "the organisation has not given the app access to the workspace; " +
-		"ask an administrator to add the app to the workspace",
-}
-
 // DescribeSocket says in one sentence why Slack opened no socket, without the URL or a secret. refused means that trying again
-// does not help.
+// does not help until somebody has changed something.
 func DescribeSocket(err error) (sentence string, refused bool) {
 	var refusal slack.SlackErrorResponse
-	var status slack.StatusCodeError
-	switch {
-	case errors.As(err, &refusal):
-		if words, known := socketWords[refusal.Err]; known {
-			return words, true
+	if errors.As(err, &refusal) {
+		p, known := appTokenFaults[refusal.Err]
+		if !known {
+			p, known = tokenFaults[refusal.Err]
 		}
-		return "Slack answered " + refusal.Err, false
-	case errors.As(err, &status) && status.Code == http.StatusNotFound:
+		if !known {
+			return "Slack answered " + refusal.Err, false
+		}
+		return "slack_app_token " + p.message + "; " + p.remedy, refusal.Err != tooManySockets
+	}
+	status, ok := errors.AsType[slack.StatusCodeError](err)
+	switch {
+	case ok && status.Code == http.StatusNotFound:
 		return "the answer was 404; check slack_api_url", true
-	case errors.As(err, &status):
-		return fmt.Sprintf("the answer was %d", status.Code), false
+	case ok:
+		return fmt.Sprintf("the answer was %d; check https://slack-status.com", status.Code), false
 	default:
-		message, _ := describe(err)
-		return message, false
+		message, remedy := describe(err)
+		return message + "; " + remedy, false
 	}
 }
+
+// tooManySockets is Slack's answer while 10 sockets of the app are open.
+const tooManySockets = "too_many_websockets"

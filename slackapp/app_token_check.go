@@ -23,7 +23,7 @@ var appTokenFaults = map[string]phrase{
 	"socket_mode_not_enabled": {
 		"cannot open a socket, because Socket Mode is off", "turn it on, on the app's page Socket Mode, or create the app from relay slack manifest",
 	},
-	"too_many_websockets": {"has 10 open sockets already, the most that Slack allows", "end the other programs that use the token"},
+	tooManySockets: {"has 10 open sockets already, the most that Slack allows", "end the other programs that use the token"},
 }
 
 // AppToken checks an app-level token: whether Slack would let it open a socket. It opens none. The options Join and Brief have

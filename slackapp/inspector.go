@@ -26,6 +26,8 @@ type InspectorOptions struct {
 	Pace func(ctx context.Context, method string) error
 	// Join makes the bot join the public channels that are checked, where it may. Default: nothing is changed.
 	Join bool
+	// Acting expects the scopes for buttons and commands too. Default: they are not missed.
+	Acting bool
 	// Brief leaves out what keeps no message from being posted, such as whether history can be read. Default: it is checked.
 	Brief bool
 }
@@ -57,6 +59,10 @@ type Inspector struct {
 	refused *Finding        // why Slack refuses the token; nil = it does not
 	skew    *time.Duration  // by how much this machine's clock is ahead of Slack's; nil = unknown
 	listed  *listing        // nil = the channels are not listed yet
+
+	answered  bool            // Slack answered about the token
+	joins     int             // how many channels the bot tried to join
+	postponed map[string]bool // the ids of channels that it can join, and did not try to
 }
 
 // NewInspector returns an Inspector.
@@ -91,6 +97,8 @@ func (i *Inspector) Token(ctx context.Context) []Finding {
 		return r.findings
 	}
 	answer, err := i.client.AuthTestContext(ctx)
+	_, refused := errors.AsType[slack.SlackErrorResponse](err)
+	i.answered = err == nil || refused
 	if err != nil {
 		message, remedy := describe(err)
 		r.add(Fault, message, remedy)
@@ -115,6 +123,9 @@ func (i *Inspector) Refused() (Finding, bool) {
 	}
 	return *i.refused, true
 }
+
+// Answered reports whether Slack answered about the token, as opposed to a fault of Slack or the network.
+func (i *Inspector) Answered() bool { return i.answered }
 
 // noteRefusal notes whether an answer refuses the token.
 func (i *Inspector) noteRefusal(err error) {
@@ -160,7 +171,7 @@ func (i *Inspector) readScopes(header http.Header, r *report) {
 		i.granted[strings.TrimSpace(scope)] = true
 	}
 	for _, scope := range scopes {
-		if i.granted[scope.Name] {
+		if i.granted[scope.Name] || scope.Acting && !i.opts.Acting {
 			continue
 		}
 		grade := Warning

@@ -9,6 +9,8 @@ type Scope struct {
 	Use string
 	// Needed means that nothing is posted without it.
 	Needed bool
+	// Acting means that it is for buttons and commands only, which are off unless configured.
+	Acting bool
 }
 
 // Slack's names of the scopes.
@@ -19,6 +21,8 @@ const (
 	channelsRead    = "channels:read"
 	groupsRead      = "groups:read"
 	channelsJoin    = "channels:join"
+	commands        = "commands"
+	usergroupsRead  = "usergroups:read"
 )
 
 // scopes is the one table of scopes. The manifest, the diagnosis and docs/slack.md are made from it.
@@ -29,6 +33,8 @@ var scopes = []Scope{
 	{Name: channelsRead, Use: "check public channels before an alert needs them, and find the ids of their names"},
 	{Name: groupsRead, Use: "do the same with private channels"},
 	{Name: channelsJoin, Use: "join public channels"},
+	{Name: commands, Use: "offer the command /relay", Acting: true},
+	{Name: usergroupsRead, Use: "know the members of user groups among the operators", Acting: true},
 }
 
 // Scopes returns all scopes that the relay uses.

@@ -17,11 +17,21 @@ import (
 
 func TestTheManifestAsksForEveryScopeOfTheTable(t *testing.T) {
 	t.Parallel()
-	encoded, err := slackapp.Manifest()
+	encoded, err := slackapp.Manifest("")
 	require.NoError(t, err)
 	var manifest struct {
-		Display struct{ Name, Description string } `json:"display_information"`
-		OAuth   struct {
+		Display  struct{ Name, Description string } `json:"display_information"`
+		Settings struct {
+			Sockets       bool `json:"socket_mode_enabled"`
+			Interactivity struct {
+				On  bool   `json:"is_enabled"`
+				URL string `json:"request_url"`
+			}
+		}
+		Features struct {
+			Commands []struct{ Command, URL string } `json:"slash_commands"`
+		}
+		OAuth struct {
 			Scopes struct{ Bot []string }
 		} `json:"oauth_config"`
 	}
@@ -33,8 +43,23 @@ func TestTheManifestAsksForEveryScopeOfTheTable(t *testing.T) {
 		scopes = append(scopes, scope.Name)
 	}
 	require.Equal(t, scopes, manifest.OAuth.Scopes.Bot)
+	require.True(t, manifest.Settings.Sockets && manifest.Settings.Interactivity.On)
+	require.Empty(t, manifest.Settings.Interactivity.URL+manifest.Features.Commands[0].URL, "sockets need no address")
+	require.Equal(t, "/relay", manifest.Features.Commands[0].Command)
 
-	page, err := slackapp.CreateURL()
+	byHTTP, err := slackapp.Manifest("https://relay.example.com/")
+	require.NoError(t, err)
+	manifest.Settings.Sockets = false
+	require.NoError(t, json.Unmarshal(byHTTP, &manifest))
+	require.False(t, manifest.Settings.Sockets)
+	require.Equal(t, "https://relay.example.com/slack/interactions", manifest.Settings.Interactivity.URL)
+	require.Equal(t, "https://relay.example.com/slack/commands", manifest.Features.Commands[0].URL)
+	for _, wrong := range []string{"http://relay.example.com", "relay.example.com", "https://", "https://u:p@relay", "https://relay?x=1", "%"} {
+		_, err := slackapp.Manifest(wrong)
+		require.ErrorContains(t, err, "use the HTTPS address of the webhook listener", wrong)
+	}
+
+	page, err := slackapp.CreateURL("")
 	require.NoError(t, err)
 	u, err := url.Parse(page)
 	require.NoError(t, err)

@@ -7,8 +7,9 @@ import "iter"
 // microseconds of the store's clock.
 type PostedMessage struct {
 	Category string        `json:"category,omitempty"`
-	At       int64         `json:"at,string,omitempty"` // when it was admitted
-	Events   []PostedEvent `json:"events,omitempty"`    // those that the message lists: one, or the first of a bundle
+	At       int64         `json:"at,string,omitempty"`   // when it was admitted
+	From     int64         `json:"from,string,omitempty"` // of a digest: when the first event was dropped that it counts
+	Events   []PostedEvent `json:"events,omitempty"`      // those that the message lists: one, or the first of a bundle
 	// Members are the further events of the bundle, by fingerprint: when each was resolved, in seconds; 0 = it is firing.
 	Members map[string]int64 `json:"members,omitempty"`
 	// Untracked is the number of events of the bundle beyond these, and UntrackedResolved of those of them that are resolved.
@@ -59,4 +60,12 @@ func (p *PostedMessage) Firing() iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// IsFiring reports whether any alert of the message is firing.
+func (p *PostedMessage) IsFiring() bool {
+	for range p.Firing() {
+		return true
+	}
+	return p.Members != nil && p.Untracked > 0
 }

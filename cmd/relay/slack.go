@@ -19,25 +19,34 @@ func newSlack() *cobra.Command {
 
 func newSlackManifest() *cobra.Command {
 	var link bool
+	var requestURL string
 	cmd := &cobra.Command{
 		Use:   "manifest",
 		Short: "Print the manifest from which Slack creates the relay's app",
-		Long: "Print the manifest from which Slack creates the relay's app, with all scopes that the relay uses.\n" +
+		Long: "Print the manifest from which Slack creates the relay's app, with all scopes that the relay uses. Clicks and\n" +
+			"commands arrive by Socket Mode, or, with --request-url, as requests at the webhook listener of the relay.\n" +
 			"With --link, print the page of Slack that creates the app from it: open it, choose the workspace, create the\n" +
 			"app, install it, and copy its Bot User OAuth Token.",
 		Example: "  relay slack manifest --link",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if link {
-				page, err := slackapp.CreateURL()
+				page, err := slackapp.CreateURL(requestURL)
+				if err != nil {
+					return err //nolint:wrapcheck // the error names the step that failed
+				}
 				fmt.Fprintln(cmd.OutOrStdout(), page)
+				return nil
+			}
+			manifest, err := slackapp.Manifest(requestURL)
+			if err != nil {
 				return err //nolint:wrapcheck // the error names the step that failed
 			}
-			manifest, err := slackapp.Manifest()
 			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", manifest)
-			return err //nolint:wrapcheck // the error names the step that failed
+			return nil
 		},
 	}
+	cmd.Flags().StringVar(&requestURL, "request-url", "", "HTTPS address of the webhook listener, instead of Socket Mode")
 	cmd.Flags().BoolVar(&link, "link", false, "print the page of Slack that creates the app")
 	return cmd
 }

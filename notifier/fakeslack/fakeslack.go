@@ -1,5 +1,6 @@
 // Package fakeslack is a Slack for tests: chat.postMessage, chat.update, auth.test, conversations.history, .replies, .info,
-// .list and .join, incoming webhooks, and clicks and commands by Socket Mode or by signed requests, over real HTTP, with the answers, limits and faults of the real Slack.
+// .list and .join, incoming webhooks, and clicks and commands by Socket Mode or by signed requests, over real HTTP, with the
+// answers, limits and faults of the real Slack.
 //
 // Without a script it accepts every message that Slack would accept. A script makes the next requests to a channel fail: 429
 // with or without Retry-After, errors in 200 bodies, 5xx, delays, connections that are cut before or after the message is
@@ -92,7 +93,8 @@ func Start() (*Server, error) {
 // Close stops the server and cuts every connection.
 func (s *Server) Close() error {
 	s.late.Wait()
-	for s.KillSocket() { //nolint:revive // until there is none
+	for s.KillSocket() {
+		continue // until there is none
 	}
 	return s.server.Close()
 }

@@ -38,7 +38,7 @@ func (m *message) change(c store.MarkChange, now int64) store.MarkResult {
 		mark = &m.Muted
 	}
 	switch {
-	case !m.isFiring():
+	case !m.IsFiring():
 		return store.MarkOver
 	case c.Remove && (*mark == nil || c.Mark.Silence != "" && c.Mark.Silence != (*mark).Silence), !c.Remove && *mark != nil:
 		return store.MarkUnchanged

@@ -56,21 +56,6 @@ func (m *message) mark(fingerprint string, overAt int64) {
 	}
 }
 
-// isFiring reports whether any alert of the message is not over.
-func (m *message) isFiring() bool {
-	for _, event := range m.Events {
-		if event.Fingerprint != "" && event.Resolved == 0 {
-			return true
-		}
-	}
-	for _, overAt := range m.Members {
-		if overAt == 0 {
-			return true
-		}
-	}
-	return m.Members != nil && m.Untracked > 0
-}
-
 // count is how many events the message reports.
 func (m *message) count() int {
 	return len(m.Events) + len(m.Members) + int(m.UntrackedResolved) + int(m.Untracked)

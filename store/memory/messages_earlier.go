@@ -61,7 +61,7 @@ func (m *messageBatch) countRepeat(earlier *message, r *store.Request) decision 
 	}
 	at := m.nextEdit(earlier)
 	if isOver {
-		if !earlier.isFiring() {
+		if !earlier.IsFiring() {
 			return decision{}
 		}
 		earlier.mark(r.Event.Fingerprint, 0)

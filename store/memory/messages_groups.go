@@ -73,7 +73,7 @@ func (m *messageBatch) mayResume(begun *message, r *store.Request) bool {
 	if !r.Event.InGroup() {
 		return true
 	}
-	if begun.isUnreachable() || !begun.isFiring() {
+	if begun.isUnreachable() || !begun.IsFiring() {
 		return false
 	}
 	return m.policy.Repeats || r.Event.Status != store.Firing || begun.stateOf(r.Event.Fingerprint) != alertFiring
