@@ -104,7 +104,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
-			Destinations: r.checks,
+			Destinations: r.checks, Deliveries: g.limiter,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
@@ -131,6 +131,7 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		MaxBody:       cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive: &pipeline.Archive{
 			Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
+			Destinations: r.checks,
 		},
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake,

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -102,27 +103,36 @@ func (r *checkRun) lookAt(ctx context.Context, workspace string, targets []Targe
 	if err != nil || !saved {
 		return err
 	}
-	complete := r.check(ctx, workspace, due)
+	url, complete := r.check(ctx, workspace, due)
 	r.looked[workspace] = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout) // the generation may end
 	defer cancel()
-	return r.finishCheck(ctx, workspace, of, targets, complete && len(due) == len(targets))
+	done := doneCheck{of: of, url: url, targets: targets, all: complete && len(due) == len(targets)}
+	return r.finishCheck(ctx, workspace, done)
 }
 
 // noteTimeout bounds storing that a check ended.
 const noteTimeout = 2 * time.Second
 
+// doneCheck is a check that ended.
+type doneCheck struct {
+	of, url string
+	targets []Target
+	all     bool // it got to the end of all targets
+}
+
 // finishCheck stores that the check ended.
-func (r *checkRun) finishCheck(ctx context.Context, workspace, of string, targets []Target, all bool) error {
+func (r *checkRun) finishCheck(ctx context.Context, workspace string, done doneCheck) error {
 	state, err := r.loadCheck(ctx, workspace)
 	if err != nil {
 		return err
 	}
 	state.Until, state.Last = 0, state.now
-	if all {
-		state.Of, state.All = of, state.now
+	state.URL = cmp.Or(done.url, state.URL)
+	if done.all {
+		state.Of, state.All = done.of, state.now
 		state.IDs = map[string]string{}
-		for _, target := range targets {
+		for _, target := range done.targets {
 			if name := target.Sender.SlackChannel(); !slackapp.IsChannelID(name) && target.Sender.ID() != "" {
 				state.IDs[name] = target.Sender.ID()
 			}

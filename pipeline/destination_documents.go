@@ -121,6 +121,7 @@ type checkState struct {
 	All   int64             `json:"all"`             // when all of them were checked last
 	Last  int64             `json:"last"`            // when some were
 	Until int64             `json:"until,omitempty"` // a replica checks until then at most; 0 = none does
+	URL   string            `json:"url,omitempty"`   // of the workspace
 	IDs   map[string]string `json:"ids,omitempty"`   // of Slack channels, by their names
 }
 

@@ -131,6 +131,9 @@ func (d *Destinations) refused(ctx context.Context, name string, sender notifier
 	if d == nil || !ok || !failure.DestinationRefused() {
 		return
 	}
+	if d.known().of(sender) != nil {
+		return // a check says more
+	}
 	message, remedy := slackapp.Explain(string(failure.Reason))
 	fault := DestinationFault{Message: "the Slack channel " + message, Remedy: remedy, Code: string(failure.Reason)}
 	d.note(ctx, faultPrefix+placed.Place(), fault, keepUnchecked, "slack refuses the destination", "channel", name)
