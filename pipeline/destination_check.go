@@ -186,31 +186,36 @@ func hashOf(targets []Target) string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// pace waits until the budget of the workspace allows a call.
+// pace returns what waits until the budget of the workspace allows a call. While the budget cannot be asked, calls are as far
+// apart as it would allow in the long run.
 func (d *Destinations) pace(workspace string) func(ctx context.Context, method string) error {
 	return func(ctx context.Context, method string) error {
 		perMinute := slackapp.CallsPerMinute(method) / 2 // the rest is for what else the app does
 		for {
-			reserved := store.Reservation{Wait: time.Minute / time.Duration(perMinute)}
-			var err error
-			if d.opts.Budget != nil {
-				reserved, err = d.opts.Budget.ReserveCalls(ctx, workspace, store.Calls{Method: method, PerMinute: perMinute})
-			}
-			if err == nil && reserved.N > 0 {
+			reserved, asked := d.reserve(ctx, workspace, store.Calls{Method: method, PerMinute: perMinute})
+			if reserved.N > 0 {
 				return nil
 			}
-			wait := reserved.Wait
-			if err != nil {
-				wait = time.Minute / time.Duration(perMinute)
+			if !asked {
+				reserved.Wait = time.Minute / time.Duration(perMinute)
 			}
 			select {
 			case <-ctx.Done():
 				return ctx.Err() //nolint:wrapcheck // it ends the check
-			case <-time.After(wait):
+			case <-time.After(reserved.Wait):
 			}
-			if d.opts.Budget == nil || err != nil {
+			if !asked {
 				return nil
 			}
 		}
 	}
+}
+
+// reserve reserves a call, and reports whether the budget could be asked.
+func (d *Destinations) reserve(ctx context.Context, workspace string, call store.Calls) (reserved store.Reservation, asked bool) {
+	if d.opts.Budget == nil {
+		return store.Reservation{}, false
+	}
+	reserved, err := d.opts.Budget.ReserveCalls(ctx, workspace, call)
+	return reserved, err == nil
 }

@@ -159,7 +159,9 @@ func (d *delivery) discard(ctx context.Context, entry store.Entry, why string) {
 func (d *delivery) retry(ctx context.Context, entry store.Entry, j *job, t *transition) {
 	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.key, entry, t.retry) })
 	d.leased = err != nil // a retry ends the lease
-	waiting := DeliveryState{State: deliveryWaiting, Reason: t.retry.Reason, Answer: t.answer, Attempts: entry.Attempts, Wait: secondsOf(t.retry.Wait)}
+	waiting := DeliveryState{
+		State: deliveryWaiting, Reason: t.retry.Reason, Answer: t.answer, Attempts: entry.Attempts, Wait: secondsOf(t.retry.Wait),
+	}
 	d.track(ctx, j.events, waiting.explained(t.failure))
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", t.retry.Reason, "answer", t.answer,
 		"attempts", entry.Attempts+1, "wait", t.retry.Wait)
