@@ -23,6 +23,7 @@ type generation struct {
 	tls        *tls.Config // of the public listener; nil = plain HTTP
 	channels   []pipeline.Channel
 	instances  *pipeline.Instances // the channels that templates made; nil = there are no templates
+	registry   *pipeline.Registry  // of instances
 	limiter    limiter
 	server     *server.Server
 	public     http.Handler
@@ -54,6 +55,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
 	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(senders), g.channels, r.instances, r.metrics)
+	g.registry = r.instances
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)
@@ -157,6 +159,7 @@ func (g *generation) run(ctx context.Context) {
 	all.Go(func() { g.checks.Run(ctx, g.targets) })
 	if g.instances != nil {
 		all.Go(func() { g.instances.Run(ctx) })
+		all.Go(func() { g.registry.Run(ctx) })
 	}
 	all.Wait()
 }
