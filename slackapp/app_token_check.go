@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	copyItAgain = "copy the app-level token of the app's page Basic Information; it begins with xapp-" //nolint:gosec // it contains no token
+	copyItAgain = "copy the app-level token of the app's page Basic Information; it begins with xapp-"
 	addAppScope = "make an app-level token with connections:write on the app's page Basic Information"
 )
 
