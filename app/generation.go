@@ -24,6 +24,7 @@ type generation struct {
 	tls        *tls.Config // of the public listener; nil = plain HTTP
 	channels   []pipeline.Channel
 	instances  *pipeline.Instances // the channels that templates made; nil = there are no templates
+	registry   *pipeline.Registry  // of instances
 	limiter    limiter
 	server     *server.Server
 	public     http.Handler
@@ -57,6 +58,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
 	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(senders), g.channels, r.instances, r.metrics)
+	g.registry = r.instances
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)
@@ -76,6 +78,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
 	g.archive = &pipeline.Archive{
 		Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
+		Destinations: r.checks,
 	}
 	g.handler = action.NewHandler(action.Options{
 		Messages: r.engines.outbox, Archive: g.archive, Status: g.status, Silences: r.silencer, Wake: r.wake, Logger: r.log,
@@ -114,7 +117,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
-			Counts: g.limiter, Destinations: r.checks,
+			Counts: g.limiter, Destinations: r.checks, Deliveries: g.limiter,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
@@ -168,6 +171,7 @@ func (g *generation) run(ctx context.Context) {
 	all.Go(func() { g.checks.Run(ctx, g.targets) })
 	if g.instances != nil {
 		all.Go(func() { g.instances.Run(ctx) })
+		all.Go(func() { g.registry.Run(ctx) })
 	}
 	all.Wait()
 }

@@ -1,23 +1,6 @@
 package app
 
-import (
-	"context"
-	"time"
-
-	"slackrelay/ratelimit/replica"
-)
-
-// runInstances keeps what this process knows of the channels that templates made current, while the configuration has templates.
-func (r *Relay) runInstances(ctx context.Context) {
-	for r.current.Load().instances == nil { // a reload may add templates
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-	}
-	r.instances.Run(ctx)
-}
+import "slackrelay/ratelimit/replica"
 
 // instancesChanged announces the windows of new instances to the other replicas, and ends what this process keeps of those that
 // vanished.

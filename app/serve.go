@@ -94,7 +94,6 @@ func (r *Relay) runBackground(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { r.silencer.Run(ctx) })
 	all.Go(func() { r.probeUntilServed(ctx) })
-	all.Go(func() { r.runInstances(ctx) })
 	all.Go(func() { r.interactions.Run(ctx) })
 	if r.replica != nil {
 		all.Go(func() { r.replica.Run(ctx) })

@@ -100,6 +100,8 @@ type CourierOptions struct {
 	LookupDelay time.Duration
 	// Destinations learn from Slack's answers which of them cannot be posted to; nil = nobody does.
 	Destinations *Destinations
+	// Deliveries keep what became of events whose senders asked for it; nil = nothing is kept.
+	Deliveries store.Problems
 	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
 	Budget store.Budget
 	// Poll is the average time between two questions for channels that have something due; an admission on this replica

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -102,27 +103,36 @@ func (r *checkRun) lookAt(ctx context.Context, workspace string, targets []Targe
 	if err != nil || !saved {
 		return err
 	}
-	complete := r.check(ctx, workspace, due)
+	url, complete := r.check(ctx, workspace, due)
 	r.looked[workspace] = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout) // the generation may end
 	defer cancel()
-	return r.finishCheck(ctx, workspace, of, targets, complete && len(due) == len(targets))
+	done := doneCheck{of: of, url: url, targets: targets, all: complete && len(due) == len(targets)}
+	return r.finishCheck(ctx, workspace, done)
 }
 
 // noteTimeout bounds storing that a check ended.
 const noteTimeout = 2 * time.Second
 
+// doneCheck is a check that ended.
+type doneCheck struct {
+	of, url string
+	targets []Target
+	all     bool // it got to the end of all targets
+}
+
 // finishCheck stores that the check ended.
-func (r *checkRun) finishCheck(ctx context.Context, workspace, of string, targets []Target, all bool) error {
+func (r *checkRun) finishCheck(ctx context.Context, workspace string, done doneCheck) error {
 	state, err := r.loadCheck(ctx, workspace)
 	if err != nil {
 		return err
 	}
 	state.Until, state.Last = 0, state.now
-	if all {
-		state.Of, state.All = of, state.now
+	state.URL = cmp.Or(done.url, state.URL)
+	if done.all {
+		state.Of, state.All = done.of, state.now
 		state.IDs = map[string]string{}
-		for _, target := range targets {
+		for _, target := range done.targets {
 			if name := target.Sender.SlackChannel(); !slackapp.IsChannelID(name) && target.Sender.ID() != "" {
 				state.IDs[name] = target.Sender.ID()
 			}
@@ -176,31 +186,36 @@ func hashOf(targets []Target) string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// pace waits until the budget of the workspace allows a call.
+// pace returns what waits until the budget of the workspace allows a call. While the budget cannot be asked, calls are as far
+// apart as it would allow in the long run.
 func (d *Destinations) pace(workspace string) func(ctx context.Context, method string) error {
 	return func(ctx context.Context, method string) error {
 		perMinute := slackapp.CallsPerMinute(method) / 2 // the rest is for what else the app does
 		for {
-			reserved := store.Reservation{Wait: time.Minute / time.Duration(perMinute)}
-			var err error
-			if d.opts.Budget != nil {
-				reserved, err = d.opts.Budget.ReserveCalls(ctx, workspace, store.Calls{Method: method, PerMinute: perMinute})
-			}
-			if err == nil && reserved.N > 0 {
+			reserved, asked := d.reserve(ctx, workspace, store.Calls{Method: method, PerMinute: perMinute})
+			if reserved.N > 0 {
 				return nil
 			}
-			wait := reserved.Wait
-			if err != nil {
-				wait = time.Minute / time.Duration(perMinute)
+			if !asked {
+				reserved.Wait = time.Minute / time.Duration(perMinute)
 			}
 			select {
 			case <-ctx.Done():
 				return ctx.Err() //nolint:wrapcheck // it ends the check
-			case <-time.After(wait):
+			case <-time.After(reserved.Wait):
 			}
-			if d.opts.Budget == nil || err != nil {
+			if !asked {
 				return nil
 			}
 		}
 	}
+}
+
+// reserve reserves a call, and reports whether the budget could be asked.
+func (d *Destinations) reserve(ctx context.Context, workspace string, call store.Calls) (reserved store.Reservation, asked bool) {
+	if d.opts.Budget == nil {
+		return store.Reservation{}, false
+	}
+	reserved, err := d.opts.Budget.ReserveCalls(ctx, workspace, call)
+	return reserved, err == nil
 }

@@ -121,6 +121,7 @@ type checkState struct {
 	All   int64             `json:"all"`             // when all of them were checked last
 	Last  int64             `json:"last"`            // when some were
 	Until int64             `json:"until,omitempty"` // a replica checks until then at most; 0 = none does
+	URL   string            `json:"url,omitempty"`   // of the workspace
 	IDs   map[string]string `json:"ids,omitempty"`   // of Slack channels, by their names
 }
 
@@ -151,8 +152,8 @@ func (d *Destinations) loadCheck(ctx context.Context, workspace string) (*check,
 func (d *Destinations) saveCheck(ctx context.Context, c *check) (saved bool, err error) {
 	data, _ := json.Marshal(c.checkState) //nolint:errchkjson // texts and numbers
 	if len(data) > store.MaxProblemBytes {
-		c.IDs = nil // each replica finds the ids by itself, with the first message
-		data, _ = json.Marshal(c.checkState)
+		c.IDs = nil                          // each replica finds the ids by itself, with the first message
+		data, _ = json.Marshal(c.checkState) //nolint:errchkjson // the same
 	}
 	return d.opts.Documents.SaveProblems(ctx, destinationsScope, []store.ProblemChange{{
 		Name: c.name, Version: c.version, Data: data, Keep: keepUnchecked,

@@ -122,7 +122,7 @@ func (d *Destinations) tokenRefused(ctx context.Context, workspace string, failu
 		return
 	}
 	fault := tokenFault(workspace, string(failure.Reason), failure.Answer)
-	d.note(ctx, tokenPrefix+workspace, fault, keepAnswered, "slack refuses the token; its channels wait")
+	d.noteTokenFault(ctx, workspace, fault, keepAnswered)
 }
 
 // refused notes that Slack refuses every message to a destination.
@@ -131,20 +131,30 @@ func (d *Destinations) refused(ctx context.Context, name string, sender notifier
 	if d == nil || !ok || !failure.DestinationRefused() {
 		return
 	}
+	if d.known().of(sender) != nil {
+		return // a check says more
+	}
 	message, remedy := slackapp.Explain(string(failure.Reason))
 	fault := DestinationFault{Message: "the Slack channel " + message, Remedy: remedy, Code: string(failure.Reason)}
-	d.note(ctx, faultPrefix+placed.Place(), fault, keepUnchecked, "slack refuses the destination", "channel", name)
-}
-
-// note writes a fault, and logs it if it was unknown.
-func (d *Destinations) note(ctx context.Context, name string, fault DestinationFault, keep time.Duration, what string, more ...any) {
-	added, err := d.save(ctx, map[string]*DestinationFault{name: &fault}, keep)
-	log := d.opts.Logger.With(more...).With("why", fault.Message, "remedy", fault.Remedy, "answer", fault.Code)
+	log := d.opts.Logger.With("destination", "channel "+name, "why", fault.Message, "remedy", fault.Remedy, "answer", fault.Code)
+	added, err := d.save(ctx, map[string]*DestinationFault{faultPrefix + placed.Place(): &fault}, keepUnchecked)
 	switch {
 	case err != nil:
-		log.ErrorContext(ctx, what, "error", err)
+		log.DebugContext(ctx, "fault of a destination could not be stored", "error", err) // its dead letter is logged
 	case len(added) > 0:
-		log.ErrorContext(ctx, what)
+		log.ErrorContext(ctx, "destination cannot be posted to")
+	}
+}
+
+// noteTokenFault writes the fault of a token, and logs it once, for all replicas. Without the store, each attempt is logged.
+func (d *Destinations) noteTokenFault(ctx context.Context, workspace string, fault DestinationFault, keep time.Duration) {
+	added, err := d.save(ctx, map[string]*DestinationFault{tokenPrefix + workspace: &fault}, keep)
+	log := d.opts.Logger.With("why", fault.Message, "remedy", fault.Remedy, "answer", fault.Code)
+	if err != nil {
+		log = log.With("error", err)
+	}
+	if err != nil || len(added) > 0 {
+		log.ErrorContext(ctx, "slack refuses the token; its channels wait")
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"slackrelay/slackapp"
 )
 
-// check asks Slack about destinations of one token, and reports whether it got to the end. Their faults are written, and those
-// that are gone are deleted.
-func (r *checkRun) check(ctx context.Context, workspace string, targets []Target) (complete bool) {
+// check asks Slack about destinations of one token. It returns the address of the workspace, and whether it got to the end. The
+// faults are written, and those that are gone are deleted.
+func (r *checkRun) check(ctx context.Context, workspace string, targets []Target) (url string, complete bool) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout-noteTimeout)
 	defer cancel()
 	inspector := targets[0].Sender.Inspector(slackapp.InspectorOptions{
@@ -18,10 +18,10 @@ func (r *checkRun) check(ctx context.Context, workspace string, targets []Target
 	inspector.Token(ctx)
 	if refused, ends := inspector.Refused(); ends {
 		r.noteToken(ctx, workspace, refused)
-		return true
+		return "", true
 	}
 	if !inspector.Answered() || ctx.Err() != nil {
-		return false // Slack or the network are at fault: the next look checks again
+		return "", false // Slack or the network are at fault: the next look checks again
 	}
 	found := map[string]*DestinationFault{}
 	if known, was := r.known()[tokenPrefix+workspace]; was && endsWithCheck(known) {
@@ -30,10 +30,10 @@ func (r *checkRun) check(ctx context.Context, workspace string, targets []Target
 	complete = r.inspect(ctx, inspector, targets, found)
 	if refused, ends := inspector.Refused(); ends {
 		r.noteToken(ctx, workspace, refused)
-		return true
+		return "", true
 	}
 	r.noteFound(ctx, targets, found)
-	return complete
+	return inspector.URL(), complete
 }
 
 // endsWithCheck reports whether a check that succeeds ends the fault of a token: a message may need more than the check.
@@ -95,7 +95,7 @@ func (r *checkRun) noteToken(ctx context.Context, workspace string, refused slac
 	if known := r.known()[tokenPrefix+workspace]; known.Code != "" {
 		fault = known // what Slack said about a message says more
 	}
-	r.note(ctx, tokenPrefix+workspace, fault, keepUnchecked, "slack refuses the token; its channels wait")
+	r.noteTokenFault(ctx, workspace, fault, keepUnchecked)
 }
 
 // noteFound writes what a check found, and logs what is new.
@@ -126,7 +126,8 @@ func (r *checkRun) noteFound(ctx context.Context, targets []Target, found map[st
 			r.opts.Logger.InfoContext(ctx, "destination can be posted to again", "destination", target.Name)
 			continue
 		}
-		r.opts.Logger.ErrorContext(ctx, "destination cannot be posted to", "destination", target.Name, "why", fault.Message, "remedy", fault.Remedy)
+		r.opts.Logger.ErrorContext(ctx, "destination cannot be posted to", "destination", target.Name,
+			"why", fault.Message, "remedy", fault.Remedy)
 	}
 	if more := logged - maxFaultsLogged; more > 0 {
 		r.opts.Logger.WarnContext(ctx, "destinations changed beside these", "destinations", more)

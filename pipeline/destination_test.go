@@ -84,7 +84,8 @@ const aMinute = 70 * time.Millisecond
 
 func TestABrokenDestinationIsKnownToAllReplicasUntilACheckSucceeds(t *testing.T) {
 	t.Parallel()
-	c := startChecks(t, fakeslack.Conversation{ID: "C01", Name: "one", IsMember: true}, fakeslack.Conversation{ID: "C02", Name: "old", IsArchived: true})
+	c := startChecks(t, fakeslack.Conversation{ID: "C01", Name: "one", IsMember: true},
+		fakeslack.Conversation{ID: "C02", Name: "old", IsArchived: true})
 	one, other := c.replica("one"), c.replica("other")
 	good, bad := c.target("good", "#one"), c.target("bad", "C02")
 	looks := one.Looks()

@@ -50,6 +50,10 @@ type Registry struct {
 	loggedFull   map[string]time.Time      // when it was logged that a template is full
 
 	changes atomic.Int64 // rises with each change
+
+	// Run reported this number of changes, and these names, before.
+	reported int64
+	before   map[string]bool
 }
 
 // knownInstance is an instance that the store has, or will have.
@@ -73,19 +77,17 @@ func NewRegistry(opts RegistryOptions) *Registry {
 	}
 }
 
-// Run reads the changes of other replicas until ctx ends.
+// Run reads the changes of other replicas until ctx ends. It may be called again when it has returned.
 func (r *Registry) Run(ctx context.Context) {
-	var reported int64
-	before := map[string]bool{}
 	for {
 		if err := r.Refresh(ctx); err != nil {
 			r.opts.Logger.DebugContext(ctx, "channels of templates cannot be read", "error", err)
 		}
-		if changes := r.changes.Load(); changes != reported {
-			reported = changes
+		if changes := r.changes.Load(); changes != r.reported {
+			r.reported = changes
 			now := r.names()
-			r.opts.Changed(missing(before, now))
-			before = now
+			r.opts.Changed(missing(r.before, now))
+			r.before = now
 		}
 		select {
 		case <-ctx.Done():

@@ -38,7 +38,8 @@ func faultReasons(reading *pipeline.Reading) []string {
 	}
 	refused := make([]string, len(tokens))
 	for i, token := range tokens {
-		refused[i] = withRemedy("Slack refuses the token of "+named(waiting[token])+": "+faults[token].Message, faults[token])
+		refused[i] = withRemedy("Slack refuses the token of "+named(waiting[token])+", whose messages are kept: "+faults[token].Message,
+			faults[token])
 	}
 	return append(refused, bounded(reasons)...)
 }
@@ -50,8 +51,15 @@ func withRemedy(what string, fault *pipeline.DestinationFault) string {
 	return what + "; " + fault.Remedy
 }
 
-// named names the first of many.
+// named names the first of those who wait: channels, and others.
 func named(all []string) string {
+	const prefix = "channel "
+	if len(all) > 1 && strings.HasPrefix(all[0], prefix) && strings.HasPrefix(all[1], prefix) {
+		for i := range all {
+			all[i] = strings.TrimPrefix(all[i], prefix)
+		}
+		all[0] = "channels " + all[0]
+	}
 	if more := len(all) - maxNamedChannels; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(all[:maxNamedChannels], ", "), more)
 	}

@@ -118,7 +118,8 @@ func (g *gauges) add(sums *channelSums, reading *pipeline.Reading) {
 		label := status.Channel
 		switch {
 		case all:
-		case status.Ledger.Pending > 0 || status.Held > 0 || status.State.PausedUntil != nil || status.State.Fault != nil || status.Ledger.Imbalance() != 0:
+		case status.Ledger.Pending > 0 || status.Held > 0 || status.State.PausedUntil != nil || status.State.Fault != nil ||
+			status.Ledger.Imbalance() != 0:
 			label = g.labels.Of(status.Channel)
 		case status.Active:
 			label = g.labels.Offer(status.Channel)

@@ -9,19 +9,20 @@ import (
 )
 
 const (
-	copyAppToken = "copy the app-level token of the app's page Basic Information; it begins with xapp-"
-	addAppScope  = "make an app-level token with connections:write on the app's page Basic Information"
+	copyItAgain = "copy the app-level token of the app's page Basic Information; it begins with xapp-"
+	addAppScope = "make an app-level token with connections:write on the app's page Basic Information"
 )
 
 // appTokenFaults are the answers to opening a socket that have other words than for a bot token.
 var appTokenFaults = map[string]phrase{
-	"invalid_auth":           {"is not known to Slack", copyAppToken},
+	"invalid_auth":           {"is not known to Slack", copyItAgain},
 	"token_revoked":          {"was revoked", addAppScope},
-	"not_allowed_token_type": {"has the wrong kind", copyAppToken},
+	"not_allowed_token_type": {"has the wrong kind", copyItAgain},
 	"missing_scope":          {"lacks the scope connections:write", addAppScope},
 	"forbidden_team":         {"may not open a socket for the workspace", "ask an administrator of the workspace to allow the app"},
 	"socket_mode_not_enabled": {
-		"cannot open a socket, because Socket Mode is off", "turn it on, on the app's page Socket Mode, or create the app from relay slack manifest",
+		"cannot open a socket, because Socket Mode is off",
+		"turn it on, on the app's page Socket Mode, or create the app from relay slack manifest",
 	},
 	tooManySockets: {"has 10 open sockets already, the most that Slack allows", "end the other programs that use the token"},
 }

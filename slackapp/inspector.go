@@ -55,6 +55,7 @@ type Inspector struct {
 	opts    InspectorOptions
 	client  *slack.Client
 	bot     string          // the bot's user name
+	url     string          // of the workspace
 	granted map[string]bool // nil = Slack did not say
 	refused *Finding        // why Slack refuses the token; nil = it does not
 	skew    *time.Duration  // by how much this machine's clock is ahead of Slack's; nil = unknown
@@ -105,7 +106,7 @@ func (i *Inspector) Token(ctx context.Context) []Finding {
 		i.noteRefusal(err)
 		return r.findings
 	}
-	i.bot = cmp.Or(answer.User, i.bot)
+	i.bot, i.url = cmp.Or(answer.User, i.bot), answer.URL
 	where := "the workspace " + answer.Team
 	if answer.EnterpriseID != "" && answer.TeamID == answer.EnterpriseID {
 		where = "the organisation " + answer.Team
@@ -123,6 +124,9 @@ func (i *Inspector) Refused() (Finding, bool) {
 	}
 	return *i.refused, true
 }
+
+// URL returns the address of the workspace; "" = it is not known.
+func (i *Inspector) URL() string { return i.url }
 
 // Answered reports whether Slack answered about the token, as opposed to a fault of Slack or the network.
 func (i *Inspector) Answered() bool { return i.answered }

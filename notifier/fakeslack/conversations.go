@@ -34,7 +34,9 @@ func (s *Server) authTest(w http.ResponseWriter, r *http.Request) {
 	if s.Scopes != nil {
 		w.Header().Set("X-OAuth-Scopes", strings.Join(s.Scopes, ","))
 	}
-	writeJSON(w, map[string]any{"ok": true, "team": "Fake", "team_id": "T0001", "user": "relay", "user_id": "U0001", "bot_id": "B0001"})
+	writeJSON(w, map[string]any{
+		"ok": true, "team": "Fake", "url": "https://fake.slack.com/", "team_id": "T0001", "user": "relay", "user_id": "U0001", "bot_id": "B0001",
+	})
 }
 
 // lacks answers a request whose token lacks a scope.
