@@ -20,6 +20,11 @@ func (i *Inspector) Channel(ctx context.Context, subject, name string) (findings
 		r.add(OK, fmt.Sprintf("posts direct messages to the user %s, which only a message can test", name), "")
 		return r.findings, ""
 	}
+	if i.orgWide && !IsChannelID(name) {
+		r.add(Fault, name+" is a name, and a token of a whole organisation finds channels by their ids only",
+			"set slack_channel to the id, at the bottom of the channel's details in Slack")
+		return r.findings, ""
+	}
 	found, certain, err := i.find(ctx, name)
 	if err != nil || found == nil {
 		i.notFound(r, name, certain, err)
@@ -96,7 +101,7 @@ func (i *Inspector) notFound(r *report, name string, certain bool, err error) {
 			fmt.Sprintf("correct slack_channel; if the channel is private, invite the bot there: /invite @%s", i.bot))
 	case isRefusal(err, "missing_scope"):
 		r.add(Warning, fmt.Sprintf("%s cannot be checked without the scopes %s and %s", name, channelsRead, groupsRead), addScope)
-	case isRefusal(err, "team_not_found"): // a message is refused in the same way
+	case isRefusal(err, "team_not_found", "team_access_not_granted"): // a message is refused in the same way
 		message, remedy := describe(err)
 		r.add(Fault, fmt.Sprintf("%s %s", name, message), remedy)
 	default:

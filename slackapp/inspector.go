@@ -53,6 +53,7 @@ type Inspector struct {
 	opts    InspectorOptions
 	client  *slack.Client
 	bot     string          // the bot's user name
+	orgWide bool            // the token is one of a whole organisation
 	granted map[string]bool // nil = Slack did not say
 	refused *Finding        // why Slack refuses the token; nil = it does not
 	skew    *time.Duration  // by how much this machine's clock is ahead of Slack's; nil = unknown
@@ -99,7 +100,7 @@ func (i *Inspector) Token(ctx context.Context) []Finding {
 	}
 	i.bot = cmp.Or(answer.User, i.bot)
 	where := "the workspace " + answer.Team
-	if answer.EnterpriseID != "" && answer.TeamID == answer.EnterpriseID {
+	if i.orgWide = answer.EnterpriseID != "" && answer.TeamID == answer.EnterpriseID; i.orgWide {
 		where = "the organisation " + answer.Team
 	}
 	r.add(OK, fmt.Sprintf("valid, for the bot %s in %s", answer.User, where), "")
