@@ -25,7 +25,9 @@ func TestChannelsOfMattermostAndRocketChat(t *testing.T) {
 	}
 	relay.drained(t, "mattermost", 3*time.Second)
 	require.Len(t, mattermost.Posts(), 6)
-	require.Eventually(t, func() bool { return relay.status(t, "rocketchat").State.Reason == "rate_limited" }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return relay.status(t, "rocketchat").State.Reason == "rate_limited"
+	}, 5*time.Second, 5*time.Millisecond)
 	rocketChat.Refuse(nil)
 	relay.drained(t, "rocketchat", 5*time.Second)
 	require.Equal(t, "🔴 **Disk ∗full∗**", rocketChat.Posts()[0].Text)
