@@ -34,6 +34,7 @@ type generation struct {
 	canary     *pipeline.Canary // nil = none
 	operations notifier.Sender  // nil = the operators get no notices
 	status     *pipeline.StatusReader
+	checks     *pipeline.Destinations
 }
 
 func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
@@ -56,6 +57,8 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)
+	g.status.Watch(r.checks, map[string]notifier.Sender{"operations": g.operations, "the canary": canary})
+	g.checks = r.checks
 	g.heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{
 		Heartbeats: cfg.SenderHeartbeats(), Channels: g.channels, Store: g.limiter, Memory: r.heartbeats, Logger: r.log, Wake: r.wake,
 		Admit:    func(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error) { return g.intake.Admit(ctx, a) },
@@ -101,6 +104,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
+			Destinations: r.checks, Deliveries: g.limiter,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
@@ -127,6 +131,7 @@ func (r *Relay) newServer(g *generation, decoder *events.Decoder) *server.Server
 		MaxBody:       cfg.MaxBody, MaxInFlight: cfg.MaxInFlight, Status: g.status,
 		Archive: &pipeline.Archive{
 			Limiter: g.limiter, Outbox: r.engines.outbox, Problems: g.limiter, Intake: g.intake, Channels: g.channels, Instances: g.instances,
+			Destinations: r.checks,
 		},
 		Admin: &pipeline.Admin{
 			Limiter: g.limiter, Outboxes: r.engines.pausers, Channels: g.channels, Instances: g.instances, Wake: r.wake,
@@ -149,6 +154,7 @@ func (g *generation) run(ctx context.Context) {
 		all.Go(func() { g.canary.Run(ctx) })
 	}
 	all.Go(func() { g.heartbeats.Run(ctx) })
+	all.Go(func() { g.checks.Run(ctx, g.targets) })
 	if g.instances != nil {
 		all.Go(func() { g.instances.Run(ctx) })
 	}

@@ -59,6 +59,7 @@ type Relay struct {
 	metrics     *pipeline.Metrics
 	canary      *pipeline.CanaryMetrics
 	heartbeats  *pipeline.HeartbeatMemory
+	checks      *pipeline.Destinations
 	instances   *pipeline.Registry // of the channels that templates made
 
 	previewing sync.Mutex
@@ -97,6 +98,9 @@ func (r *Relay) assemble(context.Context) error {
 	r.metrics.Bound(r.labels)
 	r.canary = pipeline.NewCanaryMetrics(r.registry)
 	r.heartbeats = pipeline.NewHeartbeatMemory()
+	r.checks = pipeline.NewDestinations(pipeline.DestinationsOptions{
+		Documents: r.engines.limiter, Budget: r.engines.outbox, Logger: r.log,
+	})
 	r.registry.MustRegister(pipeline.NewHeartbeatGauges(r.heartbeats))
 	r.instances = pipeline.NewRegistry(pipeline.RegistryOptions{
 		Store: r.engines.instances, Changed: r.instancesChanged, Timeout: r.started.RedisTimeout, Logger: r.log,

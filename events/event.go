@@ -37,6 +37,7 @@ type Event struct {
 	Forced      bool              `json:"forced,omitempty"`      // the operator replayed it past the limits
 	Slack       *SlackMessage     `json:"slack,omitempty"`       // the original message of a Slack-shaped sender
 	Test        bool              `json:"test,omitempty"`        // it came through the test lane
+	Tracked     bool              `json:"tracked,omitempty"`     // its sender asks what becomes of it
 	Scope       string            `json:"scope,omitempty"`       // the credential within which its id is unique; "" = the channel
 	Shortened   int               `json:"shortened,omitempty"`   // the original size in bytes if the event was shortened, else 0
 	Follows     string            `json:"follows,omitempty"`     // the id of the event after which the relay made this one

@@ -23,6 +23,7 @@ type AppOptions struct {
 
 // App is an app of Slack in one workspace: what all [Bot]s with its token share.
 type App struct {
+	opts      AppOptions
 	client    *slack.Client
 	workspace string
 	perMinute Rates
@@ -36,7 +37,7 @@ func NewApp(opts AppOptions) *App {
 	}
 	sum := sha256.Sum256([]byte(opts.Token))
 	return &App{
-		client:    slackapp.NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout)),
+		opts: opts, client: slackapp.NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout)),
 		workspace: hex.EncodeToString(sum[:8]), perMinute: opts.PerMinute,
 	}
 }

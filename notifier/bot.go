@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
+
+	"slackrelay/slackapp"
 )
 
 // BotOptions configure a Bot. Token and Channel are required.
@@ -44,7 +47,7 @@ func NewBot(opts BotOptions) *Bot {
 // Send implements [Sender].
 func (b *Bot) Send(ctx context.Context, m Message) (Receipt, error) {
 	ctx, sent := traceSent(ctx)
-	channel, ts, err := b.client.PostMessageContext(ctx, b.channel, messageOptions(m)...)
+	channel, ts, err := b.client.PostMessageContext(ctx, cmp.Or(b.channelID(), b.channel), messageOptions(m)...)
 	if err != nil {
 		failed := apiError(err, sent)
 		if failed.Reason == notInChannel && b.join(ctx) {
@@ -170,7 +173,8 @@ func apiError(err error, sent *atomic.Bool) *Error {
 	case errors.As(err, &refusal):
 		answer := strings.Join(append([]string{refusal.Err}, refusal.ResponseMetadata.Messages...), "; ")
 		if refusal.Needed != "" {
-			answer += "; needed scope " + refusal.Needed
+			message, _ := slackapp.LacksScope(refusal.Needed, refusal.Provided)
+			answer += "; the token " + message
 		}
 		return codeError(refusal.Err, answer)
 	case errors.As(err, &status):

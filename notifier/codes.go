@@ -86,6 +86,9 @@ var codes = map[string]verdict{
 // credential only lacks a permission, for example the scope to read a channel's history.
 func (e *Error) CredentialRevoked() bool { return codes[string(e.Reason)].revoked }
 
+// DestinationRefused reports whether Slack refuses every message to the destination.
+func (e *Error) DestinationRefused() bool { return codes[string(e.Reason)] == badDestination }
+
 // MessageGone reports whether the message to edit no longer exists in Slack.
 func (e *Error) MessageGone() bool { return codes[string(e.Reason)].gone }
 

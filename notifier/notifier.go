@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
+
+	"slackrelay/slackapp"
 )
 
 // Message is a Slack message: a headline, and below it an attachment with a bar in the severity's colour.
@@ -82,6 +84,28 @@ type Page struct {
 	Found  bool
 	At     Receipt // the place of the message, if Found
 	Cursor string  // for the next page; "" = this is the last one
+}
+
+// Placed is a Sender with one destination.
+type Placed interface {
+	Sender
+	// Place identifies the destination: two Senders with the same Place post to the same one with the same credential. It
+	// contains no secret.
+	Place() string
+}
+
+// Checked is a Sender whose destination can be checked before a message needs it.
+type Checked interface {
+	Placed
+	Workspace
+	// SlackChannel returns the id or the name of the Slack channel, as it is configured.
+	SlackChannel() string
+	// Inspector returns what checks the credential and its Slack channels; its token, API and timeout are filled in.
+	Inspector(opts slackapp.InspectorOptions) *slackapp.Inspector
+	// ID returns Slack's id of the channel; "" = it is not known.
+	ID() string
+	// Found sets that id, unless it is known.
+	Found(id string)
 }
 
 // Workspace is a Sender with a credential that others use too: Slack's rate limits apply to all of them together.

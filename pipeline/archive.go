@@ -29,6 +29,8 @@ type Archive struct {
 	Channels []Channel
 	// Instances are the channels that templates made; nil = there are no templates.
 	Instances *Instances
+	// Destinations know the addresses of workspaces; nil = there are no links to messages.
+	Destinations *Destinations
 }
 
 // DeadLetter is a message that Slack rejected permanently, or whose delivery state stayed unknown.

@@ -57,6 +57,8 @@ type CategoryStatus struct {
 type ChannelState struct {
 	PausedUntil *time.Time `json:"paused_until"` // nil = it sends
 	Reason      string     `json:"reason"`       // of the pause
+	// Fault is why nothing can be posted, until somebody does something about it; nil = nothing is known.
+	Fault *DestinationFault `json:"fault,omitempty"`
 	// Fallback is the policy that decides while Redis is unavailable: all else is then known to this replica only.
 	Fallback replica.Policy `json:"fallback,omitempty"`
 }

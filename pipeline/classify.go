@@ -15,6 +15,7 @@ type Arrival struct {
 	Sender  string      // the name of the credential that was presented
 	Header  http.Header // for rules
 	Test    bool        // it goes to the test lane, which has a budget and a ledger of its own
+	Track   bool        // what becomes of its events is kept for a while, for who asks
 	Events  []events.Event
 }
 
@@ -53,6 +54,7 @@ func (in *Intake) classify(ctx context.Context, ch *RequestBuilder, a *Arrival, 
 		e := &a.Events[i]
 		e.Channel = a.Channel
 		e.Sender = a.Sender
+		e.Tracked = a.Track
 		if parent != "" {
 			e.Trace = parent
 		}

@@ -7,6 +7,7 @@ type Condition string
 
 // The conditions.
 const (
+	Broken   Condition = "broken"   // Slack refuses its destination or its token
 	Paused   Condition = "paused"   // it accepts events and sends nothing
 	Fallback Condition = "fallback" // it is decided without Redis
 	Dropping Condition = "dropping" // events were dropped within the last minute, as far as this process has seen
@@ -16,7 +17,7 @@ const (
 )
 
 // Conditions are all conditions, in the order in which they apply.
-var Conditions = []Condition{Paused, Fallback, Dropping, Full, Sending, Idle}
+var Conditions = []Condition{Broken, Paused, Fallback, Dropping, Full, Sending, Idle}
 
 // droppingFor is how long a channel counts as dropping after its count of drops has grown.
 const droppingFor = time.Minute
@@ -24,6 +25,8 @@ const droppingFor = time.Minute
 // Condition returns what the channel is doing.
 func (c *ChannelStatus) Condition() Condition {
 	switch {
+	case c.State.Fault != nil:
+		return Broken
 	case c.State.PausedUntil != nil:
 		return Paused
 	case c.State.Fallback != "":

@@ -89,6 +89,10 @@ type CourierOptions struct {
 	// LookupDelay is the time from an attempt whose delivery state is unknown to the first lookup in Slack; where that
 	// finds nothing, a second one follows after twice that. Default 10 s; negative = there are no lookups.
 	LookupDelay time.Duration
+	// Destinations learn from Slack's answers which of them cannot be posted to; nil = nobody does.
+	Destinations *Destinations
+	// Deliveries keep what became of events whose senders asked for it; nil = nothing is kept.
+	Deliveries store.Problems
 	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
 	Budget store.Budget
 	// Poll is the average time between two questions for channels that have something due; an admission on this replica

@@ -66,6 +66,7 @@ func (d *delivery) pauseCredential(ctx context.Context, failure *notifier.Error)
 	}
 	ctx, cancel := d.finishing(ctx, d.opts.CallTimeout)
 	defer cancel()
+	d.opts.Destinations.tokenRefused(ctx, d.workspace, failure)
 	if err := d.opts.Budget.PauseCredential(ctx, d.workspace, string(failure.Reason), pauseFor); err != nil {
 		d.log.WarnContext(ctx, "refused credential could not be paused for the other channels", "error", err)
 	}

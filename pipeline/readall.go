@@ -19,13 +19,18 @@ const readAtOnce = 200
 func (s *StatusReader) readAll(ctx context.Context, before *Reading) (*Reading, error) {
 	all := s.shown()
 	now := &Reading{Channels: make([]ChannelStatus, 0, len(all)), index: make(map[string]int, len(all))}
-	around := s.surroundings()
+	around := s.surroundings(ctx)
 	for some := range slices.Chunk(all, readAtOnce) {
 		statuses, err := s.readSome(ctx, some, around)
 		if err != nil {
 			return nil, err
 		}
 		now.Channels = append(now.Channels, statuses...)
+	}
+	for _, other := range s.others {
+		if fault := around.faults.of(other.sender); fault != nil {
+			now.Others = append(now.Others, OtherFault{Name: other.name, DestinationFault: *fault})
+		}
 	}
 	at := time.Now()
 	for i := range now.Channels {
@@ -41,6 +46,7 @@ func (s *StatusReader) readAll(ctx context.Context, before *Reading) (*Reading, 
 type surroundings struct {
 	away        map[string]replica.Policy // by channel
 	credentials map[string]pause          // by workspace
+	faults      destinationFaults
 }
 
 // pause is for how long something is paused, and why.
@@ -49,10 +55,13 @@ type pause struct {
 	reason string
 }
 
-func (s *StatusReader) surroundings() *surroundings {
+func (s *StatusReader) surroundings(ctx context.Context) *surroundings {
 	around := &surroundings{away: map[string]replica.Policy{}, credentials: map[string]pause{}}
 	for _, away := range s.Health().Away {
 		around.away[away.Channel] = away.Policy
+	}
+	if len(around.away) == 0 {
+		around.faults = s.destinations.current(ctx)
 	}
 	return around
 }
@@ -94,10 +103,14 @@ func statusOf(channel string, read *store.ChannelStatus) ChannelStatus {
 
 // state returns whether the channel sends, and the policy that decides while Redis is unavailable.
 func (s *StatusReader) state(ctx context.Context, ch *Channel, report store.Report, around *surroundings) ChannelState {
-	state := ChannelState{Fallback: around.away[ch.Name]}
+	state := ChannelState{Fallback: around.away[ch.Name], Fault: around.faults.of(ch.Sender)}
 	paused := pause{report.PausedFor, report.PauseReason}
 	if paused.wait == 0 && len(around.away) == 0 {
 		paused = s.credentialPause(ctx, ch, around)
+		if shared, ok := ch.Sender.(notifier.Workspace); ok && paused.wait > 0 && state.Fault == nil {
+			fault := tokenFault(shared.Workspace(), paused.reason, "")
+			state.Fault = &fault
+		}
 	}
 	if paused.wait > 0 {
 		until := time.Now().Add(paused.wait).UTC()

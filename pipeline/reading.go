@@ -25,7 +25,16 @@ type Reading struct {
 	At       time.Time       // when it began
 	Channels []ChannelStatus // in the order of the configuration, then those of templates; without lanes and categories
 
+	Others []OtherFault // of destinations that are not a channel's own
+
 	index map[string]int // of Channels, by name
+}
+
+// OtherFault is the fault of a destination that is not a channel's own.
+type OtherFault struct {
+	DestinationFault
+
+	Name string // for example "the fallback of channel alerts"
 }
 
 // place returns the index of a channel in Channels; a nil Reading has none.
@@ -41,6 +50,16 @@ func (r *Reading) place(channel string) (i int, known bool) {
 func (r *Reading) Paused() (n int) {
 	for i := range r.Channels {
 		if r.Channels[i].State.PausedUntil != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Broken returns how many channels Slack refuses to post to.
+func (r *Reading) Broken() (n int) {
+	for i := range r.Channels {
+		if r.Channels[i].State.Fault != nil {
 			n++
 		}
 	}

@@ -28,6 +28,12 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 		d.log.ErrorContext(ctx, "posted message could not be acknowledged; it may be posted twice", "number", entry.Number, "error", err)
 		return
 	}
+	d.opts.Destinations.delivered(ctx, d.channel.Name, d.channel.Sender)
+	if j.edit == nil {
+		d.track(ctx, j.events, DeliveryState{
+			State: deliveryDelivered, SlackChannel: receipt.Channel, TS: receipt.TS, Attempts: entry.Attempts + 1,
+		})
+	}
 	result := resultDelivered
 	if j.edit != nil {
 		result = resultEdited
@@ -75,6 +81,10 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure 
 	}
 	d.countAttempt(ctx, resultFailed)
 	log.ErrorContext(ctx, "message moved to the dead letters")
+	d.track(ctx, j.events, DeliveryState{State: deliveryFailed, Attempts: entry.Attempts + 1}.explained(failure))
+	if entry.Thread == 0 { // Slack may refuse a reply alone
+		d.opts.Destinations.refused(ctx, d.channel.Name, d.channel.Sender, failure)
+	}
 	if reason.CopyTo != nil {
 		d.Wake(reason.CopyTo.Name)
 	}
@@ -134,6 +144,7 @@ func (d *delivery) expire(ctx context.Context, entry store.Entry) {
 		return
 	}
 	d.countAttempt(ctx, resultExpired)
+	d.track(ctx, all, DeliveryState{State: deliveryExpired, Attempts: entry.Attempts, Message: "it waited for longer than its ttl"})
 	d.log.WarnContext(ctx, "message expired before it was posted", "number", entry.Number, "age", entry.Age)
 	d.refund(ctx, entry, all)
 }
@@ -145,9 +156,11 @@ func (d *delivery) discard(ctx context.Context, entry store.Entry, why string) {
 }
 
 // retry leaves an entry in its place.
-func (d *delivery) retry(ctx context.Context, entry store.Entry, t *transition) {
+func (d *delivery) retry(ctx context.Context, entry store.Entry, j *job, t *transition) {
 	err := d.store(ctx, func(ctx context.Context) error { return d.opts.Outbox.Retry(ctx, d.key, entry, t.retry) })
 	d.leased = err != nil // a retry ends the lease
+	waiting := DeliveryState{State: deliveryWaiting, Reason: t.retry.Reason, Answer: t.answer, Attempts: entry.Attempts, Wait: secondsOf(t.retry.Wait)}
+	d.track(ctx, j.events, waiting.explained(t.failure))
 	log := d.log.With("number", entry.Number, "kind", entry.Kind, "reason", t.retry.Reason, "answer", t.answer,
 		"attempts", entry.Attempts+1, "wait", t.retry.Wait)
 	switch {
@@ -155,6 +168,8 @@ func (d *delivery) retry(ctx context.Context, entry store.Entry, t *transition) 
 		log.ErrorContext(ctx, "message not posted, and its retry could not be stored; trying again", "error", err)
 	case t.retry.State == store.MaybePosted:
 		log.WarnContext(ctx, "delivery state unknown; looking the message up, or deciding by its severity")
+	case t.pauseCredential && d.opts.Destinations != nil:
+		log.DebugContext(ctx, "message not posted; trying again") // the token is logged once, for all channels
 	case t.answer != "":
 		log.WarnContext(ctx, "message not posted; trying again")
 	}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"slackrelay/notifier"
 	"slackrelay/ratelimit"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
@@ -36,6 +38,9 @@ type StatusReader struct {
 	outages     OutageReader
 	credentials store.Budget
 	readings    readings
+
+	destinations *Destinations
+	others       []otherDestination
 }
 
 // NewStatusReader returns a StatusReader of the channels. outages is nil where there is no Redis, and credentials where no
@@ -50,6 +55,28 @@ func NewStatusReader(limiter LimiterReader, channels []Channel, outages OutageRe
 
 // Include makes the StatusReader show the channels that templates made too, after the configured ones.
 func (s *StatusReader) Include(instances *Instances) { s.instances = instances }
+
+// otherDestination is a destination that is not a channel's own.
+type otherDestination struct {
+	name   string
+	sender notifier.Sender
+}
+
+// Watch makes the StatusReader show which destinations cannot be posted to: those of channels and of their fallbacks, and others by
+// name; nil is none.
+func (s *StatusReader) Watch(destinations *Destinations, others map[string]notifier.Sender) {
+	s.destinations = destinations
+	for i := range s.listed {
+		if ch := &s.listed[i]; ch.Fallback != nil {
+			s.others = append(s.others, otherDestination{"the fallback of channel " + ch.Name, ch.Fallback})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		if others[name] != nil {
+			s.others = append(s.others, otherDestination{name, others[name]})
+		}
+	}
+}
 
 // HasInstance reports whether a template made a channel of that name. A nil StatusReader has none.
 func (s *StatusReader) HasInstance(name string) bool {
@@ -130,7 +157,7 @@ func (s *StatusReader) Channel(ctx context.Context, name string) (ChannelStatus,
 	if err != nil {
 		return ChannelStatus{}, err
 	}
-	all, err := s.readSome(ctx, []Channel{ch}, s.surroundings())
+	all, err := s.readSome(ctx, []Channel{ch}, s.surroundings(ctx))
 	if err != nil {
 		return ChannelStatus{}, err
 	}

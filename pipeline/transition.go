@@ -117,7 +117,7 @@ func (d *delivery) apply(ctx context.Context, entry store.Entry, j *job, t *tran
 	case discardEntry:
 		d.discard(ctx, entry, t.answer)
 	case retryEntry:
-		d.retry(ctx, entry, t)
+		d.retry(ctx, entry, j, t)
 	}
 }
 

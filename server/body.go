@@ -222,7 +222,7 @@ func formJSON(form url.Values) []byte {
 }
 
 // ownParameters are the query parameters that the relay itself reads.
-var ownParameters = []string{"token", "category", "test"}
+var ownParameters = []string{"token", "category", "test", "track"}
 
 func queryJSON(query url.Values) []byte {
 	for _, name := range ownParameters {

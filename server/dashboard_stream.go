@@ -19,6 +19,8 @@ type snapshot struct {
 	Refused int64       `json:"refused"` // requests, by this process
 	Total   int         `json:"total"`   // channels
 	Paused  int         `json:"paused"`  // of them
+	Broken  int         `json:"broken"`  // of them
+	Faults  []string    `json:"faults"`  // what Slack refuses; each is a reason of Ready too
 
 	reading *pipeline.Reading // nil = the channels were not read yet
 }
@@ -107,7 +109,7 @@ func (c *snapshotCache) get(ctx context.Context, read func(ctx context.Context) 
 func (s *Server) readSnapshot(ctx context.Context) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	now := snapshot{Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Shared: s.sharedState(ctx)}
+	now := snapshot{Faults: []string{}, Refused: s.opts.Guard.count(), Config: s.opts.Config().Hash, Shared: s.sharedState(ctx)}
 	reading, err := s.soonReading(ctx)
 	now.Ready, _ = s.readiness(ctx, func() *pipeline.Reading { return reading })
 	now.reading = reading
@@ -118,6 +120,8 @@ func (s *Server) readSnapshot(ctx context.Context) snapshot {
 	if now.reading != nil {
 		now.Total = len(now.reading.Channels)
 		now.Paused = now.reading.Paused()
+		now.Broken = now.reading.Broken()
+		now.Faults = append(now.Faults, faultReasons(now.reading)...)
 	}
 	return now
 }

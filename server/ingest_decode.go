@@ -53,7 +53,7 @@ func (s *Server) decode(in *ingestRequest, from sender) (pipeline.Arrival, error
 	}
 	in.body.release() // the events contain copies
 	return pipeline.Arrival{
-		Channel: from.channel, Sender: from.name, Header: webhook.Header, Test: in.isTest(), Events: all,
+		Channel: from.channel, Sender: from.name, Header: webhook.Header, Test: in.isTest(), Track: in.asks("track") && !from.signs, Events: all,
 	}, nil
 }
 
@@ -145,11 +145,14 @@ func (f sender) refuseUnsigned(in *ingestRequest) error {
 const cloudEvents = "cloudevents"
 
 // isTest reports whether a webhook asks for the test lane.
-func (in *ingestRequest) isTest() bool {
+func (in *ingestRequest) isTest() bool { return in.asks("test") }
+
+// asks reports whether a parameter of the query is true.
+func (in *ingestRequest) asks(parameter string) bool {
 	query := in.query()
 	if query == nil { // an error of ParseBool is not made for nothing
 		return false
 	}
-	test, err := strconv.ParseBool(query.Get("test"))
-	return test && err == nil
+	asked, err := strconv.ParseBool(query.Get(parameter))
+	return asked && err == nil
 }

@@ -74,6 +74,7 @@ func (s *Server) readiness(ctx context.Context, channels func() *pipeline.Readin
 	}
 	if len(away) == 0 {
 		if reading := channels(); reading != nil {
+			ready.Reasons = append(ready.Reasons, faultReasons(reading)...)
 			ready.Reasons = append(ready.Reasons, pausedReasons(reading.Channels)...)
 		}
 	}
@@ -123,6 +124,9 @@ func bounded(reasons []string) []string {
 func pausedReasons(all []pipeline.ChannelStatus) []string {
 	var reasons []string
 	for _, ch := range all {
+		if ch.State.Fault != nil && ch.State.Fault.Token != "" {
+			continue // it waits for its token, which is one reason for all its channels
+		}
 		if ch.State.PausedUntil != nil && ch.State.Reason != string(notifier.RateLimited) && ch.State.Reason != pipeline.BudgetReason {
 			reasons = append(reasons, "channel "+ch.Channel+" is paused: "+ch.State.Reason)
 		}

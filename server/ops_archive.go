@@ -71,6 +71,20 @@ func (s *Server) replayDead(w http.ResponseWriter, r *http.Request) error {
 	return s.replay(w, r, s.opts.Archive.ReplayDead, "dead letter sent again")
 }
 
+// delivery returns what became of an event whose webhook asked for it.
+func (s *Server) delivery(w http.ResponseWriter, r *http.Request) error {
+	state, err := s.opts.Archive.Delivery(r.Context(), r.PathValue("channel"), r.PathValue("id"))
+	if errors.Is(err, pipeline.ErrNotKept) {
+		return errorf(notFound, "nothing is known of %q yet: its message was not tried, or its webhook did not ask for it with ?track=1",
+			cutBytes(r.PathValue("id"), maxRefusalMessage))
+	}
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, r, http.StatusOK, state)
+	return nil
+}
+
 // listDrops lists dropped events, in the same way.
 func (s *Server) listDrops(w http.ResponseWriter, r *http.Request) error {
 	return listRecords(s, w, r, "drops", s.opts.Archive.Drops, func(drop *pipeline.DropRecord, texts bool) { redact(texts, drop.Event) })

@@ -23,7 +23,7 @@ type gauges struct {
 	source func() *pipeline.StatusReader
 	labels *pipeline.ChannelLabels
 
-	pending, held, oldest, used, imbalance, paused, up, fallback, replicas, lost, age *prometheus.Desc
+	pending, held, oldest, used, imbalance, paused, faulty, up, fallback, replicas, lost, age *prometheus.Desc
 }
 
 // NewGauges returns a collector of the state that all replicas share. source is called at each scrape, because a reload replaces
@@ -45,7 +45,9 @@ func NewGauges(source func() *pipeline.StatusReader, labels *pipeline.ChannelLab
 		imbalance: desc("relay_ledger_imbalance",
 			"By how much the counts of the ledger do not add up; 0 if they do."+others, "channel"),
 		paused: desc("relay_channel_paused", "1 while a channel is paused."+others, "channel", "reason"),
-		up:     desc("relay_redis_up", "1 if the shared state can be read."),
+		faulty: desc("relay_channel_destination_fault",
+			"1 while Slack refuses to post to a channel's destination, or refuses its token."+others, "channel"),
+		up: desc("relay_redis_up", "1 if the shared state can be read."),
 		fallback: desc("relay_channel_fallback",
 			"1 while a channel is decided without Redis; its counters and gauges are then those of this replica."+others, "channel", "policy"),
 		replicas: desc("relay_replicas", "Replicas that share the limits, seen or configured."),
@@ -57,7 +59,7 @@ func NewGauges(source func() *pipeline.StatusReader, labels *pipeline.ChannelLab
 // Describe implements [prometheus.Collector].
 func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		g.pending, g.held, g.oldest, g.used, g.imbalance, g.paused, g.up, g.fallback, g.replicas, g.lost, g.age,
+		g.pending, g.held, g.oldest, g.used, g.imbalance, g.paused, g.faulty, g.up, g.fallback, g.replicas, g.lost, g.age,
 	} {
 		ch <- d
 	}
@@ -116,7 +118,7 @@ func (g *gauges) add(sums *channelSums, reading *pipeline.Reading) {
 		label := status.Channel
 		switch {
 		case all:
-		case status.Ledger.Pending > 0 || status.Held > 0 || status.State.PausedUntil != nil || status.Ledger.Imbalance() != 0:
+		case status.Ledger.Pending > 0 || status.Held > 0 || status.State.PausedUntil != nil || status.State.Fault != nil || status.Ledger.Imbalance() != 0:
 			label = g.labels.Of(status.Channel)
 		case status.Active:
 			label = g.labels.Offer(status.Channel)
@@ -134,6 +136,7 @@ func (g *gauges) collect(sums *channelSums, gauge func(desc *prometheus.Desc, va
 		gauge(g.held, float64(sum.held), label)
 		gauge(g.oldest, sum.oldest.Seconds(), label)
 		gauge(g.imbalance, float64(sum.imbalance), label)
+		gauge(g.faulty, float64(sum.faulty), label)
 		for level, used := range sum.used {
 			gauge(g.used, float64(used), label, level)
 		}

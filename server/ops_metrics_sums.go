@@ -14,6 +14,7 @@ type channelSums struct {
 
 type channelSum struct {
 	pending, held, imbalance int64
+	faulty                   int64 // channels
 	oldest                   time.Duration
 	used                     map[string]int64 // by level
 	paused                   map[string]int   // channels, by reason
@@ -33,6 +34,9 @@ func (s *channelSums) add(label string, status *pipeline.ChannelStatus) {
 	sum.pending += status.Ledger.Pending
 	sum.held += status.Held
 	sum.imbalance += status.Ledger.Imbalance()
+	if status.State.Fault != nil {
+		sum.faulty++
+	}
 	sum.oldest = max(sum.oldest, status.Oldest)
 	if len(status.Levels) > 0 { // its first window
 		sum.used[status.Levels[0].Level] += status.Levels[0].Used

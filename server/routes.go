@@ -57,6 +57,7 @@ func (s *Server) Ops() http.Handler {
 		"POST /api/v1/channels/{channel}/resume":            s.resume,
 		"POST /api/v1/channels/{channel}/limits/reset":      s.resetLimit,
 		"GET /api/v1/channels/{channel}/held":               s.listHeld,
+		"GET /api/v1/channels/{channel}/deliveries/{id}":    s.delivery,
 		"GET /api/v1/channels/{channel}/dead":               s.listDead,
 		"DELETE /api/v1/channels/{channel}/dead/{id}":       s.deleteDead,
 		"POST /api/v1/channels/{channel}/dead/{id}/replay":  s.replayDead,

@@ -58,11 +58,25 @@ func (i *Inspector) Channel(ctx context.Context, subject, name string) (findings
 	return r.findings, found.id
 }
 
+// maxJoins is how many channels one Inspector joins. Slack lets an app join 50 in a minute.
+const maxJoins = 25
+
+// Postponed reports whether the bot can join a channel, and did not because it joined enough others.
+func (i *Inspector) Postponed(id string) bool { return i.postponed[id] }
+
 // join joins a public channel, where the bot may. The findings say whether it worked.
 func (i *Inspector) join(ctx context.Context, p *place) {
 	if p.member || p.private || p.im || p.archived || !i.has(channelsJoin) {
 		return
 	}
+	if i.joins == maxJoins {
+		if i.postponed == nil {
+			i.postponed = map[string]bool{}
+		}
+		i.postponed[p.id] = true
+		return
+	}
+	i.joins++
 	err := i.call(ctx, methodJoin, func() error {
 		_, _, _, err := i.client.JoinConversationContext(ctx, p.id)
 		return err //nolint:wrapcheck // only whether it worked matters

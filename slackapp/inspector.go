@@ -54,10 +54,15 @@ type Inspector struct {
 	client  *slack.Client
 	bot     string          // the bot's user name
 	orgWide bool            // the token is one of a whole organisation
+	url     string          // of the workspace
 	granted map[string]bool // nil = Slack did not say
 	refused *Finding        // why Slack refuses the token; nil = it does not
 	skew    *time.Duration  // by how much this machine's clock is ahead of Slack's; nil = unknown
 	listed  *listing        // nil = the channels are not listed yet
+
+	answered  bool            // Slack answered about the token
+	joins     int             // how many channels the bot tried to join
+	postponed map[string]bool // the ids of channels that it can join, and did not try to
 }
 
 // NewInspector returns an Inspector.
@@ -92,13 +97,15 @@ func (i *Inspector) Token(ctx context.Context) []Finding {
 		return r.findings
 	}
 	answer, err := i.client.AuthTestContext(ctx)
+	_, refused := errors.AsType[slack.SlackErrorResponse](err)
+	i.answered = err == nil || refused
 	if err != nil {
 		message, remedy := describe(err)
 		r.add(Fault, message, remedy)
 		i.noteRefusal(err)
 		return r.findings
 	}
-	i.bot = cmp.Or(answer.User, i.bot)
+	i.bot, i.url = cmp.Or(answer.User, i.bot), answer.URL
 	where := "the workspace " + answer.Team
 	if i.orgWide = answer.EnterpriseID != "" && answer.TeamID == answer.EnterpriseID; i.orgWide {
 		where = "the organisation " + answer.Team
@@ -116,6 +123,12 @@ func (i *Inspector) Refused() (Finding, bool) {
 	}
 	return *i.refused, true
 }
+
+// URL returns the address of the workspace; "" = it is not known.
+func (i *Inspector) URL() string { return i.url }
+
+// Answered reports whether Slack answered about the token, as opposed to a fault of Slack or the network.
+func (i *Inspector) Answered() bool { return i.answered }
 
 // noteRefusal notes whether an answer refuses the token.
 func (i *Inspector) noteRefusal(err error) {

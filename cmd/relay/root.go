@@ -136,12 +136,16 @@ func usagef(format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...)}
 }
 
-// exitCode is 0 for success, 1 for a failure, and 2 for a command line or a configuration that is not valid.
+// exitCode is 0 for success, 1 for a failure, 2 for a command line or a configuration that is not valid, and above that what a
+// command says by itself.
 func exitCode(err error) int {
 	var usage *usageError
+	var own *exitError
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &own):
+		return own.code
 	case errors.As(err, &usage), configs.IsInvalid(err):
 		return 2
 	default:

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +24,11 @@ type sendOptions struct {
 	token   string
 	test    bool
 	event   genericEvent
+
+	ops     opsOptions // where to ask what became of the event
+	wait    bool
+	waitFor time.Duration
+	asked   bool // --wait was given
 }
 
 // genericEvent is the body of the relay's own format.
@@ -40,11 +46,20 @@ type genericEvent struct {
 func newSend() *cobra.Command {
 	var opts sendOptions
 	cmd := &cobra.Command{
-		Use:     "send --title TITLE",
-		Short:   "Post one event to a running relay and print its outcome",
-		Example: "  relay send --title 'Disk full on db-1' --category disk --severity critical --label host=db-1",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return send(cmd.Context(), opts, cmd.OutOrStdout()) },
+		Use:   "send --title TITLE",
+		Short: "Post one event to a running relay and print its outcome",
+		Long: "Post one event to a running relay and print its outcome.\n\n" +
+			"With --wait, which is the default of --test, also print Slack's answer: where the message is, what it waits for, or why\n" +
+			"Slack refused it and what to do. The exit code is then 0 if it was posted, 3 if the event was dropped or muted, 4 if\n" +
+			"Slack refused it, 5 if it still waits, and 1 if the relay cannot be asked.",
+		Example: "  relay send --title 'Disk full on db-1' --category disk --severity critical --label host=db-1\n" +
+			"  relay send --test --title 'Hello from the relay'",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.asked = cmd.Flags().Changed("wait")
+			opts.wait = opts.wait || opts.test && !opts.asked
+			return send(cmd.Context(), opts, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
 	}
 	addConfigFlags(cmd, &opts.flags)
 	f := cmd.Flags()
@@ -53,6 +68,9 @@ func newSend() *cobra.Command {
 	f.StringVar(&opts.token, "token", "",
 		"the channel's ingress token (default: from the configuration; other users of this machine can see a flag)")
 	f.BoolVar(&opts.test, "test", false, "use the test lane: the event is posted and marked as a test, and spends no slot of the channel")
+	f.BoolVar(&opts.wait, "wait", false, "wait for Slack's answer, and print it (default with --test)")
+	f.DurationVar(&opts.waitFor, "wait-for", 30*time.Second, "how long --wait waits")
+	f.StringVar(&opts.ops.address, "ops-url", "", "the relay's ops listener, for --wait (default: ops_listen of the configuration)")
 	f.StringVar(&opts.event.Title, "title", "", "what happened, in one line")
 	f.StringVar(&opts.event.Text, "text", "", "details")
 	f.StringVar(&opts.event.Category, "category", "", "the category whose limit applies")
@@ -64,7 +82,7 @@ func newSend() *cobra.Command {
 	return cmd
 }
 
-func send(ctx context.Context, opts sendOptions, out io.Writer) error {
+func send(ctx context.Context, opts sendOptions, out, notes io.Writer) error {
 	if opts.event.Title == "" && opts.event.Text == "" {
 		return usagef("--title and --text are both missing; give one of them; see relay send --help")
 	}
@@ -78,7 +96,16 @@ func send(ctx context.Context, opts sendOptions, out io.Writer) error {
 	for _, e := range receipt.Events {
 		fmt.Fprintln(out, outcomeLine(e))
 	}
-	return nil
+	if !opts.wait {
+		return nil
+	}
+	opts.ops.flags = opts.flags
+	err = opts.follow(ctx, receipt, out)
+	if _, answered := errors.AsType[*exitError](err); err != nil && !answered && !opts.asked {
+		fmt.Fprintf(notes, "relay: Slack's answer is not known: %v; set --ops-url, or --wait=false\n", err)
+		return nil
+	}
+	return err
 }
 
 // complete sets the flags that were not given from the configuration.
@@ -101,8 +128,15 @@ const sendTimeout = 10 * time.Second
 // post posts the event in the relay's own format.
 func (o *sendOptions) post(ctx context.Context) (pipeline.Receipt, error) {
 	path := "/hooks/" + url.PathEscape(o.channel) + "/generic"
+	query := url.Values{}
 	if o.test {
-		path += "?test=1"
+		query.Set("test", "1")
+	}
+	if o.wait {
+		query.Set("track", "1")
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
 	}
 	relay := client{address: o.address, flag: "--url", token: o.token, timeout: sendTimeout}
 	var receipt pipeline.Receipt

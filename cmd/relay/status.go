@@ -41,7 +41,7 @@ func newStatus() *cobra.Command {
 	cmd.Flag("channel").Usage = "one channel, with its categories (default: all)"
 	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "repeat until Ctrl-C")
 	cmd.Flags().StringVar(&opts.name, "name", "", "only channels whose name contains this text")
-	cmd.Flags().StringVar(&opts.state, "state", "", "only channels in this state: paused, fallback, dropping, full, sending or idle")
+	cmd.Flags().StringVar(&opts.state, "state", "", "only channels in this state: broken, paused, fallback, dropping, full, sending or idle")
 	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often --watch repeats")
 	return cmd
 }
@@ -199,6 +199,10 @@ func stateOf(ch pipeline.ChannelStatus, imbalance int64) string {
 	switch {
 	case imbalance != 0:
 		return color.RedString("the ledger is off by %d", imbalance)
+	case ch.State.Fault != nil && ch.State.Fault.Token != "": // the readiness says it once, for all its channels
+		return color.RedString("cannot post: token refused")
+	case ch.State.Fault != nil:
+		return color.RedString("cannot post: %s", cleaned(ch.State.Fault.Message))
 	case ch.State.PausedUntil != nil:
 		return color.RedString("paused for %s: %s", shortly(time.Until(*ch.State.PausedUntil).Round(time.Second)), cleaned(ch.State.Reason))
 	case ch.State.Fallback != "":

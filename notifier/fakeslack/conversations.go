@@ -36,7 +36,9 @@ func (s *Server) authTest(w http.ResponseWriter, r *http.Request) {
 	if s.Scopes != nil {
 		w.Header().Set("X-OAuth-Scopes", strings.Join(s.Scopes, ","))
 	}
-	answer := map[string]any{"ok": true, "team": "Fake", "team_id": "T0001", "user": "relay", "user_id": "U0001", "bot_id": "B0001"}
+	answer := map[string]any{
+		"ok": true, "team": "Fake", "url": "https://fake.slack.com/", "team_id": "T0001", "user": "relay", "user_id": "U0001", "bot_id": "B0001",
+	}
 	if s.OrgWide {
 		answer["team_id"], answer["enterprise_id"], answer["is_enterprise_install"] = "E0001", "E0001", true
 	}

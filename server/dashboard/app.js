@@ -63,9 +63,13 @@ async function refreshRefusals() {
   try { state.refusals = await api('/refusals'); draw(); } catch { refusalsSeen = 0; }
 }
 
+// faultOf returns why a channel cannot post. That of a token is shown once, above the channels.
+const faultOf = (fault) => !fault ? '' : fault.token ? 'token refused' : fault.message;
+
 // stateOf returns the kind and the text of what a channel is doing.
 function stateOf(ch) {
   return {
+    broken: ['bad', 'cannot post: ' + faultOf(ch.state.fault)],
     paused: ['bad', 'paused: ' + ch.state.reason],
     fallback: ['warn', 'without Redis (' + ch.state.fallback + ')'],
     dropping: ['warn', 'dropping: a limit is reached'],
@@ -128,13 +132,16 @@ function replayButtons(d, channel) {
     <button class="act force" @click=${force}>Post anyway<span hidden> ${d.id}</span></button>`;
 }
 
+// detailOf returns what Slack said beyond the reason.
+const detailOf = (d) => d.answer && d.answer !== d.reason ? html` <span class="soft">${d.answer}</span>` : nothing;
+
 function deadLetters(list, channel) {
   if (!list.length) return html`<p class="soft">No dead letters.</p>`;
   const path = (d) => `${pathOf(channel)}/dead/${encodeURIComponent(d.id)}`;
   const replay = (d) => act(describeReceipt, () => api(path(d) + '/replay', 'POST'));
   const remove = (d) => act('Dead letter deleted.', () => api(path(d), 'DELETE'));
   return table('Dead letters', ['when', 'reason', 'event', ''], list.map((d) => html`<tr>
-    <td>${ago(d.at)}</td><td>${d.reason}</td><td class="what">${textOf((d.events || [])[0])}</td>
+    <td>${ago(d.at)}</td><td class="what">${d.reason}${detailOf(d)}</td><td class="what">${textOf((d.events || [])[0])}</td>
     <td>${state.now.may.change ? html`<button class="act replay" @click=${() => replay(d)}>Send again</button>
     <button class="act" @click=${() => remove(d)}>Delete</button>` : nothing}</td></tr>`));
 }
@@ -199,10 +206,11 @@ function limits(channel) {
 }
 
 function outbox(channel) {
-  const l = channel.ledger, paused = channel.state.paused_until;
+  const l = channel.ledger, paused = channel.state.paused_until, fault = channel.state.fault;
   return html`<p>${l.pending ? html`${count(l.pending)} waiting to be sent, the oldest for ${duration(channel.oldest_seconds)}` : 'No messages are waiting.'}
     ${channel.held ? html`<br><span class="held">${count(channel.held)} held, in case ${channel.held === 1 ? 'it resolves' : 'they resolve'}</span>` : nothing}
-    ${paused ? html`<br><span class="bad">Paused until ${new Date(paused).toLocaleTimeString()}: ${channel.state.reason}</span>` : nothing}</p>
+    ${fault ? html`<br><span class="bad">Cannot post: ${fault.message}.</span>${fault.remedy ? ` To do: ${fault.remedy}.` : nothing}` : nothing}
+    ${paused && !fault ? html`<br><span class="bad">Paused until ${new Date(paused).toLocaleTimeString()}: ${channel.state.reason}</span>` : nothing}</p>
     ${state.now.may.change ? pauseButton(channel.channel, paused) : nothing}`;
 }
 
@@ -233,11 +241,11 @@ const preview = (messages) => html`<section class="card" aria-labelledby="previe
     : html`<p class="soft">No messages yet.</p>`}</section>`;
 
 // connections returns the state of Redis and Slack.
-function connections({ shared, paused, total }) {
-  const slack = paused ? `paused in ${count(paused)} of ${count(total)}` : state.detail.shown ? 'none: shown below' : 'ok';
+function connections({ shared, paused, broken, total }) {
+  const slack = broken ? `cannot post in ${count(broken)} of ${count(total)}` : paused ? `paused in ${count(paused)} of ${count(total)}` : state.detail.shown ? 'none: shown below' : 'ok';
   return html`Redis <b class=${{ up: 'good', away: 'bad' }[shared.redis] || 'warn'} title=${shared.why || nothing}>${shared.redis}</b>
     · ${shared.replicas === 1 ? '1 replica' : count(shared.replicas) + ' replicas'}
-    · Slack <b class=${paused || state.detail.shown ? 'warn' : 'good'}>${slack}</b>`;
+    · Slack <b class=${broken ? 'bad' : paused || state.detail.shown ? 'warn' : 'good'}>${slack}</b>`;
 }
 
 async function signIn(event) {
@@ -272,7 +280,7 @@ function previousPage() {
 }
 
 const conditions = [
-  ['', 'any state'], ['paused', 'paused'], ['fallback', 'without Redis'], ['dropping', 'dropping'], ['full', 'limit reached'],
+  ['', 'any state'], ['broken', 'cannot post'], ['paused', 'paused'], ['fallback', 'without Redis'], ['dropping', 'dropping'], ['full', 'limit reached'],
   ['sending', 'sending'], ['idle', 'idle'],
 ];
 
@@ -296,12 +304,21 @@ const signInForm = () => html`<form class="inline" @submit=${signIn}>
 
 function head() {
   const ready = state.now && state.now.ready, may = state.now && state.now.may;
-  const kind = !state.live ? 'bad' : { ok: 'good', degraded: 'warn' }[ready.status] || 'bad';
+  const kind = !state.live || state.now.faults.length ? 'bad' : { ok: 'good', degraded: 'warn' }[ready.status] || 'bad';
   return html`<h1>relay</h1><span class="state ${kind}" role="status">${state.live ? ready.status : 'connection lost'}</span>
     <span class="soft">${state.now ? connections(state.now) : nothing}</span>
-    <span class="soft grow">${ready ? ready.reasons.join('; ') : ''}</span>
+    <span class="soft grow">${ready ? ready.reasons.filter((reason) => !state.now.faults.includes(reason)).join('; ') : ''}</span>
     ${may && may.change ? html`<button class="act" @click=${signOut}>Sign out</button>` : nothing}
     ${may && may.token && !may.change ? signInForm() : nothing}`;
+}
+
+// faults lists what Slack refuses, with what to do about it.
+const maxFaults = 5;
+function faults(all) {
+  if (!all.length) return nothing;
+  return html`<section class="card alert" role="alert" aria-labelledby="faults"><h2 id="faults">Slack refuses messages</h2>
+    <ul>${all.slice(0, maxFaults).map((fault) => html`<li>${fault}</li>`)}
+    ${all.length > maxFaults ? html`<li>and ${count(all.length - maxFaults)} more: relay status lists them</li>` : nothing}</ul></section>`;
 }
 
 function draw() {
@@ -309,7 +326,7 @@ function draw() {
   if (!state.drawn) $('head').textContent = $('main').textContent = ''; // the placeholders of index.html
   state.drawn = true;
   render(head(), $('head'));
-  render(html`${pager(state.now)}<section aria-label="Channels" class="cards">${
+  render(html`${faults(state.now.faults)}${pager(state.now)}<section aria-label="Channels" class="cards">${
     state.now.names.map((name) => card(state.byName[name]))}</section>${refusals()}${detail()}
     <div role="status" aria-live="polite">${state.toast ? html`<div id="toast">${state.toast}</div>` : nothing}</div>`, $('main'));
 }
@@ -348,6 +365,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawChar
 // receive adds what the stream sent. The first message of a connection has all that is shown.
 function receive(now) {
   if (!state.live) state.byName = {};
+  now.faults ||= []; // an older replica sends none
   state.now = now;
   state.live = true;
   for (const ch of now.channels) state.byName[ch.channel] = ch;
