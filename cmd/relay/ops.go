@@ -20,11 +20,12 @@ const opsTimeout = 30 * time.Second
 
 // opsOptions are the flags of the commands that call the ops listener of a running relay.
 type opsOptions struct {
-	flags   configs.Flags
-	address string
-	channel string
-	token   string
-	json    bool
+	flags       configs.Flags
+	address     string
+	addressFrom string // the flag or variable that address comes from
+	channel     string
+	token       string
+	json        bool
 
 	firstChannel string // of the configuration; "" = the configuration is not loaded yet
 }
@@ -32,7 +33,7 @@ type opsOptions struct {
 func (o *opsOptions) add(cmd *cobra.Command) {
 	addConfigFlags(cmd, &o.flags)
 	f := cmd.Flags()
-	f.StringVar(&o.address, "ops-url", "", "the relay's ops listener (default: ops_listen of the configuration)")
+	f.StringVar(&o.address, "ops-url", "", "the relay's ops listener (default: RELAY_OPS_URL, or ops_listen of the configuration)")
 	f.StringVar(&o.channel, "channel", "", "the channel (default: the first of the configuration)")
 	f.StringVar(&o.token, "admin-token", "",
 		"the admin token (default: from the configuration, RELAY_ADMIN_TOKEN or "+
@@ -49,9 +50,13 @@ func (o *opsOptions) client() (client, error) {
 		}
 		o.firstChannel = loaded.Config.FirstChannel()
 		o.token = cmp.Or(o.token, string(loaded.Config.AdminToken))
+		o.addressFrom = "--ops-url"
+		if variable := configs.OpsURL(); o.address == "" && variable != "" {
+			o.address, o.addressFrom = variable, configs.OpsURLVariable
+		}
 		o.address = cmp.Or(o.address, baseURL(loaded.Config.OpsListen))
 	}
-	return client{address: o.address, flag: "--ops-url", token: o.token, user: currentUser(), timeout: opsTimeout}, nil
+	return client{address: o.address, flag: o.addressFrom, token: o.token, user: currentUser(), timeout: opsTimeout}, nil
 }
 
 // currentUser is the name of the user who runs the command; "" = unknown.
@@ -70,7 +75,20 @@ func (o *opsOptions) api(ctx context.Context, request call) error {
 		return err
 	}
 	request.path = "/api/v1" + request.path
-	return c.do(ctx, request)
+	return o.inWords(c.do(ctx, request))
+}
+
+// inWords says in the words of the command line what the relay says in those of its API.
+func (o *opsOptions) inWords(err error) error {
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok || refused.code != "unauthorized" {
+		return err
+	}
+	problem := "this needs the admin token of the relay"
+	if o.token != "" {
+		problem = "that is not the admin token of the relay"
+	}
+	return &refusal{refused.code, problem + "; give it in RELAY_ADMIN_TOKEN, RELAY_ADMIN_TOKEN_FILE or --admin-token"}
 }
 
 // onChannel calls the API about the channel, which is the first of the configuration unless --channel names one; the path is
