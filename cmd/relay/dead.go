@@ -19,7 +19,8 @@ func newDead() *cobra.Command {
 
 func newDeadList() *cobra.Command {
 	return newList("List the dead letters, newest first", records[pipeline.DeadLetter]{
-		name: "dead", verb: "has", noun: "dead letters", columns: []any{"ID", "WHEN", "REASON", "ATTEMPTS", "EVENT", "SLACK'S ANSWER"}, row: deadRow,
+		name: "dead", verb: "has", noun: "dead letters",
+		columns: []any{"ID", "WHEN", "REASON", "ATTEMPTS", "EVENT", "SLACK'S ANSWER"}, row: deadRow,
 	})
 }
 

@@ -11,7 +11,7 @@ func TestMistypedCommandsAreSuggested(t *testing.T) {
 	t.Parallel()
 	for typed, fault := range map[string]string{
 		"serv":        `relay: there is no command "serv"; relay --help lists them; did you mean serve or send?` + "\n",
-		"versoin":     `relay: there is no command "versoin"; relay --help lists them; did you mean version?` + "\n",
+		"versio":      `relay: there is no command "versio"; relay --help lists them; did you mean version?` + "\n",
 		"drop":        `relay: there is no command "drop"; relay --help lists them; did you mean drops?` + "\n",
 		"xyzzy":       `relay: there is no command "xyzzy"; relay --help lists them` + "\n",
 		"drops lst":   `relay: relay drops has no command "lst"; see relay drops --help; did you mean list?` + "\n",
