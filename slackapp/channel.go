@@ -16,13 +16,7 @@ var userID = regexp.MustCompile(`^[UW][A-Z0-9]{5,}$`)
 // found. Call Token first.
 func (i *Inspector) Channel(ctx context.Context, subject, name string) (findings []Finding, id string) {
 	r := &report{subject: subject}
-	if userID.MatchString(name) {
-		r.add(OK, fmt.Sprintf("posts direct messages to the user %s, which only a message can test", name), "")
-		return r.findings, ""
-	}
-	if i.orgWide && !IsChannelID(name) {
-		r.add(Fault, name+" is a name, and a token of a whole organisation finds channels by their ids only",
-			"set slack_channel to the id, at the bottom of the channel's details in Slack")
+	if i.unasked(r, name) {
 		return r.findings, ""
 	}
 	found, certain, err := i.find(ctx, name)
@@ -63,6 +57,20 @@ const maxJoins = 25
 
 // Postponed reports whether the bot can join a channel, and did not because it joined enough others.
 func (i *Inspector) Postponed(id string) bool { return i.postponed[id] }
+
+// unasked reports what is known of a place without asking Slack, and whether anything is.
+func (i *Inspector) unasked(r *report, name string) bool {
+	switch {
+	case userID.MatchString(name):
+		r.add(OK, fmt.Sprintf("posts direct messages to the user %s, which only a message can test", name), "")
+	case i.orgWide && !IsChannelID(name):
+		r.add(Fault, name+" is a name, and a token of a whole organisation finds channels by their ids only",
+			"set slack_channel to the id, at the bottom of the channel's details in Slack")
+	default:
+		return false
+	}
+	return true
+}
 
 // join joins a public channel, where the bot may. The findings say whether it worked.
 func (i *Inspector) join(ctx context.Context, p *place) {
