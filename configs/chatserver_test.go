@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"slackrelay/notifier"
 )
 
 func TestThePaceOfSlackIsForSlack(t *testing.T) {
@@ -38,4 +40,13 @@ channels:
 	require.Contains(t, all, `relay.yaml:4: channels[0].mentions[1].who: "S0ONCALL" is an id of Slack, which mentions nobody on `+
 		`another server; use here, channel or everyone`)
 	require.Equal(t, 1, strings.Count(all, "mentions nobody"), all)
+}
+
+func TestOperatorsMayReadInMattermost(t *testing.T) {
+	for url, want := range map[string]notifier.Sender{
+		"https://chat.example/hooks/ab12": &notifier.IncomingWebhook{}, "https://any.example/notify": &notifier.JSONSink{},
+	} {
+		cfg := good(t, "", "RELAY_OPERATIONS_WEBHOOK_URL="+url)
+		require.IsType(t, want, cfg.Senders(nil).Operations())
+	}
 }

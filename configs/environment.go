@@ -14,6 +14,12 @@ import (
 // prefix begins every variable of the relay.
 const prefix = "RELAY_"
 
+// OpsURLVariable is the variable for the ops listener of the relay that commands call. It is no setting of a relay.
+const OpsURLVariable = prefix + "OPS_URL"
+
+// OpsURL returns the value of [OpsURLVariable]; "" = it is not set.
+func OpsURL() string { return os.Getenv(OpsURLVariable) }
+
 // readEnvironment reads the variables over cfg and notes in o what they set.
 func readEnvironment(cfg *Config, o *origin) []*FieldError {
 	o.variables = map[string]string{}
@@ -133,7 +139,7 @@ var injected = regexp.MustCompile(`^RELAY_(.*_)?(SERVICE_HOST|SERVICE_PORT.*|POR
 
 // unknownVariables lists the RELAY_ variables that nothing reads.
 func unknownVariables(cfg Config) []string {
-	known := append(variablesOf(reflect.TypeFor[Config](), prefix), prefix+"CONFIG", prefix+"CHANNELS")
+	known := append(variablesOf(reflect.TypeFor[Config](), prefix), prefix+"CONFIG", prefix+"CHANNELS", OpsURLVariable)
 	owners := newVariableOwners(cfg.Channels)
 	names := slices.DeleteFunc(setVariables(), func(name string) bool {
 		return slices.Contains(known, name) || len(owners.of(name)) > 0 || injected.MatchString(name)

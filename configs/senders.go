@@ -43,10 +43,10 @@ func (s *Senders) Fallback(ch Channel) notifier.Sender {
 
 // Operations returns the destination of alerts to the operators of the relay; nil = they get none.
 func (s *Senders) Operations() notifier.Sender {
-	if s.cfg.OperationsWebhookURL != "" {
+	if s.cfg.OperationsWebhookURL != "" && !notifier.IsChatServer(string(s.cfg.OperationsWebhookURL)) {
 		return notifier.NewJSONSink(string(s.cfg.OperationsWebhookURL), s.cfg.SlackTimeout)
 	}
-	return s.destination(s.cfg.CommonSlackAccess().SlackApp, "", s.cfg.OperationsSlackChannel)
+	return s.destination(s.cfg.CommonSlackAccess().SlackApp, s.cfg.OperationsWebhookURL, s.cfg.OperationsSlackChannel)
 }
 
 // Canary returns the destination of canaries; nil = there are none.

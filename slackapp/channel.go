@@ -16,8 +16,7 @@ var userID = regexp.MustCompile(`^[UW][A-Z0-9]{5,}$`)
 // found. Call Token first.
 func (i *Inspector) Channel(ctx context.Context, subject, name string) (findings []Finding, id string) {
 	r := &report{subject: subject}
-	if userID.MatchString(name) {
-		r.add(OK, fmt.Sprintf("posts direct messages to the user %s, which only a message can test", name), "")
+	if i.unasked(r, name) {
 		return r.findings, ""
 	}
 	found, certain, err := i.find(ctx, name)
@@ -58,6 +57,20 @@ const maxJoins = 25
 
 // Postponed reports whether the bot can join a channel, and did not because it joined enough others.
 func (i *Inspector) Postponed(id string) bool { return i.postponed[id] }
+
+// unasked reports what is known of a place without asking Slack, and whether anything is.
+func (i *Inspector) unasked(r *report, name string) bool {
+	switch {
+	case userID.MatchString(name):
+		r.add(OK, fmt.Sprintf("posts direct messages to the user %s, which only a message can test", name), "")
+	case i.orgWide && !IsChannelID(name):
+		r.add(Fault, name+" is a name, and a token of a whole organisation finds channels by their ids only",
+			"set slack_channel to the id, at the bottom of the channel's details in Slack")
+	default:
+		return false
+	}
+	return true
+}
 
 // join joins a public channel, where the bot may. The findings say whether it worked.
 func (i *Inspector) join(ctx context.Context, p *place) {
@@ -110,7 +123,7 @@ func (i *Inspector) notFound(r *report, name string, certain bool, err error) {
 			fmt.Sprintf("correct slack_channel; if the channel is private, invite the bot there: /invite @%s", i.bot))
 	case isRefusal(err, "missing_scope"):
 		r.add(Warning, fmt.Sprintf("%s cannot be checked without the scopes %s and %s", name, channelsRead, groupsRead), addScope)
-	case isRefusal(err, "team_not_found"): // a message is refused in the same way
+	case isRefusal(err, "team_not_found", "team_access_not_granted"): // a message is refused in the same way
 		message, remedy := describe(err)
 		r.add(Fault, fmt.Sprintf("%s %s", name, message), remedy)
 	default:

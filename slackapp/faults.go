@@ -30,14 +30,15 @@ var tokenFaults = map[string]phrase{
 		"has expired, because token rotation is on", "turn token rotation off: create the app from relay slack manifest",
 	},
 	"not_allowed_token_type": {"has the wrong kind", "use the Bot User OAuth Token, which begins with xoxb-"},
-	"team_access_not_granted": {
-		"is of the organisation, which has not given the app access to the workspace", "ask an administrator to add the app to the workspace",
-	},
-	"missing_scope": {"lacks a scope", "compare its scopes with relay slack manifest, and install the app to the workspace again"},
+	"missing_scope":          {"lacks a scope", "compare its scopes with relay slack manifest, and install the app to the workspace again"},
 }
 
 // otherFaults are the other codes that have words. The message completes "The channel ..." or "The message ...".
 var otherFaults = map[string]phrase{
+	"team_access_not_granted": {
+		"is in a workspace that the organisation has not given the app access to",
+		"ask an administrator of the organisation to add the app to the workspace",
+	},
 	"org_login_required": {"cannot be used while the workspace moves to an organisation", "try again later"},
 	"ratelimited":        {"could not be checked: Slack limits the rate", "try again in a minute"},
 

@@ -43,7 +43,7 @@ func (i *Inspector) Expect(ctx context.Context, names []string) error {
 			ids++
 		}
 	}
-	if ids <= listFrom {
+	if ids <= listFrom || i.orgWide { // a listing would be of one workspace
 		return nil
 	}
 	return i.list(ctx)

@@ -55,6 +55,7 @@ type Inspector struct {
 	opts    InspectorOptions
 	client  *slack.Client
 	bot     string          // the bot's user name
+	orgWide bool            // the token is one of a whole organisation
 	url     string          // of the workspace
 	granted map[string]bool // nil = Slack did not say
 	refused *Finding        // why Slack refuses the token; nil = it does not
@@ -108,7 +109,7 @@ func (i *Inspector) Token(ctx context.Context) []Finding {
 	}
 	i.bot, i.url = cmp.Or(answer.User, i.bot), answer.URL
 	where := "the workspace " + answer.Team
-	if answer.EnterpriseID != "" && answer.TeamID == answer.EnterpriseID {
+	if i.orgWide = answer.EnterpriseID != "" && answer.TeamID == answer.EnterpriseID; i.orgWide {
 		where = "the organisation " + answer.Team
 	}
 	r.add(OK, fmt.Sprintf("valid, for the bot %s in %s", answer.User, where), "")

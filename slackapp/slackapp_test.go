@@ -260,8 +260,8 @@ func TestFindings(t *testing.T) {
 		},
 		"an organisation without the workspace": {
 			fault: "team_access_not_granted",
-			want: "fault slack_token: is of the organisation, which has not given the app access to the workspace -> ask an administrator " +
-				"to add the app to the workspace",
+			want: "fault slack_token: is in a workspace that the organisation has not given the app access to -> ask an administrator " +
+				"of the organisation to add the app to the workspace",
 		},
 		"a workspace that moves": {
 			fault: "org_login_required",

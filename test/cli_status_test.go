@@ -68,11 +68,11 @@ func TestOperatorReadsStatusPausesAndResetsLimits(t *testing.T) {
 			}, 5*time.Second, 50*time.Millisecond, "a replica believes that a level is closed for a second at most")
 			require.Equal(t, "level channel of channel alerts is empty\n", works("limits", "reset"))
 			for fault, args := range map[string][]string{
-				"bad_field: level is \"nope\"":      {"limits", "reset", "--level", "nope", "--value", "x"},
-				"bad_field: for: \"x\" is not":      {"pause", "--for", "x"},
-				"unknown_channel":                   {"pause", "--channel", "nowhere"},
-				"--every is 0s; it must be above 0": {"status", "--every", "0s"},
-				"unauthorized: this call changes":   {"resume", "--admin-token", "wrong"},
+				"bad_field: level is \"nope\"":             {"limits", "reset", "--level", "nope", "--value", "x"},
+				"bad_field: for: \"x\" is not":             {"pause", "--for", "x"},
+				"unknown_channel":                          {"pause", "--channel", "nowhere"},
+				"--every is 0s; it must be above 0":        {"status", "--every", "0s"},
+				"unauthorized: this needs the admin token": {"resume", "--admin-token", "wrong"},
 			} {
 				t.Run(args[0]+" "+args[1], func(t *testing.T) {
 					_, stderr, code := cli(args...)

@@ -61,11 +61,11 @@ func TestNoCommandLetsASenderControlTheTerminal(t *testing.T) {
 	relay.post(t, "alerts", event{Title: "first", Category: "c"})
 	require.Equal(t, 1, relay.post(t, "alerts", hostileEvent).Dropped)
 
-	list := prints("drops", "list")
+	list := prints("drops", "list", "--channel", "alerts")
 	require.Contains(t, list, "fake line")
 	require.Len(t, strings.Split(strings.TrimSpace(list), "\n"), 2, "a title makes no line of its own: %q", list)
 	id := regexp.MustCompile(`(?m)^\d+\S*`).FindString(list)
-	require.Contains(t, prints("drops", "explain", id), "fake line")
+	require.Contains(t, prints("drops", "explain", id, "--channel", "alerts"), "fake line")
 	var asJSON struct {
 		Drops []struct{ Event struct{ Title string } }
 	}
@@ -81,11 +81,11 @@ func TestNoCommandLetsASenderControlTheTerminal(t *testing.T) {
 
 	require.Contains(t, prints("silence", "add", "host=db\x1b]0;PWNED\x07\u202e1", "--reason", argument), "relay silence expire")
 	require.Len(t, strings.Split(strings.TrimSpace(prints("silence", "list")), "\n"), 2)
-	prints("pause", "--reason", argument)
+	prints("pause", "--reason", argument, "--channel", "alerts")
 	require.Contains(t, prints("status"), "paused")
 	prints("status", "--channel", "alerts")
 	prints("send", "--title", "x", "--id", "id"+argument)
-	prints("drops", "explain", "x"+argument)
+	prints("drops", "explain", "x"+argument, "--channel", "alerts")
 
 	trace := filepath.Join(t.TempDir(), "trace.jsonl")
 	line, err := json.Marshal(map[string]any{"at": 0, "category": hostile, "title": hostile})

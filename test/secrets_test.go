@@ -81,7 +81,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	said = append(said, string(answer))
 	for _, path := range []string{
-		"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts", "/api/v1/channels/own", "/api/v1/channels/filed", "/", "/api/v1/channels/hook/dead",
+		"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts", "/api/v1/channels/own", "/api/v1/channels/filed", "/",
+		"/api/v1/channels/hook/dead",
 		"/api/v1/channels/hook/drops", "/api/v1/config", "/api/v1/silences", "/api/v1/channels/~canary",
 	} {
 		_, answer := request(t, http.MethodGet, relay.ops+path, "", nil)

@@ -40,7 +40,9 @@ channels:
 	one.Script("C0REFUSED", fakeslack.APIError("invalid_auth"))
 	relay := startRelay(t, "RELAY_CONFIG="+path, "RELAY_REDIS_URL="+redistest.Start(t).URL)
 	relay.post(t, "refused", event{Title: "refused"})
-	require.Eventually(t, func() bool { return relay.status(t, "refused").State.Reason == "invalid_auth" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return relay.status(t, "refused").State.Reason == "invalid_auth"
+	}, 10*time.Second, 10*time.Millisecond)
 	for _, channel := range []string{"one", "two", "also"} {
 		relay.post(t, channel, event{Title: "before"})
 	}

@@ -18,36 +18,21 @@ func newDead() *cobra.Command {
 }
 
 func newDeadList() *cobra.Command {
-	return newList("List the dead letters, newest first", listDead)
+	return newList("List the dead letters, newest first", records[pipeline.DeadLetter]{
+		name: "dead", verb: "has", noun: "dead letters",
+		columns: []any{"ID", "WHEN", "REASON", "ATTEMPTS", "EVENT", "SLACK'S ANSWER"}, row: deadRow,
+	})
 }
 
-func listDead(ctx context.Context, opts listOptions, out io.Writer) error {
-	var reply struct {
-		Dead []pipeline.DeadLetter `json:"dead"`
+func deadRow(d pipeline.DeadLetter) []any {
+	event := "(" + d.Kind + ")"
+	if len(d.Events) > 0 {
+		event = brief(&d.Events[0])
 	}
-	if err := opts.onChannel(ctx, call{path: "/dead" + opts.query(), reply: &reply}); err != nil {
-		return err
+	if more := int64(len(d.Events)) - 1 + d.More; more > 0 {
+		event += fmt.Sprintf(" and %d more", more)
 	}
-	if opts.json {
-		return printJSON(out, reply)
-	}
-	if len(reply.Dead) == 0 {
-		fmt.Fprintf(out, "channel %s has no dead letters\n", opts.channel)
-		return nil
-	}
-	letters := newTable(out, "ID", "WHEN", "REASON", "ATTEMPTS", "EVENT", "SLACK'S ANSWER")
-	defer letters.flush()
-	for _, d := range reply.Dead {
-		event := "(" + d.Kind + ")"
-		if len(d.Events) > 0 {
-			event = brief(&d.Events[0])
-		}
-		if more := int64(len(d.Events)) - 1 + d.More; more > 0 {
-			event += fmt.Sprintf(" and %d more", more)
-		}
-		letters.row(d.ID, localTime(d.At), d.Reason, d.Attempts, event, cleaned(d.Answer))
-	}
-	return nil
+	return []any{d.ID, localTime(d.At), d.Reason, d.Attempts, event, cleaned(d.Answer)}
 }
 
 func newDeadDelete() *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,65 +16,22 @@ func newDrops() *cobra.Command {
 	return newGroup("drops", "List, explain or replay dropped events", newDropsList(), newDropsExplain(), newDropsReplay())
 }
 
-// listOptions are the flags of a list.
-type listOptions struct {
-	opsOptions
-	limit  int
-	before string
-}
-
-func (o *listOptions) add(cmd *cobra.Command) {
-	o.opsOptions.add(cmd)
-	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many to list, at most 1000")
-	cmd.Flags().StringVar(&o.before, "before", "", "list those older than this id: the next page")
-}
-
-func (o *listOptions) query() string {
-	return "?" + url.Values{"limit": {strconv.Itoa(o.limit)}, "before": {o.before}}.Encode()
-}
-
-// newList makes a command that lists records of a channel.
-func newList(short string, list func(ctx context.Context, opts listOptions, out io.Writer) error) *cobra.Command {
-	var opts listOptions
-	cmd := &cobra.Command{
-		Use: "list", Short: short, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return list(cmd.Context(), opts, cmd.OutOrStdout()) },
-	}
-	opts.add(cmd)
-	return cmd
-}
-
 func newDropsList() *cobra.Command {
-	return newList("List the dropped events, newest first", listDrops)
+	return newList("List the dropped events, newest first", records[pipeline.DropRecord]{
+		name: "drops", verb: "has", noun: "dropped events",
+		columns: []any{"ID", "WHEN", "CATEGORY", "REFUSED BY", "USED", "WOULD FIT AFTER", "EVENT"}, row: dropRow,
+	})
 }
 
-func listDrops(ctx context.Context, opts listOptions, out io.Writer) error {
-	var reply struct {
-		Drops []pipeline.DropRecord `json:"drops"`
+func dropRow(d pipeline.DropRecord) []any {
+	used, fits := "", ""
+	if d.Used >= 0 {
+		used = fmt.Sprintf("%d/%d", d.Used, d.Limit)
 	}
-	if err := opts.onChannel(ctx, call{path: "/drops" + opts.query(), reply: &reply}); err != nil {
-		return err
+	if d.RetryAfter > 0 {
+		fits = time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second).String()
 	}
-	if opts.json {
-		return printJSON(out, reply)
-	}
-	if len(reply.Drops) == 0 {
-		fmt.Fprintf(out, "channel %s has no dropped events\n", opts.channel)
-		return nil
-	}
-	drops := newTable(out, "ID", "WHEN", "CATEGORY", "REFUSED BY", "USED", "WOULD FIT AFTER", "EVENT")
-	defer drops.flush()
-	for _, d := range reply.Drops {
-		used, fits := "", ""
-		if d.Used >= 0 {
-			used = fmt.Sprintf("%d/%d", d.Used, d.Limit)
-		}
-		if d.RetryAfter > 0 {
-			fits = time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second).String()
-		}
-		drops.row(d.ID, localTime(d.At), d.Category, d.Level, used, fits, brief(d.Event))
-	}
-	return nil
+	return []any{d.ID, localTime(d.At), d.Category, d.Level, used, fits, brief(d.Event)}
 }
 
 func newDropsExplain() *cobra.Command {

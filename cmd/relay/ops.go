@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os/user"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,20 +21,21 @@ const opsTimeout = 30 * time.Second
 
 // opsOptions are the flags of the commands that call the ops listener of a running relay.
 type opsOptions struct {
-	flags   configs.Flags
-	address string
-	channel string
-	token   string
-	json    bool
+	flags       configs.Flags
+	address     string
+	addressFrom string // the flag or variable that address comes from
+	channel     string
+	token       string
+	json        bool
 
-	firstChannel string // of the configuration; "" = the configuration is not loaded yet
+	completed bool // the flags are completed from the configuration
 }
 
 func (o *opsOptions) add(cmd *cobra.Command) {
 	addConfigFlags(cmd, &o.flags)
 	f := cmd.Flags()
-	f.StringVar(&o.address, "ops-url", "", "the relay's ops listener (default: ops_listen of the configuration)")
-	f.StringVar(&o.channel, "channel", "", "the channel (default: the first of the configuration)")
+	f.StringVar(&o.address, "ops-url", "", "the relay's ops listener (default: RELAY_OPS_URL, or ops_listen of the configuration)")
+	f.StringVar(&o.channel, "channel", "", "the channel (default: the only one of the relay)")
 	f.StringVar(&o.token, "admin-token", "",
 		"the admin token (default: from the configuration, RELAY_ADMIN_TOKEN or "+
 			"RELAY_ADMIN_TOKEN_FILE; other users of this machine can see a flag)")
@@ -42,16 +44,20 @@ func (o *opsOptions) add(cmd *cobra.Command) {
 
 // client completes the flags from the configuration.
 func (o *opsOptions) client() (client, error) {
-	if o.firstChannel == "" {
+	if !o.completed {
 		loaded, err := configs.Load(o.flags)
 		if err != nil {
 			return client{}, err
 		}
-		o.firstChannel = loaded.Config.FirstChannel()
+		o.completed = true
 		o.token = cmp.Or(o.token, string(loaded.Config.AdminToken))
+		o.addressFrom = "--ops-url"
+		if variable := configs.OpsURL(); o.address == "" && variable != "" {
+			o.address, o.addressFrom = variable, configs.OpsURLVariable
+		}
 		o.address = cmp.Or(o.address, baseURL(loaded.Config.OpsListen))
 	}
-	return client{address: o.address, flag: "--ops-url", token: o.token, user: currentUser(), timeout: opsTimeout}, nil
+	return client{address: o.address, flag: o.addressFrom, token: o.token, user: currentUser(), timeout: opsTimeout}, nil
 }
 
 // currentUser is the name of the user who runs the command; "" = unknown.
@@ -70,16 +76,35 @@ func (o *opsOptions) api(ctx context.Context, request call) error {
 		return err
 	}
 	request.path = "/api/v1" + request.path
-	return c.do(ctx, request)
+	return o.inWords(c.do(ctx, request))
 }
 
-// onChannel calls the API about the channel, which is the first of the configuration unless --channel names one; the path is
-// below the channel's.
-func (o *opsOptions) onChannel(ctx context.Context, request call) error {
-	if _, err := o.client(); err != nil {
+// inWords says in the words of the command line what the relay says in those of its API.
+func (o *opsOptions) inWords(err error) error {
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok || refused.code != "unauthorized" {
 		return err
 	}
-	o.channel = cmp.Or(o.channel, o.firstChannel)
+	problem := "this needs the admin token of the relay"
+	if o.token != "" {
+		problem += ", and the one that you gave is another"
+	}
+	return &refusal{refused.code, problem + "; give it in RELAY_ADMIN_TOKEN, RELAY_ADMIN_TOKEN_FILE or --admin-token"}
+}
+
+// onChannel calls the API about the channel that --channel names, or about the only channel of the relay; the path is below the
+// channel's.
+func (o *opsOptions) onChannel(ctx context.Context, request call) error {
+	if o.channel == "" {
+		names, err := o.channelNames(ctx, maxNamed+1)
+		if err != nil {
+			return err
+		}
+		if len(names) != 1 {
+			return usagef("--channel is missing; the relay has these channels: %s", someOf(names))
+		}
+		o.channel = names[0]
+	}
 	request.path = "/channels/" + url.PathEscape(o.channel) + request.path
 	err := o.api(ctx, request)
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.code == "unknown_channel" {
@@ -93,19 +118,48 @@ const maxNamed = 20
 
 // unknownChannel names the channel that the relay does not have, and those that it has.
 func (o *opsOptions) unknownChannel(ctx context.Context, err error) error {
-	var reply struct {
-		Channels []struct{ Channel string }
-	}
-	if o.api(ctx, call{path: "/channels", reply: &reply}) != nil || len(reply.Channels) == 0 {
+	names, failed := o.channelNames(ctx, allChannels)
+	if failed != nil || len(names) == 0 {
 		return fmt.Errorf("%w: the relay has no channel %q", err, o.channel)
 	}
-	names := make([]string, 0, maxNamed)
-	for _, ch := range reply.Channels[:min(len(reply.Channels), maxNamed)] {
-		names = append(names, ch.Channel)
+	return fmt.Errorf("unknown_channel: the relay has no channel %q; use --channel with one of these: %s", o.channel, someOf(names))
+}
+
+// allChannels is more channels than a relay has.
+const allChannels = 1_000_000
+
+// channelNames returns the names of the relay's channels; atLeast is how many are enough.
+func (o *opsOptions) channelNames(ctx context.Context, atLeast int) ([]string, error) {
+	var names []string
+	query := url.Values{"limit": {strconv.Itoa(min(atLeast, maxPage))}}
+	for {
+		var page struct {
+			Channels []struct{ Channel string }
+			Next     string
+		}
+		if err := o.api(ctx, call{path: "/channels?" + query.Encode(), reply: &page}); err != nil {
+			return nil, err
+		}
+		for _, ch := range page.Channels {
+			if !strings.HasPrefix(ch.Channel, "~") { // those of the relay itself
+				names = append(names, ch.Channel)
+			}
+		}
+		if page.Next == "" || len(names) >= atLeast {
+			return names, nil
+		}
+		query.Set("after", page.Next)
 	}
-	known := strings.Join(names, ", ")
-	if more := len(reply.Channels) - len(names); more > 0 {
+}
+
+// maxPage is the largest page of channels.
+const maxPage = 500
+
+// someOf lists names, and counts those beyond maxNamed.
+func someOf(names []string) string {
+	known := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
 		known += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("unknown_channel: the relay has no channel %q; use --channel with one of these: %s", o.channel, known)
+	return known
 }

@@ -34,10 +34,15 @@ func (t table) flush() {
 }
 
 // printJSON prints a reply of the API with indentation.
-func printJSON(out io.Writer, v any) error {
+func printJSON(out io.Writer, v any) error { return printIndented(out, v, "  ") }
+
+// printJSONLine prints a reply of the API in one line, for programs that read one reply after the other.
+func printJSONLine(out io.Writer, v any) error { return printIndented(out, v, "") }
+
+func printIndented(out io.Writer, v any, indent string) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
-	encoder.SetIndent("", "  ")
+	encoder.SetIndent("", indent)
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

@@ -5,33 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"slackrelay/configs"
 )
 
-// commands are all commands of the program, in the order of the help.
-var commands = []func() *cobra.Command{
-	newServe,
-	newDemo,
-	newCheck,
-	newSlack,
-	newSend,
-	newDrops,
-	newDead,
-	newSilence,
-	newHeartbeats,
-	newHeld,
-	newLimits,
-	newPause,
-	newResume,
-	newStatus,
-	newSimulate,
-	newRecord,
-	newMan,
-	newVersion,
+// commandGroups are all commands of the program, as the help lists them.
+var commandGroups = []struct {
+	title    string
+	commands []func() *cobra.Command
+}{
+	{"Set up", []func() *cobra.Command{newDemo, newCheck, newSlack}},
+	{"Run", []func() *cobra.Command{newServe}},
+	{"Look", []func() *cobra.Command{newStatus, newDrops, newDead, newHeld, newHeartbeats}},
+	{"Act", []func() *cobra.Command{newSend, newSilence, newPause, newResume, newLimits}},
+	{"Choose limits", []func() *cobra.Command{newSimulate, newRecord}},
+	{otherCommands, []func() *cobra.Command{newMan, newVersion}},
 }
+
+// otherCommands is the title of the commands that say something about the program itself.
+const otherCommands = "Other"
 
 // run runs one command line. It does everything but exit.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -56,12 +51,14 @@ func newRoot() *cobra.Command {
 		Short: "Throttled notifications for Slack",
 		Long: "The relay accepts webhooks of alerting systems, throttles them with limits that all replicas share,\n" +
 			"and posts what passes to Slack. Begin with: relay demo",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
+		Version:               versionText(),
+		DisableFlagsInUseLine: true, // the flags are those of the commands
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		Args:                  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command %q; relay --help lists them", args[0])
+				return usagef("there is no command %q; relay --help lists them%s", args[0], suggestion(cmd, args[0]))
 			}
 			return cmd.Help()
 		},
@@ -69,10 +66,31 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
-	for _, newCommand := range commands {
-		root.AddCommand(newCommand())
+	root.SetVersionTemplate("relay {{.Version}}\n")
+	for _, group := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
+		for _, newCommand := range group.commands {
+			cmd := newCommand()
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+		}
 	}
+	root.SetHelpCommandGroupID(otherCommands)
+	root.SetCompletionCommandGroupID(otherCommands)
 	return root
+}
+
+// maxTypos is how many letters of a command may be wrong for it to be suggested.
+const maxTypos = 2
+
+// suggestion names the commands that are spelt like a mistyped one; "" = none is.
+func suggestion(cmd *cobra.Command, typed string) string {
+	cmd.SuggestionsMinimumDistance = maxTypos
+	names := cmd.SuggestionsFor(typed)
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
 // newGroup makes a command that only has subcommands.
@@ -81,7 +99,7 @@ func newGroup(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 		Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%s has no command %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+				return usagef("%s has no command %q; see %s --help%s", cmd.CommandPath(), args[0], cmd.CommandPath(), suggestion(cmd, args[0]))
 			}
 			return cmd.Help()
 		},

@@ -39,7 +39,7 @@ func newStatus() *cobra.Command {
 	}
 	opts.add(cmd)
 	cmd.Flag("channel").Usage = "one channel, with its categories (default: all)"
-	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "repeat until Ctrl-C")
+	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "repeat until Ctrl-C; with --json, print a line each time")
 	cmd.Flags().StringVar(&opts.name, "name", "", "only channels whose name contains this text")
 	cmd.Flags().StringVar(&opts.state, "state", "", "only channels in this state: broken, paused, fallback, dropping, full, sending or idle")
 	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often --watch repeats")
@@ -67,10 +67,12 @@ func (o *statusOptions) showOnce(ctx context.Context, out io.Writer) error {
 	var screen bytes.Buffer
 	err := o.show(ctx, &screen)
 	if err != nil && screen.Len() > 0 && o.watch { // the relay answers, and may be able to read its channels soon
-		fmt.Fprintln(&screen, err)
+		if !o.json { // the lines are for programs, and say so themselves
+			fmt.Fprintln(&screen, err)
+		}
 		err = nil
 	}
-	if o.watch && isTerminal(out) {
+	if o.watch && !o.json && isTerminal(out) {
 		fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
 	}
 	if _, err := out.Write(screen.Bytes()); err != nil {
@@ -109,7 +111,10 @@ func (o *statusOptions) show(ctx context.Context, out io.Writer) error {
 	if err != nil && status.Ready.Status == "" {
 		return err
 	}
-	if o.json {
+	switch {
+	case o.json && o.watch:
+		return errors.Join(err, printJSONLine(out, status))
+	case o.json:
 		return errors.Join(err, printJSON(out, status))
 	}
 	if err == nil { // else the channels are unknown; the readiness is not

@@ -43,6 +43,8 @@ type Server struct {
 	NoData bool
 	// Scopes are the scopes of the token; nil = all, and auth.test does not list them.
 	Scopes []string
+	// OrgWide makes the token one of a whole organisation: it knows no channels by their names, and lists none without a workspace.
+	OrgWide bool
 	// Conversations are the channels of the workspace; nil = every channel exists, and the bot is a member.
 	Conversations []Conversation
 
