@@ -26,6 +26,12 @@ type Channel struct {
 	// SlackChannel is the id (C0123ABCD) or the name of a Slack channel, for the bot token. In a template, it may contain the
 	// placeholder.
 	SlackChannel string `yaml:"slack_channel" section:"Destination"`
+	// SlackAppToken is the app-level token of the channel's app. It replaces the one at the top level.
+	SlackAppToken     Secret `yaml:"slack_app_token" unset:"that of the top level"`
+	SlackAppTokenFile string `yaml:"slack_app_token_file"`
+	// SlackSigningSecret is the signing secret of the channel's app. It replaces the one at the top level.
+	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"that of the top level"`
+	SlackSigningSecretFile string `yaml:"slack_signing_secret_file"`
 	// SlackWebhookURL is an incoming webhook of Slack. It replaces the bot token and slack_channel.
 	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`
 	SlackWebhookURLFile string `yaml:"slack_webhook_url_file"`

@@ -74,6 +74,14 @@ type Config struct {
 	// SlackToken is the bot token. It needs the scope `chat:write`, and `channels:history` to look up messages.
 	SlackToken     Secret `yaml:"slack_token" section:"Slack" unset:"messages are printed on the console"`
 	SlackTokenFile string `yaml:"slack_token_file"`
+	// SlackAppToken is the app-level token, which begins with `xapp-`. It turns on Socket Mode: clicks and commands arrive over
+	// connections that the relay opens.
+	SlackAppToken     Secret `yaml:"slack_app_token" unset:"no sockets"`
+	SlackAppTokenFile string `yaml:"slack_app_token_file"`
+	// SlackSigningSecret is the app's signing secret. It turns on `POST /slack/interactions` and `POST /slack/commands` on the
+	// webhook listener, for clicks and commands without Socket Mode.
+	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"both are answered 404"`
+	SlackSigningSecretFile string `yaml:"slack_signing_secret_file"`
 	// SlackAPIURL is the base URL of the Slack Web API, for gateways and tests.
 	SlackAPIURL string `yaml:"slack_api_url" format:"url" unset:"Slack's own"`
 	// SlackTimeout is the longest that one request to Slack may take.

@@ -17,6 +17,7 @@ func (c *Config) Validate() []*FieldError {
 	c.validateListeners(v)
 	c.validateRedis(v)
 	c.validateSlack(v)
+	c.validateInteractions(v)
 	c.validateTelemetry(v)
 	c.validateOperations(v)
 	c.validateCanary(v)

@@ -45,6 +45,7 @@ var (
 	Page              = load("page")
 	Remove            = load("remove")
 	ReadPostedMessage = load("posted_message")
+	Mark              = load("mark")
 	Claim             = load("claim")
 	Ack               = load("ack")
 	AckClaim          = load("ack_claim")

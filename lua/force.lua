@@ -241,7 +241,7 @@ if options then
       if over_at then return over_at > 0 and 'over' or 'firing' end
     end
 
-    -- is_any_firing returns whether any alert of a message is firing.
+    -- part messages/firing: whether any alert of a message is firing. See the part messages/alerts.
     local function is_any_firing(message)
       for _, alert in ipairs(message.events or {}) do
         if alert.f and not alert.r then return true end
@@ -675,10 +675,16 @@ if options then
         return MERGED
       end
 
+      -- is_counted returns whether a message counts the repeats of an alert: by options.repeats, or because somebody
+      -- acknowledged the message. An alert that fires again after its resolve is not acknowledged.
+      local function is_counted(message, fingerprint)
+        return options.repeats or message.ack and state_in(message, fingerprint) ~= 'over'
+      end
+
       -- repeat_firing counts a firing on the message that reports it. An alert that was resolved and fires again is
       -- counted only while another alert of the message is firing. Otherwise nil is returned.
       local function repeat_firing(number, message, event)
-        if not number or not options.repeats or is_unreachable(message) then return nil end
+        if not number or is_unreachable(message) or not is_counted(message, event.fingerprint) then return nil end
         if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
         local at = next_edit(message)
         if state_in(message, event.fingerprint) == 'over' then
@@ -988,13 +994,21 @@ if options then
     digest_counts[kind] = (digest_counts[kind] or 0) + 1
     digest_counts[title] = (digest_counts[title] or 0) + 1
   end
+  local may_count -- the result of may_repeat
+
+  -- may_repeat returns whether a firing may be counted on the message that reports its alert: by options.repeats, or
+  -- because somebody acknowledged a message of the channel since these are kept.
+  local function may_repeat()
+    if may_count == nil then may_count = options.repeats or call('HEXISTS', posted, 'acks') == 1 end
+    return may_count
+  end
 
   -- attach returns what the editor's attach returns. It looks for earlier messages only if they can matter.
   function messages.attach(event)
     local status, fingerprint = event.status, event.fingerprint
     local is_alone = fingerprint == '' or status == ''
     if not is_alone and status == 'firing' then
-      is_alone = not options.repeats or not open_archive().find('f:' .. fingerprint)
+      is_alone = not may_repeat() or not open_archive().find('f:' .. fingerprint)
     end
     is_alone = is_alone and event.bundle == '' and event.reply_to == ''
     if is_alone and options.overflow ~= 'delay' then return nil, false end

@@ -786,7 +786,7 @@ if options then
       if over_at then return over_at > 0 and 'over' or 'firing' end
     end
 
-    -- is_any_firing returns whether any alert of a message is firing.
+    -- part messages/firing: whether any alert of a message is firing. See the part messages/alerts.
     local function is_any_firing(message)
       for _, alert in ipairs(message.events or {}) do
         if alert.f and not alert.r then return true end
@@ -1220,10 +1220,16 @@ if options then
         return MERGED
       end
 
+      -- is_counted returns whether a message counts the repeats of an alert: by options.repeats, or because somebody
+      -- acknowledged the message. An alert that fires again after its resolve is not acknowledged.
+      local function is_counted(message, fingerprint)
+        return options.repeats or message.ack and state_in(message, fingerprint) ~= 'over'
+      end
+
       -- repeat_firing counts a firing on the message that reports it. An alert that was resolved and fires again is
       -- counted only while another alert of the message is firing. Otherwise nil is returned.
       local function repeat_firing(number, message, event)
-        if not number or not options.repeats or is_unreachable(message) then return nil end
+        if not number or is_unreachable(message) or not is_counted(message, event.fingerprint) then return nil end
         if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
         local at = next_edit(message)
         if state_in(message, event.fingerprint) == 'over' then

@@ -22,6 +22,8 @@ type Digest struct {
 	Reasons    []DigestReason
 	Categories []DigestCategory
 	Titles     []DigestTitle
+	// Reference is what the buttons of the digest are for; the zero value is no buttons.
+	Reference Reference `json:",omitzero"`
 	Steps      *DigestSteps `json:",omitempty"` // nil = not known; the digest has no chart
 }
 
@@ -87,6 +89,7 @@ func (r Renderer) Digest(d Digest) Message {
 	m.Links = d.span() + " · " + r.digestLinks(d)
 	m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(m.Links)))
 	m.Fallback = cutMarkup(strings.Join(plain[1:], "\n"), maxFallback)
+	r.addDigestButtons(&m, d)
 	return m
 }
 

@@ -28,6 +28,11 @@ type Notification struct {
 	Dropped      int64
 	LastDropAt   time.Time
 	DroppedTitle string
+	// Acknowledged is who acknowledged the message, and Muted who muted it; nil = nobody.
+	Acknowledged *Mark `json:",omitempty"`
+	Muted        *Mark `json:",omitempty"`
+	// Reference is what the buttons of the message are for; the zero value is no buttons.
+	Reference Reference `json:",omitzero"`
 }
 
 // NotificationEvent is one event of a message.
@@ -44,7 +49,14 @@ func (r Renderer) Notification(n Notification) Message {
 	} else {
 		m = r.bundle(n)
 	}
-	history := n.history()
+	m.addHistory(n.marks())
+	m.addHistory(n.history())
+	r.addButtons(&m, n)
+	return m
+}
+
+// addHistory adds what has happened since the message was posted; "" = nothing.
+func (m *Message) addHistory(history string) {
 	switch {
 	case history == "":
 	case m.Native != nil: // a context block would not show below native blocks
@@ -53,10 +65,9 @@ func (r Renderer) Notification(n Notification) Message {
 		m.Blocks = append(m.Blocks, slack.NewContextBlock("", mrkdwn(history)))
 		m.Fallback = cutMarkup(m.Fallback+"\n"+escaped(Plain(Message{Text: history}), maxHeadline), maxFallback)
 	}
-	return m
 }
 
-// history describes what has happened since the message was posted; "" = nothing.
+// history describes which events were added since the message was posted; "" = nothing.
 func (n Notification) history() string {
 	var parts []string
 	if n.Repeats > 0 {

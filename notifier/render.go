@@ -23,6 +23,8 @@ type Renderer struct {
 	Template *Template
 	// Pages is where messages link to in the relay's dashboard; "" = nowhere.
 	Pages Pages
+	// Buttons adds buttons to messages: somebody receives the clicks.
+	Buttons bool `json:",omitempty"`
 }
 
 // style is the look of a severity.

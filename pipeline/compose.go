@@ -136,6 +136,7 @@ func (d *delivery) composeEdit(ctx context.Context, entry store.Entry) (job, err
 	if err != nil {
 		return job{}, err
 	}
+	content.Reference = d.reference(number)
 	return job{edit: at, events: ended, over: len(ended) > 0, message: d.channel.Renderer.Notification(content)}, nil
 }
 
@@ -156,6 +157,7 @@ func (d *delivery) composeDigest(ctx context.Context, entry store.Entry) (job, e
 		j = job{edit: at, over: true} // its counts are shown nowhere else
 	}
 	content := digestOf(d.channel, digest)
+	content.Reference = d.reference(digest.Post)
 	d.addSteps(ctx, &content)
 	for _, c := range content.Categories {
 		j.counted = slices.AppendSeq(j.counted, maps.Keys(c.Dropped))

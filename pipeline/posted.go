@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,6 +53,9 @@ func decodeEvents(payload []byte) (all []events.Event, more int64, err error) {
 // it was queued.
 func (d *delivery) currentContent(ctx context.Context, entry store.Entry, b batch) (notifier.Notification, error) {
 	content := notifier.Notification{More: b.more - b.ended, Resolved: b.ended}
+	if entry.Kind == string(store.KindMessage) && d.channel.Handling != nil {
+		content.Reference = d.reference(entry.Number)
+	}
 	for _, e := range b.events {
 		content.Events = append(content.Events, notifier.NotificationEvent{Event: e})
 	}
@@ -66,7 +70,25 @@ func (d *delivery) currentContent(ctx context.Context, entry store.Entry, b batc
 	if err != nil || len(ended) == 0 {
 		return content, err
 	}
+	current.Reference = content.Reference
 	return current, nil
+}
+
+// reference is what the buttons of a posted message are for.
+func (d *delivery) reference(number int64) notifier.Reference {
+	return notifier.Reference{Channel: d.channel.Name, Number: number}
+}
+
+// markOf returns a mark as it is shown; nil = there is none.
+func markOf(mark *store.Mark) *notifier.Mark {
+	if mark == nil {
+		return nil
+	}
+	shown := &notifier.Mark{Name: cmp.Or(mark.Name, mark.User), At: time.UnixMicro(mark.At)}
+	if mark.Until > 0 {
+		shown.Until = time.UnixMicro(mark.Until)
+	}
+	return shown
 }
 
 // addDurations sets when the resolves began and ended whose senders do not tell it: with their firings, which an earlier message
@@ -95,6 +117,7 @@ func contentOf(record *store.PostedMessage) (content notifier.Notification, ende
 	content = notifier.Notification{
 		More: record.Untracked, Resolved: record.UntrackedResolved,
 		Repeats: record.Repeats, LastRepeatAt: time.UnixMicro(record.LastRepeat),
+		Acknowledged: markOf(record.Acknowledged), Muted: markOf(record.Muted),
 		Dropped: record.Merged, LastDropAt: time.UnixMicro(record.MergedAt), DroppedTitle: record.MergedTitle,
 	}
 	if !strings.HasPrefix(record.Bundle, store.GroupPrefix) { // the resolves of a group are counted

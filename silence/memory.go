@@ -34,6 +34,17 @@ func (m *Memory) Put(_ context.Context, s Silence) error {
 	return nil
 }
 
+// Create implements [Store].
+func (m *Memory) Create(_ context.Context, s Silence) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, exists := m.all[s.ID]; exists {
+		return false, nil
+	}
+	m.all[s.ID] = s
+	return true, nil
+}
+
 // List implements [Store].
 func (m *Memory) List(context.Context) (time.Time, []Silence, error) {
 	m.mu.Lock()

@@ -37,6 +37,19 @@ func (r *Redis) Put(ctx context.Context, s Silence) error {
 	return nil
 }
 
+// Create implements [Store].
+func (r *Redis) Create(ctx context.Context, s Silence) (bool, error) {
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		return false, fmt.Errorf("encode silence %s: %w", s.ID, err)
+	}
+	created, err := r.client.HSetNX(ctx, lua.Silences, s.ID, encoded).Result()
+	if err != nil {
+		return false, fmt.Errorf("%w: write: %w", ErrUnavailable, err)
+	}
+	return created, nil
+}
+
 // List implements [Store]. It also deletes the silences that ended more than 5 days ago.
 func (r *Redis) List(ctx context.Context) (time.Time, []Silence, error) {
 	now, err := r.client.Time(ctx).Result()

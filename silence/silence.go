@@ -25,12 +25,22 @@ type Silence struct {
 	CreatedAt time.Time        `json:"created_at"`
 	Author    string           `json:"author"`
 	Reason    string           `json:"reason"`
+	// FiringOnly lets resolves pass, so that a message that was posted shows the end of its alert.
+	FiringOnly bool `json:"firing_only,omitempty"`
+	// Message is the message that was muted, as "<channel>/<number>"; "" = the silence was made without one.
+	Message string `json:"message,omitempty"`
+	// UntilResolved ends the silence, at the latest at EndsAt, when Message is resolved. Problem then means that the silence is of
+	// a single alert, which is another problem if it started after StartsAt.
+	UntilResolved bool `json:"until_resolved,omitempty"`
+	Problem       bool `json:"problem,omitempty"`
 }
 
 // Store stores silences. Its clock decides when they begin and end.
 type Store interface {
 	// Put stores a silence and replaces one with the same id.
 	Put(ctx context.Context, s Silence) error
+	// Create stores a silence, unless there is one with the same id.
+	Create(ctx context.Context, s Silence) (created bool, err error)
 	// List returns the store's time, and all silences: pending, active, and those that ended less than 5 days ago.
 	List(ctx context.Context) (now time.Time, all []Silence, err error)
 }
@@ -81,6 +91,11 @@ func (s *Silence) complete(now time.Time) error {
 	}
 	s.ID, s.CreatedAt = rand.Text(), now
 	s.Author, s.Reason = strings.TrimSpace(s.Author), strings.TrimSpace(s.Reason)
+	return s.validate(now)
+}
+
+// validate returns [ErrInvalid] with what is wrong with a silence that begins or goes on at a time.
+func (s *Silence) validate(now time.Time) error {
 	switch {
 	case len(s.Matchers) == 0:
 		return fmt.Errorf("%w: it has no matcher and would mute everything; add one", ErrInvalid)
@@ -121,7 +136,7 @@ func (s Silence) compile() (compiled, error) {
 }
 
 func (c compiled) mutes(e *events.Event, now time.Time) bool {
-	if c.Channel != "" && c.Channel != e.Channel || c.StateAt(now) != Active {
+	if c.Channel != "" && c.Channel != e.Channel || c.StateAt(now) != Active || c.passes(e) {
 		return false
 	}
 	for _, m := range c.matchers {
@@ -130,4 +145,9 @@ func (c compiled) mutes(e *events.Event, now time.Time) bool {
 		}
 	}
 	return true
+}
+
+// passes reports whether the silence does not apply to an event that its matchers may match.
+func (c compiled) passes(e *events.Event) bool {
+	return c.FiringOnly && e.Status == events.Resolved || c.Problem && e.StartedAt.After(c.StartsAt)
 }

@@ -1,11 +1,12 @@
 package store
 
 // PostedMessage is what is remembered of an admitted message, so that a resolve, a repeat or a merged event finds it.
-// lua/admit.lua writes it, and lua/ack.lua adds where it is in Slack. Times are microseconds of the store's clock.
+// lua/admit.lua writes it, lua/ack.lua adds where it is in Slack, and lua/mark.lua who acknowledged or muted it. Times are microseconds of the store's clock.
 type PostedMessage struct {
 	Category string        `json:"category,omitempty"`
-	At       int64         `json:"at,string,omitempty"` // when it was admitted
-	Events   []PostedEvent `json:"events,omitempty"`    // those that the message lists: one, or the first of a bundle
+	At       int64         `json:"at,string,omitempty"`   // when it was admitted
+	From     int64         `json:"from,string,omitempty"` // of a digest: when the first event was dropped that it counts
+	Events   []PostedEvent `json:"events,omitempty"`      // those that the message lists: one, or the first of a bundle
 	// Members are the further events of the bundle, by fingerprint: when each was resolved, in seconds; 0 = it is firing.
 	Members map[string]int64 `json:"members,omitempty"`
 	// Untracked is the number of events of the bundle beyond these, and UntrackedResolved of those of them that are resolved.
@@ -23,6 +24,10 @@ type PostedMessage struct {
 	Merged      int64  `json:"held,omitempty"`
 	MergedAt    int64  `json:"held_at,string,omitempty"`
 	MergedTitle string `json:"held_title,omitempty"`
+
+	// Acknowledged is who acknowledged the message, and Muted who muted it; nil = nobody.
+	Acknowledged *Mark `json:"ack,omitempty"`
+	Muted        *Mark `json:"mute,omitempty"`
 
 	LastEdit int64  `json:"edit,string,omitempty"` // the number of the last edit's entry
 	EditDue  int64  `json:"due,string,omitempty"`  // when that entry is due

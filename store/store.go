@@ -137,6 +137,9 @@ type Queue interface {
 	Pause(ctx context.Context, channel Channel, wait time.Duration, reason string) error
 	// PostedMessage returns what is remembered of a message by its number; nil = nothing. Script: posted_message.lua.
 	PostedMessage(ctx context.Context, channel Channel, number int64) (*PostedMessage, error)
+	// Mark sets or removes a mark of a posted message, and queues an edit that shows it, in one atomic step. A repeat changes
+	// nothing. It returns the message as it is then; nil with [MarkNoMessage]. Script: mark.lua.
+	Mark(ctx context.Context, channel Channel, change MarkChange) (MarkResult, *PostedMessage, error)
 	// Delayed lists the delayed messages that may be promoted next: the oldest of each category, of at most [MaxDelayed]
 	// categories. Script: delayed.lua.
 	Delayed(ctx context.Context, channel Channel) ([]DelayedMessage, error)

@@ -113,7 +113,7 @@ func (d dueDigest) update(tx channelTx, channel string) error {
 		return nil
 	}
 	if d.terms.EditEvery > 0 { // it can be edited later, and is remembered like any other message
-		tx.posted().keep(&message{number: d.post, PostedMessage: store.PostedMessage{At: d.now}}, d.now)
+		tx.posted().keep(&message{number: d.post, PostedMessage: store.PostedMessage{At: d.now, From: d.from}}, d.now)
 	}
 	outbox.addExtra(d.now, d.now, store.KindDigest, payload)
 	tx.lookNow(store.WorkSend)

@@ -49,13 +49,18 @@ func (m *messageBatch) withoutFiring() decision {
 }
 
 // countRepeat counts a firing on the message that reports it. What was over and fires again is counted, too, while
-// anything else in that message fires; else it is new.
+// anything else in that message fires; else it is new. A message that somebody acknowledged counts its repeats whatever
+// the policy is, but no alert that was over.
 func (m *messageBatch) countRepeat(earlier *message, r *store.Request) decision {
-	if earlier == nil || !m.policy.Repeats || earlier.isUnreachable() || m.batch.isPromotion() && isBundle(r) {
+	if earlier == nil || earlier.isUnreachable() || m.batch.isPromotion() && isBundle(r) {
+		return decision{}
+	}
+	isOver := earlier.stateOf(r.Event.Fingerprint) == alertOver
+	if !m.policy.Repeats && (earlier.Acknowledged == nil || isOver) {
 		return decision{}
 	}
 	at := m.nextEdit(earlier)
-	if earlier.stateOf(r.Event.Fingerprint) == alertOver {
+	if isOver {
 		if !earlier.isFiring() {
 			return decision{}
 		}

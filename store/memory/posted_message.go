@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"slices"
 
 	"slackrelay/store"
 )
@@ -11,9 +10,7 @@ import (
 func (s *Store) PostedMessage(_ context.Context, channel store.Channel, number int64) (found *store.PostedMessage, err error) {
 	s.do(channel, func(tx channelTx) {
 		if message := tx.posted().messages[number]; message != nil {
-			clone := message.PostedMessage
-			clone.Events = slices.Clone(message.Events)
-			found = &clone
+			found = message.clone()
 		}
 	})
 	return found, nil

@@ -54,6 +54,9 @@ func TestScriptsRefuseBadArguments(t *testing.T) {
 		"heartbeat": {lua.Heartbeat, 4, []any{"one", 1, "epoch", 0, "", ""}, [][]any{
 			{}, {"one"}, {"one", "", "epoch", 0, "", ""}, {"one", 0, "epoch", 0, "", ""}, {"one", 1}, {"one", 1, "epoch", 0, ""},
 		}},
+		"mark": {lua.Mark, 4, []any{1, "C1", "1.1", "ack", "{}", 0}, [][]any{
+			{}, {1, "C1", "1.1", "ack", "{}"}, {1, "C1", "1.1", "ack", "{", 0}, {1, "C1", "1.1", "ack", "1", 0}, {1, "C1", "1.1", "nod", "{}", 0},
+		}},
 		"page":   {lua.Page, 1, []any{"+", 1}, [][]any{{}, {""}, {"", 0}, {"", "x"}}},
 		"pause":  {lua.Pause, 2, []any{0, "by hand"}, [][]any{{}, {-1, "by hand"}, {"", "by hand"}, {1}}},
 		"refund": {lua.Refund, 2, []any{"id", 1, 1}, [][]any{{}, {"id", 0, 1}, {"id", 1, 0}, {"id", 1}}},

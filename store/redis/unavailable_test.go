@@ -33,11 +33,17 @@ func TestEveryCallToAServerThatIsGoneIsUnavailable(t *testing.T) {
 		"digest":         func() error { return s.Digest(t.Context(), scope, store.DigestTerms{Interval: time.Minute}) },
 		"pause":          func() error { return s.Pause(t.Context(), scope, time.Minute, "x") },
 		"posted message": func() error { _, err := s.PostedMessage(t.Context(), scope, 1); return err },
-		"delayed":        func() error { _, err := s.Delayed(t.Context(), scope); return err },
-		"due":            func() error { _, err := s.Due(t.Context(), []store.Channel{scope}, true); return err },
-		"drops":          func() error { _, err := s.Drops(t.Context(), scope, "", 1); return err },
-		"dead letters":   func() error { _, err := s.DeadLetters(t.Context(), scope, "", 1); return err },
-		"delete dead":    func() error { _, err := s.DeleteDead(t.Context(), scope, "1-0"); return err },
+		"mark": func() error {
+			_, _, err := s.Mark(t.Context(), scope, store.MarkChange{
+				Message: 1, Place: store.Receipt{Channel: "C1", TS: "1.1"}, Kind: store.MarkMuted, Mark: store.Mark{User: "U1"},
+			})
+			return err
+		},
+		"delayed":      func() error { _, err := s.Delayed(t.Context(), scope); return err },
+		"due":          func() error { _, err := s.Due(t.Context(), []store.Channel{scope}, true); return err },
+		"drops":        func() error { _, err := s.Drops(t.Context(), scope, "", 1); return err },
+		"dead letters": func() error { _, err := s.DeadLetters(t.Context(), scope, "", 1); return err },
+		"delete dead":  func() error { _, err := s.DeleteDead(t.Context(), scope, "1-0"); return err },
 		"reserve calls": func() error {
 			_, err := s.ReserveCalls(t.Context(), "ws", store.Calls{Method: store.MethodPost, PerMinute: 1, N: 1})
 			return err

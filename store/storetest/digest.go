@@ -76,6 +76,7 @@ func testDigestGrowsUntilItsIntervalEnds(t *testing.T, start Start) {
 	record, err := b.A.PostedMessage(t.Context(), Scope, post.Number)
 	require.NoError(t, err)
 	require.Equal(t, "1.000001", record.TS)
+	require.Equal(t, digestOf(t, post).From, record.From)
 
 	b.Advance(30 * time.Second)
 	ask()

@@ -68,6 +68,7 @@ var subjects = []struct {
 	{"dead letters", deadLettersBehaviours},
 	{"extras", extrasBehaviours},
 	{"threads", threadsBehaviours},
+	{"marks", marksBehaviours},
 	{"instants", instantsBehaviours},
 	{"digest", digestBehaviours},
 	{"digest bounds", digestBoundsBehaviours},

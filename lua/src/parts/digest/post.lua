@@ -34,7 +34,7 @@ end
 local function add_post(state, body)
   state.post = enqueue('digest', state.post, body)
   if every == 0 then return end
-  local message = cjson.encode({ at = int(now) })
+  local message = cjson.encode({ at = int(now), from = body.from })
   call('HINCRBY', posted, 'bytes', #message)
   call('HSET', posted, state.post, message)
   call('ZADD', aged, int(now), state.post)

@@ -15,16 +15,7 @@ local function state_in(message, fingerprint)
   if over_at then return over_at > 0 and 'over' or 'firing' end
 end
 
--- is_any_firing returns whether any alert of a message is firing.
-local function is_any_firing(message)
-  for _, alert in ipairs(message.events or {}) do
-    if alert.f and not alert.r then return true end
-  end
-  for _, over_at in pairs(message.members or {}) do
-    if over_at == 0 then return true end
-  end
-  return message.members ~= nil and (message.more or 0) > 0
-end
+--- @include parts/messages/firing
 
 -- add_earlier notes in a message that an earlier one reports the same alert.
 local function add_earlier(message, earlier_number)

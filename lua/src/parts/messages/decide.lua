@@ -1,13 +1,21 @@
 -- part messages/decide: decide about messages, and write them. The archive and the editor are used only if
 -- necessary.
 --- @include parts/messages/dropped
+local may_count -- the result of may_repeat
+
+-- may_repeat returns whether a firing may be counted on the message that reports its alert: by options.repeats, or
+-- because somebody acknowledged a message of the channel since these are kept.
+local function may_repeat()
+  if may_count == nil then may_count = options.repeats or call('HEXISTS', posted, 'acks') == 1 end
+  return may_count
+end
 
 -- attach returns what the editor's attach returns. It looks for earlier messages only if they can matter.
 function messages.attach(event)
   local status, fingerprint = event.status, event.fingerprint
   local is_alone = fingerprint == '' or status == ''
   if not is_alone and status == 'firing' then
-    is_alone = not options.repeats or not open_archive().find('f:' .. fingerprint)
+    is_alone = not may_repeat() or not open_archive().find('f:' .. fingerprint)
   end
   is_alone = is_alone and event.bundle == '' and event.reply_to == ''
   if is_alone and options.overflow ~= 'delay' then return nil, false end

@@ -15,10 +15,16 @@ local function update(number, message, event)
   return MERGED
 end
 
+-- is_counted returns whether a message counts the repeats of an alert: by options.repeats, or because somebody
+-- acknowledged the message. An alert that fires again after its resolve is not acknowledged.
+local function is_counted(message, fingerprint)
+  return options.repeats or message.ack and state_in(message, fingerprint) ~= 'over'
+end
+
 -- repeat_firing counts a firing on the message that reports it. An alert that was resolved and fires again is
 -- counted only while another alert of the message is firing. Otherwise nil is returned.
 local function repeat_firing(number, message, event)
-  if not number or not options.repeats or is_unreachable(message) then return nil end
+  if not number or is_unreachable(message) or not is_counted(message, event.fingerprint) then return nil end
   if MODE == 'promote' and string.find(event.entry, '\n', 1, true) then return nil end
   local at = next_edit(message)
   if state_in(message, event.fingerprint) == 'over' then
