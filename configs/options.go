@@ -69,21 +69,22 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 // channelOf returns a channel for the pipeline, without destinations.
 func (p *commonParts) channelOf(ch Channel) pipeline.Channel {
 	made := pipeline.Channel{
-		Name:        ch.Name,
-		Group:       ch.LimitGroup,
-		Tiers:       p.tiersOf(ch),
-		FirstNotice: ch.firstNotice(),
-		Headroom:    ch.headroom(),
-		Handling:    p.handlingOf(ch),
-		Hold:        ch.Hold,
-		Flapping:    ch.flapping(),
-		Bundle:      pipeline.BundlePolicy(ch.Bundle),
-		Pace:        store.Pace{Every: ch.Pace, Burst: ch.Burst},
-		TTL:         ch.TTL,
-		Digest:      ch.digestTerms(),
-		Renderer:    p.rendererOf(ch),
-		DropUnknown: p.dropUnknownOf(ch),
-		Rules:       p.rulesOf(ch),
+		Name:           ch.Name,
+		Group:          ch.LimitGroup,
+		Tiers:          p.tiersOf(ch),
+		FirstNotice:    ch.firstNotice(),
+		Headroom:       ch.headroom(),
+		Handling:       p.handlingOf(ch),
+		Hold:           ch.Hold,
+		Flapping:       ch.flapping(),
+		Bundle:         pipeline.BundlePolicy(ch.Bundle),
+		Pace:           store.Pace{Every: ch.Pace, Burst: ch.Burst},
+		TTL:            ch.TTL,
+		Digest:         ch.digestTerms(),
+		SilenceNotices: ch.SilenceNotices,
+		Renderer:       p.rendererOf(ch),
+		DropUnknown:    p.dropUnknownOf(ch),
+		Rules:          p.rulesOf(ch),
 	}
 	for _, reserve := range ch.Reserves {
 		made.Reserves = append(made.Reserves, pipeline.Reserve(reserve))
