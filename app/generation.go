@@ -32,6 +32,7 @@ type generation struct {
 	intake     *pipeline.Intake
 	alerts     *pipeline.Alerts
 	archive    *pipeline.Archive
+	silences   *pipeline.SilenceNotices
 	heartbeats *pipeline.Heartbeats
 	couriers   []*pipeline.Courier
 	canary     *pipeline.Canary // nil = none
@@ -69,10 +70,14 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Admit:    func(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error) { return g.intake.Admit(ctx, a) },
 		Outboxes: r.operationsOutboxes(g),
 	})
+	g.silences = pipeline.NewSilenceNotices(pipeline.SilenceNoticeOptions{
+		Silences: r.silencer, Store: g.limiter, Outbox: r.engines.outbox, Wake: r.wake, Logger: r.log,
+		Channel: func(name string) *pipeline.Channel { return g.intake.Channel(name) },
+	})
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox,
 		Logger: r.log, Tracer: r.tracer,
-		Silences: r.silencer, Heartbeats: g.heartbeats, Recorder: &r.recorder, Problems: g.limiter,
+		Silences: r.silencer, SilenceNotices: g.silences, Heartbeats: g.heartbeats, Recorder: &r.recorder, Problems: g.limiter,
 		Missed: &r.missed, Inhibitions: cfg.CompiledInhibitions(),
 	})
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
@@ -169,6 +174,7 @@ func (g *generation) run(ctx context.Context) {
 	all.Go(func() { g.heartbeats.Run(ctx) })
 	all.Go(func() { g.handler.Run(ctx) })
 	all.Go(func() { g.checks.Run(ctx, g.targets) })
+	all.Go(func() { g.silences.Run(ctx) })
 	if g.instances != nil {
 		all.Go(func() { g.instances.Run(ctx) })
 		all.Go(func() { g.registry.Run(ctx) })

@@ -128,6 +128,8 @@ type Channel struct {
 	DigestInterval time.Duration `yaml:"digest_interval" min:"1s" max:"744h" unset:"the window of the channel"`
 	// DigestMinimum is the smallest number of events that a digest is posted for.
 	DigestMinimum int64 `yaml:"digest_minimum" initial:"1" min:"1" max:"1000000"`
+	// SilenceNotices posts in the channel when a silence of it is made or ends, and one hour before the end if a muted alert still fires.
+	SilenceNotices bool `yaml:"silence_notices" initial:"true"`
 	// DropRecord is the number of dropped events that the channel keeps for `relay drops`.
 	DropRecord int64 `yaml:"drop_record" initial:"10000" min:"0" max:"100000"`
 

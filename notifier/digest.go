@@ -49,6 +49,9 @@ type DigestTitle struct {
 	Count int64
 }
 
+// digestColor is the colour of messages about others, which have no severity.
+const digestColor = "#868e96"
+
 // Entries that a digest lists; the rest is counted.
 const (
 	maxDigestCategories = 20
@@ -63,7 +66,7 @@ func (r Renderer) Digest(d Digest) Message {
 	slices.SortStableFunc(d.Categories, func(a, b DigestCategory) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.total(), a.total()), cmp.Compare(a.Name, b.Name))
 	})
-	m := Message{ID: "digest:" + d.ID, Color: "#868e96", Wide: true, Text: d.headline()}
+	m := Message{ID: "digest:" + d.ID, Color: digestColor, Wide: true, Text: d.headline()}
 	plain := []string{}
 	add := func(text string) *slack.SectionBlock {
 		return slack.NewSectionBlock(mrkdwn(cutMarkup(text, maxSection)), nil, nil)

@@ -34,12 +34,14 @@ type Channel struct {
 	Remind      Remind                      // the zero value reminds nobody
 	Bundle      BundlePolicy                // "" = [BundleOff]
 	Pace        store.Pace
-	TTL         time.Duration     // the age at which a message expires unsent; 0 = never
-	Digest      store.DigestTerms // Every is ignored where the Sender cannot edit
-	Sender      notifier.Sender   // posts the channel's messages
-	Renderer    notifier.Renderer // lays them out
-	Rules       *events.Rules     // classify events before the limiter is asked; nil = none
-	Fallback    notifier.Sender   // posts messages that Sender rejects permanently; nil = they stay dead letters
+	TTL         time.Duration // the age at which a message expires unsent; 0 = never
+	// SilenceNotices posts in the channel when a silence that concerns it is made or ends.
+	SilenceNotices bool
+	Digest         store.DigestTerms // Every is ignored where the Sender cannot edit
+	Sender         notifier.Sender   // posts the channel's messages
+	Renderer       notifier.Renderer // lays them out
+	Rules          *events.Rules     // classify events before the limiter is asked; nil = none
+	Fallback       notifier.Sender   // posts messages that Sender rejects permanently; nil = they stay dead letters
 	// Operators are the ids of Slack's users and user groups who may mute alerts, and post what was held back.
 	Operators []string
 	// DropUnknown are the severities whose messages are not sent again when their delivery state is unknown and they

@@ -209,6 +209,7 @@ func (in *Intake) admitParts(ctx context.Context, a Arrival, parts []*part) (Rec
 		}
 		for n, i := range p.muted {
 			in.opts.Metrics.countMuted(&a.Events[i])
+			in.opts.SilenceNotices.note(p.mutedBy[n], &a.Events[i])
 			receipt.addMuted(&a.Events[i], i, p.mutedBy[n])
 		}
 	}

@@ -68,6 +68,8 @@ type IntakeOptions struct {
 	Instances *Instances
 	// Silences mute events for a limited time; nil = there are none.
 	Silences Silencer
+	// SilenceNotices follow what silences mute; nil = nobody does.
+	SilenceNotices *SilenceNotices
 	// Heartbeats are events that are heartbeats of their sender, and are muted; nil = none are.
 	Heartbeats HeartbeatMatcher
 	// Recorder hands out what is received; nil = nobody can listen.
@@ -118,6 +120,14 @@ func NewIntake(opts IntakeOptions) *Intake {
 	in.problems = newProblems(in)
 	in.reminds = opts.Problems != nil && in.anyReminds()
 	return in
+}
+
+// Channel returns a channel by its name; nil = there is none.
+func (in *Intake) Channel(name string) *Channel {
+	if ch := in.channel(name); ch != nil {
+		return ch.Channel
+	}
+	return nil
 }
 
 // channel returns a channel, or a test lane, by its name; nil = there is none.

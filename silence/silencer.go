@@ -122,6 +122,17 @@ func (s *Silencer) AllMuting(e *events.Event) []string {
 	return ids
 }
 
+// Known returns the silences as of the last refresh, and the store's time.
+func (s *Silencer) Known() (now time.Time, all []Silence) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all = make([]Silence, len(s.all))
+	for i := range s.all {
+		all[i] = s.all[i].Silence
+	}
+	return s.opts.Now().Add(s.ahead), all
+}
+
 // Listed is a silence with its current state.
 type Listed struct {
 	Silence
