@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,37 +13,89 @@ import (
 	redisstore "slackrelay/store/redis"
 )
 
-// Diagnose checks everything that a configuration refers to: Redis, the Slack token and its scopes, and each Slack channel. It
-// posts nothing and changes nothing. found is called with the findings of one subject after the other. It stops when ctx ends.
+// Diagnose checks everything that a configuration refers to: Redis, each Slack token and its scopes, the app-level tokens, the
+// clocks, and each Slack channel. It posts nothing and changes nothing. found is called with the findings of one subject after
+// the other. It stops when ctx ends.
 func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Finding)) {
-	found(diagnoseRedis(ctx, cfg))
-	inspector := slackapp.NewInspector(slackapp.InspectorOptions{
-		Token: string(cfg.SlackToken), APIURL: cfg.SlackAPIURL, Timeout: cfg.SlackTimeout,
-	})
-	usable := false
-	if cfg.SlackToken != "" {
-		findings := inspector.Token(ctx)
-		usable = slackapp.Worst(findings) != slackapp.Fault
-		found(findings)
-	}
-	for _, d := range cfg.Destinations() {
-		if d.SlackChannel != "" && !usable {
-			continue // the token's faults say all there is to say
-		}
+	findings, redisSkew := diagnoseRedis(ctx, cfg)
+	found(findings)
+	compared := clocks{redis: redisSkew}
+	inspectors := map[configs.SlackApp]*slackapp.Inspector{}
+	for _, access := range cfg.SlackAccesses() {
 		if ctx.Err() != nil {
 			return
 		}
-		found(diagnoseDestination(ctx, inspector, d))
+		inspector := slackapp.NewInspector(slackapp.InspectorOptions{
+			Setting: access.Setting, Token: string(access.Token), APIURL: access.APIURL, Timeout: cfg.SlackTimeout,
+		})
+		findings := inspector.Token(ctx)
+		if slackapp.Worst(findings) != slackapp.Fault {
+			inspectors[access.SlackApp] = inspector
+		}
+		if skew, known := inspector.Skew(); known {
+			compared.slack = &skew
+		}
+		found(findings)
+	}
+	for _, app := range cfg.Apps() {
+		if app.AppToken != "" && ctx.Err() == nil {
+			found(slackapp.AppToken(ctx, slackapp.InspectorOptions{
+				Setting: appTokenSetting(app.Name), Token: app.AppToken, APIURL: app.APIURL, Timeout: cfg.SlackTimeout,
+			}))
+		}
+	}
+	found(compared.findings())
+	diagnoseDestinations(ctx, inspectors, cfg.Destinations(), found)
+}
+
+// appTokenSetting names the app-level token of an app in findings.
+func appTokenSetting(app string) string {
+	if app == "slack_token" {
+		return "slack_app_token"
+	}
+	return "slack_app_token of " + app
+}
+
+// diagnoseDestinations checks where messages go. Those of a token that Slack refuses, which has no inspector, are left out: its
+// findings say all there is to say.
+func diagnoseDestinations(
+	ctx context.Context, inspectors map[configs.SlackApp]*slackapp.Inspector, all []configs.Destination, found func([]slackapp.Finding),
+) {
+	names := map[*slackapp.Inspector][]string{}
+	for _, d := range all {
+		if inspector := inspectors[d.Access.SlackApp]; d.SlackChannel != "" && inspector != nil {
+			names[inspector] = append(names[inspector], d.SlackChannel)
+		}
+	}
+	for inspector, names := range names {
+		_ = inspector.Expect(ctx, names) // the finding of each channel says what is wrong
+	}
+	for _, d := range all {
+		inspector := inspectors[d.Access.SlackApp]
+		if d.SlackChannel != "" && inspector == nil {
+			continue
+		}
+		findings := diagnoseDestination(ctx, inspector, d)
+		if ctx.Err() != nil {
+			return
+		}
+		if inspector != nil {
+			if _, refused := inspector.Refused(); refused {
+				delete(inspectors, d.Access.SlackApp)
+			}
+		}
+		found(findings)
 	}
 }
 
-// diagnoseDestination checks where messages go.
+// diagnoseDestination checks where the messages of one setting go.
 func diagnoseDestination(ctx context.Context, inspector *slackapp.Inspector, d configs.Destination) []slackapp.Finding {
 	switch {
 	case d.WebhookURL != "":
-		return []slackapp.Finding{diagnoseWebhook(d)}
+		return []slackapp.Finding{slackapp.Webhook(d.Setting, string(d.WebhookURL))}
 	case d.SlackChannel != "":
-		return inspector.Channel(ctx, d.Setting, d.SlackChannel)
+		findings, _ := inspector.Channel(ctx, d.Setting, d.SlackChannel)
+		return findings
 	default:
 		return []slackapp.Finding{{
 			Subject: d.Setting, Grade: slackapp.Warning, Message: "has no Slack destination; its messages are only printed on the console",
@@ -53,28 +104,19 @@ func diagnoseDestination(ctx context.Context, inspector *slackapp.Inspector, d c
 	}
 }
 
-// diagnoseWebhook says what can be known of an incoming webhook without posting to it.
-func diagnoseWebhook(d configs.Destination) slackapp.Finding {
-	f := slackapp.Finding{Subject: d.Setting, Grade: slackapp.OK, Message: "posts to an incoming webhook, which only a message can test"}
-	u, err := url.Parse(string(d.WebhookURL))
-	if err == nil && u.Host != "hooks.slack.com" && u.Host != "hooks.slack-gov.com" {
-		f.Message = fmt.Sprintf("posts to %s, which is not Slack; only a message can test it", u.Host)
-	}
-	return f
-}
-
-// diagnoseRedis checks the Redis of a configuration.
-func diagnoseRedis(ctx context.Context, cfg configs.Config) []slackapp.Finding {
+// diagnoseRedis checks the Redis of a configuration, and returns how far this machine's clock is ahead of its clock; nil =
+// unknown.
+func diagnoseRedis(ctx context.Context, cfg configs.Config) (findings []slackapp.Finding, skew *time.Duration) {
 	const subject = "redis"
 	opts, err := cfg.Redis()
 	switch {
 	case err != nil:
-		return []slackapp.Finding{{Subject: subject, Grade: slackapp.Fault, Message: err.Error(), Remedy: "correct the setting"}}
+		return []slackapp.Finding{{Subject: subject, Grade: slackapp.Fault, Message: err.Error(), Remedy: "correct the setting"}}, nil
 	case opts == nil:
 		return []slackapp.Finding{{
 			Subject: subject, Grade: slackapp.Warning, Message: "is not configured: one replica only, and a restart loses what is pending",
 			Remedy: "set redis_url",
-		}}
+		}}, nil
 	}
 	client := redis.NewUniversalClient(opts)
 	defer func() { _ = client.Close() }()
@@ -85,14 +127,25 @@ func diagnoseRedis(ctx context.Context, cfg configs.Config) []slackapp.Finding {
 	if err != nil {
 		return []slackapp.Finding{{
 			Subject: subject, Grade: slackapp.Fault, Message: fmt.Sprintf("%s: %v", cfg.RedisAddress(), err), Remedy: store.Describe(err),
-		}}
+		}}, nil
 	}
-	findings := make([]slackapp.Finding, 0, len(warnings)+1)
+	took := time.Since(begun)
 	for _, warning := range warnings {
 		findings = append(findings, slackapp.Finding{Subject: subject, Grade: slackapp.Warning, Message: warning})
 	}
 	return append(findings, slackapp.Finding{
 		Subject: subject, Grade: slackapp.OK,
-		Message: fmt.Sprintf("%s is available, and answered in %s", cfg.RedisAddress(), time.Since(begun).Round(time.Millisecond/10)),
-	})
+		Message: fmt.Sprintf("%s is available, and answered in %s", cfg.RedisAddress(), took.Round(time.Millisecond/10)),
+	}), redisSkew(ctx, client)
+}
+
+// redisSkew returns how far this machine's clock is ahead of that of Redis; nil = unknown.
+func redisSkew(ctx context.Context, client redis.UniversalClient) *time.Duration {
+	begun := time.Now()
+	theirs, err := client.Time(ctx).Result()
+	if err != nil {
+		return nil
+	}
+	skew := begun.Add(time.Since(begun) / 2).Sub(theirs)
+	return &skew
 }

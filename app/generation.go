@@ -32,6 +32,7 @@ type generation struct {
 	heartbeats *pipeline.Heartbeats
 	couriers   []*pipeline.Courier
 	canary     *pipeline.Canary // nil = none
+	operations notifier.Sender  // nil = the operators get no notices
 	status     *pipeline.StatusReader
 }
 
@@ -44,20 +45,21 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 	if g.tls, err = cfg.TLS(); err != nil {
 		return nil, err
 	}
-	sender := func(ch configs.Channel) notifier.Sender { return cfg.Sender(ch, r.preview) }
-	g.channels = pipeline.WithTestLanes(cfg.PipelineChannels(sender))
-	canary := cfg.Canary()
+	senders := g.cfg.Senders(r.preview)
+	g.operations = senders.Operations()
+	g.channels = pipeline.WithTestLanes(cfg.PipelineChannels(senders))
+	canary := senders.Canary()
 	if canary != nil {
 		g.channels = append(g.channels, pipeline.CanaryChannel(canary, cfg.CanaryInterval))
 	}
-	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(sender), g.channels, r.instances, r.metrics)
+	g.instances = pipeline.NewInstances(cfg.PipelineTemplates(senders), g.channels, r.instances, r.metrics)
 	g.limiter = r.engines.limiter
 	g.status = pipeline.NewStatusReader(g.limiter, g.channels, r.engines.outages, r.engines.outbox)
 	g.status.Include(g.instances)
 	g.heartbeats = pipeline.NewHeartbeats(pipeline.HeartbeatOptions{
 		Heartbeats: cfg.SenderHeartbeats(), Channels: g.channels, Store: g.limiter, Memory: r.heartbeats, Logger: r.log, Wake: r.wake,
 		Admit:    func(ctx context.Context, a pipeline.Arrival) (pipeline.Receipt, error) { return g.intake.Admit(ctx, a) },
-		Outboxes: r.operationsOutboxes(cfg),
+		Outboxes: r.operationsOutboxes(g),
 	})
 	g.intake = pipeline.NewIntake(pipeline.IntakeOptions{
 		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox,
@@ -93,15 +95,13 @@ func (g *generation) levels() []ratelimit.Level {
 
 // newCouriers makes one courier for each outbox.
 func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
-	posts, edits, lookups := g.cfg.PerMinute()
 	var couriers []*pipeline.Courier
 	reminders := pipeline.NewReminders(pipeline.ReminderOptions{Intake: g.intake, Store: g.limiter, Outbox: r.engines.outbox})
 	for _, queue := range r.engines.outboxes {
 		opts := pipeline.CourierOptions{
-			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.cfg.Operations(),
+			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
-			PostsPerMinute: posts, EditsPerMinute: edits, LookupsPerMinute: lookups,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote
@@ -159,8 +159,8 @@ func (g *generation) run(ctx context.Context) {
 }
 
 // operationsOutboxes are where notices to the operators are queued; none without an operations destination.
-func (r *Relay) operationsOutboxes(cfg configs.Config) []pipeline.NoticeQueue {
-	if cfg.Operations() == nil {
+func (r *Relay) operationsOutboxes(g *generation) []pipeline.NoticeQueue {
+	if g.operations == nil {
 		return nil
 	}
 	return r.engines.notices

@@ -26,7 +26,19 @@ type Channel struct {
 	// SlackChannel is the id (C0123ABCD) or the name of a Slack channel, for the bot token. In a template, it may contain the
 	// placeholder.
 	SlackChannel string `yaml:"slack_channel" section:"Destination"`
-	// SlackWebhookURL is an incoming webhook of Slack. It replaces the bot token and slack_channel.
+	// SlackToken is the bot token of this channel, for a workspace or an app of its own. It takes precedence over the slack_token
+	// above the channels. Channels with the same token share its limits, and a token that Slack refuses stops only them.
+	SlackToken     Secret `yaml:"slack_token" unset:"the slack_token above the channels"`
+	SlackTokenFile string `yaml:"slack_token_file"`
+	// SlackAPIURL is the base URL of the Slack Web API for this channel, if it differs from the slack_api_url above the channels.
+	SlackAPIURL string `yaml:"slack_api_url" format:"url" unset:"the slack_api_url above the channels"`
+	// SlackAppToken is the app-level token of the channel's app. It replaces the one at the top level.
+	SlackAppToken     Secret `yaml:"slack_app_token" unset:"that of the top level"`
+	SlackAppTokenFile string `yaml:"slack_app_token_file"`
+	// SlackSigningSecret is the signing secret of the channel's app. It replaces the one at the top level.
+	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"that of the top level"`
+	SlackSigningSecretFile string `yaml:"slack_signing_secret_file"`
+	// SlackWebhookURL is an incoming webhook of Slack, Mattermost or Rocket.Chat. It replaces the bot token and slack_channel.
 	SlackWebhookURL     Secret `yaml:"slack_webhook_url" format:"url"`
 	SlackWebhookURLFile string `yaml:"slack_webhook_url_file"`
 	// FallbackSlackChannel is the Slack channel, for the bot token, that gets the messages that the destination rejects
@@ -67,7 +79,8 @@ type Channel struct {
 	// Headroom limits the share of the channel that a severity may use.
 	Headroom []Headroom `yaml:"headroom"`
 
-	// Pace is the time between two messages to Slack. It delays messages and never drops one.
+	// Pace is the time between two messages to Slack. It delays messages and never drops one. For an incoming webhook of Mattermost
+	// or Rocket.Chat, the default is no delay.
 	Pace time.Duration `yaml:"pace" initial:"1s" min:"0s" max:"1h" section:"Messages" unset:"no delay"`
 	// Burst is the number of messages that may be sent at once.
 	Burst int64 `yaml:"burst" initial:"3" min:"1" max:"1000000"`

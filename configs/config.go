@@ -72,20 +72,29 @@ type Config struct {
 	// SlackToken is the bot token. It needs the scope `chat:write`, and `channels:history` to look up messages.
 	SlackToken     Secret `yaml:"slack_token" section:"Slack" unset:"messages are printed on the console"`
 	SlackTokenFile string `yaml:"slack_token_file"`
-	// SlackAPIURL is the base URL of the Slack Web API, for gateways and tests.
+	// SlackAppToken is the app-level token, which begins with `xapp-`. It turns on Socket Mode: clicks and commands arrive over
+	// connections that the relay opens.
+	SlackAppToken     Secret `yaml:"slack_app_token" unset:"no sockets"`
+	SlackAppTokenFile string `yaml:"slack_app_token_file"`
+	// SlackSigningSecret is the app's signing secret. It turns on `POST /slack/interactions` and `POST /slack/commands` on the
+	// webhook listener, for clicks and commands without Socket Mode.
+	SlackSigningSecret     Secret `yaml:"slack_signing_secret" unset:"both are answered 404"`
+	SlackSigningSecretFile string `yaml:"slack_signing_secret_file"`
+	// SlackAPIURL is the base URL of the Slack Web API: `https://slack-gov.com/api/` for GovSlack, or that of a gateway. On other
+	// servers than Slack's, no limits of Slack apply.
 	SlackAPIURL string `yaml:"slack_api_url" format:"url" unset:"Slack's own"`
 	// SlackTimeout is the longest that one request to Slack may take.
 	SlackTimeout time.Duration `yaml:"slack_timeout" initial:"5s" min:"10ms" max:"1m"`
 	// SlackLookupDelay is how long after an attempt with an unknown result the relay looks the message up in Slack. It looks a
 	// second time after twice that.
 	SlackLookupDelay time.Duration `yaml:"slack_lookup_delay" formerly:"slack_settle" initial:"10s" min:"0s" max:"10m" unset:"never"`
-	// SlackPostsPerMinute is the number of messages that the bot token may post in a minute, over all channels and replicas.
-	// Half of them may be posted at once.
-	SlackPostsPerMinute int64 `yaml:"slack_posts_per_minute" min:"0" max:"1000000" unset:"300, Slack's limit; none with slack_api_url"`
-	// SlackEditsPerMinute is the number of messages that the bot token may edit in a minute.
-	SlackEditsPerMinute int64 `yaml:"slack_edits_per_minute" min:"0" max:"1000000" unset:"50, Slack's limit; none with slack_api_url"`
-	// SlackLookupsPerMinute is the number of messages that the bot token may look up in a minute.
-	SlackLookupsPerMinute int64 `yaml:"slack_lookups_per_minute" min:"0" max:"1000000" unset:"50, Slack's limit; none with slack_api_url"`
+	// SlackPostsPerMinute is the number of messages that each bot token may post in a minute, over all channels and replicas. Half of
+	// them may be posted at once.
+	SlackPostsPerMinute int64 `yaml:"slack_posts_per_minute" min:"0" max:"1000000" unset:"300, Slack's limit; none on another server"`
+	// SlackEditsPerMinute is the number of messages that each bot token may edit in a minute.
+	SlackEditsPerMinute int64 `yaml:"slack_edits_per_minute" min:"0" max:"1000000" unset:"50, Slack's limit; none on another server"`
+	// SlackLookupsPerMinute is the number of messages that each bot token may look up in a minute.
+	SlackLookupsPerMinute int64 `yaml:"slack_lookups_per_minute" min:"0" max:"1000000" unset:"50, Slack's limit; none on another server"`
 	// DeadLetters is the number of messages that each channel keeps after Slack rejected them permanently.
 	DeadLetters int64 `yaml:"dead_letters" initial:"1000" min:"1" max:"100000" restart:"true"`
 

@@ -22,7 +22,8 @@ channels:
   - {name: b, slack_webhook_url: "http://hooks/x", digest: false, on_unknown: drop, unknown: [{severity: critical, do: retry}]}
 `, "RELAY_SLACK_TOKEN=xoxb-1")
 	preview := func(string) notifier.Sender { return nil }
-	channels := cfg.PipelineChannels(func(ch configs.Channel) notifier.Sender { return cfg.Sender(ch, preview) })
+	senders := cfg.Senders(preview)
+	channels := cfg.PipelineChannels(senders)
 	a, b := channels[0], channels[1]
 	require.Equal(t, store.OverflowMerge, a.Handling.Overflow)
 	require.Equal(t, store.ResolvesEdit, a.Handling.Resolves)
@@ -34,7 +35,7 @@ channels:
 	require.Equal(t, "<!subteam^S0ONCALL>", a.Renderer.Mentions[events.Critical])
 	require.NotNil(t, a.Renderer.Template)
 	require.NotNil(t, a.Fallback)
-	require.NotNil(t, cfg.Operations())
+	require.NotNil(t, senders.Operations())
 	require.Equal(t, map[events.Severity]bool{"critical": false, "error": false, "warning": false, "info": true}, a.DropUnknown)
 	require.Zero(t, b.Digest)
 	require.Nil(t, b.Fallback)
@@ -83,9 +84,9 @@ channels:
 func TestCanaryNeedsADestinationAndSomebodyToAlert(t *testing.T) {
 	const interval, operations = "RELAY_CANARY_INTERVAL=5m", "RELAY_OPERATIONS_WEBHOOK_URL=https://x/ops"
 	cfg := good(t, "", interval, operations, "RELAY_CANARY_WEBHOOK_URL=https://x/services/y")
-	require.NotNil(t, cfg.Canary())
+	require.NotNil(t, cfg.Senders(nil).Canary())
 	cfg = configs.Default()
-	require.Nil(t, cfg.Canary())
+	require.Nil(t, cfg.Senders(nil).Canary())
 	bad(t, "", []string{interval},
 		"RELAY_CANARY_INTERVAL: needs a destination; set either canary_slack_channel", "RELAY_CANARY_INTERVAL: needs somebody to alert")
 	bad(t, "", []string{interval, operations, "RELAY_CANARY_SLACK_CHANNEL=C1", "RELAY_CANARY_WITHIN=1ms"},

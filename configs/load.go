@@ -39,6 +39,7 @@ func Load(flags Flags) (Loaded, error) {
 	}
 	faults = append(faults, readEnvironment(cfg, &loaded.origin)...)
 	cfg.Apply(flags)
+	loaded.freeChatServers()
 	faults = append(faults, dropFollowing(cfg.Validate(), faults)...)
 	loaded.UnknownVariables = unknownVariables(*cfg)
 	for _, warning := range loaded.origin.locate(append(formerNames(loaded), cfg.warnings()...)) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit/replica"
 	"slackrelay/store"
@@ -50,8 +49,8 @@ func (c *Config) Policies() map[string]replica.Policy {
 	return policies
 }
 
-// PipelineChannels returns the channels for the pipeline, without templates. sender returns the destination of a channel's messages.
-func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeline.Channel {
+// PipelineChannels returns the channels for the pipeline, without templates. senders makes their destinations; nil = they have none.
+func (c *Config) PipelineChannels(senders *Senders) []pipeline.Channel {
 	channels := make([]pipeline.Channel, 0, len(c.Channels))
 	common := newCommonParts(c)
 	for _, ch := range c.Channels {
@@ -59,8 +58,8 @@ func (c *Config) PipelineChannels(sender func(Channel) notifier.Sender) []pipeli
 			continue
 		}
 		made := common.channelOf(c.withoutAuto(ch))
-		made.Sender = sender(ch)
-		made.Fallback = c.destination(ch.FallbackWebhookURL, ch.FallbackSlackChannel)
+		made.Sender = senders.Of(ch)
+		made.Fallback = senders.Fallback(ch)
 		channels = append(channels, made)
 	}
 	return channels

@@ -44,6 +44,15 @@ func (o *origin) locateOne(fault *FieldError) {
 	fault.Line = o.file.line(field)
 }
 
+// sets reports whether the file or a variable sets a setting.
+func (o *origin) sets(setting string) bool {
+	if o.variables[setting] != "" {
+		return true
+	}
+	field, ok := o.fieldInFile(setting)
+	return ok && o.file.contains(field)
+}
+
 // variable returns the variable that set a setting, or the list that it is an item of.
 func (o *origin) variable(field string) string {
 	if i := strings.LastIndexByte(field, '['); i >= 0 && strings.HasSuffix(field, "]") {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"slackrelay/events"
-	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 )
@@ -70,9 +69,8 @@ func (c Channel) template() (t pipeline.Template, ok bool) {
 	}, ok && err == nil
 }
 
-// PipelineTemplates returns the templates for the pipeline. sender returns the destination of the messages of a channel, and must
-// be safe for concurrent use.
-func (c *Config) PipelineTemplates(sender func(Channel) notifier.Sender) []pipeline.Template {
+// PipelineTemplates returns the templates for the pipeline. senders makes the destinations of their channels.
+func (c *Config) PipelineTemplates(senders *Senders) []pipeline.Template {
 	var templates []pipeline.Template
 	var common *commonParts
 	for _, ch := range c.Channels {
@@ -87,8 +85,8 @@ func (c *Config) PipelineTemplates(sender func(Channel) notifier.Sender) []pipel
 		t.Make = func(value string) pipeline.Channel {
 			made, settings := base, ch.instance(value)
 			made.Name = settings.Name
-			made.Sender = sender(settings)
-			made.Fallback = c.destination(settings.FallbackWebhookURL, settings.FallbackSlackChannel)
+			made.Sender = senders.Of(settings)
+			made.Fallback = senders.Fallback(settings)
 			return made
 		}
 		templates = append(templates, t)

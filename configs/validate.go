@@ -17,6 +17,7 @@ func (c *Config) Validate() []*FieldError {
 	c.validateListeners(v)
 	c.validateRedis(v)
 	c.validateSlack(v)
+	c.validateInteractions(v)
 	c.validateTelemetry(v)
 	c.validateOperations(v)
 	c.validateCanary(v)
@@ -48,9 +49,12 @@ func (c *Config) validateSlack(v validator) {
 			show(c.Lease), show(c.SlackTimeout))
 	}
 	if hasUser(c.SlackAPIURL) {
-		v.fault("slack_api_url", "contains a user, and the relay prints this setting; remove the user")
+		v.fault("slack_api_url", userInURL)
 	}
 }
+
+// userInURL is the fault of a URL for which [hasUser] holds.
+const userInURL = "contains a user, and the relay prints this setting; remove the user"
 
 func (c *Config) validateChannels(v validator) {
 	switch {
@@ -73,7 +77,7 @@ func (c *Config) validateChannels(v validator) {
 			in.fault("ingress_token", "is empty, so that anyone who reaches %s could send to channel %s; "+
 				"set ingress_token, auth or allow_unauthenticated", c.Listen, ch.Name)
 		}
-		if c.SlackToken != "" && ch.SlackChannel == "" && ch.SlackWebhookURL == "" {
+		if c.SlackAccess(ch).Token != "" && ch.SlackChannel == "" && ch.SlackWebhookURL == "" {
 			in.fault("slack_channel", "is empty, although slack_token is set; set slack_channel or slack_webhook_url for channel %s", ch.Name)
 		}
 	}
@@ -99,6 +103,9 @@ func (c *Config) validateGroups(v validator) {
 }
 
 func (c Channel) validate(v validator) {
+	if hasUser(c.SlackAPIURL) {
+		v.fault("slack_api_url", userInURL)
+	}
 	c.validateLevels(v)
 	c.validateFairness(v)
 	c.validateDelivery(v)

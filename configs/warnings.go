@@ -14,7 +14,7 @@ func (c *Config) warnings() []*FieldError {
 		v.fault("redis_url", "is not set; limits apply to this process only, and pending messages are lost when it stops")
 	}
 	c.credentialWarnings(v)
-	c.tokenWarnings(v)
+	tokenWarnings(v, c.CommonSlackAccess())
 	if opts, err := c.Redis(); err == nil && opts != nil && opts.TLSConfig != nil && opts.TLSConfig.InsecureSkipVerify {
 		v.fault("redis_url", "skip_verify=true makes the relay accept any server as Redis, whatever its certificate; "+
 			"remove it, and make the system trust the authority of the certificate")
@@ -28,11 +28,18 @@ func (c *Config) warnings() []*FieldError {
 // channelWarnings finds what is probably not intended in a channel.
 func (c *Config) channelWarnings(v validator, ch Channel) {
 	switch {
-	case ch.SlackChannel != "" && c.SlackToken == "":
+	case ch.SlackChannel != "" && c.SlackAccess(ch).Token == "":
 		v.fault("slack_channel", "slack_token is not set; messages of channel %s are only printed on the console", ch.Name)
 	case ch.SlackChannel == "" && ch.SlackWebhookURL == "":
 		v.fault("slack_channel", "channel %s has no Slack destination; its messages are only printed on the console", ch.Name)
 	}
+	if ch.SlackToken != "" {
+		tokenWarnings(v, c.SlackAccess(ch))
+	}
+	if ch.SlackToken != "" && ch.SlackWebhookURL != "" && ch.FallbackSlackChannel == "" {
+		v.fault("slack_token", "is not used, because slack_webhook_url replaces it; remove one of them")
+	}
+	ch.chatServerWarnings(v)
 	ch.fairnessWarnings(v)
 	ch.templateWarnings(v)
 	if ch.CategoryLimit > ch.GlobalLimit {
@@ -58,11 +65,11 @@ func (c Channel) templateWarnings(v validator) {
 }
 
 // tokenWarnings reports a Slack token that cannot be one. Another server than Slack's may have tokens of any form.
-func (c *Config) tokenWarnings(v validator) {
-	if c.SlackToken == "" || c.SlackAPIURL != "" {
+func tokenWarnings(v validator, access SlackAccess) {
+	if access.Token == "" || !slackapp.IsSlackAPI(access.APIURL) {
 		return
 	}
-	if message, remedy := slackapp.TokenFault(string(c.SlackToken)); message != "" {
+	if message, remedy := slackapp.TokenFault(string(access.Token)); message != "" {
 		v.fault("slack_token", "%s; %s", message, remedy)
 	}
 }

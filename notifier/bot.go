@@ -2,8 +2,6 @@ package notifier
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +10,6 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
-
-	"slackrelay/slackapp"
 )
 
 // BotOptions configure a Bot. Token and Channel are required.
@@ -28,11 +24,10 @@ type BotOptions struct {
 
 // Bot posts to one channel by chat.postMessage.
 type Bot struct {
-	client    *slack.Client
-	channel   string
-	workspace string
-	id        atomic.Value // string: Slack's id of the channel, once it is known
-	joined    atomic.Bool  // the bot has tried to join the channel
+	*App
+	channel string
+	id      atomic.Value // string: Slack's id of the channel, once it is known
+	joined  atomic.Bool  // the bot has tried to join the channel
 }
 
 var (
@@ -41,23 +36,10 @@ var (
 	_ Workspace = (*Bot)(nil)
 )
 
-// NewBot makes a Bot. The retries of slack-go stay off: they would block the channel's sender and hide a 429 from the other
-// replicas.
+// NewBot makes a Bot of an app that no other Bot shares.
 func NewBot(opts BotOptions) *Bot {
-	sum := sha256.Sum256([]byte(opts.Token))
-	b := &Bot{
-		client:  slackapp.NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout)),
-		channel: opts.Channel, workspace: hex.EncodeToString(sum[:8]),
-	}
-	b.id.Store("")
-	if slackapp.IsChannelID(opts.Channel) {
-		b.id.Store(opts.Channel)
-	}
-	return b
+	return NewApp(AppOptions{Token: opts.Token, APIURL: opts.APIURL, Timeout: opts.Timeout}).Bot(opts.Channel)
 }
-
-// Workspace implements [Workspace].
-func (b *Bot) Workspace() string { return b.workspace }
 
 // Send implements [Sender].
 func (b *Bot) Send(ctx context.Context, m Message) (Receipt, error) {

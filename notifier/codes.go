@@ -47,7 +47,8 @@ var codes = map[string]verdict{
 	"restricted_action_thread_only_channel": badDestination, "restricted_action_non_threadable_channel": badDestination,
 	"restricted_action_thread_locked": badDestination, "cannot_reply_to_message": badDestination,
 	"messages_tab_disabled": badDestination, "ekm_access_denied": badDestination, "team_not_found": badDestination,
-	"action_prohibited": badDestination, "posting_to_general_channel_denied": badDestination,
+	"team_access_not_granted": badDestination, // by a token of an organisation: its other workspaces take messages
+	"action_prohibited":       badDestination, "posting_to_general_channel_denied": badDestination,
 	"invalid_token": badDestination, "team_disabled": badDestination, "no_service": badDestination,
 	"no_service_id": badDestination, "no_active_hooks": badDestination, "no_team": badDestination,
 	"channel_is_archived": badDestination, "user_not_found": badDestination,
@@ -78,7 +79,7 @@ var codes = map[string]verdict{
 	"not_allowed_token_type": notAllowed, "two_factor_setup_required": notAllowed,
 	"deprecated_endpoint": notAllowed, "method_deprecated": notAllowed, "as_user_not_supported": notAllowed,
 	"missing_scope": notAllowed, "no_permission": notAllowed, "access_denied": notAllowed, "accesslimited": notAllowed,
-	"enterprise_is_restricted": notAllowed, "team_access_not_granted": notAllowed,
+	"enterprise_is_restricted": notAllowed,
 }
 
 // CredentialRevoked reports whether Slack refuses the credential itself, for every method. It is false where the

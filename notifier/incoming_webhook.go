@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -16,18 +17,20 @@ import (
 // maxAnswer is how much of an answer is read, in bytes: Slack's own answers are one word.
 const maxAnswer = 4096
 
-// IncomingWebhook posts through an incoming webhook of Slack. It does not use slack-go, which discards the body of the answer:
-// only the body distinguishes a revoked webhook from a bad message.
+// IncomingWebhook posts through an incoming webhook of Slack, or of another server that takes its format; to Mattermost and
+// Rocket.Chat ([IsChatServer]), it posts Markdown. It does not use slack-go, which discards the body of the answer: only the body
+// distinguishes a revoked webhook from a bad message.
 type IncomingWebhook struct {
 	client *http.Client
 	url    string
+	chat   bool // Mattermost or Rocket.Chat
 }
 
 var _ Sender = (*IncomingWebhook)(nil)
 
 // NewIncomingWebhook returns an IncomingWebhook. The URL is a secret. A timeout of 0 means [DefaultTimeout].
-func NewIncomingWebhook(url string, timeout time.Duration) *IncomingWebhook {
-	return &IncomingWebhook{client: httpClient(timeout), url: url}
+func NewIncomingWebhook(address string, timeout time.Duration) *IncomingWebhook {
+	return &IncomingWebhook{client: httpClient(timeout), url: address, chat: IsChatServer(address)}
 }
 
 // webhookBody is the body of a request to an incoming webhook.
@@ -41,15 +44,9 @@ type webhookBody struct {
 
 // Send implements [Sender]. The receipt is empty: Slack does not return where the message is.
 func (w *IncomingWebhook) Send(ctx context.Context, m Message) (Receipt, error) {
-	content := webhookBody{Text: m.Text}
-	switch {
-	case m.Native != nil:
-		content.Blocks = m.Native.Blocks
-		if m.Native.Attachments != nil {
-			content.Attachments = m.Native.Attachments
-		}
-	case len(m.Blocks) > 0 || m.Fallback != "":
-		content.Attachments = []slack.Attachment{m.attachment()}
+	var content any = slackBodyOf(m)
+	if w.chat {
+		content = chatBodyOf(m)
 	}
 	body, err := json.Marshal(content)
 	if err != nil {
@@ -62,6 +59,38 @@ func (w *IncomingWebhook) Send(ctx context.Context, m Message) (Receipt, error) 
 	return Receipt{}, answer.webhookError()
 }
 
+// slackBodyOf returns a message for Slack.
+func slackBodyOf(m Message) webhookBody {
+	content := webhookBody{Text: m.Text}
+	switch {
+	case m.Native != nil:
+		content.Blocks = m.Native.Blocks
+		if m.Native.Attachments != nil {
+			content.Attachments = m.Native.Attachments
+		}
+	case len(m.Blocks) > 0 || m.Fallback != "":
+		content.Attachments = []slack.Attachment{m.attachment()}
+	}
+	return content
+}
+
+// minSecret is the length of the shortest part of a path that counts as a secret.
+const minSecret = 10
+
+// withoutSecrets removes the parts of a webhook's path from an answer: Mattermost repeats the webhook's id, which is its secret.
+func withoutSecrets(answer, webhook string) string {
+	u, err := url.Parse(webhook)
+	if err != nil {
+		return answer
+	}
+	for part := range strings.SplitSeq(u.Path+"/"+u.RawQuery, "/") {
+		if len(part) >= minSecret {
+			answer = strings.ReplaceAll(answer, part, "…")
+		}
+	}
+	return answer
+}
+
 // reply is an HTTP response.
 type reply struct {
 	status     int
@@ -69,10 +98,10 @@ type reply struct {
 	body       string
 }
 
-// post sends JSON to a secret URL and reads the answer.
-func post(ctx context.Context, client *http.Client, url string, body []byte) (reply, error) {
+// post sends JSON to a secret URL and reads the answer. The answer does not contain the secret.
+func post(ctx context.Context, client *http.Client, address string, body []byte) (reply, error) {
 	ctx, sent := traceSent(ctx)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, transportError(err, false)
 	}
@@ -86,7 +115,7 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) (re
 	if err != nil {
 		return reply{}, transportError(err, true)
 	}
-	return reply{response.StatusCode, response.Header.Get("Retry-After"), strings.TrimSpace(string(answer))}, nil
+	return reply{response.StatusCode, response.Header.Get("Retry-After"), withoutSecrets(strings.TrimSpace(string(answer)), address)}, nil
 }
 
 // webhookError returns the error of an answer, nil for a success. The body decides, since Slack documents few of the statuses.
@@ -100,6 +129,12 @@ func (r reply) webhookError() error {
 	}
 	if _, known := codes[r.body]; known {
 		return codeError(r.body, r.body)
+	}
+	if failure, known := r.chatError(); known {
+		if failure == nil { // not as an error that is a nil pointer
+			return nil
+		}
+		return failure
 	}
 	return statusError(r.status, truncateAnswer(r.body))
 }

@@ -87,6 +87,7 @@ type Page struct {
 // Workspace is a Sender with a credential that others use too: Slack's rate limits apply to all of them together.
 type Workspace interface {
 	Workspace() string // a hash of the credential
+	PerMinute() Rates  // what all of them together may do
 }
 
 // DefaultTimeout is the timeout of one request.

@@ -307,3 +307,22 @@ func TestTheBotCannotJoinWithoutTheScope(t *testing.T) {
 	require.Equal(t, notifier.GiveUp, refused.Action)
 	require.Equal(t, notifier.Reason("not_in_channel"), refused.Reason)
 }
+
+// A token of a whole organisation is refused in one workspace only: its other channels go on.
+func TestAWithheldWorkspaceStopsOnlyItsChannels(t *testing.T) {
+	t.Parallel()
+	slack := fake(t)
+	t.Cleanup(func() { slack.Close() })
+	slack.OrgWide = true
+	slack.Conversations = []fakeslack.Conversation{{ID: "C1", Name: "near", IsMember: true}, {ID: "C2", Name: "far", Withheld: true}}
+	app := notifier.NewApp(notifier.AppOptions{Token: "xoxb-1", APIURL: slack.APIURL(), Timeout: time.Second})
+	for channel, want := range map[string]notifier.Reason{"C2": "team_access_not_granted", "#near": "team_not_found"} {
+		_, err := app.Bot(channel).Send(t.Context(), message)
+		failure, ok := errors.AsType[*notifier.Error](err)
+		require.True(t, ok)
+		require.Equal(t, notifier.GiveUp, failure.Action)
+		require.Equal(t, want, failure.Reason)
+	}
+	_, err := app.Bot("C1").Send(t.Context(), message)
+	require.NoError(t, err)
+}

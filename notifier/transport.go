@@ -66,10 +66,28 @@ type retryAfterTransport struct{ next http.RoundTripper }
 func (t retryAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
 	if err == nil && response.StatusCode == http.StatusTooManyRequests {
-		wait := parseRetryAfter(response.Header.Get("Retry-After"), time.Now())
+		after := cmp.Or(response.Header.Get("Retry-After"), resetAfter(response.Header.Get("X-RateLimit-Reset"), time.Now()))
+		wait := parseRetryAfter(after, time.Now())
 		response.Header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
 	}
 	return response, err
+}
+
+// resetAfter returns X-RateLimit-Reset as seconds from now. Mattermost has seconds from now there, others the time since 1970 in
+// seconds, and Rocket.Chat in milliseconds.
+func resetAfter(value string, now time.Time) string {
+	const aYear = 365 * 24 * 3600
+	reset, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	switch {
+	case err != nil:
+		return ""
+	case reset < aYear:
+		return strconv.FormatInt(reset, 10)
+	case reset < 1000*aYear:
+		return strconv.FormatInt(reset-now.Unix(), 10)
+	default:
+		return strconv.FormatInt((reset-now.UnixMilli()+999)/1000, 10)
+	}
 }
 
 // parseRetryAfter parses seconds (with a fraction too) or an HTTP date, rounds up, and applies the bounds.

@@ -39,7 +39,7 @@ func (d *delivery) reserveCall(ctx context.Context, method string) time.Duration
 	ctx, cancel := context.WithTimeout(ctx, d.opts.CallTimeout)
 	defer cancel()
 	perMinute := map[string]int64{
-		store.MethodPost: d.opts.PostsPerMinute, store.MethodUpdate: d.opts.EditsPerMinute, store.MethodHistory: d.opts.LookupsPerMinute,
+		store.MethodPost: d.perMinute.Posts, store.MethodUpdate: d.perMinute.Edits, store.MethodHistory: d.perMinute.Lookups,
 	}[method]
 	reserved, err := d.budget.reserve(ctx, budgetKind{d.workspace, method, perMinute})
 	wait := reserved.Wait

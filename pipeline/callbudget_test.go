@@ -33,7 +33,7 @@ func (s *slowBudget) ReserveCalls(ctx context.Context, workspace string, wanted 
 // busy is a pipeline of channels of one credential with a message each, which are all woken at once.
 func busy(t *testing.T, channels int, perMinute int64) (b bundle, budget *slowBudget, to *bot) {
 	t.Helper()
-	to = &bot{}
+	to = &bot{posts: perMinute}
 	var all []pipeline.Channel
 	for i := range channels {
 		all = append(all, channel(fmt.Sprint("c", i), to))
@@ -41,7 +41,7 @@ func busy(t *testing.T, channels int, perMinute int64) (b bundle, budget *slowBu
 	b = setup(nil, all...)
 	budget = &slowBudget{Store: memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}})}
 	b.courierOf(func(opts *pipeline.CourierOptions) {
-		opts.Outbox, opts.Budget, opts.PostsPerMinute, opts.RecheckEvery = budget.Store, budget, perMinute, -1
+		opts.Outbox, opts.Budget, opts.RecheckEvery = budget.Store, budget, -1
 	}, all...)
 	for _, ch := range all {
 		b.admit(t, ch.Name, 1)

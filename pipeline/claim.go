@@ -25,7 +25,8 @@ type delivery struct {
 	channel   *Channel
 	key       store.Channel
 	terms     store.Terms
-	workspace string // of the credential; "" = it is not shared
+	workspace string         // of the credential; "" = it is not shared
+	perMinute notifier.Rates // of the workspace
 	log       *slog.Logger
 	wake      <-chan struct{} // has a value after a wake-up
 	claimed   *store.Claim    // with the acknowledgement of the entry before; nil = none
@@ -42,6 +43,7 @@ func newDelivery(c *Courier, ch *Channel, looked func()) *delivery {
 	d.terms = store.Terms{Pace: ch.Pace, TTL: ch.TTL, Digest: ch.Digest, Backlog: ch.backlog()}
 	if shared, ok := ch.Sender.(notifier.Workspace); ok && c.opts.Budget != nil {
 		d.workspace = shared.Workspace()
+		d.perMinute = shared.PerMinute()
 	}
 	if _, ok := ch.Sender.(notifier.Editor); !ok {
 		d.terms.Digest.EditEvery = 0

@@ -93,9 +93,6 @@ type CourierOptions struct {
 	LookupDelay time.Duration
 	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
 	Budget store.Budget
-	// PostsPerMinute, EditsPerMinute and LookupsPerMinute are the calls of a credential in a minute, over all
-	// channels. Default 300, 50 and 50.
-	PostsPerMinute, EditsPerMinute, LookupsPerMinute int64
 	// Poll is the average time between two questions for channels that have something due; an admission on this replica
 	// wakes its channel at once. Default 500 ms.
 	Poll time.Duration
@@ -121,9 +118,6 @@ func (o CourierOptions) withDefaults() CourierOptions {
 	o.RecheckEvery = cmp.Or(o.RecheckEvery, 5*time.Minute)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 2*time.Second)
 	o.StoreTimeout = cmp.Or(o.StoreTimeout, 30*time.Second)
-	o.PostsPerMinute = cmp.Or(o.PostsPerMinute, 300)
-	o.EditsPerMinute = cmp.Or(o.EditsPerMinute, 50)
-	o.LookupsPerMinute = cmp.Or(o.LookupsPerMinute, 50)
 	return o
 }
 

@@ -178,11 +178,11 @@ func TestUndecodableExtrasBlockNothing(t *testing.T) {
 func TestChannelsOfOneCredentialShareItsBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one, other := &bot{}, &bot{}
+		one, other := &bot{posts: 60}, &bot{posts: 60}
 		b := setup(nil, channel("a", one), channel("b", other))
 		box := memory.New(b.store, memory.Options{Options: store.Options{Owner: "me"}})
 		b.courier = pipeline.NewCourier(pipeline.CourierOptions{
-			Outbox: box, Budget: box, PostsPerMinute: 60, Channels: []pipeline.Channel{channel("a", one), channel("b", other)},
+			Outbox: box, Budget: box, Channels: []pipeline.Channel{channel("a", one), channel("b", other)},
 			Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: b.logger(),
 		})
 		b.admit(t, "a", 60)

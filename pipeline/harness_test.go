@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -73,10 +74,18 @@ type bot struct {
 	looked []time.Time
 	page   func(n int, q notifier.Query) (notifier.Page, error) // of a lookup; nil = it finds nothing
 	refuse func() error                                         // an edit; nil = none is refused
+	posts  int64                                                // in a minute; 0 = as Slack allows
+	token  string                                               // "" = all such bots have the same
 }
 
-func (b *bot) Workspace() string { return "ws" }
+func (b *bot) Workspace() string { return "ws" + b.token }
 func (b *bot) Findable() bool    { return true }
+
+func (b *bot) PerMinute() notifier.Rates {
+	rates := notifier.SlackRates()
+	rates.Posts = cmp.Or(b.posts, rates.Posts)
+	return rates
+}
 
 func (b *bot) Edit(_ context.Context, at notifier.Receipt, m notifier.Message) error {
 	b.mu.Lock()

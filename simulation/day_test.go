@@ -22,7 +22,7 @@ func daySetting(t *testing.T) Setting {
 	require.NoError(t, err)
 	cfg := loaded.Config
 	return Setting{
-		Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: true,
+		Channel: cfg.PipelineChannels(nil)[0], Edits: true,
 		Inhibitions: cfg.CompiledInhibitions(), Heartbeats: cfg.SenderHeartbeats(),
 	}
 }

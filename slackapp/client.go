@@ -11,11 +11,15 @@ import (
 // NewClient returns a client of the Web API at a base URL; "" = Slack's own. The retries of slack-go stay off: they would hide a 429
 // from the caller.
 func NewClient(token, apiURL string, client *http.Client) *slack.Client {
+	return slack.New(token, clientOptions(apiURL, client)...)
+}
+
+func clientOptions(apiURL string, client *http.Client) []slack.Option {
 	options := []slack.Option{slack.OptionHTTPClient(client)}
 	if apiURL != "" {
 		options = append(options, slack.OptionAPIURL(strings.TrimSuffix(apiURL, "/")+"/"))
 	}
-	return slack.New(token, options...)
+	return options
 }
 
 // channelID is the form of Slack's ids of channels.

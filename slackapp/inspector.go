@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,62 +17,137 @@ import (
 //	slackapp.NewInspector(slackapp.InspectorOptions{Token: "xoxb-..."})
 type InspectorOptions struct {
 	Token   string           // the bot token
+	Setting string           // where the token is set, for findings about it. Default "slack_token"
 	APIURL  string           // base URL of the Web API. Default Slack's own
 	Timeout time.Duration    // of one request. Default 5 s
 	Now     func() time.Time // the clock that is compared with Slack's. Default time.Now
+	// Pace is called before each call of a method whose rate Slack limits to [CallsPerMinute]; an error ends the check.
+	// Default: calls wait only as Slack's answers demand.
+	Pace func(ctx context.Context, method string) error
+	// Join makes the bot join the public channels that are checked, where it may. Default: nothing is changed.
+	Join bool
+	// Brief leaves out what keeps no message from being posted, such as whether history can be read. Default: it is checked.
+	Brief bool
 }
 
-// Inspector asks Slack what a bot token can do. It posts nothing and changes nothing. It is not safe for concurrent use.
+// The methods that an [Inspector] calls for channels.
+const (
+	methodInfo    = "conversations.info"
+	methodList    = "conversations.list"
+	methodJoin    = "conversations.join"
+	methodHistory = "conversations.history"
+)
+
+// CallsPerMinute is how often Slack lets an app call a method that an [Inspector] calls for channels.
+func CallsPerMinute(method string) int64 {
+	const tier2, tier3 = 20, 50
+	if method == methodList {
+		return tier2
+	}
+	return tier3
+}
+
+// Inspector asks Slack what a bot token can do. It posts nothing, and changes nothing unless it joins channels. It is not safe
+// for concurrent use.
 type Inspector struct {
 	opts    InspectorOptions
 	client  *slack.Client
-	bot     string                    // the bot's user name
-	granted map[string]bool           // nil = Slack did not say
-	byName  map[string]*slack.Channel // nil = not listed yet
+	bot     string          // the bot's user name
+	orgWide bool            // the token is one of a whole organisation
+	granted map[string]bool // nil = Slack did not say
+	refused *Finding        // why Slack refuses the token; nil = it does not
+	skew    *time.Duration  // by how much this machine's clock is ahead of Slack's; nil = unknown
+	listed  *listing        // nil = the channels are not listed yet
 }
 
 // NewInspector returns an Inspector.
 func NewInspector(opts InspectorOptions) *Inspector {
+	opts.Setting = cmp.Or(opts.Setting, "slack_token")
 	opts.Timeout = cmp.Or(opts.Timeout, 5*time.Second)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Inspector{opts: opts, bot: appName, client: NewClient(opts.Token, opts.APIURL, &http.Client{
-		Timeout:       opts.Timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	})}
+	return &Inspector{opts: opts, bot: appName, client: NewClient(opts.Token, opts.APIURL, httpClient(opts.Timeout))}
 }
 
-// maxClockSkew is how far the clocks may be apart: Slack signs with a time, and refuses or is refused beyond 5 minutes.
-const maxClockSkew = time.Minute
+// httpClient returns a client that follows no redirects, because a redirect would take the token elsewhere.
+func httpClient(timeout time.Duration) *http.Client {
+	return &http.Client{
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// MaxClockSkew is how far clocks may be apart before a check reports it: Slack signs with a time, and refuses or is refused
+// beyond 5 minutes.
+const MaxClockSkew = time.Minute
 
 // Token checks the token: whether Slack accepts it, for which workspace, and which scopes it has. The checks of channels need
 // its result, so that it comes first.
 func (i *Inspector) Token(ctx context.Context) []Finding {
-	r := &report{subject: "slack_token"}
-	if message, remedy := TokenFault(i.opts.Token); message != "" && i.opts.APIURL == "" {
+	r := &report{subject: i.opts.Setting}
+	if message, remedy := TokenFault(i.opts.Token); message != "" && IsSlackAPI(i.opts.APIURL) {
 		r.add(Fault, message, remedy)
+		i.refused = &r.findings[0]
 		return r.findings
 	}
 	answer, err := i.client.AuthTestContext(ctx)
 	if err != nil {
 		message, remedy := describe(err)
 		r.add(Fault, message, remedy)
+		i.noteRefusal(err)
 		return r.findings
 	}
 	i.bot = cmp.Or(answer.User, i.bot)
-	r.add(OK, fmt.Sprintf("valid, for the bot %s in the workspace %s", answer.User, answer.Team), "")
-	i.readScopes(answer.Header, r)
-	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
-		if skew := i.opts.Now().Sub(date).Round(time.Second); skew.Abs() > maxClockSkew {
-			r.findings = append(r.findings, Finding{
-				Subject: "clock", Grade: Warning,
-				Message: fmt.Sprintf("differs from Slack's by %s", skew.Abs()),
-				Remedy:  "synchronise this machine's clock (NTP)",
-			})
-		}
+	where := "the workspace " + answer.Team
+	if i.orgWide = answer.EnterpriseID != "" && answer.TeamID == answer.EnterpriseID; i.orgWide {
+		where = "the organisation " + answer.Team
 	}
+	r.add(OK, fmt.Sprintf("valid, for the bot %s in %s", answer.User, where), "")
+	i.readScopes(answer.Header, r)
+	i.readClock(answer.Header, r)
 	return r.findings
+}
+
+// Refused returns why Slack refuses the token, as far as the checks until now have shown.
+func (i *Inspector) Refused() (Finding, bool) {
+	if i.refused == nil {
+		return Finding{}, false
+	}
+	return *i.refused, true
+}
+
+// noteRefusal notes whether an answer refuses the token.
+func (i *Inspector) noteRefusal(err error) {
+	if i.refused == nil && refusesToken(err) {
+		message, remedy := describe(err)
+		i.refused = &Finding{Subject: i.opts.Setting, Grade: Fault, Message: message, Remedy: remedy}
+	}
+}
+
+// Skew returns by how much this machine's clock is ahead of Slack's; known is false if Slack did not say.
+func (i *Inspector) Skew() (skew time.Duration, known bool) {
+	if i.skew == nil {
+		return 0, false
+	}
+	return *i.skew, true
+}
+
+// readClock compares the clocks, and reports a difference.
+func (i *Inspector) readClock(header http.Header, r *report) {
+	date, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return
+	}
+	skew := i.opts.Now().Sub(date).Round(time.Second)
+	i.skew = &skew
+	if skew.Abs() > MaxClockSkew {
+		r.findings = append(r.findings, Finding{
+			Subject: "clock", Grade: Warning,
+			Message: fmt.Sprintf("differs from Slack's by %s", skew.Abs()),
+			Remedy:  "synchronise this machine's clock (NTP)",
+		})
+	}
 }
 
 // readScopes notes the granted scopes, and reports those that are missing.
@@ -95,60 +168,38 @@ func (i *Inspector) readScopes(header http.Header, r *report) {
 		if scope.Needed {
 			grade = Fault
 		}
-		r.add(grade, fmt.Sprintf("lacks the scope %s: the relay cannot %s", scope.Name, scope.Use),
-			addScope)
+		r.add(grade, fmt.Sprintf("lacks the scope %s: the relay cannot %s", scope.Name, scope.Use), addScope)
+		if scope.Needed && i.refused == nil {
+			refused := r.findings[len(r.findings)-1]
+			i.refused = &refused
+		}
 	}
 }
 
 // has reports whether the token has a scope, as far as Slack said.
 func (i *Inspector) has(scope string) bool { return i.granted == nil || i.granted[scope] }
 
-// words are Slack's errors in words. Whatever is not here is shown as Slack's code.
-var words = map[string]struct{ message, remedy string }{
-	"invalid_auth":     {"is not known to Slack", "copy the Bot User OAuth Token again, completely"},
-	"not_authed":       {"was not sent", "set slack_token"},
-	"account_inactive": {"belongs to an app that was removed from the workspace", "install the app again, and use its new token"},
-	"token_revoked":    {"was revoked", "install the app again, and use its new token"},
-	"token_expired": {
-		"has expired, because token rotation is on", "turn token rotation off: create the app from relay slack manifest",
-	},
-	"not_allowed_token_type": {"has the wrong kind", "use the Bot User OAuth Token, which begins with xoxb-"},
-	"org_login_required":     {"cannot be used while the workspace moves to an organisation", "try again later"},
-	"team_access_not_granted": {
-		"is of the organisation, which has not given the app access to the workspace", "ask an administrator to add the app to the workspace",
-	},
-	"ratelimited": {"could not be checked: Slack limits the rate", "try again in a minute"},
-}
+// maxPatience is how long a check waits for Slack's rate limit.
+const maxPatience = time.Minute
 
-// describe says what a failed call means, without the URL or a secret.
-func describe(err error) (message, remedy string) {
-	var refusal slack.SlackErrorResponse
-	var limited *slack.RateLimitedError
-	var status slack.StatusCodeError
-	switch {
-	case errors.As(err, &refusal):
-		if w, known := words[refusal.Err]; known {
-			return w.message, w.remedy
+// call calls a method of Slack, and calls again after the time that a rate limit asks for.
+func (i *Inspector) call(ctx context.Context, method string, call func() error) error {
+	for {
+		if i.opts.Pace != nil {
+			if err := i.opts.Pace(ctx, method); err != nil {
+				return err
+			}
 		}
-		if refusal.Needed != "" {
-			return fmt.Sprintf("lacks the scope %s; it has %s", refusal.Needed, refusal.Provided),
-				"add the scope under OAuth & Permissions, and install the app to the workspace again"
+		err := call()
+		i.noteRefusal(err)
+		limited, ok := errors.AsType[*slack.RateLimitedError](err)
+		if !ok || limited.RetryAfter > maxPatience {
+			return err
 		}
-		return "was refused by Slack: " + refusal.Err, "look the code up in Slack's documentation"
-	case errors.As(err, &limited):
-		return words["ratelimited"].message, words["ratelimited"].remedy
-	case errors.As(err, &status):
-		return fmt.Sprintf("could not be checked: the answer was %d", status.Code), "check slack_api_url, and https://slack-status.com"
-	default:
-		if withURL, ok := errors.AsType[*url.Error](err); ok {
-			err = withURL.Err
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(max(limited.RetryAfter, time.Second)):
 		}
-		return "could not be checked: " + err.Error(), "check the network, the proxy and slack_api_url"
 	}
-}
-
-// isRefusal reports whether Slack answered with one of these codes.
-func isRefusal(err error, codes ...string) bool {
-	refusal, ok := errors.AsType[slack.SlackErrorResponse](err)
-	return ok && slices.Contains(codes, refusal.Err)
 }

@@ -1,7 +1,9 @@
 package slackapp_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -108,7 +110,8 @@ func inspect(t *testing.T, opts slackapp.InspectorOptions, channel string) strin
 	inspector := slackapp.NewInspector(opts)
 	findings := inspector.Token(t.Context())
 	if slackapp.Worst(findings) != slackapp.Fault {
-		findings = append(findings, inspector.Channel(t.Context(), "channel a", channel)...)
+		checked, _ := inspector.Channel(t.Context(), "channel a", channel)
+		findings = append(findings, checked...)
 	}
 	var lines []string
 	for _, f := range findings {
@@ -129,6 +132,7 @@ func TestFindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		scopes  []string
 		token   string
+		real    bool // the API is Slack's own; the token is refused before it is called
 		channel string
 		fault   string // of auth.test
 		script  map[string]fakeslack.Reply
@@ -214,6 +218,48 @@ func TestFindings(t *testing.T) {
 			want: valid + "warning channel a: #announcements is read-only for some -> let the bot post there: in the channel's settings, " +
 				"Posting permissions\nok channel a: the bot can post to #announcements (CREADONLY)",
 		},
+		"a placeholder": {
+			token: "xoxb-your-token", real: true,
+			want: "fault slack_token: is a placeholder, not a token -> copy the Bot User OAuth Token of the app's page OAuth & Permissions; " +
+				"it begins with xoxb-",
+		},
+		"the token of a user": {
+			token: "xoxp-1-2", real: true,
+			want: "fault slack_token: is the token of a user, so that messages would be that person's -> copy the Bot User OAuth Token of the " +
+				"app's page OAuth & Permissions; it begins with xoxb-",
+		},
+		"an app-level token": {
+			token: "xapp-1-2", real: true,
+			want: "fault slack_token: is an app-level token, which cannot post messages -> copy the Bot User OAuth Token of the app's page " +
+				"OAuth & Permissions; it begins with xoxb-",
+		},
+		"an organisation without the workspace": {
+			fault: "team_access_not_granted",
+			want: "fault slack_token: is in a workspace that the organisation has not given the app access to -> ask an administrator " +
+				"of the organisation to add the app to the workspace",
+		},
+		"a workspace that moves": {
+			fault: "org_login_required",
+			want:  "fault slack_token: cannot be used while the workspace moves to an organisation -> try again later",
+		},
+		"no groups:read, and a name": {
+			scopes: without("groups:read"), channel: "secret",
+			want: valid + "warning slack_token: lacks the scope groups:read: the relay cannot do the same with private channels" + again +
+				"\nwarning channel a: no channel that the bot can see is named secret -> correct slack_channel; if the channel is private, " +
+				"invite the bot there: /invite @relay",
+		},
+		"a name and a token of the organisation": {
+			channel: "#alerts", script: map[string]fakeslack.Reply{"conversations.list ": fakeslack.APIError("team_not_found")},
+			want: valid + "fault channel a: #alerts cannot be found by a token of the whole organisation -> set slack_channel to its id",
+		},
+		"a token that is revoked meanwhile": {
+			channel: "CMEMBER", script: map[string]fakeslack.Reply{"conversations.info CMEMBER": fakeslack.APIError("token_revoked")},
+			want: valid + "fault slack_token: was revoked -> install the app again, and use its new token",
+		},
+		"a direct message": {
+			channel: "U012345",
+			want:    valid + "ok channel a: posts direct messages to the user U012345, which only a message can test",
+		},
 		"a limited rate": {
 			channel: "CMEMBER", script: map[string]fakeslack.Reply{"conversations.info CMEMBER": {Status: 429, RetryAfter: "1"}},
 			want: valid + "ok channel a: the bot can post to #alerts (CMEMBER)",
@@ -245,7 +291,11 @@ func TestFindings(t *testing.T) {
 			if token == "" {
 				token = "xoxb-good"
 			}
-			require.Equal(t, c.want, inspect(t, slackapp.InspectorOptions{Token: token, APIURL: slack.APIURL()}, c.channel))
+			opts := slackapp.InspectorOptions{Token: token, APIURL: slack.APIURL()}
+			if c.real {
+				opts.APIURL = ""
+			}
+			require.Equal(t, c.want, inspect(t, opts, c.channel))
 		})
 	}
 }
@@ -272,4 +322,106 @@ func TestAPlaceholderIsNotSentToSlack(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "fault slack_token: is a placeholder, not a token -> copy the Bot User OAuth Token of the app's page "+
 		"OAuth & Permissions; it begins with xoxb-", inspect(t, slackapp.InspectorOptions{Token: "xoxb-…"}, ""))
+}
+
+func TestAppTokens(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		token  string
+		answer fakeslack.Reply
+		want   slackapp.Finding
+	}{
+		"all is well": {"xapp-1-A-1-a", fakeslack.Reply{Body: `{"ok":true,"url":"wss://127.0.0.1/link"}`}, slackapp.Finding{
+			Grade: slackapp.OK, Message: "valid, and can open a socket",
+		}},
+		"a placeholder": {"xapp-…", fakeslack.Reply{}, slackapp.Finding{
+			Grade: slackapp.Fault, Message: "is a placeholder, not a token",
+			Remedy: "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-",
+		}},
+		"a bot token": {"xoxb-1", fakeslack.Reply{}, slackapp.Finding{
+			Grade: slackapp.Fault, Message: "is a bot token, which cannot open sockets",
+			Remedy: "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-",
+		}},
+		"another text": {"hello", fakeslack.Reply{}, slackapp.Finding{
+			Grade: slackapp.Fault, Message: "is not an app-level token",
+			Remedy: "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-",
+		}},
+		"an unknown token": {"xapp-1-A-1-a", fakeslack.APIError("invalid_auth"), slackapp.Finding{
+			Grade: slackapp.Fault, Message: "is not known to Slack",
+			Remedy: "copy the app-level token of the app's page Basic Information; it begins with xapp-",
+		}},
+		"no connections:write": {"xapp-1-A-1-a", fakeslack.APIError("missing_scope"), slackapp.Finding{
+			Grade: slackapp.Fault, Message: "lacks the scope connections:write",
+			Remedy: "make an app-level token with connections:write on the app's page Basic Information",
+		}},
+		"Socket Mode is off": {"xapp-1-A-1-a", fakeslack.APIError("socket_mode_not_enabled"), slackapp.Finding{
+			Grade: slackapp.Fault, Message: "cannot open a socket, because Socket Mode is off",
+			Remedy: "turn it on, on the app's page Socket Mode, or create the app from relay slack manifest",
+		}},
+		"Slack is down": {"xapp-1-A-1-a", fakeslack.Reply{Status: 503, Body: "down"}, slackapp.Finding{
+			Grade: slackapp.Fault, Message: "could not be checked: the answer was 503",
+			Remedy: "check slack_api_url, and https://slack-status.com",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			slack := workspace(t)
+			slack.Script("apps.connections.open ", c.answer)
+			c.want.Subject = "slack_app_token"
+			findings := slackapp.AppToken(t.Context(), slackapp.InspectorOptions{Token: c.token, APIURL: slack.APIURL()})
+			require.Equal(t, []slackapp.Finding{c.want}, findings)
+		})
+	}
+}
+
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://hooks.slack.com/services/T0001/B0001/s3cret": "ok posts to an incoming webhook, which only a message can test",
+		"https://chat.example.com/hooks/s3cret":               "ok posts to chat.example.com, which is not Slack; only a message can test it",
+		"https://hooks.slack.com/triggers/T0001/1/s3cret":     "fault has a workflow trigger as slack_webhook_url, which accepts no messages",
+		"https://hooks.slack.com/workflows/T0001/A1/1/s3cret": "fault has a workflow trigger as slack_webhook_url, which accepts no messages",
+		"https://hooks.slack.com/services/T0001/B0001/XXXXXX": "fault has a placeholder as slack_webhook_url",
+		"https://hooks.slack.com/services/T0001/s3cret": "fault has a slack_webhook_url that is not of the form " +
+			"https://hooks.slack.com/services/T…/B…/…",
+		"http://hooks.slack.com/services/T0001/B0001/s3cret": "fault has a slack_webhook_url without https",
+		"hooks.slack.com/services/T0001/B0001/s3cret":        "fault has a slack_webhook_url that is not a URL",
+	} {
+		finding := slackapp.Webhook("channel a", address)
+		require.Equal(t, want, string(finding.Grade)+" "+finding.Message)
+		require.Equal(t, finding.Grade == slackapp.Fault, finding.Remedy != "")
+		require.NotContains(t, finding.Message+finding.Remedy, "s3cret")
+	}
+}
+
+// Many channels are listed, in few calls; the bot joins those that it may.
+func TestManyChannelsAreListedInsteadOfAskedAbout(t *testing.T) {
+	t.Parallel()
+	slack := workspace(t, all()...)
+	var names []string
+	for n := range 3000 {
+		id := fmt.Sprintf("C%05d", n)
+		names = append(names, id)
+		slack.Conversations = append(slack.Conversations, fakeslack.Conversation{ID: id, Name: fmt.Sprintf("team-%d", n), IsMember: n != 7})
+	}
+	calls := map[string]int{}
+	inspector := slackapp.NewInspector(slackapp.InspectorOptions{
+		Token: "xoxb-good", APIURL: slack.APIURL(), Join: true, Brief: true,
+		Pace: func(_ context.Context, method string) error {
+			calls[method]++
+			return nil
+		},
+	})
+	require.NotEqual(t, slackapp.Fault, slackapp.Worst(inspector.Token(t.Context())))
+	require.NoError(t, inspector.Expect(t.Context(), names))
+	for _, name := range names {
+		findings, id := inspector.Channel(t.Context(), "channel", name)
+		require.Equal(t, name, id)
+		require.Equal(t, slackapp.OK, slackapp.Worst(findings), findings)
+	}
+	for n := range 100 {
+		findings, _ := inspector.Channel(t.Context(), "channel", fmt.Sprintf("CNONE%d", n))
+		require.Equal(t, slackapp.Fault, slackapp.Worst(findings))
+	}
+	require.Equal(t, map[string]int{"conversations.list": 4, "conversations.join": 1, "conversations.info": 25}, calls)
 }

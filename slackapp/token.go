@@ -6,7 +6,7 @@ import "strings"
 func TokenFault(token string) (message, remedy string) {
 	const copyIt = "copy the Bot User OAuth Token of the app's page OAuth & Permissions; it begins with xoxb-"
 	switch {
-	case strings.ContainsAny(token, "…<>*") || strings.HasSuffix(token, "..."):
+	case isPlaceholder(token):
 		return "is a placeholder, not a token", copyIt
 	case strings.TrimSpace(token) != token:
 		return "begins or ends with white space", "remove it"

@@ -22,7 +22,6 @@ import (
 	"slackrelay/app"
 	"slackrelay/configs"
 	"slackrelay/lua/redistest"
-	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/ratelimit"
 	"slackrelay/server"
@@ -159,7 +158,7 @@ func (l plainLimiter) Admit(ctx context.Context, _ store.Channel, requests []sto
 func benchOwnHandler(b *testing.B, cfg configs.Config, admits func(ctx context.Context, events int) bool) string {
 	b.Helper()
 	registry := prometheus.NewRegistry()
-	channels := cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })
+	channels := cfg.PipelineChannels(nil)
 	limiter := plainLimiter{admits: admits}
 	s := server.New(server.Options{
 		Channels: cfg.ServerChannels(), Registry: registry, Logger: slog.New(slog.DiscardHandler),

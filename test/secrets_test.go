@@ -18,7 +18,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	const admin = "admin-very-secret"
 	slack, redis := startSlack(t), redistest.Start(t, "--requirepass", password)
 	relay := startRelay(t, fast("redis://:"+password+"@"+redis.Addr, slack,
-		"RELAY_SLACK_TOKEN="+token, "RELAY_CHANNELS=alerts,hook,gone", "RELAY_CHANNEL_HOOK_ON_REDIS_DOWN=closed",
+		"RELAY_SLACK_TOKEN="+token, "RELAY_CHANNELS=alerts,hook,gone,own,filed", "RELAY_CHANNEL_OWN_SLACK_CHANNEL=C0OWN",
+		"RELAY_CHANNEL_OWN_SLACK_TOKEN=xoxb-own-very-secret", "RELAY_CHANNEL_FILED_SLACK_CHANNEL=C0FILED",
+		"RELAY_CHANNEL_FILED_SLACK_TOKEN_FILE="+configFile(t, "xoxb-filed-very-secret"), "RELAY_CHANNEL_HOOK_ON_REDIS_DOWN=closed",
 		"RELAY_CHANNEL_ALERTS_INGRESS_TOKEN="+ingress,
 		"RELAY_CHANNEL_HOOK_SLACK_WEBHOOK_URL="+slack.WebhookURL("B0", hook), "RELAY_ADMIN_TOKEN="+admin,
 		"RELAY_CHANNEL_HOOK_FALLBACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B2/"+hook,
@@ -26,6 +28,8 @@ func TestSecretsStaySecret(t *testing.T) {
 		"RELAY_CANARY_WEBHOOK_URL=http://127.0.0.1:1/"+hook,
 		"RELAY_CHANNEL_GONE_SLACK_WEBHOOK_URL=http://127.0.0.1:1/services/T0/B1/"+hook)...)
 	slack.Script("C0ALERTS", fakeslack.Reply{Cut: true}, fakeslack.APIError("token_revoked"))
+	slack.Script("C0OWN", fakeslack.APIError("invalid_auth"))
+	slack.Script("C0FILED", fakeslack.Reply{Cut: true})
 	slack.Script("B0", fakeslack.Reply{Cut: true}, fakeslack.Reply{Status: 403, Body: "invalid_token"})
 	var said []string
 	status, answer := request(t, http.MethodPost, relay.public+"/hooks/alerts", "wrong", []byte(`{"title":"x"}`))
@@ -57,10 +61,13 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 	relay.post(t, "hook", event{Title: "x"})
 	relay.post(t, "gone", event{Title: "x"})
+	relay.post(t, "own", event{Title: "x"})
+	relay.post(t, "filed", event{Title: "x"})
 	relay.logs(t, "The canary of ")
 	relay.drained(t, "hook", 10*time.Second)
 	require.Eventually(t, func() bool {
-		return relay.status(t, "alerts").State.Reason == "token_revoked" && relay.status(t, "gone").State.Reason == "network"
+		return relay.status(t, "alerts").State.Reason == "token_revoked" && relay.status(t, "gone").State.Reason == "network" &&
+			relay.status(t, "own").State.Reason == "invalid_auth"
 	}, 10*time.Second, 10*time.Millisecond)
 	for _, presented := range []string{"wrong", admin} {
 		_, answer = request(t, http.MethodPost, relay.ops+"/api/v1/channels/hook/dead/1-1/replay", presented, nil)
@@ -74,7 +81,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	said = append(said, string(answer))
 	for _, path := range []string{
-		"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts", "/api/v1/channels/hook/dead",
+		"/readyz", "/metrics", "/api/v1/channels", "/api/v1/channels/alerts", "/api/v1/channels/own", "/api/v1/channels/filed", "/",
+		"/api/v1/channels/hook/dead",
 		"/api/v1/channels/hook/drops", "/api/v1/config", "/api/v1/silences", "/api/v1/channels/~canary",
 	} {
 		_, answer := request(t, http.MethodGet, relay.ops+path, "", nil)

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"slackrelay/configs"
-	"slackrelay/notifier"
 	"slackrelay/simulation"
 )
 
@@ -156,7 +155,7 @@ func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Confi
 func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.Setting {
 	cfg.Channels = []configs.Channel{ch}
 	return simulation.Setting{
-		Name: name, Channel: cfg.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })[0], Edits: ch.SlackWebhookURL == "",
+		Name: name, Channel: cfg.PipelineChannels(nil)[0], Edits: ch.SlackWebhookURL == "",
 		Inhibitions: cfg.CompiledInhibitions(), Heartbeats: cfg.SenderHeartbeats(),
 	}
 }

@@ -15,6 +15,8 @@ type Conversation struct {
 	IsPrivate  bool   `json:"is_private"`
 	IsArchived bool   `json:"is_archived"`
 	IsReadOnly bool   `json:"is_read_only"`
+	// Withheld is whether it is in a workspace that the organisation has not given the app access to.
+	Withheld bool `json:"-"`
 }
 
 func (s *Server) authTest(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +36,11 @@ func (s *Server) authTest(w http.ResponseWriter, r *http.Request) {
 	if s.Scopes != nil {
 		w.Header().Set("X-OAuth-Scopes", strings.Join(s.Scopes, ","))
 	}
-	writeJSON(w, map[string]any{"ok": true, "team": "Fake", "team_id": "T0001", "user": "relay", "user_id": "U0001", "bot_id": "B0001"})
+	answer := map[string]any{"ok": true, "team": "Fake", "team_id": "T0001", "user": "relay", "user_id": "U0001", "bot_id": "B0001"}
+	if s.OrgWide {
+		answer["team_id"], answer["enterprise_id"], answer["is_enterprise_install"] = "E0001", "E0001", true
+	}
+	writeJSON(w, answer)
 }
 
 // lacks answers a request whose token lacks a scope.
@@ -78,6 +84,8 @@ func (s *Server) conversationsInfo(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ok:
 		writeError(w, "channel_not_found")
+	case found.Withheld:
+		writeError(w, "team_access_not_granted")
 	case s.lacks(w, scopeOf(found, "read")):
 	default:
 		writeJSON(w, map[string]any{"ok": true, "channel": found})
@@ -89,6 +97,10 @@ func (s *Server) conversationsList(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	var post Post
 	if s.scripted(w, r, &post, "conversations.list") {
+		return
+	}
+	if s.OrgWide && r.Form.Get("team_id") == "" {
+		writeError(w, "missing_argument")
 		return
 	}
 	types := strings.Split(r.Form.Get("types"), ",")
@@ -149,6 +161,10 @@ func (s *Server) refusedBy(channel string) string {
 	defer s.mu.Unlock()
 	n := slices.IndexFunc(s.Conversations, func(c Conversation) bool { return c.ID == channel || c.Name == strings.TrimPrefix(channel, "#") })
 	switch {
+	case s.OrgWide && (n < 0 || s.Conversations[n].ID != channel):
+		return "team_not_found"
+	case n >= 0 && s.Conversations[n].Withheld:
+		return "team_access_not_granted"
 	case n < 0 || s.Conversations[n].IsPrivate && !s.Conversations[n].IsMember:
 		return "channel_not_found"
 	case s.Conversations[n].IsArchived:

@@ -38,6 +38,8 @@ type Server struct {
 	NoHistory bool
 	// Scopes are the scopes of the token; nil = all, and auth.test does not list them.
 	Scopes []string
+	// OrgWide makes the token one of a whole organisation: it knows no channels by their names, and lists none without a workspace.
+	OrgWide bool
 	// Conversations are the channels of the workspace; nil = every channel exists, and the bot is a member.
 	Conversations []Conversation
 
@@ -68,7 +70,11 @@ func Start() (*Server, error) {
 	mux.HandleFunc("POST /api/conversations.info", s.conversationsInfo)
 	mux.HandleFunc("POST /api/conversations.list", s.conversationsList)
 	mux.HandleFunc("POST /api/conversations.join", s.conversationsJoin)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, "unknown_method") })
+	mux.HandleFunc("/api/{method}", func(w http.ResponseWriter, r *http.Request) {
+		if !s.scripted(w, r, &Post{}, r.PathValue("method")) {
+			writeError(w, "unknown_method")
+		}
+	})
 	mux.HandleFunc("POST /services/{team}/{hook}/{secret}", s.webhook)
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go s.server.Serve(listener) //nolint:errcheck // ends with ErrServerClosed

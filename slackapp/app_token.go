@@ -1,0 +1,51 @@
+package slackapp
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// AppTokenFault says what is wrong with an app-level token by its form alone, and what to do about it; "" = nothing.
+func AppTokenFault(token string) (message, remedy string) {
+	const makeIt = "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-"
+	switch {
+	case isPlaceholder(token):
+		return "is a placeholder, not a token", makeIt
+	case strings.TrimSpace(token) != token:
+		return "begins or ends with white space", "remove it"
+	case strings.HasPrefix(token, "xoxb-"):
+		return "is a bot token, which cannot open sockets", makeIt
+	case !strings.HasPrefix(token, "xapp-"):
+		return "is not an app-level token", makeIt
+	default:
+		return "", ""
+	}
+}
+
+// signingSecretBytes is how many bytes a signing secret has, in hexadecimal digits.
+const signingSecretBytes = 16
+
+// SigningSecretFault says what is wrong with a signing secret by its form alone, and what to do about it; "" = nothing.
+func SigningSecretFault(secret string) (message, remedy string) {
+	const copyIt = "copy the Signing Secret of the app's page Basic Information; it has 32 hexadecimal digits"
+	decoded, err := hex.DecodeString(secret)
+	switch {
+	case isPlaceholder(secret):
+		return "is a placeholder, not a signing secret", copyIt
+	case strings.TrimSpace(secret) != secret:
+		return "begins or ends with white space", "remove it"
+	case strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, "xapp-"):
+		return "is a token, not a signing secret", copyIt
+	case err != nil || len(decoded) != signingSecretBytes:
+		return "is not a signing secret", copyIt
+	default:
+		return "", ""
+	}
+}
+
+// isPlaceholder reports whether a text stands for a secret, as in documentation.
+func isPlaceholder(text string) bool {
+	lower := strings.ToLower(text)
+	return strings.ContainsAny(text, "…<>*") || strings.HasSuffix(text, "...") || strings.HasSuffix(lower, "xxx") ||
+		strings.Contains(lower, "-your-")
+}
