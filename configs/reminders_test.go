@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"slackrelay/configs"
 	"slackrelay/events"
 	"slackrelay/pipeline"
 	"slackrelay/problem"
