@@ -36,6 +36,26 @@ func (r *result) say(at int, firing bool, kind string) {
 	r.said = append(r.said, fmt.Sprint(at, " ", firing, " ", kind))
 }
 
+// count counts an event by its verdict.
+func (r *result) count(one step, verdict problem.Verdict) {
+	switch verdict.Action {
+	case problem.Pass:
+		r.say(one.at, !one.resolved, "passed")
+	case problem.Hold:
+		r.delayed++
+	case problem.Mute:
+		r.muted++
+	case problem.Merge:
+		r.merged++
+	case problem.Duplicate:
+		r.repeated++
+	}
+	if verdict.Unheld {
+		r.delayed--
+		r.muted++
+	}
+}
+
 // played plays a history on the functions under test.
 func played(t *testing.T, c config, history []step) result {
 	t.Helper()
@@ -88,22 +108,7 @@ func played(t *testing.T, c config, history []step) result {
 		}
 		var verdict problem.Verdict
 		d, verdict = s.Observe(d, e, int64(one.at)*us)
-		switch verdict.Action {
-		case problem.Pass:
-			r.say(one.at, !one.resolved, "passed")
-		case problem.Hold:
-			r.delayed++
-		case problem.Mute:
-			r.muted++
-		case problem.Merge:
-			r.merged++
-		case problem.Duplicate:
-			r.repeated++
-		}
-		if verdict.Unheld {
-			r.delayed--
-			r.muted++
-		}
+		r.count(one, verdict)
 		release(one.at)
 	}
 	return r

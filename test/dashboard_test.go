@@ -208,7 +208,8 @@ func TestDashboardReportsARedisOutage(t *testing.T) {
 func TestDashboardNamesMissingHeartbeats(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	path := configFile(t, heartbeatFile("  - {name: backup, channel: alerts, every: 1s, grace: 1s}\n  - {name: hourly, channel: alerts, every: 1h}\n"))
+	path := configFile(t, heartbeatFile("  - {name: backup, channel: alerts, every: 1s, grace: 1s}\n"+
+		"  - {name: hourly, channel: alerts, every: 1h}\n"))
 	relay := startRelay(t, withFile(redis.URL, slack.APIURL(), path)...)
 	relay.beat(t, "backup")
 	b := openBrowser(t)
