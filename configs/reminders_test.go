@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slackrelay/events"
-	"slackrelay/notifier"
 	"slackrelay/pipeline"
 	"slackrelay/problem"
 )
@@ -21,7 +20,7 @@ channels:
   - {name: c, slack_channel: C0C, remind_after: 30m, remind_in: channel, remind_mention: here}
   - {name: d, slack_channel: C0D}
 `)
-	channels := cfg.PipelineChannels(cfg.Senders(func(string) notifier.Sender { return nil }))
+	channels := cfg.PipelineChannels(nil)
 	all := []events.Severity{events.Critical, events.Error, events.Warning, events.Info}
 	require.Equal(t, pipeline.Remind{
 		Reminders: problem.Reminders{After: 30 * time.Minute, Every: 2 * time.Hour}, InThread: true, Severities: all[:2],

@@ -143,9 +143,9 @@ func setInside(settings map[string]any, path []string, value any) {
 // are always available, and a trace has no text and no credentials.
 var notVaried = []string{
 	"name", "slack_channel", "slack_token", "slack_token_file", "slack_api_url", "slack_webhook_url", "slack_webhook_url_file",
-	"fallback_slack_channel", "fallback_webhook_url",
-	"fallback_webhook_url_file", "on_redis_down", "limit_group", "on_unknown", "unknown", "drop_record", "remind_mention", "mentions", "allow_mentions",
-	"template_title", "template_text", "ingress_token", "ingress_token_file", "auth", "allow_from", "on_drop", "rules", "rule_tests",
+	"fallback_slack_channel", "fallback_webhook_url", "fallback_webhook_url_file", "on_redis_down", "limit_group", "on_unknown",
+	"unknown", "drop_record", "remind_mention", "mentions", "allow_mentions", "template_title", "template_text",
+	"ingress_token", "ingress_token_file", "auth", "allow_from", "on_drop", "rules", "rule_tests",
 }
 
 // faultsOfVariation finds settings that would change nothing.

@@ -82,8 +82,11 @@ var grafana = []panel{
 		{`count(count by (version) (relay_build_info))`, "versions"},
 	}},
 	{"Refused requests", "short", "Refused requests a minute, by the code of the answer; without a channel if no " +
-		"channel of that name is configured. The ledger does not count them.", 24, []query{
+		"channel of that name is configured. The ledger does not count them.", 12, []query{
 		{`sum by (channel, code) (rate(relay_requests_refused_total{channel=~"$channel|"}[$__rate_interval])) * 60 > 0`, "{{channel}} {{code}}"},
+	}},
+	{"Missing heartbeats", "short", "1 while a heartbeat of a sender is missing. Nothing while all of them arrive.", 12, []query{
+		{`max by (name) (relay_heartbeat_missing) > 0`, "{{name}}"},
 	}},
 }
 

@@ -2,6 +2,7 @@ package notifier
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -23,7 +24,7 @@ func (r Renderer) Reminder(reminder Reminder) Message {
 	}
 	what = "⏰ " + testMark(e) + what + " after " + humanDuration(reminder.Since)
 	if e.Status == events.Firing {
-		what += ": *" + escaped(titleOf(e), maxHeadline) + "*"
+		what += ": *" + escaped(strings.ReplaceAll(titleOf(e), "*", "∗"), maxHeadline) + "*" // a star would end bold type
 	}
 	e.Reminder = max(e.Reminder, 1)
 	return Message{Text: r.withMention(what, e), ID: e.ID}

@@ -31,11 +31,13 @@ type example struct {
 	Notification *notifier.Notification `json:"notification,omitempty"`
 	Digest       *notifier.Digest       `json:"digest,omitempty"`
 	Notice       *notifier.Notice       `json:"notice,omitempty"`
+	Reminder     *notifier.Reminder     `json:"reminder,omitempty"`
 	Renderer     *struct {
-		Mentions      map[events.Severity]string
-		AllowMentions bool
-		Title, Text   string         // templates
-		Pages         notifier.Pages `json:",omitempty"`
+		Mentions        map[events.Severity]string
+		ReminderMention string `json:",omitempty"`
+		AllowMentions   bool
+		Title, Text     string         // templates
+		Pages           notifier.Pages `json:",omitempty"`
 	} `json:"renderer,omitempty"`
 	Message json.RawMessage `json:"message"`
 	Plain   []string        `json:"plain"` // the same, as a terminal has it
@@ -47,7 +49,10 @@ func (g example) render(t *testing.T) notifier.Message {
 	if g.Renderer != nil {
 		template, err := notifier.ParseTemplate(g.Renderer.Title, g.Renderer.Text)
 		require.NoError(t, err)
-		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template, Pages: g.Renderer.Pages}
+		r = notifier.Renderer{
+			Mentions: g.Renderer.Mentions, ReminderMention: g.Renderer.ReminderMention, AllowMentions: g.Renderer.AllowMentions,
+			Template: template, Pages: g.Renderer.Pages,
+		}
 	}
 	switch {
 	case g.Webhook != nil:
@@ -58,6 +63,8 @@ func (g example) render(t *testing.T) notifier.Message {
 		return r.Digest(*g.Digest)
 	case g.Notice != nil:
 		return r.Notice(*g.Notice)
+	case g.Reminder != nil:
+		return r.Reminder(*g.Reminder)
 	default:
 		return r.Render(*g.Event)
 	}

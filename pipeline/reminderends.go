@@ -91,7 +91,8 @@ func (in *Intake) noteEnd(ctx context.Context, ch *RequestBuilder, e *events.Eve
 			return fmt.Errorf("encode document %s: %w", all[0].Name, err)
 		}
 		change := store.ProblemChange{Name: all[0].Name, Version: all[0].Version, Data: data, Keep: ch.Handling.RememberFor()}
-		if saved, err := in.opts.Problems.SaveProblems(ctx, ch.Scope(), []store.ProblemChange{change}, store.ProblemCounts{}); saved || err != nil {
+		saved, err := in.opts.Problems.SaveProblems(ctx, ch.Scope(), []store.ProblemChange{change}, store.ProblemCounts{})
+		if saved || err != nil {
 			return err
 		}
 	}

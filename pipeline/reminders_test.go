@@ -128,7 +128,8 @@ func TestReminderInTheChannelPassesTheLimits(t *testing.T) {
 		require.Len(t, to.posted(), 2)
 		r.wait(10 * time.Hour)
 		require.Equal(t, []string{
-			"🟠 *x firing 1*", "🟠 *y firing 2*", "🟠 *Still firing: x firing 1* <!subteam^S0ONCALL>", "🟠 *Still firing: y firing 2* <!subteam^S0ONCALL>",
+			"🟠 *x firing 1*", "🟠 *y firing 2*", "🟠 *Still firing: x firing 1* <!subteam^S0ONCALL>",
+			"🟠 *Still firing: y firing 2* <!subteam^S0ONCALL>",
 		}, to.posted())
 		require.Contains(t, to.below()[2], "reminder: still firing")
 		ledger := r.ledger(t, "a")

@@ -197,7 +197,8 @@ func TestFullTemplateIsLoggedOnceAnHour(t *testing.T) {
 			b.send(t, fmt.Sprint("y", i), "y")
 		}
 		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
-		require.Contains(t, log.String(), `level=WARN msg="channel template full; its events go to the fallback" template=team-{{team}} max_channels=1 fallback=a`)
+		require.Contains(t, log.String(), `level=WARN msg="channel template full; its events go to the fallback" `+
+			`template=team-{{team}} max_channels=1 fallback=a`)
 		time.Sleep(time.Hour)
 		b.send(t, "z", "z")
 		require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())

@@ -1,7 +1,9 @@
 package problem_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -13,15 +15,16 @@ import (
 	"slackrelay/problem"
 )
 
-// step is an event of one alert in a history, or the end of the history.
+// step is an event in a history.
 type step struct {
 	at       int // seconds
+	source   int // of which source of the inhibition; 0 = of the alert itself
 	resolved bool
 	again    bool // the same event as before once more
 }
 
 // config is what a history is played with, in seconds.
-type config struct{ hold, changes, within, stable int }
+type config struct{ hold, changes, within, stable, sourceTTL, releaseAfter int }
 
 // result is what came of a history: what was said, and how the events were counted.
 type result struct {
@@ -31,6 +34,26 @@ type result struct {
 
 func (r *result) say(at int, firing bool, kind string) {
 	r.said = append(r.said, fmt.Sprint(at, " ", firing, " ", kind))
+}
+
+// count counts an event by its verdict.
+func (r *result) count(one step, verdict problem.Verdict) {
+	switch verdict.Action {
+	case problem.Pass:
+		r.say(one.at, !one.resolved, "passed")
+	case problem.Hold:
+		r.delayed++
+	case problem.Mute:
+		r.muted++
+	case problem.Merge:
+		r.merged++
+	case problem.Duplicate:
+		r.repeated++
+	}
+	if verdict.Unheld {
+		r.delayed--
+		r.muted++
+	}
 }
 
 // played plays a history on the functions under test.
@@ -51,6 +74,7 @@ func played(t *testing.T, c config, history []step) result {
 			d = d.Finish()
 		}
 	}
+	var sources kept
 	id := 0
 	for _, one := range history {
 		for {
@@ -58,40 +82,61 @@ func played(t *testing.T, c config, history []step) result {
 			if wake == 0 || wake > int64(one.at)*us {
 				break
 			}
-			d, _ = s.Wake(d, wake, problem.Inhibiting{})
+			var unheld bool
+			d, unheld = s.Wake(d, wake, sources.inhibiting(c, wake, d.Subject() != nil))
+			if unheld {
+				r.delayed--
+				r.muted++
+			}
 			release(int(wake / us))
 			data, err := d.Encode(s)
 			require.NoError(t, err)
 			d, err = problem.Decode(data) // as the store keeps it
 			require.NoError(t, err)
 		}
+		if one.source > 0 {
+			sources.note(t, c, one, int64(one.at)*us)
+			continue
+		}
 		if !one.again {
 			id++
 		}
+		inhibiting := sources.inhibiting(c, int64(one.at)*us, !one.resolved)
 		e := problem.Event{
 			ID: strconv.Itoa(id), Resolved: one.resolved, Data: []byte(strconv.Itoa(id)), Hold: time.Duration(c.hold) * time.Second,
+			Inhibition: inhibiting.Inhibition, Source: inhibiting.Source,
 		}
 		var verdict problem.Verdict
 		d, verdict = s.Observe(d, e, int64(one.at)*us)
-		switch verdict.Action {
-		case problem.Pass:
-			r.say(one.at, !one.resolved, "passed")
-		case problem.Hold:
-			r.delayed++
-		case problem.Mute:
-			r.muted++
-		case problem.Merge:
-			r.merged++
-		case problem.Duplicate:
-			r.repeated++
-		}
-		if verdict.Unheld {
-			r.delayed--
-			r.muted++
-		}
+		r.count(one, verdict)
 		release(one.at)
 	}
 	return r
+}
+
+// kept is the document of the sources.
+type kept struct{ problem.Sources }
+
+func (k *kept) note(t *testing.T, c config, one step, now int64) {
+	t.Helper()
+	ttl := time.Duration(c.sourceTTL) * time.Second
+	sources, _ := k.Note(strconv.Itoa(one.source), "Node down", !one.resolved, ttl, now)
+	data, err := json.Marshal(sources)
+	require.NoError(t, err)
+	k.Sources, err = problem.DecodeSources(data) // as the store keeps it
+	require.NoError(t, err)
+}
+
+func (k *kept) inhibiting(c config, now int64, isFiring bool) (i problem.Inhibiting) {
+	if !isFiring {
+		return i
+	}
+	end := k.End(now)
+	if title, fires := k.Active("the alert", now); fires {
+		i.Inhibition, i.Source, end = "n", title, now
+	}
+	i.ReleaseAt = end + (time.Duration(c.releaseAfter) * time.Second).Microseconds()
+	return i
 }
 
 // model is a second opinion: it walks through the seconds, and knows no documents.
@@ -104,15 +149,23 @@ type model struct {
 	changedAt    []int // all changes that were passed on since it was stable
 	hushed       bool  // the last firing was never said
 	began        bool  // the newest event passed, and it began to flap with it
+
+	inhibited   bool        // a firing that was muted waits for the end of the sources
+	sources     map[int]int // when each is forgotten
+	sourceEnded int         // the last of them
 }
 
 func modelled(c config, history []step) result {
-	m := &model{config: c, heldSince: -1, quietSince: -1}
+	m := &model{config: c, heldSince: -1, quietSince: -1, sources: map[int]int{}}
 	next := 0
 	for now := 0; next < len(history); now++ {
 		m.timers(now)
 		for next < len(history) && history[next].at == now {
-			m.event(now, history[next])
+			if history[next].source > 0 {
+				m.sourceEvent(now, history[next])
+			} else {
+				m.event(now, history[next])
+			}
 			next++
 		}
 	}
@@ -120,7 +173,16 @@ func modelled(c config, history []step) result {
 }
 
 func (m *model) timers(now int) {
-	if m.heldSince >= 0 && now == m.heldSince+m.hold {
+	switch {
+	case m.heldSince >= 0 && now == m.heldSince+m.hold && m.sourceFires(now):
+		m.heldSince, m.inhibited = -1, true
+		m.delayed--
+		m.muted++
+	case m.inhibited && !m.sourceFires(now) && now >= m.sourceEnded+m.releaseAfter:
+		m.inhibited, m.told = false, true
+		m.say(now, true, "made")
+		m.changed(now)
+	case m.heldSince >= 0 && now == m.heldSince+m.hold:
 		m.heldSince = -1
 		m.delayed--
 		m.told = true
@@ -131,6 +193,36 @@ func (m *model) timers(now int) {
 		m.quietSince = -1
 		m.told = m.firing
 		m.say(now, m.firing, "made")
+	}
+}
+
+// sourceFires reports whether a source fires, and notes when those ended that are forgotten.
+func (m *model) sourceFires(now int) (fires bool) {
+	for _, until := range m.sources {
+		if until > now {
+			fires = true
+		} else {
+			m.sourceEnded = max(m.sourceEnded, until)
+		}
+	}
+	return fires
+}
+
+func (m *model) sourceEvent(now int, one step) {
+	until, known := m.sources[one.source]
+	switch {
+	case one.resolved && !known:
+		return
+	case !one.resolved && known && 10*(now+m.sourceTTL-until) < m.sourceTTL: // nearly as good
+		return
+	}
+	m.sourceFires(now)
+	maps.DeleteFunc(m.sources, func(_, until int) bool { return until <= now })
+	if one.resolved {
+		delete(m.sources, one.source)
+		m.sourceEnded = now
+	} else {
+		m.sources[one.source] = now + m.sourceTTL
 	}
 }
 
@@ -158,7 +250,7 @@ func (m *model) event(now int, one step) { //nolint:cyclop // all that an event 
 		m.say(now, !one.resolved, "passed")
 		return
 	}
-	if one.again && (m.heldSince >= 0 || m.quietSince >= 0 || m.hushed) {
+	if one.again && (m.heldSince >= 0 || m.inhibited || m.quietSince >= 0 || m.hushed) {
 		m.repeated++
 		return
 	}
@@ -177,6 +269,9 @@ func (m *model) event(now int, one step) { //nolint:cyclop // all that an event 
 		m.muted += 2
 	case m.heldSince >= 0:
 		m.merged++
+	case m.inhibited:
+		m.inhibited, m.hushed = !one.resolved, one.resolved
+		m.muted++
 	case one.resolved && m.hushed:
 		m.muted++
 	case one.resolved:
@@ -186,6 +281,9 @@ func (m *model) event(now int, one step) { //nolint:cyclop // all that an event 
 			m.began = true
 			m.say(now, true, "made")
 		}
+	case m.sourceFires(now):
+		m.inhibited, m.hushed = !m.told, false
+		m.muted++
 	case m.told:
 		m.say(now, true, "passed")
 	case m.hold > 0:
@@ -223,6 +321,33 @@ func TestHistoriesOfHoldAndFlappingAgreeWithTheModel(t *testing.T) {
 			one := step{at: at, resolved: source.IntN(2) == 0}
 			if len(history) > 0 && source.IntN(5) == 0 {
 				one.resolved, one.again = history[len(history)-1].resolved, true
+			}
+			history = append(history, one)
+		}
+		require.Equal(t, modelled(c, history), played(t, c, history), "history %d: %+v %+v", n, c, history)
+	}
+}
+
+func TestHistoriesWithInhibitionsAgreeWithTheModel(t *testing.T) {
+	t.Parallel()
+	for n := range histories() {
+		source := rand.New(rand.NewPCG(uint64(n), 2))
+		c := config{
+			hold: source.IntN(3) * source.IntN(40), changes: []int{0, 2, 4}[source.IntN(3)], within: 1 + source.IntN(120),
+			stable: 1 + source.IntN(90), sourceTTL: 1 + source.IntN(200),
+			releaseAfter: 5 + source.IntN(2)*source.IntN(200), // sooner, it is released at the next look, and those are 5 seconds apart
+		}
+		var history []step
+		var last *step
+		at := 0
+		for range 1 + source.IntN(80) {
+			at += source.IntN(3) * source.IntN(30)
+			one := step{at: at, source: max(0, source.IntN(5)-2), resolved: source.IntN(2) == 0}
+			if one.source == 0 {
+				if last != nil && source.IntN(5) == 0 {
+					one.resolved, one.again = last.resolved, true
+				}
+				last = &one
 			}
 			history = append(history, one)
 		}

@@ -206,6 +206,19 @@ func TestDashboardReportsARedisOutage(t *testing.T) {
 	b.shows(t, "Redis up")
 }
 
+func TestDashboardNamesMissingHeartbeats(t *testing.T) {
+	t.Parallel()
+	slack, redis := startSlack(t), redistest.Start(t)
+	path := configFile(t, heartbeatFile("  - {name: backup, channel: alerts, every: 1s, grace: 1s}\n"+
+		"  - {name: hourly, channel: alerts, every: 1h}\n"))
+	relay := startRelay(t, withFile(redis.URL, slack.APIURL(), path)...)
+	relay.beat(t, "backup")
+	b := openBrowser(t)
+	b.do(t, chromedp.Navigate(relay.ops+"/"))
+	require.Eventually(t, func() bool { return relay.heartbeat(t, "backup").State == "missing" }, 20*time.Second, 20*time.Millisecond)
+	b.shows(t, "Heartbeats 1 of 2 missing: backup")
+}
+
 // Changes are refused, also those that a page of another site requests.
 func TestDashboardShowsOnlyCountsWithoutTheToken(t *testing.T) {
 	t.Parallel()

@@ -90,6 +90,19 @@ async function refreshRefusals() {
 // faultOf returns why a channel cannot post. That of a token is shown once, above the channels.
 const faultOf = (fault) => !fault ? '' : fault.token ? 'token refused' : fault.message;
 
+// refreshHeartbeats requests the heartbeats of senders every 10 s, or once for each configuration if it has none.
+let heartbeatsAt = 0, heartbeatsOf;
+async function refreshHeartbeats() {
+  const { config } = state.now, none = state.heartbeats && !state.heartbeats.length;
+  if (config === heartbeatsOf && (none || Date.now() - heartbeatsAt < 10000)) return;
+  heartbeatsOf = config;
+  heartbeatsAt = Date.now();
+  try {
+    state.heartbeats = (await api('/heartbeats')).heartbeats;
+    draw();
+  } catch { if (none) state.heartbeats = undefined; }
+}
+
 // stateOf returns the kind and the text of what a channel is doing.
 function stateOf(ch) {
   return {
@@ -268,6 +281,14 @@ const preview = (messages) => html`<section class="card" aria-labelledby="previe
     ${messages.map((m) => html`<div class="message ${m.kind}"><b>${m.headline}</b>${m.text}</div>`)}</div>`
     : html`<p class="soft">No messages yet.</p>`}</section>`;
 
+// heartbeats names those of senders that are missing.
+function heartbeats(all) {
+  if (!all || !all.length) return nothing;
+  const missing = all.filter((one) => one.state === 'missing').map((one) => one.name), more = missing.length - 3;
+  return html` · Heartbeats ${missing.length ? html`<b class="bad">${count(missing.length)} of ${count(all.length)} missing: ${
+    missing.slice(0, 3).join(', ')}${more > 0 ? ` and ${count(more)} more` : nothing}</b>` : html`<b class="good">ok</b>`}`;
+}
+
 // connections returns the state of Redis and Slack.
 function connections({ shared, paused, broken, total }) {
   const slack = broken ? `cannot post in ${count(broken)} of ${count(total)}` : paused ? `paused in ${count(paused)} of ${count(total)}` : state.detail.shown ? 'none: shown below' : 'ok';
@@ -334,7 +355,7 @@ function head() {
   const ready = state.now && state.now.ready, may = state.now && state.now.may;
   const kind = !state.live || state.now.faults.length ? 'bad' : { ok: 'good', degraded: 'warn' }[ready.status] || 'bad';
   return html`<h1>relay</h1><span class="state ${kind}" role="status">${state.live ? ready.status : 'connection lost'}</span>
-    <span class="soft">${state.now ? connections(state.now) : nothing}</span>
+    <span class="soft">${state.now ? html`${connections(state.now)}${heartbeats(state.heartbeats)}` : nothing}</span>
     <span class="soft grow">${ready ? ready.reasons.filter((reason) => !state.now.faults.includes(reason)).join('; ') : ''}</span>
     ${may && may.change ? html`<button class="act" @click=${signOut}>Sign out</button>` : nothing}
     ${may && may.token && !may.change ? signInForm() : nothing}`;
@@ -427,4 +448,5 @@ setInterval(() => {
   if (!state.live) return;
   draw();
   refresh(false);
+  refreshHeartbeats();
 }, 1000);
