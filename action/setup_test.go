@@ -38,7 +38,7 @@ func (d *destination) Workspace() string                      { return d.token }
 func (d *destination) ChannelID() string                      { return d.channel }
 func (d *destination) TeamID(context.Context) (string, error) { return d.team, nil }
 func (d *destination) InGroup(_ context.Context, user, group string) (bool, error) {
-	return group == "S1" && strings.HasPrefix(user, "UGROUP"), d.groupErr
+	return group == "SOPS" && strings.HasPrefix(user, "UGROUP"), d.groupErr
 }
 
 // logs collects the audit log.
@@ -81,7 +81,7 @@ func channelsOf(sender notifier.Sender) []pipeline.Channel {
 		Digest:    store.DigestTerms{Interval: time.Hour, EditEvery: time.Millisecond, Minimum: 1},
 		Pace:      store.Pace{Burst: 1},
 		Bundle:    pipeline.BundleAuto,
-		Operators: []string{"UBOSS", "S1"},
+		Operators: []string{"UBOSS", "SOPS"},
 	}}
 }
 
