@@ -241,7 +241,7 @@ func TestExternalURLIsAnAddressThatEverybodyMaySee(t *testing.T) {
 	}
 	loaded, err := load(t, "external_url: https://relay.example/ops\nchannels: [{name: alerts}]\n")
 	require.NoError(t, err)
-	channels := loaded.Config.PipelineChannels(func(configs.Channel) notifier.Sender { return nil })
+	channels := loaded.Config.PipelineChannels(nil)
 	require.Equal(t, notifier.Pages("https://relay.example/ops"), channels[0].Renderer.Pages)
 }
 

@@ -47,7 +47,7 @@ func NewGauges(source func() *pipeline.StatusReader, labels *pipeline.ChannelLab
 		paused: desc("relay_channel_paused", "1 while a channel is paused."+others, "channel", "reason"),
 		faulty: desc("relay_channel_destination_fault",
 			"1 while Slack refuses to post to a channel's destination, or refuses its token."+others, "channel"),
-		up:     desc("relay_redis_up", "1 if the shared state can be read."),
+		up: desc("relay_redis_up", "1 if the shared state can be read."),
 		fallback: desc("relay_channel_fallback",
 			"1 while a channel is decided without Redis; its counters and gauges are then those of this replica."+others, "channel", "policy"),
 		replicas: desc("relay_replicas", "Replicas that share the limits, seen or configured."),

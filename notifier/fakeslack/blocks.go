@@ -21,11 +21,11 @@ type attachment struct {
 }
 
 type block struct {
-	Type     string `json:"type"`
-	Text     *text  `json:"text"`
-	Elements []text `json:"elements"`
-	ImageURL string `json:"image_url"`
-	AltText  string `json:"alt_text"`
+	Type     string          `json:"type"`
+	Text     *text           `json:"text"`
+	Elements json.RawMessage `json:"elements"` // texts of a context block, or what can be clicked on in an actions block
+	ImageURL string          `json:"image_url"`
+	AltText  string          `json:"alt_text"`
 }
 
 type text struct {
@@ -70,11 +70,18 @@ func (b block) check() (size int, fault string) {
 	if b.Type == "image" {
 		return b.checkImage()
 	}
-	texts := b.Elements
+	if b.Type == "actions" {
+		return b.checkActions()
+	}
+	var texts []text
+	if err := json.Unmarshal(b.Elements, &texts); err != nil && b.Elements != nil {
+		return 0, err.Error()
+	}
+	elements := len(texts)
 	if b.Text != nil {
 		texts = append(texts, *b.Text)
 	}
-	if len(texts) == 0 || len(b.Elements) > maxElements {
+	if len(texts) == 0 || elements > maxElements {
 		return 0, fmt.Sprintf("a %s block with %d texts", b.Type, len(texts))
 	}
 	for _, t := range texts {

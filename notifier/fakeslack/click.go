@@ -27,6 +27,25 @@ type element struct {
 	attachment int // from 1; 0 = it is in none
 }
 
+// Select chooses an option of a menu, by its value, as a user. It returns as Click does.
+func (s *Server) Select(user, ts, actionID, value string) error {
+	payload, err := s.ClickPayload(user, ts, actionID)
+	if err != nil {
+		return err
+	}
+	on, _ := s.find(user, ts)
+	menu, _ := on.button(actionID)
+	option := menu.option(value)
+	if option == nil {
+		return fmt.Errorf("menu %q has no option %q", actionID, value)
+	}
+	action, _ := payload["actions"].([]any)[0].(map[string]any)
+	action["selected_option"] = option
+	delete(action, "text")
+	_, err = s.send("interactive", payload)
+	return err
+}
+
 // ClickPayload returns what Slack delivers of a click. The button must be in the message as it was posted or edited last.
 func (s *Server) ClickPayload(user, ts, actionID string) (map[string]any, error) {
 	on, ok := s.find(user, ts)
@@ -35,7 +54,7 @@ func (s *Server) ClickPayload(user, ts, actionID string) (map[string]any, error)
 	}
 	button, ok := on.button(actionID)
 	if !ok {
-		return nil, fmt.Errorf("message %s has no button %q", ts, actionID)
+		return nil, fmt.Errorf("message %s has no element %q", ts, actionID)
 	}
 	container := map[string]any{
 		"type": "message", "message_ts": on.ts, "channel_id": on.channel, "is_ephemeral": on.ephemeral,
@@ -146,4 +165,24 @@ func buttonIn(raw json.RawMessage, actionID string) (element, bool) {
 		}
 	}
 	return element{}, false
+}
+
+// option returns the option of a menu with a value; nil = there is none.
+func (e element) option(value string) map[string]any {
+	lists := []any{e.fields["options"]}
+	groups, _ := e.fields["option_groups"].([]any)
+	for _, g := range groups {
+		if group, ok := g.(map[string]any); ok {
+			lists = append(lists, group["options"])
+		}
+	}
+	for _, list := range lists {
+		options, _ := list.([]any)
+		for _, o := range options {
+			if option, ok := o.(map[string]any); ok && option["value"] == value {
+				return option
+			}
+		}
+	}
+	return nil
 }
