@@ -36,6 +36,11 @@ func (c Channel) validateDelivery(v validator) {
 	for i, m := range c.Mentions {
 		v.in(indexed("mentions", i)).mention("who", m.Who)
 	}
+	for i, id := range c.Operators {
+		if mention := notifier.Mention(id); mention == "" || strings.HasPrefix(mention, "<!") && !strings.HasPrefix(mention, "<!subteam") {
+			v.fault(indexed("operators", i), "%q is not the id of a user or a user group; use an id like U0123ABCD or S0123ABCD", id)
+		}
+	}
 	c.validateReminders(v)
 	_, err := notifier.ParseTemplate(c.TemplateTitle, "")
 	v.template("template_title", err)

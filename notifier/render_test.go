@@ -38,6 +38,8 @@ type example struct {
 		AllowMentions   bool
 		Title, Text     string         // templates
 		Pages           notifier.Pages `json:",omitempty"`
+		Buttons         bool           `json:",omitempty"`
+		Mutes           bool           `json:",omitempty"`
 	} `json:"renderer,omitempty"`
 	Message json.RawMessage `json:"message"`
 	Plain   []string        `json:"plain"` // the same, as a terminal has it
@@ -52,6 +54,7 @@ func (g example) render(t *testing.T) notifier.Message {
 		r = notifier.Renderer{
 			Mentions: g.Renderer.Mentions, ReminderMention: g.Renderer.ReminderMention, AllowMentions: g.Renderer.AllowMentions,
 			Template: template, Pages: g.Renderer.Pages,
+			Buttons: g.Renderer.Buttons, Mutes: g.Renderer.Mutes,
 		}
 	}
 	switch {
