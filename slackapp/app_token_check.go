@@ -21,7 +21,8 @@ var appTokenFaults = map[string]phrase{
 	"missing_scope":          {"lacks the scope connections:write", addAppScope},
 	"forbidden_team":         {"may not open a socket for the workspace", "ask an administrator of the workspace to allow the app"},
 	"socket_mode_not_enabled": {
-		"cannot open a socket, because Socket Mode is off", "turn it on, on the app's page Socket Mode, or create the app from relay slack manifest",
+		"cannot open a socket, because Socket Mode is off",
+		"turn it on, on the app's page Socket Mode, or create the app from relay slack manifest",
 	},
 	tooManySockets: {"has 10 open sockets already, the most that Slack allows", "end the other programs that use the token"},
 }
