@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 const (
 	pageSize  = 5   // drops on a page: an answer stays far below the 20 KB that Slack shows
 	maxListed = 500 // drops that are listed in all
+	maxRead   = 4   // as many drops are read so often, if newer digests count them
 )
 
 // showDrops lists what a digest counts, newest first, for the user alone. The pages of the list replace each other.
@@ -37,7 +37,7 @@ func (h *Handler) showDrops(ctx context.Context, r *request) interaction.Answer 
 	}
 	page = min(page, (len(all)-1)/pageSize)
 	if anchor == "" {
-		anchor = after(all[0].ID)
+		anchor = all[0].ID
 	}
 	return interaction.Answer{
 		Text: fmt.Sprintf("%d held back in %s", len(all), notifier.Untrusted(r.channel.Name, maxText)), Replace: r.Message == "",
@@ -45,21 +45,38 @@ func (h *Handler) showDrops(ctx context.Context, r *request) interaction.Answer 
 	}
 }
 
-// dropsOf returns the drops that a digest counts and that are older than an anchor, newest first. Resolves whose firing was never
-// posted are not among them: nothing was lost.
-func (h *Handler) dropsOf(ctx context.Context, r *request, anchor string) ([]pipeline.DropRecord, error) {
-	if anchor == "" {
-		ends := time.UnixMicro(r.message.At).Add(r.channel.Digest.Interval)
-		anchor = fmt.Sprintf("%d-0", ends.UnixMilli()+1)
-	}
-	all, err := h.opts.Archive.Drops(ctx, r.channel.Name, anchor, maxListed)
+// dropsOf returns the drops that a digest counts, newest first, beginning with the one with an id ("" = the newest). Resolves whose
+// firing was never posted are not among them: nothing was lost.
+func (h *Handler) dropsOf(ctx context.Context, r *request, first string) (found []pipeline.DropRecord, err error) {
 	from := time.UnixMicro(r.message.From).Truncate(time.Millisecond) // the precision of the log
-	return slices.DeleteFunc(all, func(d pipeline.DropRecord) bool {
-		return d.At.Before(from) || d.Level == store.Suppressed.Reason()
-	}), err
+	ends := time.UnixMicro(r.message.At).Add(r.channel.Digest.Interval)
+	before := ""
+	for range maxRead {
+		all, err := h.opts.Archive.Drops(ctx, r.channel.Name, before, maxListed)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range all {
+			switch {
+			case d.At.Before(from) || len(found) == maxListed:
+				return found, nil
+			case d.ID == first:
+				first = ""
+				found = nil
+			}
+			if !d.At.After(ends) && d.Level != store.Suppressed.Reason() {
+				found = append(found, d)
+			}
+		}
+		if len(all) < maxListed {
+			break
+		}
+		before = all[len(all)-1].ID
+	}
+	return found, nil
 }
 
-// parsePage reads the argument of a page: its number, and the id before which the list begins. "" is the first page.
+// parsePage reads the argument of a page: its number, and the id with which the list begins. "" is the first page.
 func parsePage(argument string) (page int, anchor string, err error) {
 	if argument == "" {
 		return 0, "", nil
@@ -82,15 +99,8 @@ func isEntryID(text string) bool {
 	return isNumber(at) && (!found || isNumber(n))
 }
 
-// after returns the smallest id that is newer than that of a drop.
-func after(id string) string {
-	at, n, _ := strings.Cut(id, "-")
-	next, _ := strconv.ParseUint(n, 10, 63)
-	return fmt.Sprintf("%s-%d", at, next+1)
-}
-
 // pageOf returns a page of drops: what, why and when of each, with a button that posts it.
-func (h *Handler) pageOf(r *request, all []pipeline.DropRecord, page int, anchor string) []slack.Block {
+func (*Handler) pageOf(r *request, all []pipeline.DropRecord, page int, anchor string) []slack.Block {
 	pages := (len(all) + pageSize - 1) / pageSize
 	headline := fmt.Sprintf("*%d held back in %s*", len(all), notifier.Untrusted(r.channel.Name, maxText))
 	if len(all) == maxListed {

@@ -39,6 +39,11 @@ func (c Channel) validateDelivery(v validator) {
 				"%q cannot be mentioned; use here, channel, everyone, or the id of a user (U0123) or a user group (S0123)", m.Who)
 		}
 	}
+	for i, id := range c.Operators {
+		if mention := notifier.Mention(id); mention == "" || strings.HasPrefix(mention, "<!") && !strings.HasPrefix(mention, "<!subteam") {
+			v.fault(indexed("operators", i), "%q is not the id of a user or a user group; use an id like U0123ABCD or S0123ABCD", id)
+		}
+	}
 	_, err := notifier.ParseTemplate(c.TemplateTitle, "")
 	v.template("template_title", err)
 	_, err = notifier.ParseTemplate("", c.TemplateText)

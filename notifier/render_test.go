@@ -33,6 +33,8 @@ type example struct {
 		AllowMentions bool
 		Title, Text   string         // templates
 		Pages         notifier.Pages `json:",omitempty"`
+		Buttons       bool           `json:",omitempty"`
+		Mutes         bool           `json:",omitempty"`
 	} `json:"renderer,omitempty"`
 	Message json.RawMessage `json:"message"`
 	Plain   []string        `json:"plain"` // the same, as a terminal has it
@@ -44,7 +46,10 @@ func (g example) render(t *testing.T) notifier.Message {
 	if g.Renderer != nil {
 		template, err := notifier.ParseTemplate(g.Renderer.Title, g.Renderer.Text)
 		require.NoError(t, err)
-		r = notifier.Renderer{Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template, Pages: g.Renderer.Pages}
+		r = notifier.Renderer{
+			Mentions: g.Renderer.Mentions, AllowMentions: g.Renderer.AllowMentions, Template: template, Pages: g.Renderer.Pages,
+			Buttons: g.Renderer.Buttons, Mutes: g.Renderer.Mutes,
+		}
 	}
 	switch {
 	case g.Notification != nil:
