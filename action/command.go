@@ -55,7 +55,7 @@ func (h *Handler) choose(ctx context.Context, r *request, words []string) (rest 
 	var here []pipeline.Channel
 	for _, ch := range h.opts.Archive.All() {
 		directory, ok := ch.Sender.(notifier.Directory)
-		if ok && directory.ChannelID() == r.Place.Channel {
+		if ok && directory.ChannelID() == r.Channel {
 			here = append(here, ch)
 		}
 	}
@@ -93,7 +93,8 @@ func (h *Handler) status(ctx context.Context, r *request, _ []string) interactio
 	lines := []string{"*" + notifier.Untrusted(s.Channel, maxName) + "* " + stateOf(s.State)}
 	for _, level := range s.Levels {
 		per := (time.Duration(level.Per) * time.Second).String()
-		lines = append(lines, fmt.Sprintf("%s: %d of %d slots used, for %s", notifier.Untrusted(level.Level, maxName), level.Used, level.Limit, per))
+		lines = append(lines, fmt.Sprintf("%s: %d of %d slots used, for %s",
+			notifier.Untrusted(level.Level, maxName), level.Used, level.Limit, per))
 	}
 	l := s.Ledger
 	lines = append(lines, fmt.Sprintf("%d received: %d admitted, %d dropped, %d merged, %d muted, %d duplicate, %d delayed",
@@ -169,7 +170,8 @@ func (h *Handler) silenceCommand(ctx context.Context, r *request, words []string
 	}
 	duration, err := time.ParseDuration(words[1])
 	if err != nil || duration < time.Minute || duration > maxSilence {
-		return interaction.Answer{Text: fmt.Sprintf("`%s` is not a duration from 1 minute to 31 days. %s", notifier.Untrusted(words[1], maxName), usage)}
+		return interaction.Answer{Text: fmt.Sprintf("`%s` is not a duration from 1 minute to 31 days. %s",
+			notifier.Untrusted(words[1], maxName), usage)}
 	}
 	return h.silence(ctx, r, events.NormalizeCategory(words[0]), duration)
 }

@@ -15,7 +15,7 @@ func TestConfigurationIsWrittenAsAWhole(t *testing.T) {
 	for _, channels := range []int{0, 1, 3} {
 		for _, indent := range []int{2, 4} {
 			cfg := Default()
-			cfg.AdminToken = "a secret of those who operate it"
+			cfg.AdminToken = "a secret of the admins"
 			cfg.Channels = []Channel{}
 			for i := range channels {
 				ch := DefaultChannel(fmt.Sprint("c", i))
@@ -29,7 +29,7 @@ func TestConfigurationIsWrittenAsAWhole(t *testing.T) {
 			require.NoError(t, encoder.Encode(cfg))
 			require.NoError(t, cfg.WriteYAML(&parts, indent))
 			require.Equal(t, whole.String(), parts.String())
-			require.NotContains(t, parts.String(), "those who operate it")
+			require.NotContains(t, parts.String(), "of the admins")
 		}
 	}
 }

@@ -58,7 +58,7 @@ const (
 )
 
 // errMark is a mark that cannot be kept.
-var errMark = errors.New("a mark needs a message, a place, a kind and a user; its texts have at most 200 bytes, and it lasts a year at most")
+var errMark = errors.New("a mark needs a message, a place, a kind and a user; its texts have 200 bytes at most, it lasts a year at most")
 
 // Validate returns a [ratelimit.ErrRequest] unless the change can be made.
 func (c MarkChange) Validate() error {

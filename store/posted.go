@@ -1,7 +1,8 @@
 package store
 
 // PostedMessage is what is remembered of an admitted message, so that a resolve, a repeat or a merged event finds it.
-// lua/admit.lua writes it, lua/ack.lua adds where it is in Slack, and lua/mark.lua who acknowledged or muted it. Times are microseconds of the store's clock.
+// lua/admit.lua writes it, lua/ack.lua adds where it is in Slack, and lua/mark.lua who acknowledged or muted it. Times are
+// microseconds of the store's clock.
 type PostedMessage struct {
 	Category string        `json:"category,omitempty"`
 	At       int64         `json:"at,string,omitempty"`   // when it was admitted
