@@ -103,7 +103,8 @@ func TestAnswersGoToSlackOnly(t *testing.T) {
 	defer foreign.Close()
 	ts := b.message(t)
 	for _, to := range []string{
-		foreign.URL + "/actions/hush", "http://hooks.slack.com/actions/hush", "https://hooks.slack.com:8443/hush", "https://hooks.slack.com.evil.test/hush",
+		foreign.URL + "/actions/hush", "http://hooks.slack.com/actions/hush", "https://hooks.slack.com:8443/hush",
+		"https://hooks.slack.com.evil.test/hush",
 		"https://user:hush@hooks.slack.com/", "file:///etc/hush", "//hooks.slack.com/hush", "hush", "", "http://%zz/hush",
 		"https://" + strings.TrimPrefix(b.slack.APIURL(), "http://"),
 	} {
@@ -126,7 +127,8 @@ func TestOnlyAnswersAreReplaced(t *testing.T) {
 	b := setup(t)
 	r := b.receiver("one")
 	r.Configure([]interaction.App{b.app()}, b.stub)
-	next := slack.NewActionBlock("", slack.NewButtonBlockElement("relay_next", "alerts/1", slack.NewTextBlockObject("plain_text", "More", false, false)))
+	label := slack.NewTextBlockObject(slack.PlainTextType, "More", false, false)
+	next := slack.NewActionBlock("", slack.NewButtonBlockElement("relay_next", "alerts/1", label))
 	b.stub.answer = interaction.Answer{Text: "page", Blocks: []slack.Block{next}, Replace: true}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body := new(strings.Builder)

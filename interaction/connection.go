@@ -37,7 +37,7 @@ func (c *oneConnection) Do(request *http.Request) (*http.Response, error) {
 	if c.used.Swap(true) {
 		return nil, errEnded
 	}
-	return c.client.Do(request)
+	return c.client.Do(request) //nolint:gosec // a request of slack-go to the API that is configured
 }
 
 // connection is one socket that is open.

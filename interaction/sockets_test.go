@@ -100,5 +100,6 @@ func TestRefusedAppTokenIsOneSentenceAndNoFlood(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // real time: what would be repeated, would be by now
 	r.stop()
 	require.Regexp(t, `^time=\S+ level=WARN msg="no socket to slack" app=slack_token `+
-		`why="slack_app_token is not known to Slack; copy the app-level token of the app's page Basic Information; it begins with xapp-"\n$`, b.log.text())
+		`why="slack_app_token is not known to Slack; copy the app-level token of the app's page Basic Information; `+
+		`it begins with xapp-"\n$`, b.log.text())
 }

@@ -58,8 +58,7 @@ func isPlaceholder(text string) bool {
 // DescribeSocket says in one sentence why Slack opened no socket, without the URL or a secret. refused means that trying again
 // does not help until somebody has changed something.
 func DescribeSocket(err error) (sentence string, refused bool) {
-	var refusal slack.SlackErrorResponse
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[slack.SlackErrorResponse](err); ok {
 		p, known := appTokenFaults[refusal.Err]
 		if !known {
 			p, known = tokenFaults[refusal.Err]

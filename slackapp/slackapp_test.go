@@ -54,7 +54,9 @@ func TestTheManifestAsksForEveryScopeOfTheTable(t *testing.T) {
 	require.False(t, manifest.Settings.Sockets)
 	require.Equal(t, "https://relay.example.com/slack/interactions", manifest.Settings.Interactivity.URL)
 	require.Equal(t, "https://relay.example.com/slack/commands", manifest.Features.Commands[0].URL)
-	for _, wrong := range []string{"http://relay.example.com", "relay.example.com", "https://", "https://u:p@relay", "https://relay?x=1", "%"} {
+	for _, wrong := range []string{
+		"http://relay.example.com", "relay.example.com", "https://", "https://u:p@relay", "https://relay?x=1", "%",
+	} {
 		_, err := slackapp.Manifest(wrong)
 		require.ErrorContains(t, err, "use the HTTPS address of the webhook listener", wrong)
 	}

@@ -92,10 +92,10 @@ func (s *Server) Click(user, ts, actionID string) error {
 func (s *Server) Command(user, channel, text string) error {
 	fields := s.CommandPayload(user, channel, text)
 	answer, err := s.send("slash_commands", fields)
-	if err == nil && len(answer) > 0 {
-		s.record(replyURL{user: user, channel: channel}, answer)
+	if err != nil || len(answer) == 0 {
+		return err
 	}
-	return err
+	return s.record(replyURL{user: user, channel: channel}, answer)
 }
 
 // CommandPayload returns what Slack delivers of a slash command.
