@@ -17,8 +17,8 @@ var (
 	comments  = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 	imageTags = regexp.MustCompile(`(?i)<img\s[^<>]*?src\s*=\s*["']?([^"'\s<>]+)[^<>]*>`)
 	// hiddenTags are the tags that GitHub and GitLab allow in Markdown and that mean nothing in a message.
-	hiddenTags = regexp.MustCompile(`(?i)</?(?:details|summary|sub|sup|kbd|blockquote|h[1-6]|center|picture|source|dl|dt|dd|thead|th|hr|tt|ins|q)` +
-		`(?:\s[^<>]*|/)?>`)
+	hiddenTags = regexp.MustCompile(`(?i)</?(?:details|summary|sub|sup|kbd|blockquote|h[1-6]|center|picture|source|` +
+		`dl|dt|dd|thead|th|hr|tt|ins|q)(?:\s[^<>]*|/)?>`)
 )
 
 // withoutHTML turns the HTML in a Markdown text into Markdown, except in code.

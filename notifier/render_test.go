@@ -322,8 +322,8 @@ func TestMarkdownMentionsNobody(t *testing.T) {
 	pieces := []string{
 		"<!channel>", "<!here|x>", "<@U0123ABC>", "<!subteam^S0123|@ops>", "@here", "[a](<!channel>)", "[<@U1>](https://x.example)", "**", "`",
 		"```",
-		"<b>", "</b>", "<!--", "-->", "<a href=\"https://x.example/<!here>\">", "</a>", "&lt;!channel&gt;", "&amp;lt;!here&gt;", "\\<", "~~", "\n",
-		"![",
+		"<!--", "-->", "<a href=\"https://x.example/<!here>\">", "</a>", "&lt;!channel&gt;", "&amp;lt;!here&gt;", "\\<", "~~", "\n",
+		"![", "<b>", "</b>",
 		"](", ")", "<details>", "<img src=https://x.example/1.png>", "<https://x.example|<!channel>>", "|", "\u200b", "[!](<", "# ", "- ",
 	}
 	random := rand.New(rand.NewPCG(1, 2))

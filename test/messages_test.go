@@ -3,6 +3,7 @@
 package test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -74,34 +75,16 @@ func pictured(t *testing.T, size, resolved int) notifier.Message {
 	return r.Notification(notifier.Notification{Events: all})
 }
 
+// fromSources are the messages of webhooks whose goldens the package notifier keeps.
 func fromSources(t *testing.T) (all []notifier.Message) {
 	t.Helper()
-	for _, body := range []string{
-		`{"action":"completed","sender":{"login":"ada"},"repository":{"full_name":"acme/shop","node_id":"x","html_url":"https://github.com/acme/shop"},
-		"workflow_run":{"id":7,"name":"Deploy","conclusion":"failure","head_branch":"main","html_url":"https://github.com/acme/shop/actions/runs/7",
-		"display_title":"Charge cards twice as fast","run_started_at":"2026-11-21T12:01:00Z"}}`,
-		`{"action":"triggered","installation":{"uuid":"x"},"data":{"triggered_rule":"Checkout errors","event":{"event_id":"e1",
-		"title":"KeyError: 'customer_id'","message":"KeyError: 'customer_id'","culprit":"checkout.views.charge","level":"error",
-		"environment":"production","release":"shop@4.2.1","datetime":"2026-11-21T12:01:00Z","issue_id":"77",
-		"url":"https://sentry.io/api/0/projects/acme/shop/events/e1/","web_url":"https://sentry.io/organizations/acme/issues/77/"}}}`,
-		`{"title":"[P2] [Triggered on {host:db-1}] CPU load is high","event_type":"query_alert_monitor","last_updated":"1","org":{"id":"1"},
-		"alert_transition":"Triggered","alert_id":"9","severity":"P2","url":"https://app.datadoghq.com/event/event?id=1",
-		"body":"%%%\n**system.load.1** over **host:db-1** was **> 5.0** on average during the **last 5m**.\n\n- look at [the slow queries](https://app.datadoghq.com/q)\n- then ` +
-			"`pg_stat_activity`" + ` @slack-ops\n%%%","alert_cycle_started":"1795262460","snapshot":"https://p.datadoghq.com/snapshot/1.png",
-		"tags":"env:prod,host:db-1,team:storage","scopes":"host:db-1"}`,
-		`{"receiver":"relay","status":"firing","orgId":1,"externalURL":"https://grafana.example.com/","groupKey":"g","commonLabels":{},"alerts":[{
-		"status":"firing","labels":{"alertname":"API latency","grafana_folder":"Shop","severity":"warning","service":"api","region":"eu-1"},
-		"annotations":{"summary":"The API answers slowly","description":"p99 is 4.2 s; the objective is 1 s.",
-		"runbook_url":"https://runbooks.example.com/latency"},"startsAt":"2026-11-21T12:01:00Z","valueString":"",
-		"generatorURL":"https://grafana.example.com/alerting/1/view","dashboardURL":"https://grafana.example.com/d/1",
-		"panelURL":"https://grafana.example.com/d/1?viewPanel=2","silenceURL":"https://grafana.example.com/alerting/silence/new?matcher=a%3Db",
-		"imageURL":"https://images.example.com/1.png","fingerprint":"f1"}]}`,
-		`{"action":"opened","sender":{"login":"ada"},"repository":{"full_name":"acme/shop","node_id":"x","html_url":"https://github.com/acme/shop"},
-		"issue":{"number":42,"title":"Checkout fails with two cards","html_url":"https://github.com/acme/shop/issues/42",
-		"body":"<!-- fill in -->\n### Steps\n1. add **two** cards\n2. [pay](https://shop.example.com/pay)\n\n<details>\nIt says @channel, <!channel> and <@U1>.\n</details>"}}`,
-	} {
+	for _, name := range []string{"github_run", "sentry", "datadog", "grafana", "github_issue"} {
+		raw, err := os.ReadFile("../notifier/testdata/from_" + name + ".json")
+		require.NoError(t, err)
+		var example struct{ Webhook json.RawMessage }
+		require.NoError(t, json.Unmarshal(raw, &example))
 		r := notifier.Renderer{Pages: "https://relay.example.com"}
-		all = append(all, r.Notification(notifier.Notification{Events: decoded(t, body)}))
+		all = append(all, r.Notification(notifier.Notification{Events: decoded(t, string(example.Webhook))}))
 	}
 	return all
 }

@@ -86,19 +86,24 @@ const slackCircle = `<i class="emoji" style="background:`
 const picturedGraph = "data:image/svg+xml," +
 	"%3Csvg xmlns='http://www.w3.org/2000/svg' width='360' height='110'%3E%3Crect width='360' height='110' fill='%23f6f6fa'/%3E" +
 	"%3Cpath d='M0 38H360' stroke='%23d3302f' stroke-dasharray='5 4'/%3E" +
-	"%3Cpath d='M0 90L40 86L80 92L120 84L160 70L200 44L240 28L280 22L320 26L360 18' fill='none' stroke='%23632ca6' stroke-width='3'/%3E%3C/svg%3E"
+	"%3Cpath d='M0 90L40 86L80 92L120 84L160 70L200 44L240 28L280 22L320 26L360 18' fill='none'" +
+	" stroke='%23632ca6' stroke-width='3'/%3E%3C/svg%3E"
 
 const slackPageHead = `<!doctype html><meta charset="utf-8"><title>Messages</title><style>
-:root { color-scheme: light dark; --ink: #1d1c1d; --soft: #616061; --page: #fff; --line: #ddd; --link: #1264a3; --code: #e01e5a; --fill: #f8f8f8; }
+:root { color-scheme: light dark; --ink: #1d1c1d; --soft: #616061; --page: #fff; --line: #ddd; --link: #1264a3; --code: #e01e5a;
+  --fill: #f8f8f8; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #d1d2d3; --soft: #ababad; --page: #1a1d21; --line: #424448; --link: #1d9bd1; --code: #e8912d; --fill: #222529; } }
 body { font: 15px/1.47 Lato, "Helvetica Neue", "Liberation Sans", Arial, "Noto Color Emoji", sans-serif; color: var(--ink);
   background: var(--page); margin: 0; padding: 14px 18px; width: 664px; }
 article { display: grid; grid-template-columns: 36px 1fr; gap: 10px; margin-bottom: 18px; }
-.avatar { width: 36px; height: 36px; border-radius: 6px; background: #2f6fed; color: #fff; font: bold 20px/36px sans-serif; text-align: center; }
+.avatar { width: 36px; height: 36px; border-radius: 6px; background: #2f6fed; color: #fff; font: bold 20px/36px sans-serif;
+  text-align: center; }
 p { margin: 0; overflow-wrap: anywhere; } .who small { background: var(--line); border-radius: 2px; padding: 0 3px; font-size: 10px; }
-time { color: var(--soft); font-size: 12px; } a { color: var(--link); text-decoration: none; } mark { background: #f2c74466; color: var(--link); }
-.attachment { border-left: 4px solid; border-radius: 4px; padding: 2px 0 2px 12px; margin-top: 4px; display: grid; gap: 5px; justify-items: start; }
+time { color: var(--soft); font-size: 12px; } a { color: var(--link); text-decoration: none; }
+mark { background: #f2c74466; color: var(--link); }
+.attachment { border-left: 4px solid; border-radius: 4px; padding: 2px 0 2px 12px; margin-top: 4px;
+  display: grid; gap: 5px; justify-items: start; }
 .context { color: var(--soft); font-size: 13px; } .context b { color: var(--ink); }
 .emoji { display: inline-block; width: 15px; height: 15px; border-radius: 50%; vertical-align: -2px; margin-right: 2px;
   font: bold 12px/15px sans-serif; color: #fff; text-align: center; }
