@@ -1,5 +1,5 @@
--- part digest_counts: add counts to the next digest: "d:<category>:<severity>:<status>:<level>" (dropped; the level or
--- the reason that refused), "x:<category>:<severity>:<status>" (expired) and "t:<title>". The number of fields is
+-- part digest_counts: add counts to the next digest: "d:<category>:<severity>:<status>:<level>" (dropped; level is
+-- the level or the reason that refused), "x:<category>:<severity>:<status>" (expired) and "t:<title>". The number of fields is
 -- bounded, and for titles the bound is lower. Beyond it, events count under "other", and titles are not stored.
 local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
