@@ -88,7 +88,7 @@ func (s *silenced) mute(t *testing.T, channel string, status events.Status, ids 
 		intake := s.replicas[i%len(s.replicas)].intake
 		receipt, err := intake.Admit(t.Context(), pipeline.Arrival{Channel: channel, Sender: "me", Events: []events.Event{event}})
 		require.NoError(t, err)
-		require.Equal(t, int64(1), receipt.Muted)
+		require.Equal(t, 1, receipt.Muted)
 	}
 }
 
