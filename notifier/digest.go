@@ -168,13 +168,11 @@ func (d Digest) summary() string {
 		}
 	}
 	text := "What: " + strings.Join(what, "  ")
-	for _, status := range []struct {
-		n    int64
-		word string
-	}{{firing, "firing"}, {resolved, "resolved"}} {
-		if status.n > 0 {
-			text += fmt.Sprintf(" · %d %s", status.n, status.word)
-		}
+	if firing > 0 {
+		text += fmt.Sprintf(" · %d firing", firing)
+	}
+	if resolved > 0 {
+		text += fmt.Sprintf(" · %d resolved", resolved)
 	}
 	if len(what) > 0 {
 		lines = append(lines, text)

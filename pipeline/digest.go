@@ -16,7 +16,8 @@ import (
 // digestOf decodes a digest of a channel.
 func digestOf(ch *Channel, digest store.Digest) notifier.Digest {
 	content := notifier.Digest{
-		ID: digest.ID, Channel: ch.Name, Post: digest.Post, From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
+		ID: digest.ID, Channel: ch.Name, Post: digest.Post,
+		From: time.UnixMicro(digest.From), Last: time.UnixMicro(digest.Last), Closed: digest.Closed,
 	}
 	categories := map[string]*notifier.DigestCategory{}
 	reasons := map[string]int64{}
@@ -69,10 +70,10 @@ func addDigestCount(c *notifier.DigestCategory, count store.DigestCount, n int64
 
 // refusal returns in words what refused an event: a level with its limit, or a reason.
 func (c *Channel) refusal(level string) string {
-	switch store.OutcomeOfDrop(level) {
-	case store.Never:
+	switch level {
+	case store.Never.Reason():
 		return "the limit has no slot for them"
-	case store.Full:
+	case store.Full.Reason():
 		return "waited longer than max_delay, or too many waited"
 	}
 	i := slices.IndexFunc(c.Tiers, func(tier ratelimit.LevelSpec) bool { return tier.Name == level })

@@ -48,7 +48,7 @@ func TestDigestSaysWhyAndWhatWasNotHeard(t *testing.T) {
 				require.Len(t, sent, 4)
 				require.Equal(t, "📋 *3 events held back* in a\n🔇 Not heard at all: 🟠 *net*", sent[3])
 				if answer != nil {
-					require.Equal(t, 5, len(to.at))
+					require.Len(t, to.at, 5)
 				}
 				below := to.below()[3]
 				require.Contains(t, below, "Why: category limit (2 per hour): 2 · channel limit (3 per 30 minutes): 1")

@@ -195,7 +195,9 @@ func (n *SilenceNotices) putBack(id string, muted map[string]*silencedEvents) {
 }
 
 // try updates the document of a silence once; saved is false if it has changed meanwhile.
-func (n *SilenceNotices) try(ctx context.Context, one *silence.Silence, now time.Time, muted map[string]*silencedEvents) (saved bool, err error) {
+func (n *SilenceNotices) try(
+	ctx context.Context, one *silence.Silence, now time.Time, muted map[string]*silencedEvents,
+) (saved bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeout)
 	defer cancel()
 	name := silenceOwner + "/" + one.ID

@@ -57,8 +57,8 @@ func newSilenced(replicas int) *silenced {
 		s.replicas = append(s.replicas, r)
 	}
 	s.courier = pipeline.NewCourier(pipeline.CourierOptions{
-		Outbox: memory.New(s.data, memory.Options{Options: store.Options{Owner: "me"}}), Channels: channels, Metrics: pipeline.NewMetrics(prometheus.NewRegistry()),
-		Logger: slog.New(slog.DiscardHandler),
+		Outbox: memory.New(s.data, memory.Options{Options: store.Options{Owner: "me"}}), Channels: channels,
+		Metrics: pipeline.NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	})
 	return s
 }
@@ -81,12 +81,14 @@ func (s *silenced) run(t *testing.T, d time.Duration) {
 func (s *silenced) mute(t *testing.T, channel string, status events.Status, ids ...int) {
 	t.Helper()
 	for i, id := range ids {
-		receipt, err := s.replicas[i%len(s.replicas)].intake.Admit(t.Context(), pipeline.Arrival{Channel: channel, Sender: "me", Events: []events.Event{{
+		event := events.Event{
 			ID: fmt.Sprint(channel, status, id), Source: "generic", Fingerprint: fmt.Sprint(id), Category: "disk", Status: status,
 			Severity: events.Error, Title: "t",
-		}}})
+		}
+		intake := s.replicas[i%len(s.replicas)].intake
+		receipt, err := intake.Admit(t.Context(), pipeline.Arrival{Channel: channel, Sender: "me", Events: []events.Event{event}})
 		require.NoError(t, err)
-		require.EqualValues(t, 1, receipt.Muted)
+		require.Equal(t, 1, receipt.Muted)
 	}
 }
 

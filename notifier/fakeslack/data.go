@@ -33,20 +33,14 @@ func (s *Server) checkData(raw []byte) (code string, detail []string) {
 	}
 	charts, tables, total := 0, 0, 0
 	for i, b := range blocks.BlockSet {
-		var err error
-		size := 0
-		switch b := b.(type) {
-		case *slack.DataVisualizationBlock:
+		size, err := checkBlock(b)
+		switch b.BlockType() {
+		case slack.MBTDataVisualization:
 			charts++
-			err = b.Validate()
-		case *slack.TableBlock:
+		case slack.MBTTable:
 			tables++
-			size, err = checkTable(b)
-		case *slack.SectionBlock:
-			size, err = checkText(b.Text)
 		}
-		isData := b.BlockType() == slack.MBTDataVisualization || b.BlockType() == slack.MBTTable
-		if err == nil && (isData && s.NoData || charts > maxCharts || tables > maxTables) {
+		if err == nil && (s.NoData && charts+tables > 0 || charts > maxCharts || tables > maxTables) {
 			err = fmt.Errorf("unsupported type: %s", b.BlockType())
 		}
 		if err != nil {
@@ -58,6 +52,19 @@ func (s *Server) checkData(raw []byte) (code string, detail []string) {
 		return "msg_blocks_too_long", nil
 	}
 	return "", nil
+}
+
+func checkBlock(b slack.Block) (size int, err error) {
+	switch b := b.(type) {
+	case *slack.DataVisualizationBlock:
+		return 0, b.Validate()
+	case *slack.TableBlock:
+		return checkTable(b)
+	case *slack.SectionBlock:
+		return checkText(b.Text)
+	default:
+		return 0, nil
+	}
 }
 
 func checkText(t *slack.TextBlockObject) (size int, err error) {

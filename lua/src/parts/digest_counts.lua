@@ -1,6 +1,7 @@
--- part digest_counts: add counts to the next digest: "d:<category>:<severity>:<status>:<level>" (dropped; the level or
--- the reason that refused), "x:<category>:<severity>:<status>" (expired) and "t:<title>". The number of fields is
--- bounded, and for titles the bound is lower. Beyond it, events count under "other", and titles are not stored.
+-- part digest_counts: add counts to the next digest. Of drops: "d:<category>:<severity>:<status>:<level>", where
+-- level is the level or the reason that refused. Of expired messages: "x:<category>:<severity>:<status>". Of
+-- both: "t:<title>". The number of fields is bounded, and for titles the bound is lower. Beyond it, events count
+-- under "other", and titles are not stored.
 local function count_for_digest(counts)
   local max_fields, max_fields_for_title = 1000, 300
   local digest_ms = 5356800000 -- 62 days: twice the longest interval
