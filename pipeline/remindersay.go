@@ -62,14 +62,19 @@ func (r *Reminders) message(ctx context.Context, ch *Channel, number, now int64)
 			m.firing = append(m.firing, all[0])
 		}
 	}
-	m.Muted = len(m.firing) > 0 && !slices.ContainsFunc(m.firing, func(e events.Event) bool {
-		return r.in.mutedBy(&e, events.Verdict{}) == ""
-	})
-	if mark := record.Muted; mark != nil && (mark.Until == 0 || mark.Until > now) {
-		m.Muted = true
-	}
+	m.Muted = r.isMuted(m, now)
 	m.Acknowledged, err = r.isAcknowledged(ctx, ch, record)
 	return m, err
+}
+
+// isMuted reports whether somebody muted a message, or silences mute all alerts that it lists as firing.
+func (r *Reminders) isMuted(m *remindedMessage, now int64) bool {
+	if mark := m.record.Muted; mark != nil && (mark.Until == 0 || mark.Until > now) {
+		return true
+	}
+	return len(m.firing) > 0 && !slices.ContainsFunc(m.firing, func(e events.Event) bool {
+		return r.in.mutedBy(&e, events.Verdict{}) == ""
+	})
 }
 
 // isAcknowledged reports whether somebody acknowledged a message, or the earlier messages that report the same alerts.
