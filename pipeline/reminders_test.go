@@ -315,6 +315,17 @@ func wantedReminders(fires, ends, away, back int) (n int) {
 	return n
 }
 
+// remindersIn counts the reminders among messages, by the alert.
+func remindersIn(messages []string) map[string]int {
+	said := map[string]int{}
+	for _, message := range messages {
+		if strings.Contains(message, "till firing") {
+			said[message[strings.LastIndex(message, " firing ")-1:][:1]]++
+		}
+	}
+	return said
+}
+
 // Alerts fire in the first minutes. Then the store is away for a while, replicas stop and start, and alerts are resolved. The
 // resolves at whole minutes and the reminders, half a minute later, never coincide.
 func TestRemindersOfRandomHistories(t *testing.T) {
@@ -360,12 +371,7 @@ func TestRemindersOfRandomHistories(t *testing.T) {
 				r.wait(30 * time.Second)
 			}
 			r.end()
-			said := map[string]int{}
-			for _, posted := range to.posted() {
-				if strings.Contains(posted, "till firing") {
-					said[posted[strings.LastIndex(posted, " firing ")-1:][:1]]++
-				}
-			}
+			said := remindersIn(to.posted())
 			for i := range alerts {
 				want := wantedReminders(fires[i], min(ends[i], minutes-1), away, back)
 				if ch.Remind.Every == 0 {
