@@ -115,10 +115,9 @@ func (p *problems) reportMissed(ctx context.Context) error {
 	return nil
 }
 
-// report ends what waits for an alert, unless there is a newer event. The event itself was counted when it passed.
-func (p *problems) report(ctx context.Context, missed *missedEvent) error {
-	e, age := &missed.event, time.Since(missed.at)
-	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 && e.Status == events.Resolved {
+// reportEnd notes for the inhibitions and the reminders that an alert was resolved this long ago. ch may be nil.
+func (p *problems) reportEnd(ctx context.Context, ch *RequestBuilder, e *events.Event, age time.Duration) error {
+	if notes := p.sourcesAmong([]events.Event{*e}); len(notes) > 0 {
 		for i := range notes {
 			notes[i].age = age
 		}
@@ -126,9 +125,18 @@ func (p *problems) report(ctx context.Context, missed *missedEvent) error {
 			return err
 		}
 	}
+	if ch == nil || ch.Remind.After == 0 || ch.Handling == nil {
+		return nil
+	}
+	return p.in.noteEnd(ctx, ch, e, age)
+}
+
+// report ends what waits for an alert, unless there is a newer event. The event itself was counted when it passed.
+func (p *problems) report(ctx context.Context, missed *missedEvent) error {
+	e, age := &missed.event, time.Since(missed.at)
 	ch := p.in.channel(e.Channel)
-	if ch != nil && ch.Remind.After > 0 && ch.Handling != nil && e.Status == events.Resolved {
-		if err := p.in.noteEnd(ctx, ch, e, age); err != nil {
+	if e.Status == events.Resolved {
+		if err := p.reportEnd(ctx, ch, e, age); err != nil {
 			return err
 		}
 	}

@@ -301,6 +301,31 @@ func TestNobodyIsRemindedOfAMarkedMessage(t *testing.T) {
 	}
 }
 
+// wantedReminders is how often people are reminded of an alert, the first time after 10 minutes, and then every 20. All are minutes,
+// and a half.
+func wantedReminders(fires, ends, away, back int) (n int) {
+	for at := fires + 10; at < ends; at += 20 {
+		if at >= away && at < back {
+			at = back
+		}
+		if at < ends {
+			n++
+		}
+	}
+	return n
+}
+
+// remindersIn counts the reminders among messages, by the alert.
+func remindersIn(messages []string) map[string]int {
+	said := map[string]int{}
+	for _, message := range messages {
+		if strings.Contains(message, "till firing") {
+			said[message[strings.LastIndex(message, " firing ")-1:][:1]]++
+		}
+	}
+	return said
+}
+
 // Alerts fire in the first minutes. Then the store is away for a while, replicas stop and start, and alerts are resolved. The
 // resolves at whole minutes and the reminders, half a minute later, never coincide.
 func TestRemindersOfRandomHistories(t *testing.T) {
@@ -346,24 +371,11 @@ func TestRemindersOfRandomHistories(t *testing.T) {
 				r.wait(30 * time.Second)
 			}
 			r.end()
-			said := map[string]int{}
-			for _, posted := range to.posted() {
-				if strings.Contains(posted, "till firing") {
-					said[posted[strings.LastIndex(posted, " firing ")-1:][:1]]++
-				}
-			}
+			said := remindersIn(to.posted())
 			for i := range alerts {
-				want := 0
-				for at := fires[i] + 10; at < min(ends[i], minutes-1); at += 20 { // minutes, and a half
-					if at >= away && at < back {
-						at = back
-					}
-					if at < min(ends[i], minutes-1) {
-						want++
-					}
-					if ch.Remind.Every == 0 {
-						break
-					}
+				want := wantedReminders(fires[i], min(ends[i], minutes-1), away, back)
+				if ch.Remind.Every == 0 {
+					want = min(want, 1)
 				}
 				name := string(rune('A' + i))
 				require.Equal(t, want, said[name], "seed %d: %s fires at %d, ends at %d, away %d to %d: %q",
