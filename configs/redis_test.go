@@ -88,13 +88,13 @@ func TestRedisWithCertificates(t *testing.T) {
 
 	good(t, "", "RELAY_REDIS_ADDRS=host:1", "RELAY_REDIS_TLS=true", "RELAY_REDIS_CA_FILE="+certificate)
 	for fault, variables := range map[string][]string{
-		"REDIS_CA_FILE: needs TLS to Redis; begin redis_url with rediss://, or set redis_tls":   {"URL=redis://h", "CA_FILE=" + certificate},
+		"REDIS_CA_FILE: needs TLS to Redis; begin redis_url with rediss://, or set redis_tls": {"URL=redis://h", "CA_FILE=" + certificate},
 		"REDIS_CERT_FILE: needs TLS to Redis; begin redis_url with rediss://, or set redis_tls": {
 			"URL=redis://h", "CERT_FILE=" + certificate, "KEY_FILE=" + key,
 		},
-		"REDIS_CERT_FILE: set it together with redis_key_file":                                  {"URL=rediss://h", "CERT_FILE=" + certificate},
-		"REDIS_CA_FILE: cannot be read: open /none":                                             {"URL=rediss://h", "CA_FILE=/none"},
-		"REDIS_CA_FILE: " + key + " contains no certificate in PEM":                             {"URL=rediss://h", "CA_FILE=" + key},
+		"REDIS_CERT_FILE: set it together with redis_key_file":      {"URL=rediss://h", "CERT_FILE=" + certificate},
+		"REDIS_CA_FILE: cannot be read: open /none":                 {"URL=rediss://h", "CA_FILE=/none"},
+		"REDIS_CA_FILE: " + key + " contains no certificate in PEM": {"URL=rediss://h", "CA_FILE=" + key},
 		"REDIS_CERT_FILE: cannot be used with redis_key_file: open /none": {
 			"URL=rediss://h", "CERT_FILE=/none", "KEY_FILE=" + key,
 		},

@@ -24,8 +24,7 @@ func TestMessagesAreDeliveredOnEveryTopology(t *testing.T) {
 		},
 		"TLS with a client certificate": func(t *testing.T) []string {
 			t.Helper()
-			server, certificate := redistest.StartTLS(t)
-			require.NoError(t, server.Client().ConfigSet(t.Context(), "tls-auth-clients", "yes").Err())
+			server, certificate := redistest.StartTLS(t, "--tls-auth-clients", "yes")
 			return []string{
 				"RELAY_REDIS_ADDRS=" + server.Addr, "RELAY_REDIS_TLS=true", "RELAY_REDIS_CA_FILE=" + certificate,
 				"RELAY_REDIS_CERT_FILE=" + certificate, "RELAY_REDIS_KEY_FILE=" + filepath.Join(filepath.Dir(certificate), "key.pem"),
