@@ -67,6 +67,16 @@ func TestTheInstallCommand(t *testing.T) {
 	require.NoError(t, err, stderr)
 }
 
+// The rights of the bundled Redis's user are those of docs/redis.md.
+func TestRightsInRedisAreTheDocumentedOnes(t *testing.T) {
+	text, err := os.ReadFile("../docs/redis.md")
+	require.NoError(t, err)
+	rights := regexp.MustCompile(`(?s)ACL SETUSER relay on >choose-one (.*?)\n\x60\x60\x60`).FindSubmatch(text)
+	require.NotNil(t, rights)
+	documented := strings.Join(strings.Fields(strings.ReplaceAll(string(rights[1]), "\\", "")), " ")
+	require.Contains(t, at[string](t, redisContainer(t, bundledRedis(t, "")), "args", 0), "user default on #$hash "+documented+"\n")
+}
+
 func redisContainer(t *testing.T, objects map[string]object) object {
 	t.Helper()
 	return at[object](t, objects["StatefulSet/my-relay-redis"], "spec", "template", "spec", "containers", 0)
@@ -77,7 +87,7 @@ func TestTheBundledRedisRuns(t *testing.T) {
 	objects := bundledRedis(t, "")
 	dir, socket := t.TempDir(), filepath.Join(t.TempDir(), "s")
 	conf := at[string](t, objects["ConfigMap/my-relay-redis"], "data", "redis.conf")
-	conf = strings.NewReplacer("port 6379", "port 0\nunixsocket "+socket, "/data", dir).Replace(conf)
+	conf = strings.NewReplacer("port 6379", "port 0\nunixsocket "+socket, "/data", dir).Replace(conf) + "\nuser test on nopass ~* +@all\n"
 	require.NoError(t, os.WriteFile(dir+"/redis.conf", []byte(conf), 0o600))
 	container := redisContainer(t, objects)
 	script := strings.ReplaceAll(at[string](t, container, "args", 0), "/etc/redis", dir)
@@ -92,7 +102,12 @@ func TestTheBundledRedisRuns(t *testing.T) {
 	warnings, err := redisstore.Probe(t.Context(), client)
 	require.NoError(t, err)
 	require.Empty(t, warnings, "it is what the relay asks for")
-	set, err := client.ConfigGet(t.Context(), "*").Result()
+	for _, refused := range [][]any{{"FLUSHALL"}, {"CONFIG", "SET", "maxmemory", "1"}, {"SET", "other", "1"}} {
+		require.ErrorContains(t, client.Do(t.Context(), refused...).Err(), "NOPERM", "it has the rights of the relay only")
+	}
+	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, Username: "test", Password: "x"})
+	t.Cleanup(func() { require.NoError(t, admin.Close()) })
+	set, err := admin.ConfigGet(t.Context(), "*").Result()
 	require.NoError(t, err)
 	for name, value := range map[string]string{
 		"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "maxmemory": "268435456", "save": "",

@@ -6,17 +6,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slackrelay/app"
 	"slackrelay/configs"
 )
 
 func newCheck() *cobra.Command {
 	var flags configs.Flags
 	var explain explainOptions
+	var tryRedis bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Validate the configuration and print what is in effect",
 		Long: "Validate the configuration of file and environment, and print what is in effect, secrets masked.\n" +
 			"All faults are reported together, among them failing rule_tests; then the exit code is 2.\n\n" +
+			"With --redis, connect to Redis too, and check that it suits the relay.\n\n" +
 			"With --explain, print how the relay decodes a webhook and which rule decides.",
 		Example: "  relay check --config relay.yaml\n  relay check --explain webhook.json --channel alerts --header 'X-GitHub-Event: push'",
 		Args:    noArgs,
@@ -24,10 +27,14 @@ func newCheck() *cobra.Command {
 			if explain.file != "" {
 				return explain.run(flags, cmd.InOrStdin(), cmd.OutOrStdout())
 			}
-			return check(cmd, flags)
+			if err := check(cmd, flags); err != nil || !tryRedis {
+				return err
+			}
+			return checkRedis(cmd, flags)
 		},
 	}
 	addConfigFlags(cmd, &flags)
+	cmd.Flags().BoolVar(&tryRedis, "redis", false, "connect to Redis, and check that it suits the relay")
 	explain.add(cmd)
 	return cmd
 }
@@ -58,5 +65,27 @@ func check(cmd *cobra.Command, flags configs.Flags) error {
 		return usagef("unknown RELAY_ variables: %d; remove or correct them", n)
 	}
 	cmd.PrintErrln("the configuration is valid")
+	return nil
+}
+
+// checkRedis connects to the Redis of the configuration, and prints what may go wrong with it on stderr.
+func checkRedis(cmd *cobra.Command, flags configs.Flags) error {
+	loaded, err := configs.Load(flags)
+	if err != nil {
+		return err
+	}
+	address := loaded.Config.RedisAddress()
+	if address == "" {
+		cmd.PrintErrln("no Redis is configured: the relay keeps its state in memory")
+		return nil
+	}
+	warnings, err := app.CheckRedis(cmd.Context(), &loaded.Config)
+	for _, warning := range warnings {
+		cmd.PrintErrln("warning: Redis:", warning)
+	}
+	if err != nil {
+		return err
+	}
+	cmd.PrintErrln("Redis at", address, "suits the relay")
 	return nil
 }
