@@ -51,8 +51,14 @@ func render(t *testing.T, args ...string) map[string]object {
 	t.Helper()
 	out, err := helm(t, append([]string{"template", "my", "relay", "--namespace", "ops", kubernetes}, withRedis(args)...)...)
 	require.NoError(t, err, out)
+	return objectsOf(t, out)
+}
+
+// objectsOf reads objects, and finds them by kind and name.
+func objectsOf(t *testing.T, text string) map[string]object {
+	t.Helper()
 	all := map[string]object{}
-	for decoder := yaml.NewDecoder(strings.NewReader(out)); ; {
+	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var o object
 		if decoder.Decode(&o) != nil {
 			return all

@@ -64,12 +64,24 @@ var grafana = []panel{
 		{`sum by (result) (rate(relay_messages_total{$release,channel=~"$channel"}[$__rate_interval])) * 60`, "{{result}}"},
 	}},
 	{"Slack answers within", "s", "Half, and 99 of 100 requests.", 8, []query{
-		{`histogram_quantile(0.5, sum by (le) (rate(relay_slack_request_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`, "half"},
-		{`histogram_quantile(0.99, sum by (le) (rate(relay_slack_request_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`, "99 of 100"},
+		{
+			`histogram_quantile(0.5, sum by (le) (rate(relay_slack_request_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`,
+			"half",
+		},
+		{
+			`histogram_quantile(0.99, sum by (le) (rate(relay_slack_request_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`,
+			"99 of 100",
+		},
 	}},
 	{"From admission to Slack", "s", "Half, and 99 of 100 messages.", 8, []query{
-		{`histogram_quantile(0.5, sum by (le) (rate(relay_delivery_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`, "half"},
-		{`histogram_quantile(0.99, sum by (le) (rate(relay_delivery_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`, "99 of 100"},
+		{
+			`histogram_quantile(0.5, sum by (le) (rate(relay_delivery_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`,
+			"half",
+		},
+		{
+			`histogram_quantile(0.99, sum by (le) (rate(relay_delivery_seconds_bucket{$release,channel=~"$channel"}[$__rate_interval])))`,
+			"99 of 100",
+		},
 	}},
 	{"Who decides", "short", "Decisions a minute: by Redis, by what is known to be closed, by the fallback.", 8, []query{
 		{`sum by (decided_by) (rate(relay_limiter_decisions_total{$release}[$__rate_interval])) * 60`, "{{decided_by}}"},
@@ -87,7 +99,10 @@ var grafana = []panel{
 	}},
 	{"Refused requests", "short", "Refused requests a minute, by the code of the answer; without a channel if no " +
 		"channel of that name is configured. The ledger does not count them.", 24, []query{
-		{`sum by (channel, code) (rate(relay_requests_refused_total{$release,channel=~"$channel|"}[$__rate_interval])) * 60 > 0`, "{{channel}} {{code}}"},
+		{
+			`sum by (channel, code) (rate(relay_requests_refused_total{$release,channel=~"$channel|"}[$__rate_interval])) * 60 > 0`,
+			"{{channel}} {{code}}",
+		},
 	}},
 }
 
@@ -108,7 +123,8 @@ func dashboardJSON(t *testing.T) []byte {
 		}
 		var targets []object
 		for n, q := range p.queries {
-			targets = append(targets, object{"refId": string(rune('A' + n)), "expr": strings.ReplaceAll(q.expr, "$release", release), "legendFormat": q.legend, "datasource": source})
+			expr := strings.ReplaceAll(q.expr, "$release", release)
+			targets = append(targets, object{"refId": string(rune('A' + n)), "expr": expr, "legendFormat": q.legend, "datasource": source})
 		}
 		panels = append(panels, object{
 			"id": i + 1, "type": "timeseries", "title": p.title, "description": p.help, "datasource": source, "targets": targets,
