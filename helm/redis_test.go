@@ -57,14 +57,24 @@ func TestBundledRedis(t *testing.T) {
 	require.Equal(t, "/data", at[string](t, redisContainer(t, objects), "volumeMounts", 0, "mountPath"))
 }
 
-// The command of docs/operating.md installs something that the relay can start with.
-func TestTheInstallCommand(t *testing.T) {
-	text, err := os.ReadFile("../docs/operating.md")
+// The command of docs/kubernetes.md installs something that the relay can start with, and each file of values there is accepted.
+func TestTheDocumentedInstallation(t *testing.T) {
+	text, err := os.ReadFile("../docs/kubernetes.md")
 	require.NoError(t, err)
-	set := regexp.MustCompile(`helm install relay helm/relay (--set) (\S+)`).FindSubmatch(text)
-	require.NotNil(t, set)
-	_, stderr, err := check(t, environment(t, render(t, string(set[1]), string(set[2]))))
+	command := regexp.MustCompile("(?s)helm install relay helm/relay --namespace relay --create-namespace (.*?)```").FindSubmatch(text)
+	require.NotNil(t, command)
+	var args []string
+	for _, set := range regexp.MustCompile(`--set '?([^\s']+)'?`).FindAllSubmatch(command[1], -1) {
+		args = append(args, "--set", string(set[1]))
+	}
+	require.Len(t, args, 6)
+	_, stderr, err := check(t, environment(t, render(t, args...)))
 	require.NoError(t, err, stderr)
+	files := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+	require.Len(t, files, 3)
+	for _, file := range files {
+		renderValues(t, string(file[1]))
+	}
 }
 
 // The rights of the bundled Redis's user are those of docs/redis.md.
