@@ -95,6 +95,12 @@ var badValues = map[string][]struct{ set, message string }{
 			"autoscaling.maxReplicas: 3 replicas need a Redis that they share; set redisURL, redis.addrs or bundledRedis.enabled, or use 1",
 		},
 	},
+	"settings of config that the chart sets": {
+		{
+			"config=drain: 9s",
+			"config: drain has no effect here, because the chart sets RELAY_DRAIN from a value of its own; use that value instead",
+		},
+	},
 	"no Redis": {
 		{
 			"redisURL=",
@@ -178,8 +184,7 @@ env: {RELAY_MAX_IN_FLIGHT: 8388608, RELAY_SLACK_TIMEOUT: 15s, GOGC: 100}
 resources: {limits: {memory: 144Mi}}
 bundledRedis: {size: 10Gi}
 podDisruptionBudget: {maxUnavailable: 25%}
-canary: {interval: 5m}
-config: "canary_slack_channel: C1"
+config: "canary_slack_channel: C1\ncanary_within: 5m\nredis_wait_replicas: 1\nchannels: [{name: a-b}]"
 `), 0o600))
 	render(t, "--values", values)
 	render(t, "--set", "replicaCount=1,redisURL=")

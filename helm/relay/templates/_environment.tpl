@@ -53,7 +53,9 @@
 - {name: RELAY_TRACE_RATIO, value: {{ .ratio | quote }}}
 {{- end }}
 {{- end }}
-- {name: RELAY_ALLOW_UNAUTHENTICATED, value: {{ .Values.allowUnauthenticated | quote }}}
+{{- if .Values.allowUnauthenticated }}
+- {name: RELAY_ALLOW_UNAUTHENTICATED, value: "true"}
+{{- end }}
 # By reference, so that another number of replicas does not restart those that run.
 - name: RELAY_REPLICAS
   valueFrom:
@@ -82,8 +84,12 @@
 - {name: RELAY_REDIS_CERT_FILE, value: /etc/relay-redis-certificate/tls.crt}
 - {name: RELAY_REDIS_KEY_FILE, value: /etc/relay-redis-certificate/tls.key}
 {{- end }}
-- {name: RELAY_REDIS_USERNAME, value: {{ .username | quote }}}
+{{- with .username }}
+- {name: RELAY_REDIS_USERNAME, value: {{ . | quote }}}
+{{- end }}
+{{- if .waitReplicas }}
 - {name: RELAY_REDIS_WAIT_REPLICAS, value: {{ .waitReplicas | quote }}}
+{{- end }}
 - {name: RELAY_REDIS_TIMEOUT, value: {{ .timeout | quote }}}
 {{- end }}
 {{- if .Values.config }}
@@ -109,10 +115,12 @@
 - {name: RELAY_TRUSTED_PROXIES, value: {{ join "," . | quote }}}
 {{- end }}
 {{- with .Values.canary }}
+{{- if ne (include "relay.seconds" .interval | float64) 0.0 }}
 - {name: RELAY_CANARY_INTERVAL, value: {{ .interval | quote }}}
 - {name: RELAY_CANARY_WITHIN, value: {{ .within | quote }}}
 {{- with .slackChannel }}
 - {name: RELAY_CANARY_SLACK_CHANNEL, value: {{ . | quote }}}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if .Values.tls.secretName }}

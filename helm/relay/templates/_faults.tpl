@@ -16,6 +16,12 @@
 {{- with get $config "Error" }}
 config: it is not valid YAML: {{ . | replace "\n" " " }}; correct the file
 {{- end }}
+{{- range fromYamlArray (include "relay.ownEnvironment" (dict "root" . "config" "x")) }}
+{{- $setting := trimPrefix "RELAY_" .name | lower }}
+{{- if and (hasKey $config $setting) (ne $setting "channels") }}
+config: {{ $setting }} has no effect here, because the chart sets {{ .name }} from a value of its own; use that value instead
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "relay.channelFaults" -}}
