@@ -74,7 +74,7 @@ image: ## build the image with docker, podman or buildah (BUILDER=..., IMAGE=reg
 
 push: image ## build the image, push it to the registry of IMAGE, and print the values for the chart
 	$(or $(BUILDER),docker) push $(IMAGE):$(VERSION)
-	@echo "helm upgrade … --set image.repository=$(IMAGE),image.tag=$(VERSION)"
+	@echo "helm upgrade … --set-string image.repository=$(IMAGE),image.tag=$(VERSION)"
 
 imagetest: ## build the image with buildah, from base images made here, and run the program in it (needs root)
 	.ci/image

@@ -113,6 +113,10 @@ helm.sh/chart: {{ include "relay.chart" . }}
 {{/* imagePullSecrets, whose entries may be names. */}}
 {{- define "relay.pullSecrets" -}}
 {{- range .Values.imagePullSecrets }}
-- name: {{ kindIs "map" . | ternary (get (kindIs "map" . | ternary . dict) "name") . }}
+{{- if kindIs "map" . }}
+- name: {{ .name }}
+{{- else }}
+- name: {{ . }}
+{{- end }}
 {{- end }}
 {{- end -}}

@@ -11,7 +11,7 @@
 {{/* A quantity of bytes of Kubernetes (512Mi) or of redis.conf (256mb) as a whole number; 0 = not understood. */}}
 {{- define "relay.bytes" -}}
 {{- $units := dict "" 1.0 "b" 1.0 "k" 1e3 "m" 1e6 "g" 1e9 "t" 1e12 "ki" 1024.0 "mi" 1048576.0 "gi" 1073741824.0 "ti" 1099511627776.0 "kb" 1024.0 "mb" 1048576.0 "gb" 1073741824.0 -}}
-{{- $text := kindIs "string" . | ternary . (printf "%.0f" (float64 (kindIs "string" . | ternary 0 .))) | lower -}}
+{{- $text := include "relay.plain" . | lower -}}
 {{- $unit := regexFind "[a-z]*$" $text -}}
 {{- if and (regexMatch "^[0-9.]+[a-z]*$" $text) (hasKey $units $unit) -}}
 {{- mulf (regexFind "^[0-9.]+" $text | float64) (get $units $unit) | int64 -}}
@@ -25,11 +25,10 @@
 {{- define "relay.effective" -}}
 {{- $config := fromYaml (.root.Values.config | default "{}") -}}
 {{- $variable := get .root.Values.env (printf "RELAY_%s" (upper .name)) -}}
-{{- if and (not (kindIs "map" $variable)) (not (kindIs "invalid" $variable)) (ne (toString $variable) "") -}}
-{{- kindIs "float64" $variable | ternary (int64 (kindIs "float64" $variable | ternary $variable 0) | toString) (toString $variable) -}}
+{{- if and $variable (not (kindIs "map" $variable)) -}}
+{{- include "relay.plain" $variable -}}
 {{- else if hasKey $config .name -}}
-{{- $value := get $config .name -}}
-{{- kindIs "float64" $value | ternary (int64 (kindIs "float64" $value | ternary $value 0) | toString) (toString $value) -}}
+{{- include "relay.plain" (get $config .name) -}}
 {{- else -}}
 {{- .default -}}
 {{- end -}}
@@ -51,13 +50,20 @@
 {{- add 134217728 (mul 2 $inFlight) -}}
 {{- end -}}
 
-{{/* A value as quoted text; the items of a list are separated by commas. Helm reads 1000000 as a float and would print 1e+06. */}}
+{{/* A value as text. Helm reads 1000000 as a float and would print 1e+06. */}}
+{{- define "relay.plain" -}}
+{{- if and (kindIs "float64" .) (eq . (float64 (int64 .))) -}}
+{{- int64 . -}}
+{{- else -}}
+{{- toString . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A value as quoted text; the items of a list are separated by commas. */}}
 {{- define "relay.text" -}}
 {{- if kindIs "slice" . -}}
 {{- join "," . | quote -}}
-{{- else if and (kindIs "float64" .) (eq . (float64 (int64 .))) -}}
-{{- int64 . | toString | quote -}}
 {{- else -}}
-{{- toString . | quote -}}
+{{- include "relay.plain" . | quote -}}
 {{- end -}}
 {{- end -}}
