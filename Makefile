@@ -6,7 +6,7 @@ HELM_VERSION = v3.22.0
 VERSION = $(patsubst v%,%,$(shell git describe --always --dirty))
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test goldens race lint chart page bench bench-scale soak mutation fuzz run image imagetest notes servers redis luacheck
+.PHONY: help test goldens race lint chart page bench bench-scale soak mutation fuzz run image push imagetest notes servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -69,8 +69,13 @@ fuzz: ## fuzz everything that reads bytes from outside, FUZZTIME each
 run: ## run the relay with configs/relay.yaml
 	$(GO) run ./cmd/relay serve --config configs/relay.yaml
 
-image: ## build the image with docker, podman or buildah (BUILDER=...)
-	$(or $(BUILDER),docker) build -t slackrelay:$(VERSION) --build-arg VERSION=$(VERSION) .
+IMAGE ?= slackrelay
+image: ## build the image with docker, podman or buildah (BUILDER=..., IMAGE=registry.example/slackrelay)
+	$(or $(BUILDER),docker) build -t $(IMAGE):$(VERSION) --build-arg VERSION=$(VERSION) .
+
+push: image ## build the image, push it to the registry of IMAGE, and print the values for the chart
+	$(or $(BUILDER),docker) push $(IMAGE):$(VERSION)
+	@echo "helm upgrade … --set-string image.repository=$(IMAGE),image.tag=$(VERSION)"
 
 imagetest: ## build the image with buildah, from base images made here, and run the program in it (needs root)
 	.ci/image

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"slackrelay/configs"
 	"slackrelay/lua"
 	"slackrelay/store"
 	redisstore "slackrelay/store/redis"
@@ -32,6 +33,24 @@ func (r *Relay) probe(ctx context.Context) error {
 	r.logUnavailable(ctx, err)
 	r.unavailable = err
 	return nil
+}
+
+// CheckRedis connects to the Redis of a configuration and checks that the relay can rely on it. Unlike the relay at its start, it
+// treats a Redis that is not available as an error. The warnings name settings of Redis that can lose data.
+func CheckRedis(ctx context.Context, cfg *configs.Config) (warnings []string, err error) {
+	options, err := cfg.Redis()
+	if err != nil || options == nil {
+		return nil, err
+	}
+	client := redis.NewUniversalClient(options)
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	warnings, err = redisstore.Probe(ctx, client)
+	if err != nil {
+		return warnings, cfg.RedisFault(store.Describe(err), err)
+	}
+	return warnings, nil
 }
 
 // probeUntilServed repeats a probe that found Redis unavailable until one succeeds. What proves to be misconfigured only now

@@ -121,16 +121,14 @@ func valueName(name string) string {
 	return strings.Join(words, "")
 }
 
-// aDuration is a duration that Go reads.
-const aDuration = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
-
 // schemaOf is the schema of a setting. A list may be text, with commas, where the chart turns it into a variable of a
 // channel.
 func schemaOf(s setting, orText bool) schema {
 	text := schema{{"type", "string"}}
 	switch s.field.Type {
 	case reflect.TypeFor[time.Duration]():
-		return append(text, property{"pattern", aDuration}, property{"description", "a duration with a unit, for example 30m"})
+		// The templates check it, with a message that names the fault instead of a regular expression.
+		return schema{{"type", []string{"string", "number"}}, {"description", "a duration with a unit, for example 30m"}}
 	case reflect.TypeFor[[]string]():
 		list := schema{{"type", "array"}, {"items", append(text, pattern(s)...)}}
 		if orText {

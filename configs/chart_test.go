@@ -1,10 +1,12 @@
 package configs
 
 import (
+	"cmp"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"slackrelay/test/golden"
 
@@ -24,6 +26,12 @@ func TestGoldenVariablesOfTheChart(t *testing.T) {
 			plain = append(plain, strings.ToUpper(s.name))
 		}
 	}
+	var restart []string
+	for _, s := range settingsOf(reflect.TypeFor[Config]()) {
+		if s.needsRestart() {
+			restart = append(restart, s.name)
+		}
+	}
 	golden.File(t, "../helm/relay/templates/_settings.tpl", []byte(
 		`{{/* Generated from the option structs of configs/ by: go test ./configs -update */}}
 
@@ -36,7 +44,33 @@ func TestGoldenVariablesOfTheChart(t *testing.T) {
 {{- define "relay.secrets" -}}
 `+strings.Join(secret, " ")+`
 {{- end -}}
+
+{{/* The settings at the top level of a configuration file that a running relay cannot change. */}}
+{{- define "relay.restartSettings" -}}
+`+strings.Join(restart, " ")+`
+{{- end -}}
+
+{{/* Durations: the name in values.yaml, the shortest and the longest, - where there is none, and whether 0s is one too. */}}
+{{- define "relay.channelDurations" -}}
+`+strings.Join(durations(reflect.TypeFor[Channel](), inChart, valueName), "\n")+`
+{{- end -}}
+{{- define "relay.durations" -}}
+`+strings.Join(durations(reflect.TypeFor[Config](), func(setting) bool { return true }, func(name string) string { return name }), "\n")+`
+{{- end -}}
 `))
+}
+
+// durations describes the durations of an option struct, one to a line.
+func durations(of reflect.Type, listed func(setting) bool, name func(string) string) []string {
+	var lines []string
+	for _, s := range settingsOf(of) {
+		if s.field.Type != reflect.TypeFor[time.Duration]() || !listed(s) {
+			continue
+		}
+		zero := map[bool]string{true: "zero", false: "-"}[s.tag("unset") != ""]
+		lines = append(lines, strings.Join([]string{name(s.name), cmp.Or(s.tag("min"), "-"), cmp.Or(s.tag("max"), "-"), zero}, " "))
+	}
+	return lines
 }
 
 // The chart repeats the defaults of the relay in values.yaml, so that they can be read there.

@@ -118,6 +118,10 @@ type format struct {
 	pattern string
 }
 
+// networkPattern describes an IPv4 or IPv6 address, or a range of them.
+const networkPattern = `^([0-9]{1,3}(\.[0-9]{1,3}){3}(/([0-9]|[12][0-9]|3[0-2]))?|` +
+	`[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))?)$`
+
 // formats are the values of the tag format.
 var formats = map[string]format{
 	"address": {
@@ -129,8 +133,8 @@ var formats = map[string]format{
 		want: "a URL; use one that begins with http:// or https://",
 	},
 	"networks": {
-		isValid: isNetwork,
-		want:    "an address or a range; use, for example, 10.0.0.7, 10.0.0.0/8 or fd00::/8",
+		isValid: isNetwork, pattern: networkPattern,
+		want: "an address or a range; use, for example, 10.0.0.7, 10.0.0.0/8 or fd00::/8",
 	},
 	"name": {
 		isValid: channelName.MatchString, pattern: channelName.String(),

@@ -54,6 +54,13 @@ type Config struct {
 	RedisCluster bool `yaml:"redis_cluster" restart:"true"`
 	// RedisTLS turns on TLS to redis_addrs. With redis_url, write `rediss://` instead.
 	RedisTLS bool `yaml:"redis_tls" restart:"true"`
+	// RedisCAFile contains the certificate authorities, in PEM, that sign the certificates of Redis. TLS must be on.
+	RedisCAFile string `yaml:"redis_ca_file" restart:"true" unset:"the authorities of the system"`
+	// RedisCertFile is the client certificate, in PEM, for a Redis that asks for one. TLS must be on. The relay reads the file
+	// again for each connection, so that a renewed certificate needs no restart.
+	RedisCertFile string `yaml:"redis_cert_file" restart:"true" unset:"no client certificate"`
+	// RedisKeyFile is the private key of redis_cert_file, in PEM.
+	RedisKeyFile string `yaml:"redis_key_file" restart:"true"`
 	// RedisUsername is the user name for Redis. It takes precedence over the one in redis_url.
 	RedisUsername string `yaml:"redis_username" restart:"true"`
 	// RedisPassword is the password for Redis. It takes precedence over the one in redis_url.

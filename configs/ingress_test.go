@@ -103,7 +103,9 @@ channels:
 	require.Equal(t, "10.0.0.0/8", cfg.ServerChannels()[0].AllowFrom[0].String())
 }
 
-func TestTLSNeedsACertificateAndItsKey(t *testing.T) {
+// certificateFiles writes a certificate and its key.
+func certificateFiles(t *testing.T) (certificate, private string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
@@ -111,8 +113,13 @@ func TestTLSNeedsACertificateAndItsKey(t *testing.T) {
 	require.NoError(t, err)
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
-	certificate := write(t, "crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	private := write(t, "key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})))
+	certificate = write(t, "crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	private = write(t, "key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})))
+	return certificate, private
+}
+
+func TestTLSNeedsACertificateAndItsKey(t *testing.T) {
+	certificate, private := certificateFiles(t)
 	both := []string{"RELAY_TLS_CERT_FILE=" + certificate, "RELAY_TLS_KEY_FILE=" + private}
 	cfg := good(t, "", both...)
 	config, err := cfg.TLS()

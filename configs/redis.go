@@ -42,6 +42,9 @@ func (c *Config) Redis() (*redis.UniversalOptions, error) {
 	case c.RedisTLS:
 		opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
+	if err := c.addRedisCertificates(opts.TLSConfig); err != nil {
+		return nil, err
+	}
 	opts.Username = cmp.Or(c.RedisUsername, opts.Username)
 	opts.Password = cmp.Or(string(c.RedisPassword), opts.Password)
 	opts.Protocol = 2 // RESP3's push messages are not needed, and checking for them costs a read for each call
@@ -59,6 +62,9 @@ func (c *Config) Redis() (*redis.UniversalOptions, error) {
 func (c *Config) validateRedis(v validator) {
 	_, err := c.Redis()
 	v.add(err)
+	if (c.RedisCertFile == "") != (c.RedisKeyFile == "") {
+		v.fault("redis_cert_file", "set it together with redis_key_file")
+	}
 	if c.RedisURL != "" && len(c.RedisAddrs) > 0 {
 		v.fault("redis_addrs", "cannot be combined with redis_url; keep one")
 	}

@@ -2,6 +2,7 @@ package configs_test
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,4 +67,41 @@ func TestAddressOfRedisContainsNoCredentials(t *testing.T) {
 	cfg = configs.Config{RedisAddrs: []string{"a:1"}, RedisMasterName: "m"}
 	require.Equal(t, "a:1 (Sentinels of m)", cfg.RedisAddress())
 	require.Empty(t, (&configs.Config{}).RedisAddress())
+}
+
+func TestRedisWithCertificates(t *testing.T) {
+	certificate, key := certificateFiles(t)
+	cfg := good(t, "", "RELAY_REDIS_URL=rediss://host", "RELAY_REDIS_CA_FILE="+certificate,
+		"RELAY_REDIS_CERT_FILE="+certificate, "RELAY_REDIS_KEY_FILE="+key)
+	opts, err := cfg.Redis()
+	require.NoError(t, err)
+	require.NotNil(t, opts.TLSConfig.RootCAs)
+	first, err := opts.TLSConfig.GetClientCertificate(nil)
+	require.NoError(t, err)
+
+	renewed, renewedKey := certificateFiles(t)
+	require.NoError(t, os.Rename(renewed, certificate))
+	require.NoError(t, os.Rename(renewedKey, key))
+	second, err := opts.TLSConfig.GetClientCertificate(nil)
+	require.NoError(t, err)
+	require.NotEqual(t, first.Certificate, second.Certificate, "a renewed certificate is used without a restart")
+
+	good(t, "", "RELAY_REDIS_ADDRS=host:1", "RELAY_REDIS_TLS=true", "RELAY_REDIS_CA_FILE="+certificate)
+	for fault, variables := range map[string][]string{
+		"REDIS_CA_FILE: needs TLS to Redis; begin redis_url with rediss://, or set redis_tls": {"URL=redis://h", "CA_FILE=" + certificate},
+		"REDIS_CERT_FILE: needs TLS to Redis; begin redis_url with rediss://, or set redis_tls": {
+			"URL=redis://h", "CERT_FILE=" + certificate, "KEY_FILE=" + key,
+		},
+		"REDIS_CERT_FILE: set it together with redis_key_file":      {"URL=rediss://h", "CERT_FILE=" + certificate},
+		"REDIS_CA_FILE: cannot be read: open /none":                 {"URL=rediss://h", "CA_FILE=/none"},
+		"REDIS_CA_FILE: " + key + " contains no certificate in PEM": {"URL=rediss://h", "CA_FILE=" + key},
+		"REDIS_CERT_FILE: cannot be used with redis_key_file: open /none": {
+			"URL=rediss://h", "CERT_FILE=/none", "KEY_FILE=" + key,
+		},
+	} {
+		for i := range variables {
+			variables[i] = "RELAY_REDIS_" + variables[i]
+		}
+		bad(t, "", variables, "RELAY_"+fault)
+	}
 }

@@ -57,14 +57,34 @@ func TestBundledRedis(t *testing.T) {
 	require.Equal(t, "/data", at[string](t, redisContainer(t, objects), "volumeMounts", 0, "mountPath"))
 }
 
-// The command of docs/operating.md installs something that the relay can start with.
-func TestTheInstallCommand(t *testing.T) {
-	text, err := os.ReadFile("../docs/operating.md")
+// The command of docs/kubernetes.md installs something that the relay can start with, and each file of values there is accepted.
+func TestTheDocumentedInstallation(t *testing.T) {
+	text, err := os.ReadFile("../docs/kubernetes.md")
 	require.NoError(t, err)
-	set := regexp.MustCompile(`helm install relay helm/relay (--set) (\S+)`).FindSubmatch(text)
-	require.NotNil(t, set)
-	_, stderr, err := check(t, environment(t, render(t, string(set[1]), string(set[2]))))
+	command := regexp.MustCompile("(?s)helm install relay helm/relay --namespace relay --create-namespace (.*?)```").FindSubmatch(text)
+	require.NotNil(t, command)
+	var args []string
+	for _, set := range regexp.MustCompile(`--set '?([^\s']+)'?`).FindAllSubmatch(command[1], -1) {
+		args = append(args, "--set", string(set[1]))
+	}
+	require.Len(t, args, 6)
+	_, stderr, err := check(t, environment(t, render(t, args...)))
 	require.NoError(t, err, stderr)
+	files := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+	require.Len(t, files, 3)
+	for _, file := range files {
+		renderValues(t, string(file[1]))
+	}
+}
+
+// The rights of the bundled Redis's user are those of docs/redis.md.
+func TestRightsInRedisAreTheDocumentedOnes(t *testing.T) {
+	text, err := os.ReadFile("../docs/redis.md")
+	require.NoError(t, err)
+	rights := regexp.MustCompile(`(?s)ACL SETUSER relay on >choose-one (.*?)\n\x60\x60\x60`).FindSubmatch(text)
+	require.NotNil(t, rights)
+	documented := strings.Join(strings.Fields(strings.ReplaceAll(string(rights[1]), "\\", "")), " ")
+	require.Contains(t, at[string](t, redisContainer(t, bundledRedis(t, "")), "args", 0), "user default on #$hash "+documented+"\n")
 }
 
 func redisContainer(t *testing.T, objects map[string]object) object {
@@ -77,7 +97,7 @@ func TestTheBundledRedisRuns(t *testing.T) {
 	objects := bundledRedis(t, "")
 	dir, socket := t.TempDir(), filepath.Join(t.TempDir(), "s")
 	conf := at[string](t, objects["ConfigMap/my-relay-redis"], "data", "redis.conf")
-	conf = strings.NewReplacer("port 6379", "port 0\nunixsocket "+socket, "/data", dir).Replace(conf)
+	conf = strings.NewReplacer("port 6379", "port 0\nunixsocket "+socket, "/data", dir).Replace(conf) + "\nuser test on nopass ~* +@all\n"
 	require.NoError(t, os.WriteFile(dir+"/redis.conf", []byte(conf), 0o600))
 	container := redisContainer(t, objects)
 	script := strings.ReplaceAll(at[string](t, container, "args", 0), "/etc/redis", dir)
@@ -92,7 +112,12 @@ func TestTheBundledRedisRuns(t *testing.T) {
 	warnings, err := redisstore.Probe(t.Context(), client)
 	require.NoError(t, err)
 	require.Empty(t, warnings, "it is what the relay asks for")
-	set, err := client.ConfigGet(t.Context(), "*").Result()
+	for _, refused := range [][]any{{"FLUSHALL"}, {"CONFIG", "SET", "maxmemory", "1"}, {"SET", "other", "1"}} {
+		require.ErrorContains(t, client.Do(t.Context(), refused...).Err(), "NOPERM", "it has the rights of the relay only")
+	}
+	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, Username: "test", Password: "x"})
+	t.Cleanup(func() { require.NoError(t, admin.Close()) })
+	set, err := admin.ConfigGet(t.Context(), "*").Result()
 	require.NoError(t, err)
 	for name, value := range map[string]string{
 		"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "maxmemory": "268435456", "save": "",

@@ -295,3 +295,24 @@ func TestStatusInAnOutageNamesTheFaultAndTheRemedy(t *testing.T) {
 	require.Contains(t, stderr, "the data could not be read from Redis; the last known silences stay in effect")
 	require.Contains(t, relay.output.String(), `"redis":"`+redis.URL+`/0"`, "the log of the start names Redis")
 }
+
+// relay check --redis finds a Redis that the relay could not use, so that an upgrade can stop before it replaces anything.
+func TestCheckConnectsToRedis(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--requirepass", "pw")
+	_, stderr, code := runRelay(t, []string{"RELAY_REDIS_URL=" + server.URL, "RELAY_REDIS_PASSWORD=pw"}, "check", "--redis")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stderr, "Redis at "+server.URL+"/0 suits the relay")
+	require.Contains(t, stderr, "warning: Redis: ", "it has no append-only file")
+	for fault, variables := range map[string][]string{
+		"redis_url: " + server.URL + "/0: ":                 {"RELAY_REDIS_URL=" + server.URL, "RELAY_REDIS_PASSWORD=wrong"},
+		"redis_addrs: 127.0.0.1:1: Redis cannot be reached": {"RELAY_REDIS_ADDRS=127.0.0.1:1"},
+	} {
+		_, stderr, code = runRelay(t, variables, "check", "--redis")
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, fault)
+	}
+	_, stderr, code = runRelay(t, nil, "check", "--redis")
+	require.Equal(t, 0, code)
+	require.Contains(t, stderr, "no Redis is configured")
+}

@@ -3,6 +3,7 @@ package test
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,14 @@ func TestMessagesAreDeliveredOnEveryTopology(t *testing.T) {
 			t.Helper()
 			server, certificate := redistest.StartTLS(t)
 			return []string{"RELAY_REDIS_URL=" + server.URL, "SSL_CERT_FILE=" + certificate}
+		},
+		"TLS with a client certificate": func(t *testing.T) []string {
+			t.Helper()
+			server, certificate := redistest.StartTLS(t, "--tls-auth-clients", "yes")
+			return []string{
+				"RELAY_REDIS_ADDRS=" + server.Addr, "RELAY_REDIS_TLS=true", "RELAY_REDIS_CA_FILE=" + certificate,
+				"RELAY_REDIS_CERT_FILE=" + certificate, "RELAY_REDIS_KEY_FILE=" + filepath.Join(filepath.Dir(certificate), "key.pem"),
+			}
 		},
 		"password": func(t *testing.T) []string {
 			t.Helper()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slackrelay/app"
 	"slackrelay/configs"
 )
 
@@ -14,6 +15,7 @@ func newCheck() *cobra.Command {
 	var flags configs.Flags
 	var explain explainOptions
 	var online bool
+	var tryRedis bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Validate the configuration and print what is in effect",
@@ -22,6 +24,7 @@ func newCheck() *cobra.Command {
 			"With --online, also check what the configuration refers to, and print the findings instead: Redis, the Slack token\n" +
 			"and its scopes, every Slack channel, and the clocks. Nothing is posted or changed. The exit code is 1 if something\n" +
 			"would keep a message from being posted.\n\n" +
+			"With --redis, connect to Redis too, and check that it suits the relay.\n\n" +
 			"With --explain, print how the relay decodes a webhook and which rule decides.",
 		Example: "  relay check --config relay.yaml\n  relay check --online --config relay.yaml\n" +
 			"  relay check --explain webhook.json --channel alerts --header 'X-GitHub-Event: push'",
@@ -32,12 +35,15 @@ func newCheck() *cobra.Command {
 				return usagef("--online and --explain cannot be combined; use one of them")
 			case explain.file != "":
 				return explain.run(flags, cmd.InOrStdin(), cmd.OutOrStdout())
-			default:
-				return check(cmd, flags, online, explain.json)
 			}
+			if err := check(cmd, flags, online, explain.json); err != nil || !tryRedis {
+				return err
+			}
+			return checkRedis(cmd, flags)
 		},
 	}
 	addConfigFlags(cmd, &flags)
+	cmd.Flags().BoolVar(&tryRedis, "redis", false, "connect to Redis, and check that it suits the relay")
 	explain.add(cmd)
 	cmd.Flags().BoolVar(&online, "online", false, "check Redis, the Slack token, every Slack channel and the clocks")
 	return cmd
@@ -82,5 +88,27 @@ func printEffective(out io.Writer, cfg *configs.Config) error {
 	if _, err := out.Write(zeroUnits.ReplaceAll(effective.Bytes(), []byte("$1"))); err != nil {
 		return fmt.Errorf("print the configuration: %w", err)
 	}
+	return nil
+}
+
+// checkRedis connects to the Redis of the configuration, and prints what may go wrong with it on stderr.
+func checkRedis(cmd *cobra.Command, flags configs.Flags) error {
+	loaded, err := configs.Load(flags)
+	if err != nil {
+		return err
+	}
+	address := loaded.Config.RedisAddress()
+	if address == "" {
+		cmd.PrintErrln("no Redis is configured: the relay keeps its state in memory")
+		return nil
+	}
+	warnings, err := app.CheckRedis(cmd.Context(), &loaded.Config)
+	for _, warning := range warnings {
+		cmd.PrintErrln("warning: Redis:", warning)
+	}
+	if err != nil {
+		return err
+	}
+	cmd.PrintErrln("Redis at", address, "suits the relay")
 	return nil
 }

@@ -20,8 +20,9 @@ import (
 func StartTLS(tb testing.TB, args ...string) (s *Server, certificate string) {
 	tb.Helper()
 	certificate, key := selfSigned(tb)
-	s = Reserve(tb, append(args, "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", certificate,
-		"--tls-auth-clients", "no")...)
+	s = Reserve(tb, append([]string{
+		"--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", certificate, "--tls-auth-clients", "no",
+	}, args...)...)
 	s.tls = true
 	s.URL = "rediss://" + s.Addr
 	s.Up()
