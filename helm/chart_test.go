@@ -185,7 +185,9 @@ redisURL: redis://:pw@r:6379/0
 slackToken: xoxb-1
 channels:
   - {name: alerts-db, slackChannel: C01, ingressToken: in, globalLimit: 1000000, categoryLimit: 20, window: 1h, globalWindow: 2h,
-     categoryWindow: 3h, pace: 0s, burst: 5, slackToken: xoxb-db, slackApiURL: "https://slack-gov.com/api/", onRedisDown: closed, ttl: 2h, resolves: edit, repeats: merge, bundle: webhook,
+     categoryWindow: 3h, pace: 0s, burst: 5,
+     slackToken: xoxb-db, slackApiURL: "https://slack-gov.com/api/", onRedisDown: closed, ttl: 2h,
+     resolves: edit, repeats: merge, bundle: webhook,
      digest: false, dropRecord: 5, fallbackWebhookURL: "https://hooks/services/y"}
   - {name: hook, slackWebhookURL: "https://hooks/services/x", ingressToken: in, overflow: delay, maxDelayed: 7, maxDelay: 3h}
 adminToken: 4dm1n
@@ -198,7 +200,8 @@ env: {RELAY_DEDUPE: 2h}
 	for _, line := range []string{
 		"listen: :8080", "dedupe: 2h\n", "name: alerts-db", "slack_channel: C01", "global_limit: 1000000", "category_limit: 20",
 		"window: 1h\n", "global_window: 2h\n", "category_window: 3h\n", "pace: 0s", "burst: 5", "name: hook", "slack_webhook_url: '********'",
-		"slack_token: '********'", "slack_api_url: https://slack-gov.com/api/", "ttl: 2h\n", "resolves: edit", "repeats: merge", "bundle: webhook", "digest: false", "drop_record: 5", "fallback_webhook_url: '********'",
+		"slack_token: '********'", "slack_api_url: https://slack-gov.com/api/", "ttl: 2h\n",
+		"resolves: edit", "repeats: merge", "bundle: webhook", "digest: false", "drop_record: 5", "fallback_webhook_url: '********'",
 		"overflow: delay", "max_delayed: 7", "max_delay: 3h\n", "admin_token: '********'", "operations_webhook_url: '********'",
 	} {
 		require.Contains(t, stdout, line)

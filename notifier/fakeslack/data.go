@@ -34,10 +34,10 @@ func (s *Server) checkData(raw []byte) (code string, detail []string) {
 	charts, tables, total := 0, 0, 0
 	for i, b := range blocks.BlockSet {
 		size, err := checkBlock(b)
-		switch b.BlockType() {
-		case slack.MBTDataVisualization:
+		if b.BlockType() == slack.MBTDataVisualization {
 			charts++
-		case slack.MBTTable:
+		}
+		if b.BlockType() == slack.MBTTable {
 			tables++
 		}
 		if err == nil && (s.NoData && charts+tables > 0 || charts > maxCharts || tables > maxTables) {
