@@ -26,11 +26,14 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 	slack := startSlack(t)
 	slack.Script("C0ALERTS", fakeslack.APIError("is_archived"), fakeslack.APIError("is_archived"), fakeslack.APIError("is_archived"),
 		fakeslack.APIError("is_archived"))
-	env := fast("", slack, "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=1")
+	env := fast("", slack, "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=4")
 	relay := startRelay(t, env...)
 	relay.post(t, "alerts", []event{{Category: "a", Title: "refused"}, {Category: "b", Title: "refused"}})
 	relay.drained(t, "alerts", 10*time.Second)
-	relay.post(t, "alerts", []event{{Category: "c", Title: "sent"}, {Category: "c", Title: "dropped"}})
+	relay.post(t, "alerts", []event{
+		{Category: "c", Title: "sent"}, {Category: "c", Title: "sent"}, {Category: "c", Title: "sent"}, {Category: "c", Title: "sent"},
+		{Category: "c", Title: "dropped"},
+	})
 	shell := docShell{dir: t.TempDir(), env: append(env, "RELAY_OPS_LISTEN="+strings.TrimPrefix(relay.ops, "http://"),
 		"RELAY_LISTEN="+strings.TrimPrefix(relay.public, "http://"), "PATH="+filepath.Dir(program())+":/usr/bin:/bin")}
 	for name, text := range map[string]string{

@@ -49,13 +49,13 @@ func TestGroupsAcrossAnOutage(t *testing.T) {
 		groupHook("b", "b1 resolved", "b2 resolved", "b3 resolved"),
 	}
 	byThemselves := groupHeadlines{
-		during: []string{"🔴 *disk* — 2 firing", "✅ *Resolved: a1 is full*", "🔴 *a3 is full*", "🔴 *b1 is full*", "🔴 *b2 is full*"},
+		during: []string{"🔴 *Disk* — 2 firing", "✅ *Resolved: a1 is full*", "🔴 *a3 is full*", "🔴 *b1 is full*", "🔴 *b2 is full*"},
 		after: []string{
-			"🔴 *disk* — 2 firing, 1 resolved", "✅ *Resolved: a1 is full*", "🔴 *a3 is full*", "🔴 *b1 is full*", "🔴 *b2 is full*",
+			"🔴 *Disk* — 2 firing, 1 resolved", "✅ *Resolved: a1 is full*", "🔴 *a3 is full*", "🔴 *b1 is full*", "🔴 *b2 is full*",
 			"🔴 *b3 is full*",
 		},
 		end: []string{
-			"✅ *disk* — 3 resolved", "✅ *Resolved: a1 is full*", "✅ *Resolved: a3 is full*", "✅ *Resolved: b1 is full*",
+			"✅ *Disk* — 3 resolved", "✅ *Resolved: a1 is full*", "✅ *Resolved: a3 is full*", "✅ *Resolved: b1 is full*",
 			"✅ *Resolved: b2 is full*", "✅ *Resolved: b3 is full*",
 		},
 	}
@@ -63,9 +63,9 @@ func TestGroupsAcrossAnOutage(t *testing.T) {
 		"local": byThemselves,
 		"open":  byThemselves,
 		"closed": {
-			during: []string{"🔴 *disk* — 2 firing"},
-			after:  []string{"🔴 *disk* — 3 firing, 1 resolved", "🔴 *disk* — 3 firing"},
-			end:    []string{"✅ *disk* — 4 resolved", "✅ *disk* — 3 resolved"},
+			during: []string{"🔴 *Disk* — 2 firing"},
+			after:  []string{"🔴 *Disk* — 3 firing, 1 resolved", "🔴 *Disk* — 3 firing"},
+			end:    []string{"✅ *Disk* — 4 resolved", "✅ *Disk* — 3 resolved"},
 		},
 	} {
 		t.Run(policy, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestGroupsAcrossAnOutage(t *testing.T) {
 				require.Eventually(t, func() bool { return slices.Equal(want, headlines(slack)) }, 30*time.Second, 10*time.Millisecond, "%q", want)
 			}
 			post([]map[string]any{groupHook("a", "a1 firing", "a2 firing")}, http.StatusAccepted)
-			shows([]string{"🔴 *disk* — 2 firing"})
+			shows([]string{"🔴 *Disk* — 2 firing"})
 			if policy == "closed" {
 				redis.Kill()
 				post(during, http.StatusServiceUnavailable)
