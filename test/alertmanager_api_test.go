@@ -48,8 +48,8 @@ func mustAmtool(tb testing.TB, relay *process, token string, args ...string) str
 func TestAmtoolUsesTheRelayAsItsAlertmanager(t *testing.T) {
 	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
-	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=off", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok",
-		"RELAY_ADMIN_TOKEN=admin")...)
+	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_BUNDLE=off", "RELAY_CHANNEL_ALERTS_SILENCE_NOTICES=false",
+		"RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok", "RELAY_ADMIN_TOKEN=admin")...)
 	mustAmtool(t, relay, "tok", "alert", "add", "DiskFull", "instance=db-1", "severity=critical", "--annotation=summary=Disk full on db-1")
 	mustAmtool(t, relay, "tok", "alert", "add", "DiskFull", "instance=db-1", "severity=critical", "--annotation=summary=Disk full on db-1")
 	mustAmtool(t, relay, "tok", "alert", "add", "DiskFull", "instance=db-2", "severity=critical", "--annotation=summary=Disk full on db-2")

@@ -158,17 +158,19 @@ func (f faulty) reports(t *testing.T, kind, what, remedy string) {
 			strings.Contains(string(answer), what+", so not all events were stored; send the request again")
 	}
 	require.Eventually(t, refused, 20*time.Second, 10*time.Millisecond)
+	var answer []byte
 	require.Eventually(t, func() bool {
 		refused()
-		_, answer := request(t, http.MethodGet, f.relay.ops+"/readyz", "", nil)
+		_, answer = request(t, http.MethodGet, f.relay.ops+"/readyz", "", nil)
 		return strings.Contains(string(answer), what) && strings.Contains(string(answer), remedy)
 	}, 10*time.Second, 10*time.Millisecond)
-	_, answer := request(t, http.MethodGet, f.relay.ops+"/readyz", "", nil)
 	require.NotContains(t, string(answer), "cannot be reached")
 	require.NotContains(t, string(answer), "written-by-a-sender")
 	require.Contains(t, string(answer), "channel alerts refuses webhooks without Redis (closed)")
 	require.NotEqual(t, "0", f.relay.metric(t, `relay_redis_errors_total{kind="`+kind+`"}`))
-	require.Equal(t, "0", f.relay.metric(t, `relay_redis_errors_total{kind="unreachable"}`))
+	if kind != "auth" { // that test closes connections
+		require.Equal(t, "0", f.relay.metric(t, `relay_redis_errors_total{kind="unreachable"}`))
+	}
 	f.relay.logs(t, `"msg":"going on without Redis"`)
 	require.Regexp(t, `"msg":"going on without Redis".*"why":"[^"]*`+remedy, f.relay.output.String())
 	stdout, _, _ := runRelay(t, []string{"RELAY_CHANNELS=alerts"}, "status", "--ops-url", f.relay.ops)

@@ -22,7 +22,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-const startWithin = 10 * time.Second
+const startWithin = time.Minute
 
 // Server is a redis-server process. Create it with [Start], or with [Reserve] and [Server.Up].
 type Server struct {
