@@ -44,7 +44,7 @@ soak: servers ## what takes long: repetitions, many random decisions, fuzzing
 	$(GO) test -count=1 -timeout 120m -run TestTheTwinsAgree -v ./store/storetest -rapid.checks=5000
 	SOAK=1 $(GO) test -count=1 -timeout 20m -run 'TestDayWith|TestASimulation|TestRedisAndMemory' ./simulation -histories=200
 	SOAK_HISTORIES=100000 $(GO) test -count=1 -timeout 10m -run TestHistoriesOfHoldAndFlapping -v ./problem
-	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run TestStore/random_histories -v ./store/memory ./store/redis
+	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 180m -run TestStore/random_histories -v ./store/memory ./store/redis
 	SOAK_DECISIONS=200000 $(GO) test -count=1 -timeout 60m -run 'TestMultiAgainstTheOracle|TestManyProcesses|TestWorker' -v ./ratelimit/multi ./store/redis
 	$(MAKE) mutation
 	$(MAKE) fuzz FUZZTIME=2m
