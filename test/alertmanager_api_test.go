@@ -157,9 +157,8 @@ func (p *realPrometheus) kill() {
 }
 
 // A rule of a real Prometheus fires and resolves, and both reach Slack once, whatever Prometheus repeats and to how many replicas. An
-// alert of a Prometheus that dies ends by itself, once.
+// alert of a Prometheus that dies ends by itself, once. It runs alone, because what Prometheus posts is valid for seconds only.
 func TestPrometheusUsesTheRelayAsItsAlertmanager(t *testing.T) {
-	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
 	env := fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=post", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")
 	first, second := startRelay(t, env...), startRelay(t, env...)
@@ -199,9 +198,8 @@ func TestPrometheusUsesTheRelayAsItsAlertmanager(t *testing.T) {
 	}
 }
 
-// While Redis is away, posts are lost for the state of an alert; a sender that lives has time to post again.
+// While Redis is away, posts are lost for the state of an alert; a sender that lives has time to post again. It runs alone, as above.
 func TestAlertIsNotResolvedBecauseRedisWasAway(t *testing.T) {
-	t.Parallel()
 	slack, redis := startSlack(t), redistest.Start(t)
 	relay := startRelay(t, fast(redis.URL, slack, "RELAY_CHANNEL_ALERTS_RESOLVES=post", "RELAY_CHANNEL_ALERTS_INGRESS_TOKEN=tok")...)
 	prometheus := startPrometheus(t, "tok", relay)

@@ -4,6 +4,7 @@ package test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,6 +50,7 @@ func build() string {
 const mainPackage = "../cmd/relay"
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // tests wait for processes more than they compute
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if programDir != "" {
 			os.RemoveAll(programDir)
