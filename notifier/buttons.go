@@ -175,7 +175,7 @@ func (n Notification) runbook() (address string) {
 		}
 		address = e.Links[at].URL
 	}
-	return safeURL(address)
+	return strings.ReplaceAll(safeURL(address), "&amp;", "&") // a button takes an address without the escapes of texts
 }
 
 // addDigestButtons adds the buttons of a digest.
