@@ -23,11 +23,8 @@ var durations = map[string]time.Duration{"1h": time.Hour, "4h": 4 * time.Hour, n
 // mute mutes what a message reports. The message says so first: of several users one is noted, and the silence follows from what is
 // noted, so that whoever repeats it makes the same silence.
 func (h *Handler) mute(ctx context.Context, r *request) interaction.Answer {
-	duration, known := durations[r.reference.Argument]
-	if !known {
-		return h.refuse(ctx, r, textNoButton)
-	}
-	if refusal := h.mustOperate(ctx, r); refusal != "" {
+	duration, refusal := h.mayMute(ctx, r)
+	if refusal != "" {
 		return h.refuse(ctx, r, refusal)
 	}
 	result, message, err := h.mark(ctx, r, store.MarkChange{
@@ -51,6 +48,23 @@ func (h *Handler) mute(ctx context.Context, r *request) interaction.Answer {
 	}
 	h.audit(ctx, r, "message muted", "silence", one.ID, "matchers", fmt.Sprint(one.Matchers), "ends_at", one.EndsAt)
 	return interaction.Answer{Text: "Muted " + until(message.Muted) + ": " + notifier.Untrusted(describe(one.Matchers), maxText) + "."}
+}
+
+// mayMute returns for how long the user may mute the message, or what is wrong with that. Who chose to mute one alert does not mute
+// categories because other alerts have joined the message since.
+func (h *Handler) mayMute(ctx context.Context, r *request) (duration time.Duration, refusal string) {
+	length, ofCategories := strings.CutSuffix(r.reference.Argument, notifier.OfCategories)
+	duration, known := durations[length]
+	if !known {
+		return 0, textNoButton
+	}
+	if refusal := h.mustOperate(ctx, r); refusal != "" {
+		return 0, refusal
+	}
+	if !ofCategories && r.message.Muted == nil && !isOfOneAlert(r.message) {
+		return 0, "The message reports more alerts by now, and nothing was done. Look at it, and choose again."
+	}
+	return duration, ""
 }
 
 // notMuted says why there is no silence. Unless that is uncertain, the message does not show the mute either.
@@ -133,13 +147,18 @@ func silenceOf(reference notifier.Reference, message *store.PostedMessage) (sile
 		}
 		all = append(all, e)
 	}
-	if len(all) == 1 && len(message.Members) == 0 && message.Untracked+message.UntrackedResolved == 0 {
+	if isOfOneAlert(message) {
 		one.Problem = one.UntilResolved && !all[0].StartedAt.After(one.StartsAt) // not with a sender whose clock is ahead
 		one.Matchers = []events.Matcher{is("source", all[0].Source), is("fingerprint", all[0].Fingerprint)}
 		return one, nil
 	}
 	one.Matchers = []events.Matcher{ofCategories(all)}
 	return one, nil
+}
+
+// isOfOneAlert reports whether a message reports a single alert.
+func isOfOneAlert(message *store.PostedMessage) bool {
+	return len(message.Events) == 1 && len(message.Members) == 0 && message.Untracked+message.UntrackedResolved == 0
 }
 
 func is(field, value string) events.Matcher { return events.Matcher{Field: field, Is: &value} }
