@@ -46,8 +46,8 @@ func (m *message) change(c store.MarkChange, now int64) store.MarkResult {
 		*mark = nil
 	default:
 		*mark = &store.Mark{User: c.Mark.User, Name: c.Mark.Name, Silence: c.Mark.Silence, At: now}
-		if c.For > 0 {
-			(*mark).Until = now + c.For.Microseconds()
+		if duration := c.For.Microseconds(); duration > 0 {
+			(*mark).Until = now + duration
 		}
 	}
 	return store.MarkChanged
