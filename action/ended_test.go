@@ -19,13 +19,13 @@ import (
 // A message shows a mute only while it is muted, however the silence ended, so that it can be muted again.
 func TestMuteThatEndedVanishesFromItsMessage(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(t *testing.T, r *replica, passed *atomic.Int64){
-		"by itself": func(_ *testing.T, _ *replica, passed *atomic.Int64) {
+	for name, end := range map[string]func(r *replica, passed *atomic.Int64){
+		"by itself": func(_ *replica, passed *atomic.Int64) {
 			passed.Store(int64(time.Hour + 2*action.EndEvery))
 		},
-		"by an operator elsewhere": func(t *testing.T, r *replica, passed *atomic.Int64) {
-			_, err := r.silencer.Expire(t.Context(), r.active()[0].ID)
-			require.NoError(t, err)
+		"by an operator elsewhere": func(r *replica, passed *atomic.Int64) {
+			_, err := r.silencer.Expire(r.t.Context(), r.active()[0].ID)
+			require.NoError(r.t, err)
 			passed.Store(int64(2 * action.EndEvery))
 		},
 	} {
@@ -41,7 +41,7 @@ func TestMuteThatEndedVanishesFromItsMessage(t *testing.T) {
 			r.EndResolved(t.Context())
 			require.NotNil(t, r.message(number).Muted, "it is muted")
 			edit := r.message(number).LastEdit
-			end(t, r, &passed)
+			end(r, &passed)
 			for range 2 {
 				require.NoError(t, r.silencer.Refresh(t.Context()))
 				r.EndResolved(t.Context())
