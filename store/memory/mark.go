@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -72,6 +73,6 @@ func (tx channelTx) editNow(edited *message) {
 // clone returns what is remembered of the message.
 func (m *message) clone() *store.PostedMessage {
 	clone := m.PostedMessage
-	clone.Events = slices.Clone(m.Events)
+	clone.Events, clone.Members, clone.Earlier = slices.Clone(m.Events), maps.Clone(m.Members), slices.Clone(m.Earlier)
 	return &clone
 }
