@@ -10,6 +10,7 @@ package action
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"slackrelay/interaction"
@@ -53,7 +54,8 @@ type Options struct {
 
 // Handler acts on clicks and commands.
 type Handler struct {
-	opts Options
+	opts    Options
+	cleared map[string]bool // the silences that ended and that no message shows any more; of EndResolved alone
 }
 
 var _ interaction.Handler = (*Handler)(nil)
@@ -153,7 +155,7 @@ func (h *Handler) isForeign(ctx context.Context, r *request) string {
 	switch team, err := directory.TeamID(ctx); {
 	case err != nil:
 		return textUnavailable
-	case team != r.Workspace && team[:1] != "E": // an app of a whole organisation has all of its workspaces
+	case team != r.Workspace && !strings.HasPrefix(team, "E"): // an app of a whole organisation has all of its workspaces
 		return textElsewhere
 	default:
 		return ""

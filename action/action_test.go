@@ -132,7 +132,7 @@ func TestMuteOfAGroupMutesItsCategories(t *testing.T) {
 	one.Group, two.Group = "group", "group"
 	require.Equal(t, 1, r.admit(one, two).Merged)
 	number := r.deliver()
-	require.Contains(t, r.Click(t.Context(), click("UBOSS", notifier.ActionMute, number, "4h")).Text, `category="disk"`)
+	require.Contains(t, r.Click(t.Context(), click("UBOSS", notifier.ActionMute, number, "4h/all")).Text, `category="disk"`)
 	require.Equal(t, 1, r.admit(event("3", "h", "disk", events.Firing)).Muted)
 	require.Zero(t, r.admit(event("4", "i", "cpu", events.Firing)).Muted)
 	require.Equal(t, 1, r.admit(event("5", "f", "disk", events.Resolved)).Merged)

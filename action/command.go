@@ -67,7 +67,7 @@ func (h *Handler) choose(ctx context.Context, r *request, words []string) (rest 
 	switch len(here) {
 	case 0:
 		return nil, h.refuse(ctx, r, "No channel of the relay of that name posts here, as far as it knows: a Slack channel that is configured "+
-			"by its name is known after the first message.")
+			"by its name is known after the first message, or at once with the scope channels:read.")
 	case 1:
 		r.channel = here[0]
 		r.reference.Channel = here[0].Name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,11 +23,8 @@ var durations = map[string]time.Duration{"1h": time.Hour, "4h": 4 * time.Hour, n
 // mute mutes what a message reports. The message says so first: of several users one is noted, and the silence follows from what is
 // noted, so that whoever repeats it makes the same silence.
 func (h *Handler) mute(ctx context.Context, r *request) interaction.Answer {
-	duration, known := durations[r.reference.Argument]
-	if !known {
-		return h.refuse(ctx, r, textNoButton)
-	}
-	if refusal := h.mustOperate(ctx, r); refusal != "" {
+	duration, refusal := h.mayMute(ctx, r)
+	if refusal != "" {
 		return h.refuse(ctx, r, refusal)
 	}
 	result, message, err := h.mark(ctx, r, store.MarkChange{
@@ -43,13 +41,51 @@ func (h *Handler) mute(ctx context.Context, r *request) interaction.Answer {
 		_, err = h.opts.Silences.Ensure(ctx, one)
 	}
 	if err != nil {
-		return h.refuse(ctx, r, "It cannot be muted: "+err.Error()+". Unmute it, and try again.")
+		return h.refuse(ctx, r, h.notMuted(ctx, r, message.Muted, err))
 	}
 	if result == store.MarkUnchanged {
 		return interaction.Answer{Text: nameOf(message.Muted) + " has muted it already, " + until(message.Muted) + "."}
 	}
 	h.audit(ctx, r, "message muted", "silence", one.ID, "matchers", fmt.Sprint(one.Matchers), "ends_at", one.EndsAt)
 	return interaction.Answer{Text: "Muted " + until(message.Muted) + ": " + notifier.Untrusted(describe(one.Matchers), maxText) + "."}
+}
+
+// mayMute returns for how long the user may mute the message, or what is wrong with that. Who chose to mute one alert does not mute
+// categories because other alerts have joined the message since.
+func (h *Handler) mayMute(ctx context.Context, r *request) (duration time.Duration, refusal string) {
+	length, ofCategories := strings.CutSuffix(r.reference.Argument, notifier.OfCategories)
+	duration, known := durations[length]
+	if !known {
+		return 0, textNoButton
+	}
+	if refusal := h.mustOperate(ctx, r); refusal != "" {
+		return 0, refusal
+	}
+	if !ofCategories && r.message.Muted == nil && !isOfOneAlert(r.message) {
+		return 0, "The message reports more alerts by now, and nothing was done. Look at it, and choose again."
+	}
+	return duration, ""
+}
+
+// notMuted says why there is no silence. Unless that is uncertain, the message does not show the mute either.
+func (h *Handler) notMuted(ctx context.Context, r *request, mark *store.Mark, err error) string {
+	why := noSilence(err)
+	if why == textUnavailable {
+		return why
+	}
+	_, _, err = h.mark(ctx, r, store.MarkChange{Kind: store.MarkMuted, Remove: true, Mark: store.Mark{Silence: mark.Silence}})
+	if err != nil {
+		return textUnavailable
+	}
+	return why
+}
+
+// noSilence says why a silence was not made. What a store says of its connection is for the log alone.
+func noSilence(err error) string {
+	if errors.Is(err, silence.ErrInvalid) || errors.Is(err, silence.ErrTooMany) {
+		return "It cannot be muted: " + notifier.Untrusted(err.Error(), maxText) + ". Nothing was done."
+	}
+	return textUnavailable
 }
 
 // maxText bounds what an answer quotes, in characters.
@@ -111,13 +147,18 @@ func silenceOf(reference notifier.Reference, message *store.PostedMessage) (sile
 		}
 		all = append(all, e)
 	}
-	if len(all) == 1 && len(message.Members) == 0 && message.Untracked+message.UntrackedResolved == 0 {
+	if isOfOneAlert(message) {
 		one.Problem = one.UntilResolved && !all[0].StartedAt.After(one.StartsAt) // not with a sender whose clock is ahead
 		one.Matchers = []events.Matcher{is("source", all[0].Source), is("fingerprint", all[0].Fingerprint)}
 		return one, nil
 	}
 	one.Matchers = []events.Matcher{ofCategories(all)}
 	return one, nil
+}
+
+// isOfOneAlert reports whether a message reports a single alert.
+func isOfOneAlert(message *store.PostedMessage) bool {
+	return len(message.Events) == 1 && len(message.Members) == 0 && message.Untracked+message.UntrackedResolved == 0
 }
 
 func is(field, value string) events.Matcher { return events.Matcher{Field: field, Is: &value} }
@@ -142,43 +183,4 @@ func describe(matchers []events.Matcher) string {
 		words[i] = m.String()
 	}
 	return strings.Join(words, " and ")
-}
-
-// EndEvery is how often [Handler.Run] looks for silences whose message is resolved.
-const EndEvery = 5 * time.Second
-
-// Run ends the silences that last until their message is resolved, until ctx ends. Each replica does; without such silences,
-// nothing is read.
-func (h *Handler) Run(ctx context.Context) {
-	ticker := time.NewTicker(EndEvery)
-	defer ticker.Stop()
-	for {
-		h.EndResolved(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// EndResolved ends the silences whose message is resolved, unmuted or forgotten.
-func (h *Handler) EndResolved(ctx context.Context) {
-	for _, one := range h.opts.Silences.UntilResolved() {
-		reference, err := notifier.ParseReference(one.Message)
-		if err != nil {
-			continue
-		}
-		channel, err := h.opts.Archive.Channel(reference.Channel)
-		if err != nil {
-			continue // it lasts until its end
-		}
-		message, err := h.opts.Messages.PostedMessage(ctx, channel.Scope(), reference.Number)
-		if err != nil || message != nil && message.IsFiring() && message.Muted != nil && message.Muted.Silence == one.ID {
-			continue
-		}
-		if err := h.opts.Silences.End(ctx, one); err != nil {
-			h.opts.Logger.WarnContext(ctx, "silence of a resolved message could not be ended; trying again", "silence", one.ID, "error", err)
-		}
-	}
 }

@@ -42,7 +42,7 @@ func (h *Handler) silence(ctx context.Context, r *request, category string, dura
 	}
 	created, err := h.opts.Silences.Ensure(ctx, wanted)
 	if err != nil {
-		return h.refuse(ctx, r, "It cannot be muted: "+notifier.Untrusted(err.Error(), maxText)+".")
+		return h.refuse(ctx, r, noSilence(err))
 	}
 	if created {
 		h.audit(ctx, r, "silence created", "silence", wanted.ID, "silenced", r.channel.Name, "category", category, "ends_at", wanted.EndsAt)

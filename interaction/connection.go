@@ -21,6 +21,8 @@ const (
 	writeBuffer = 32 << 10
 	// lastAcknowledgements is how long a socket that is given up stays open for the acknowledgements of what is in flight.
 	lastAcknowledgements = 100 * time.Millisecond
+	// acknowledgeWithin bounds the wait for room among the acknowledgements to write: a socket that ended writes none.
+	acknowledgeWithin = time.Second
 )
 
 // errEnded is returned instead of a second connection by the same client: whether and when there is one, reopen decides.
@@ -134,7 +136,9 @@ func (c *connection) receive(ctx context.Context, event socketmode.Event) {
 		if answer != nil {
 			payload = json.RawMessage(answer)
 		}
-		if err := c.client.AckCtx(ctx, event.Request.EnvelopeID, payload); err != nil && ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), acknowledgeWithin) // also when the relay stops
+		defer cancel()
+		if err := c.client.AckCtx(ctx, event.Request.EnvelopeID, payload); err != nil {
 			r.opts.Logger.WarnContext(ctx, "interaction not acknowledged", "app", app.Name, "error", err)
 		}
 		acknowledged()

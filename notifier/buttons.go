@@ -73,8 +73,13 @@ type Mark struct {
 	Until time.Time // of a mute; zero = until the message is resolved
 }
 
-// UntilResolved is the argument of a mute that ends when its message is resolved.
-const UntilResolved = "resolved"
+// Parts of the argument of a mute.
+const (
+	// UntilResolved is the argument of one that ends when its message is resolved.
+	UntilResolved = "resolved"
+	// OfCategories ends the argument of one that the menu offers for the categories of the message's alerts.
+	OfCategories = "/all"
+)
 
 // muteDurations are for how long a message or a category can be muted.
 var muteDurations = []struct{ argument, label string }{
@@ -140,8 +145,9 @@ func plainText(text string) *slack.TextBlockObject {
 
 // muteMenu says what is muted: the alert of the message, or the categories of its alerts.
 func (n Notification) muteMenu() slack.BlockElement {
-	what := "this alert"
+	what, scope := "this alert", ""
 	if len(n.Events) > 1 || n.More+n.Resolved > 0 {
+		scope = OfCategories
 		if categories := n.categories(); len(categories) == 1 {
 			what = truncateLabel(categories[0])
 		} else {
@@ -150,7 +156,7 @@ func (n Notification) muteMenu() slack.BlockElement {
 	}
 	options := make([]*slack.OptionBlockObject, len(muteDurations))
 	for i, d := range muteDurations {
-		options[i] = slack.NewOptionBlockObject(n.Reference.with(d.argument), plainText(d.label), nil)
+		options[i] = slack.NewOptionBlockObject(n.Reference.with(d.argument+scope), plainText(d.label), nil)
 	}
 	return slack.NewOptionsSelectBlockElement(slack.OptTypeStatic, plainText("Mute "+what+"…"), ActionMute, options...)
 }
@@ -175,7 +181,7 @@ func (n Notification) runbook() (address string) {
 		}
 		address = e.Links[at].URL
 	}
-	return safeURL(address)
+	return strings.ReplaceAll(safeURL(address), "&amp;", "&") // a button takes an address without the escapes of texts
 }
 
 // addDigestButtons adds the buttons of a digest.

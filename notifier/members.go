@@ -20,8 +20,14 @@ type Directory interface {
 
 var _ Directory = (*Bot)(nil)
 
-// membersFor is how long the members of a user group are remembered.
-const membersFor = 3 * time.Minute
+const (
+	// membersFor is how long the members of a user group are remembered.
+	membersFor = 3 * time.Minute
+	// membersTimeout bounds the question for them, because a user waits for the answer, and others for the same question.
+	membersTimeout = 1500 * time.Millisecond
+	// askMembersAgain is how long after a question that Slack did not answer the next one is asked.
+	askMembersAgain = 5 * time.Second
+)
 
 // directory is what an App remembers of its workspace.
 type directory struct {
@@ -30,9 +36,12 @@ type directory struct {
 	groups map[string]userGroup // by id; as many as a configuration names
 }
 
+// userGroup is what Slack said of a user group.
 type userGroup struct {
 	members []string
-	read    time.Time
+	known   bool
+	next    time.Time // when Slack is asked again
+	err     error     // why the members are not known
 }
 
 // ChannelID implements [Directory].
@@ -57,20 +66,29 @@ func (a *App) TeamID(ctx context.Context) (string, error) {
 func (a *App) InGroup(ctx context.Context, user, group string) (bool, error) {
 	a.people.mu.Lock()
 	defer a.people.mu.Unlock()
-	known, exists := a.people.groups[group]
-	if !exists || time.Since(known.read) > membersFor {
-		ctx, sent := traceSent(ctx)
-		members, err := a.client.GetUserGroupMembersContext(ctx, group)
-		if err != nil && !exists {
-			return false, apiError(err, sent)
+	g := a.people.groups[group]
+	if !time.Now().Before(g.next) {
+		g = a.readGroup(ctx, group, g)
+		if a.people.groups == nil {
+			a.people.groups = map[string]userGroup{}
 		}
-		if err == nil {
-			known = userGroup{members: members, read: time.Now()}
-			if a.people.groups == nil {
-				a.people.groups = map[string]userGroup{}
-			}
-			a.people.groups[group] = known
-		}
+		a.people.groups[group] = g
 	}
-	return slices.Contains(known.members, user), nil
+	if !g.known {
+		return false, g.err
+	}
+	return slices.Contains(g.members, user), nil
+}
+
+// readGroup asks Slack for the members of a user group. If it does not answer, what was known stays.
+func (a *App) readGroup(ctx context.Context, group string, g userGroup) userGroup {
+	ctx, cancel := context.WithTimeout(ctx, membersTimeout)
+	defer cancel()
+	ctx, sent := traceSent(ctx)
+	members, err := a.client.GetUserGroupMembersContext(ctx, group)
+	if err != nil {
+		g.next, g.err = time.Now().Add(askMembersAgain), apiError(err, sent)
+		return g
+	}
+	return userGroup{members: members, known: true, next: time.Now().Add(membersFor)}
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -46,8 +47,8 @@ func (m *message) change(c store.MarkChange, now int64) store.MarkResult {
 		*mark = nil
 	default:
 		*mark = &store.Mark{User: c.Mark.User, Name: c.Mark.Name, Silence: c.Mark.Silence, At: now}
-		if c.For > 0 {
-			(*mark).Until = now + c.For.Microseconds()
+		if duration := c.For.Microseconds(); duration > 0 {
+			(*mark).Until = now + duration
 		}
 	}
 	return store.MarkChanged
@@ -72,6 +73,6 @@ func (tx channelTx) editNow(edited *message) {
 // clone returns what is remembered of the message.
 func (m *message) clone() *store.PostedMessage {
 	clone := m.PostedMessage
-	clone.Events = slices.Clone(m.Events)
+	clone.Events, clone.Members, clone.Earlier = slices.Clone(m.Events), maps.Clone(m.Members), slices.Clone(m.Earlier)
 	return &clone
 }

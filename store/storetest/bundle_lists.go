@@ -169,6 +169,7 @@ func testBundleThatWaitedIsFoundAfterItsPromotion(t *testing.T, start Start) {
 	require.Equal(t, store.Admitted, b.PromoteOne(t, again, waiting[0].Number).Outcome)
 	post := ClaimEntry(t, b.A)
 	require.NoError(t, b.A.Ack(t.Context(), Scope, post, store.Receipt{Channel: "C1", TS: "1.000001"}))
+	before := b.postedMessage(t, post.Number)
 	for _, name := range []string{"f0", "f11"} {
 		require.Equal(t, store.Merged, b.AdmitOne(t, l.AlertRequest(h, "over "+name, "c", store.Resolved, name)).Outcome, name)
 	}
@@ -176,6 +177,7 @@ func testBundleThatWaitedIsFoundAfterItsPromotion(t *testing.T, start Start) {
 	require.NotZero(t, message.Events[0].Resolved)
 	require.NotZero(t, message.Members["f11"])
 	require.Zero(t, message.Members["f10"])
+	require.Zero(t, before.Members["f11"], "what was read stays")
 	require.Equal(t, fill(store.Merged, 1), OutcomesOf(b.MustAdmit(t, bundleOf(l, h, "@1", firings(12, 1)...)...)), "it goes on")
 }
 

@@ -62,6 +62,7 @@ func testFirstUserIsNotedAndShown(t *testing.T, start Start) {
 	result, message := b.mustMark(t, acknowledging(firing, "U1"))
 	require.Equal(t, store.MarkChanged, result)
 	require.Equal(t, &store.Mark{User: "U1", Name: "name of U1", At: at}, message.Acknowledged)
+	require.Equal(t, firing+1, message.LastEdit)
 	b.requireEdit(t, firing)
 	require.Equal(t, int64(1), b.Usage(t, wide.Request("x", "c")), "edits use no slot")
 	b.Advance(time.Minute)
@@ -149,6 +150,12 @@ func testMuteEndsInTimeOrWithItsMessage(t *testing.T, start Start) {
 	removal.Mark.Silence = ""
 	result, _ = b.mustMark(t, removal)
 	require.Equal(t, store.MarkChanged, result, "whichever it is")
+	for duration, want := range map[time.Duration]int64{time.Microsecond: b.Now().UnixMicro() + 1, time.Microsecond - 1: 0} {
+		change.For = duration
+		_, message = b.mustMark(t, change)
+		require.Equal(t, want, message.Muted.Until, "whole microseconds")
+		b.mustMark(t, removal)
+	}
 }
 
 func testRepeatsOfAnAcknowledgedMessageAreMerged(t *testing.T, start Start) {
