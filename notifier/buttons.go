@@ -166,6 +166,9 @@ func (n Notification) categories() []string {
 	return all
 }
 
+// maxButtonURL is the longest address that Slack accepts in a button, in characters.
+const maxButtonURL = 3000
+
 // runbook returns the address of the runbook that all events have; "" = there is none.
 func (n Notification) runbook() (address string) {
 	for i, e := range n.Events {
@@ -175,7 +178,11 @@ func (n Notification) runbook() (address string) {
 		}
 		address = e.Links[at].URL
 	}
-	return safeURL(address)
+	address = strings.ReplaceAll(safeURL(address), "&amp;", "&") // it is no mrkdwn
+	if characters(address) > maxButtonURL {
+		return ""
+	}
+	return address
 }
 
 // addDigestButtons adds the buttons of a digest.
