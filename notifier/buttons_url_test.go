@@ -15,7 +15,7 @@ import (
 func TestTheRunbookButtonOpensTheAddressAsItIs(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string][]string{
-		"https://wiki.example/page?a=1&b=2&amp;c":                 {"https://wiki.example/page?a=1&b=2&amp;c"},
+		"https://wiki.example/page?a=1&b=2&amp;c":                {"https://wiki.example/page?a=1&b=2&amp;c"},
 		"https://wiki.example/" + strings.Repeat("\u200b|", 460): nil,
 	} {
 		e := events.Event{
