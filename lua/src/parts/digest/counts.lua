@@ -29,9 +29,9 @@ local function add_totals(state, counts)
   return totals
 end
 
--- silent_categories returns the categories in the counts that have had no admission since a time. If categories may have
--- been forgotten, as those with the oldest admissions are, an unknown one may be as late as the oldest that is known.
--- "other" is no category.
+-- silent_categories returns the categories in the counts that have had no admission since a time. If categories may
+-- have been forgotten, as those with the oldest admissions are, an unknown one may be as late as the oldest that is
+-- known. "other" is no category.
 local function silent_categories(counts, since)
   local silent, seen, max_categories, forgotten = {}, { other = true }, 1000, 0
   if call('ZCARD', last_admitted) >= max_categories then
