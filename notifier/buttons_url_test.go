@@ -19,7 +19,8 @@ func TestTheRunbookButtonOpensTheAddressAsItIs(t *testing.T) {
 		"https://wiki.example/" + strings.Repeat("\u200b|", 460): nil,
 	} {
 		e := events.Event{
-			ID: "1", Title: "Disk", Category: "disk", Status: events.Firing, Fingerprint: "f", Links: []events.Link{{Title: "Runbook", URL: address}},
+			ID: "1", Title: "Disk", Category: "disk", Status: events.Firing, Fingerprint: "f",
+			Links: []events.Link{{Title: "Runbook", URL: address}},
 		}
 		m := notifier.Renderer{Buttons: true}.Notification(notifier.Notification{
 			Events: []notifier.NotificationEvent{{Event: e}}, Reference: notifier.Reference{Channel: "alerts", Number: 1},

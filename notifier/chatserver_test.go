@@ -228,7 +228,8 @@ func TestAnAnswerRevealsNoSecretOfTheQuery(t *testing.T) {
 		http.Error(w, "no such token: "+r.URL.Query().Get("token"), http.StatusForbidden)
 	}))
 	t.Cleanup(server.Close)
-	_, err := notifier.NewIncomingWebhook(server.URL+"/notify?v=1&token=s3cr3t%2Ds3cr3t", time.Second).Send(t.Context(), notifier.Message{Text: "x"})
+	to := notifier.NewIncomingWebhook(server.URL+"/notify?v=1&token=s3cr3t%2Ds3cr3t", time.Second)
+	_, err := to.Send(t.Context(), notifier.Message{Text: "x"})
 	require.ErrorContains(t, err, "no such token: …")
 	require.NotContains(t, err.Error(), "s3cr3t-s3cr3t")
 }

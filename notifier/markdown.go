@@ -97,4 +97,6 @@ func inertMarkdown(escaped string) string {
 }
 
 // inert replaces Slack's escapes, and keeps brackets from being links, images, and definitions of either.
-var inert = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "](", "]\u200b(", "][", "]\u200b[", "![", "!\u200b[", "]:", "]\u200b:")
+var inert = strings.NewReplacer(
+	"&lt;", "<", "&gt;", ">", "&amp;", "&", "](", "]\u200b(", "][", "]\u200b[", "![", "!\u200b[", "]:", "]\u200b:",
+)

@@ -68,7 +68,8 @@ const none = 1 << 30
 // plain is a history in which nothing happens.
 func plain() reminded {
 	return reminded{
-		after: 600, resolved: none, acknowledged: none, undone: none, mutedFrom: none, mutedUntil: none, away: none, back: none, lastSecond: 20_000,
+		after: 600, resolved: none, acknowledged: none, undone: none, mutedFrom: none, mutedUntil: none, away: none, back: none,
+		lastSecond: 20_000,
 	}
 }
 
