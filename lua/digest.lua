@@ -88,14 +88,20 @@ local function add_totals(state, counts)
   return totals
 end
 
--- silent_categories returns the categories in the counts that have had no admission since a time.
+-- silent_categories returns the categories in the counts that have had no admission since a time. If categories may
+-- have been forgotten, as those with the oldest admissions are, an unknown one may be as late as the oldest that is
+-- known. "other" is no category.
 local function silent_categories(counts, since)
-  local silent, seen = {}, {}
+  local silent, seen, max_categories, forgotten = {}, { other = true }, 1000, 0
+  if call('ZCARD', last_admitted) >= max_categories then
+    forgotten = tonumber(call('ZRANGE', last_admitted, 0, 0, 'WITHSCORES')[2])
+  end
   for field in pairs(counts) do
     local category = string.match(field, '^[dx]:([^:]*):')
     if category and not seen[category] then
       seen[category] = true
-      if tonumber(call('ZSCORE', last_admitted, category) or 0) <= since then silent[#silent + 1] = category end
+      local at = call('ZSCORE', last_admitted, category)
+      if tonumber(at or forgotten) <= since then silent[#silent + 1] = category end
     end
   end
   table.sort(silent)

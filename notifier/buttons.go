@@ -172,6 +172,9 @@ func (n Notification) categories() []string {
 	return all
 }
 
+// maxButtonURL is the longest address that Slack accepts in a button, in characters.
+const maxButtonURL = 3000
+
 // runbook returns the address of the runbook that all events have; "" = there is none.
 func (n Notification) runbook() (address string) {
 	for i, e := range n.Events {
@@ -181,7 +184,11 @@ func (n Notification) runbook() (address string) {
 		}
 		address = e.Links[at].URL
 	}
-	return strings.ReplaceAll(safeURL(address), "&amp;", "&") // a button takes an address without the escapes of texts
+	address = strings.ReplaceAll(safeURL(address), "&amp;", "&") // a button takes it without the escapes of mrkdwn
+	if characters(address) > maxButtonURL {
+		return ""
+	}
+	return address
 }
 
 // addDigestButtons adds the buttons of a digest.

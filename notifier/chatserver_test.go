@@ -2,6 +2,8 @@ package notifier_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,4 +219,17 @@ func TestAResetIsReadInEachForm(t *testing.T) {
 	} {
 		require.Equal(t, want, notifier.ResetAfter(value, now), value)
 	}
+}
+
+// A gateway has its secret in the query, and may repeat it without its name.
+func TestAnAnswerRevealsNoSecretOfTheQuery(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "no such token: "+r.URL.Query().Get("token"), http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	to := notifier.NewIncomingWebhook(server.URL+"/notify?v=1&token=s3cr3t%2Ds3cr3t", time.Second)
+	_, err := to.Send(t.Context(), notifier.Message{Text: "x"})
+	require.ErrorContains(t, err, "no such token: …")
+	require.NotContains(t, err.Error(), "s3cr3t-s3cr3t")
 }

@@ -78,16 +78,21 @@ func slackBodyOf(m Message) webhookBody {
 	return content
 }
 
-// minSecret is the length of the shortest part of a path that counts as a secret.
+// minSecret is the length of the shortest part of an address that counts as a secret.
 const minSecret = 10
 
-// withoutSecrets removes the parts of a webhook's path from an answer: Mattermost repeats the webhook's id, which is its secret.
+// withoutSecrets removes the parts of a webhook's path, and what its query contains, from an answer: Mattermost repeats the
+// webhook's id, which is its secret.
 func withoutSecrets(answer, webhook string) string {
 	u, err := url.Parse(webhook)
 	if err != nil {
 		return answer
 	}
-	for part := range strings.SplitSeq(u.Path+"/"+u.RawQuery, "/") {
+	parts := append(strings.Split(u.Path, "/"), u.RawQuery)
+	for _, values := range u.Query() {
+		parts = append(parts, values...)
+	}
+	for _, part := range parts {
 		if len(part) >= minSecret {
 			answer = strings.ReplaceAll(answer, part, "…")
 		}

@@ -84,13 +84,19 @@ var (
 	// Mattermost reads these even in code: <!here>, <@id> and <address|text>.
 	slackMarkup = regexp.MustCompile(`<([!@])`)
 	slackLink   = regexp.MustCompile(`<([^\n<|>]+)\|([^\n>]+>)`)
-	nameMention = regexp.MustCompile(`(^|[^\p{L}\p{N}])@([\p{L}\p{N}_])`)
+	// A name may begin with _, which Mattermost skips, or with a date, which becomes text.
+	nameMention = regexp.MustCompile(`((?:^|[^\p{L}\p{N}])@+)\x{200b}?`)
 )
 
 // inertMarkdown returns escaped text as it was before, and keeps both servers from finding mentions, links and images in it.
 func inertMarkdown(escaped string) string {
-	text := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "](", "]\u200b(", "][", "]\u200b[", "![", "!\u200b[").Replace(escaped)
+	text := inert.Replace(escaped)
 	text = slackMarkup.ReplaceAllString(text, "<\u200b$1")
 	text = slackLink.ReplaceAllString(text, "<$1¦$2")
-	return nameMention.ReplaceAllString(text, "$1@\u200b$2")
+	return nameMention.ReplaceAllString(text, "$1\u200b")
 }
+
+// inert replaces Slack's escapes, and keeps brackets from being links, images, and definitions of either.
+var inert = strings.NewReplacer(
+	"&lt;", "<", "&gt;", ">", "&amp;", "&", "](", "]\u200b(", "][", "]\u200b[", "![", "!\u200b[", "]:", "]\u200b:",
+)

@@ -40,6 +40,8 @@ func TestTextOfASenderIsNoMarkup(t *testing.T) {
 		"[click](https://x.example) ![](https://x.example/a.png)": "[click]\u200b(https://x.example) !\u200b[]\u200b(https://x.example/a.png)",
 		"@here @all, (@ann) ``@channel` bob@x.example":            "@\u200bhere @\u200ball, (@\u200bann) ``@\u200bchannel` bob@x.example",
 		"&amp;lt;!here&amp;gt;":                                   "&lt;!here&gt;",
+		"@_@here @@all @<!date^1^x|here>":                         "@\u200b_@\u200bhere @@\u200ball @\u200bhere",
+		"[click] [click]: https://x.example":                      "[click] [click]\u200b: https://x.example",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
@@ -50,8 +52,10 @@ func TestTextOfASenderIsNoMarkup(t *testing.T) {
 
 func FuzzMarkdownMentionsNobody(f *testing.F) {
 	f.Add("@here <!here> `@all` [x](y)")
+	f.Add("@_@here [x]: y")
 	f.Fuzz(func(t *testing.T, text string) {
 		rendered := notifier.Markdown(notifier.Escaped(text, 10_000))
+		require.NotContains(t, rendered, "]:")
 		require.NotRegexp(t, `(?:^|[^\p{L}\p{N}])@(?:here|all|channel|everyone)\b`, rendered)
 		require.NotContains(t, rendered, "](")
 		require.NotRegexp(t, `<!(?:here|channel|all)>`, rendered)

@@ -66,9 +66,9 @@ func (r *checkRun) inspect(
 		name := faultPrefix + place
 		fault, certain := faultIn(findings)
 		switch before, faulty := known[name]; {
-		case fault != nil && (!faulty || before.Message != fault.Message):
+		case fault != nil: // known or not: it is kept for a while after the last check that found it
 			found[name] = fault
-		case fault == nil && faulty && certain:
+		case faulty && certain && (before.Code == "" || id != "" && inspector.Ends(before.Code, id)):
 			found[name] = nil
 		}
 	}

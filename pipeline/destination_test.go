@@ -198,3 +198,41 @@ func TestOnlyWhatSlackSaysIsAFault(t *testing.T) {
 		})
 	}
 }
+
+func TestAFaultStaysKnownForAsLongAsChecksFindIt(t *testing.T) {
+	t.Parallel()
+	c := startChecks(t, fakeslack.Conversation{ID: "C02", Name: "old", IsArchived: true})
+	c.data = memory.NewData(memory.DataOptions{Speed: 20_000}) // an hour takes 180 ms
+	one, bad := c.replica("one"), c.target("bad", "C02")
+	looks := one.Looks()
+	for range 40 { // more than two hours
+		looks(t.Context(), bad)
+		require.NotNil(t, one.FaultOf(t.Context(), bad))
+		time.Sleep(12 * time.Millisecond)
+	}
+	require.Equal(t, 1, strings.Count(c.log.String(), "destination cannot be posted to"), c.log)
+}
+
+func TestACheckEndsOnlyFaultsThatItCanSee(t *testing.T) {
+	t.Parallel()
+	c := startChecks(t, fakeslack.Conversation{ID: "C01", Name: "one", IsMember: true}, fakeslack.Conversation{ID: "C02", Name: "two"})
+	one := c.replica("one")
+	member, removed, person := c.target("member", "C01"), c.target("removed", "C02"), c.target("person", "U0123ABCD")
+	looks := one.Looks()
+	look := func() {
+		time.Sleep(aMinute)
+		looks(t.Context(), member, removed, person)
+	}
+	look()
+	c.slack.Conversations[1].IsMember = false // it had joined, and somebody removed it
+	one.Refuse(t.Context(), member, "restricted_action")
+	one.Refuse(t.Context(), removed, "not_in_channel")
+	one.Refuse(t.Context(), person, "channel_not_found")
+	look()
+	for _, target := range []pipeline.Target{member, removed, person} {
+		require.NotNil(t, one.FaultOf(t.Context(), target), "%s: only a message can tell", target.Name)
+	}
+	c.slack.Conversations[1].IsMember = true
+	look()
+	require.Nil(t, one.FaultOf(t.Context(), removed), "it was invited")
+}

@@ -2,6 +2,8 @@ package pipeline_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,4 +60,31 @@ func TestDigestSaysWhyAndWhatWasNotHeard(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The categories that a digest counts together have no name of their own, and some of them may have been heard.
+func TestDigestDoesNotSayThatOtherCategoriesWereNotHeard(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &sink{}
+		ch := channel("a", to)
+		ch.Tiers = tiers(ratelimit.Window{Limit: 2000, Per: time.Hour}, ratelimit.Window{Limit: 1, Per: time.Hour})
+		ch.Handling = &store.MessagePolicy{Overflow: store.OverflowDrop, Resolves: store.ResolvesPost, Digest: true}
+		ch.Digest = store.DigestTerms{Interval: 30 * time.Minute, Minimum: 1}
+		b := setup(nil, ch)
+		for n := range 2 {
+			var all []events.Event
+			for i := range 1100 {
+				all = append(all, events.Event{
+					ID: fmt.Sprint(n, "-", i), Source: "generic", Category: fmt.Sprint("c", i), Severity: events.Error, Title: fmt.Sprint("t", i),
+				})
+			}
+			_, err := b.intake.Admit(t.Context(), pipeline.Arrival{Channel: "a", Sender: "me", Events: all})
+			require.NoError(t, err)
+		}
+		b.run(t, 3*time.Hour)
+		digests := slices.DeleteFunc(to.posted(), func(text string) bool { return !strings.Contains(text, "held back") })
+		require.Len(t, digests, 1)
+		require.NotContains(t, digests[0], "Not heard")
+	})
 }

@@ -1,6 +1,10 @@
 package pipeline
 
-import "context"
+import (
+	"context"
+
+	"slackrelay/notifier"
+)
 
 // Looks returns what [Destinations.Run] does each minute in one generation.
 func (d *Destinations) Looks() func(ctx context.Context, targets ...Target) {
@@ -20,4 +24,9 @@ func (d *Destinations) FaultOf(ctx context.Context, target Target) *DestinationF
 		panic(err)
 	}
 	return d.known().of(target.Sender)
+}
+
+// Refuse is what a sender does when Slack refuses a message to a destination.
+func (d *Destinations) Refuse(ctx context.Context, target Target, code notifier.Reason) {
+	d.refused(ctx, target.Name, target.Sender, &notifier.Error{Action: notifier.GiveUp, Reason: code})
 }

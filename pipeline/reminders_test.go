@@ -301,6 +301,37 @@ func TestNobodyIsRemindedOfAMarkedMessage(t *testing.T) {
 	}
 }
 
+func TestAReminderThatWaitsIsNotPostedOnceItsMessageIsMuted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &located{}
+		down := false
+		to.answer = func(int) error {
+			if down {
+				return &notifier.Error{Action: notifier.Wait, After: 5 * time.Minute, Reason: notifier.RateLimited}
+			}
+			return nil
+		}
+		r := remind(t, 1, nil, editing(to))
+		r.send("a", "x", events.Firing)
+		r.wait(9 * time.Minute)
+		to.mu.Lock()
+		down = true
+		to.mu.Unlock()
+		r.wait(2 * time.Minute) // the reminder waits
+		_, _, err := r.limiter.Mark(t.Context(), store.Channel{Name: "a"}, store.MarkChange{
+			Kind: store.MarkMuted, Message: 1, Place: store.Receipt{Channel: "C1", TS: "1.000001"}, Mark: store.Mark{User: "U1"},
+		})
+		require.NoError(t, err)
+		to.mu.Lock()
+		down = false
+		to.mu.Unlock()
+		r.wait(time.Hour)
+		require.Len(t, to.posted(), 1)
+		r.end()
+	})
+}
+
 // wantedReminders is how often people are reminded of an alert, the first time after 10 minutes, and then every 20. All are minutes,
 // and a half.
 func wantedReminders(fires, ends, away, back int) (n int) {

@@ -188,7 +188,7 @@ func (d *delivery) composeReminder(ctx context.Context, entry store.Entry) (job,
 	if err != nil {
 		return job{}, outboxError{err}
 	}
-	if m.record == nil || m.record.At != of.At || m.record.TS == "" || m.Firing == 0 || m.Acknowledged {
+	if m.record == nil || m.record.At != of.At || m.record.TS == "" || m.Firing == 0 || m.Acknowledged || m.Muted {
 		return job{}, errNothingToPost
 	}
 	about := m.about()

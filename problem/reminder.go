@@ -69,7 +69,9 @@ func (s Reminders) Wake(d Reminder, m Reminded, now int64) (next Reminder, say, 
 	case d.Next == 0 || at > now:
 		return d, false, true
 	case m.Acknowledged:
-		return Reminder{Said: d.Said}, false, true
+		d.Claimed, d.NotUntil = false, 0
+		d.Next = now + s.After.Microseconds() // whoever acknowledged it may undo that
+		return d, false, true
 	case now-at > late.Microseconds() && d.NotUntil == 0: // replicas may report resolves first that they could not write
 		d.NotUntil = now + grace.Microseconds()
 		return d, false, true

@@ -14,13 +14,14 @@ import (
 
 // reminded is a history of one message, in seconds; none = it does not happen.
 type reminded struct {
-	after, every                   int
-	posted, resolved, acknowledged int
-	mutedFrom, mutedUntil          int
-	away, back                     int // the store is away in between
-	refusals, refusalFits          int // how often the limits refuse a reminder, and when it could fit
-	dies                           int // how often the replica dies that makes a reminder
-	lastSecond                     int
+	after, every          int
+	posted, resolved      int
+	acknowledged, undone  int
+	mutedFrom, mutedUntil int
+	away, back            int // the store is away in between
+	refusals, refusalFits int // how often the limits refuse a reminder, and when it could fit
+	dies                  int // how often the replica dies that makes a reminder
+	lastSecond            int
 }
 
 // remindersOf plays a history on the functions under test, second by second.
@@ -35,7 +36,8 @@ func remindersOf(t *testing.T, h reminded) (said []int) {
 			continue
 		}
 		m := problem.Reminded{
-			Posted: now >= h.posted, Acknowledged: now >= h.acknowledged, Muted: now >= h.mutedFrom && now < h.mutedUntil,
+			Posted: now >= h.posted, Acknowledged: now >= h.acknowledged && now < h.undone,
+			Muted: now >= h.mutedFrom && now < h.mutedUntil,
 		}
 		if now < h.resolved {
 			m.Firing = 1
@@ -66,7 +68,8 @@ const none = 1 << 30
 // plain is a history in which nothing happens.
 func plain() reminded {
 	return reminded{
-		after: 600, resolved: none, acknowledged: none, mutedFrom: none, mutedUntil: none, away: none, back: none, lastSecond: 20_000,
+		after: 600, resolved: none, acknowledged: none, undone: none, mutedFrom: none, mutedUntil: none, away: none, back: none,
+		lastSecond: 20_000,
 	}
 }
 
@@ -83,6 +86,7 @@ func TestPeopleAreRemindedOfWhatStillFires(t *testing.T) {
 		"resolved after the first":        {func(h *reminded) { h.every, h.resolved = 3600, 5000 }, []int{600, 4200}},
 		"acknowledged":                    {func(h *reminded) { h.acknowledged = 599 }, nil},
 		"acknowledged after the first":    {func(h *reminded) { h.every, h.acknowledged = 3600, 601 }, []int{600}},
+		"acknowledged by mistake":         {func(h *reminded) { h.acknowledged, h.undone = 599, 700 }, []int{1200}},
 		"muted for a while":               {func(h *reminded) { h.mutedFrom, h.mutedUntil = 300, 3900 }, []int{4200}},
 		"posted late":                     {func(h *reminded) { h.posted = 1000 }, []int{1620}},
 		"the limits refuse it twice":      {func(h *reminded) { h.refusals, h.refusalFits = 2, 900 }, []int{2400}},
@@ -115,6 +119,9 @@ func TestNobodyIsRemindedMoreOftenThanAsked(t *testing.T) {
 		}
 		if pick(2) == 0 {
 			h.acknowledged = pick(20_000)
+			if pick(2) == 0 {
+				h.undone = h.acknowledged + pick(2000)
+			}
 		}
 		if pick(2) == 0 {
 			h.mutedFrom = pick(9000)
@@ -132,7 +139,7 @@ func TestNobodyIsRemindedMoreOftenThanAsked(t *testing.T) {
 			require.LessOrEqual(t, len(said), 1, what)
 		}
 		for i, at := range said {
-			require.True(t, at < h.resolved && at < h.acknowledged, what)
+			require.True(t, at < h.resolved && (at < h.acknowledged || at >= h.undone), what)
 			require.False(t, at >= h.mutedFrom && at < h.mutedUntil, what)
 			require.False(t, at >= h.away && at < h.back, what)
 			require.GreaterOrEqual(t, at, h.after, what)

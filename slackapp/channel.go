@@ -33,6 +33,7 @@ func (i *Inspector) Channel(ctx context.Context, subject, name string) (findings
 	if i.opts.Join {
 		i.join(ctx, found)
 	}
+	i.noteMember(found)
 	switch {
 	case found.archived:
 		r.add(Fault, fmt.Sprintf("#%s is archived", found.name), "unarchive it, or set another slack_channel")
@@ -57,6 +58,30 @@ const maxJoins = 25
 
 // Postponed reports whether the bot can join a channel, and did not because it joined enough others.
 func (i *Inspector) Postponed(id string) bool { return i.postponed[id] }
+
+// noteMember notes that the bot is a member of a channel, if it is.
+func (i *Inspector) noteMember(p *place) {
+	if !p.member && !p.im {
+		return
+	}
+	if i.members == nil {
+		i.members = map[string]bool{}
+	}
+	i.members[p.id] = true
+}
+
+// Ends reports whether the check of a channel by which the bot can post there ends a fault: the code with which Slack refused a
+// message. Of most codes, only another message can tell.
+func (i *Inspector) Ends(code, id string) bool {
+	switch code {
+	case "not_in_channel":
+		return i.members[id]
+	case "channel_not_found", "is_archived", "channel_is_archived", "team_not_found", "team_access_not_granted":
+		return true
+	default:
+		return false
+	}
+}
 
 // unasked reports what is known of a place without asking Slack, and whether anything is.
 func (i *Inspector) unasked(r *report, name string) bool {

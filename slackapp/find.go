@@ -63,7 +63,7 @@ func (i *Inspector) find(ctx context.Context, name string) (found *place, certai
 			return known, true, nil
 		}
 		if i.listed.asked++; i.listed.asked > listFrom {
-			return nil, i.listed.complete, nil
+			return nil, i.listed.complete && name[0] == 'C', nil // direct messages and those of groups are not listed
 		}
 	}
 	err = i.call(ctx, methodInfo, func() error {

@@ -65,6 +65,7 @@ type Inspector struct {
 	answered  bool            // Slack answered about the token
 	joins     int             // how many channels the bot tried to join
 	postponed map[string]bool // the ids of channels that it can join, and did not try to
+	members   map[string]bool // the ids of channels that the bot is a member of
 }
 
 // NewInspector returns an Inspector.

@@ -450,5 +450,7 @@ func TestManyChannelsAreListedInsteadOfAskedAbout(t *testing.T) {
 		findings, _ := inspector.Channel(t.Context(), "channel", fmt.Sprintf("CNONE%d", n))
 		require.Equal(t, slackapp.Fault, slackapp.Worst(findings))
 	}
+	findings, _ := inspector.Channel(t.Context(), "channel", "D0123")
+	require.Equal(t, slackapp.Warning, slackapp.Worst(findings), "direct messages are not listed")
 	require.Equal(t, map[string]int{"conversations.list": 4, "conversations.join": 1, "conversations.info": 25}, calls)
 }

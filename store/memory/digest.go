@@ -142,11 +142,24 @@ func (d dueDigest) editPost(tx channelTx, payload []byte) {
 	tx.lookNow(store.WorkSend)
 }
 
-// silentCategories are the categories of counts of which nothing was admitted since a time.
+// silentCategories are the categories of counts of which nothing was admitted since a time. If categories may have been forgotten,
+// as those with the oldest admissions are, an unknown one may be as late as the oldest that is known.
 func silentCategories(totals, lastAdmitted map[string]int64, since int64) []string {
+	forgotten := int64(0)
+	if len(lastAdmitted) >= store.MaxCategories {
+		forgotten = slices.Min(slices.Collect(maps.Values(lastAdmitted)))
+	}
 	silent := map[string]bool{}
 	for name := range totals {
-		if parts := strings.SplitN(name, ":", 3); parts[0] != "t" && lastAdmitted[parts[1]] <= since {
+		parts := strings.SplitN(name, ":", 3)
+		if parts[0] == "t" || parts[1] == store.OtherCategory {
+			continue
+		}
+		at, known := lastAdmitted[parts[1]]
+		if !known {
+			at = forgotten
+		}
+		if at <= since {
 			silent[parts[1]] = true
 		}
 	}

@@ -15,6 +15,7 @@ var digestBoundsBehaviours = []behaviour{
 	{"DigestWithFewerEventsThanTheMinimumIsForgotten", testDigestWithFewerEventsThanTheMinimumIsForgotten},
 	{"DigestIsEditedAndClosedAtTheInstant", testDigestIsEditedAndClosedAtTheInstant},
 	{"DigestNamesTheCategoriesThatWereSilent", testDigestNamesTheCategoriesThatWereSilent},
+	{"DigestNamesNoCategoryOfWhichAnAdmissionMayBeForgotten", testDigestNamesNoCategoryOfWhichAnAdmissionMayBeForgotten},
 	{"LongDigestKnowsWhatWasAdmittedDaysAgo", testLongDigestKnowsWhatWasAdmittedDaysAgo},
 	{"DigestCountsAreBoundedAndLeaveNothingOut", testDigestCountsAreBoundedAndLeaveNothingOut},
 	{"SingleCountMakesADigest", testSingleCountMakesADigest},
@@ -139,6 +140,43 @@ func testDigestNamesTheCategoriesThatWereSilent(t *testing.T, start Start) {
 			terms := digestTerms(0)
 			require.NoError(t, b.A.Digest(t.Context(), Scope, terms.Digest))
 			require.Equal(t, row.want, digestOf(t, ClaimEntry(t, b.A)).Silent)
+		})
+	}
+}
+
+// The last admissions of a thousand categories are known. Those that are counted as others have no name.
+func testDigestNamesNoCategoryOfWhichAnAdmissionMayBeForgotten(t *testing.T, start Start) {
+	for name, row := range map[string]struct {
+		before time.Duration
+		want   []string
+	}{
+		"heard perhaps": {0, nil}, "heard before": {digestInterval, []string{"c0", "new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			h := &store.MessagePolicy{Overflow: "drop", Resolves: "post", Digest: true}
+			for from := 0; from <= store.MaxCategories; from += 77 {
+				var all []store.Request
+				for i := range 77 {
+					id := fmt.Sprint("c", from+i)
+					all = append(all, wide.AlertRequest(h, id, id, "", ""))
+				}
+				b.MustAdmit(t, all...)
+				b.Advance(time.Microsecond)
+			}
+			b.Advance(row.before)
+			for _, category := range []string{"c0", "new", store.OtherCategory} {
+				b.DropForDigest(t, category, 1)
+			}
+			b.Advance(digestInterval)
+			require.NoError(t, b.A.Digest(t.Context(), Scope, digestTerms(0).Digest))
+			e := ClaimEntry(t, b.A)
+			for e.Kind != store.KindDigest {
+				require.NoError(t, b.A.Ack(t.Context(), Scope, e, store.Receipt{}))
+				e = ClaimEntry(t, b.A)
+			}
+			require.Equal(t, row.want, digestOf(t, e).Silent)
 		})
 	}
 }
