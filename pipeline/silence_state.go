@@ -35,16 +35,23 @@ type silenceMoment struct {
 
 // The phases of a silence.
 const (
-	silenceMade  = "made"
-	silenceSoon  = "soon"
-	silenceEnded = "ended"
+	silenceMade   = "made"
+	silenceSoon   = "soon"
+	silenceEnding = "ending" // it has ended, and each replica writes what it muted and what was resolved
+	silenceEnded  = "ended"
 )
+
+// endedAfter is how long after the end of a silence its notice is posted: each replica looks several times meanwhile.
+const endedAfter = 3 * time.Second
 
 func momentOf(one *silence.Silence, now time.Time) silenceMoment {
 	m := silenceMoment{phase: silenceMade, ends: one.EndsAt.UnixMicro()}
 	switch {
 	case one.StateAt(now) == silence.Ended:
-		m.phase = silenceEnded
+		m.phase = silenceEnding
+		if now.Sub(one.EndsAt) >= endedAfter {
+			m.phase = silenceEnded
+		}
 	case one.EndsAt.Sub(now) <= soonBefore && one.EndsAt.Sub(one.StartsAt) > soonBefore*3/2:
 		m.phase = silenceSoon
 	}
@@ -93,6 +100,40 @@ func (s *silencedEvents) follow(key string, fires bool) {
 	}
 }
 
+// mutedIn returns what a silence has muted in a channel since its document was written; nil = it is in too many channels. n.mu is
+// locked.
+func (n *SilenceNotices) mutedIn(id, channel string) *silencedEvents {
+	channels := n.muted[id]
+	if channels == nil {
+		channels = map[string]*silencedEvents{}
+		n.muted[id] = channels
+	}
+	if channels[channel] == nil && len(channels) < maxSilenceChannels {
+		channels[channel] = &silencedEvents{}
+	}
+	return channels[channel]
+}
+
+// passed notes the events that nothing mutes. A silence that lets the resolve of an alert pass may have muted the alert before.
+func (n *SilenceNotices) passed(all []events.Event, mutedBy []string) {
+	if n == nil {
+		return
+	}
+	for i := range all {
+		e := &all[i]
+		if mutedBy[i] != "" || e.Status != events.Resolved || !isAlert(e) || isLane(e.Channel) {
+			continue
+		}
+		for _, id := range n.opts.Silences.Passes(e) {
+			n.mu.Lock()
+			if muted := n.mutedIn(id, e.Channel); muted != nil {
+				muted.follow(problemKey(e), false)
+			}
+			n.mu.Unlock()
+		}
+	}
+}
+
 // merge adds what was muted in the same channel: later, or earlier.
 func (s *silencedEvents) merge(other *silencedEvents, earlier bool) {
 	s.Muted += other.Muted
@@ -131,6 +172,9 @@ func (s *silenceState) merge(muted map[string]*silencedEvents) {
 func (s *silenceState) advance(one *silence.Silence, now time.Time, isNew bool) []notifier.Notice {
 	moment := momentOf(one, now)
 	early := s.Ends > moment.ends
+	if moment.phase == silenceEnding {
+		return nil
+	}
 	var news []notifier.Notice
 	say := func(phase string, shown func(*silencedEvents) bool) {
 		for _, channel := range slices.Sorted(maps.Keys(s.Channels)) {

@@ -20,6 +20,8 @@ import (
 // SilenceList has the silences that this replica knows, and the time of their store; the Silencer of package silence does.
 type SilenceList interface {
 	Known() (now time.Time, all []silence.Silence)
+	// Passes returns the ids of the silences that let the resolve of an alert pass, and mute it while it fires.
+	Passes(e *events.Event) (ids []string)
 }
 
 // SilenceNoticeOptions configure [SilenceNotices]. All but Logger, Every and Timeout are needed.
@@ -82,18 +84,9 @@ func (n *SilenceNotices) note(mutedBy string, e *events.Event) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	channels := n.muted[id]
-	if channels == nil {
-		channels = map[string]*silencedEvents{}
-		n.muted[id] = channels
+	if muted := n.mutedIn(id, e.Channel); muted != nil {
+		muted.add(e)
 	}
-	if channels[e.Channel] == nil {
-		if len(channels) >= maxSilenceChannels {
-			return
-		}
-		channels[e.Channel] = &silencedEvents{}
-	}
-	channels[e.Channel].add(e)
 }
 
 // Run posts notices until ctx ends, and then writes what was muted.
