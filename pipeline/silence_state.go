@@ -195,7 +195,7 @@ func (s *silenceState) advance(one *silence.Silence, now time.Time, isNew bool) 
 		s.Soon = moment.ends
 		say(silenceSoon, fires)
 	}
-	if isNew && moment.phase != silenceEnded && now.Sub(one.CreatedAt) <= madeWithin && one.Message == "" {
+	if isNew && moment.phase != silenceEnded && saysMade(one, now) {
 		for _, channel := range namedBy(one) {
 			if s.Channels[channel] == nil {
 				s.Channels[channel] = &silencedEvents{}
@@ -205,6 +205,11 @@ func (s *silenceState) advance(one *silence.Silence, now time.Time, isNew bool) 
 	}
 	s.Ends = moment.ends
 	return news
+}
+
+// saysMade reports whether notices may say that a silence was made: a message that was muted by its button shows that itself.
+func saysMade(one *silence.Silence, now time.Time) bool {
+	return one.Message == "" && now.Sub(one.CreatedAt) <= madeWithin
 }
 
 // namedBy returns the channels that a silence names: its own, and those of its matchers.
