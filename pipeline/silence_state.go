@@ -100,40 +100,6 @@ func (s *silencedEvents) follow(key string, fires bool) {
 	}
 }
 
-// mutedIn returns what a silence has muted in a channel since its document was written; nil = it is in too many channels. n.mu is
-// locked.
-func (n *SilenceNotices) mutedIn(id, channel string) *silencedEvents {
-	channels := n.muted[id]
-	if channels == nil {
-		channels = map[string]*silencedEvents{}
-		n.muted[id] = channels
-	}
-	if channels[channel] == nil && len(channels) < maxSilenceChannels {
-		channels[channel] = &silencedEvents{}
-	}
-	return channels[channel]
-}
-
-// passed notes the events that nothing mutes. A silence that lets the resolve of an alert pass may have muted the alert before.
-func (n *SilenceNotices) passed(all []events.Event, mutedBy []string) {
-	if n == nil {
-		return
-	}
-	for i := range all {
-		e := &all[i]
-		if mutedBy[i] != "" || e.Status != events.Resolved || !isAlert(e) || isLane(e.Channel) {
-			continue
-		}
-		for _, id := range n.opts.Silences.Passes(e) {
-			n.mu.Lock()
-			if muted := n.mutedIn(id, e.Channel); muted != nil {
-				muted.follow(problemKey(e), false)
-			}
-			n.mu.Unlock()
-		}
-	}
-}
-
 // merge adds what was muted in the same channel: later, or earlier.
 func (s *silencedEvents) merge(other *silencedEvents, earlier bool) {
 	s.Muted += other.Muted

@@ -28,7 +28,7 @@ type SilenceList interface {
 type SilenceNoticeOptions struct {
 	Silences SilenceList
 	Store    ProblemStore
-	Outbox   NoticeQueue
+	Outbox   ReminderOutbox
 	// Channel returns a channel by its name; nil = there is none.
 	Channel func(name string) *Channel
 	// Wake is called with the name of a channel as soon as a notice was queued for it.
@@ -206,6 +206,9 @@ func (n *SilenceNotices) try(
 		}
 	}
 	state.merge(muted)
+	if err := n.settle(ctx, one, now, &state); err != nil {
+		return false, err
+	}
 	news := state.advance(one, now, version == 0)
 	if len(state.Channels) == 0 {
 		return true, nil // it concerns no channel so far
