@@ -104,9 +104,15 @@ func (r *Receiver) parse(ctx context.Context, app App, to Endpoint, body []byte)
 	return r.clicks(ctx, app, "", &callback)
 }
 
+// recallWithin bounds the question whether a request was taken in before, so that a slow store does not use up the time in which
+// Slack waits.
+const recallWithin = time.Second
+
 // isRepeat reports whether a request was taken in before, by any replica. If that cannot be found out, it is as if it was not:
 // effects happen once in any case.
 func (r *Receiver) isRepeat(ctx context.Context, stamp string, body []byte) bool {
+	ctx, cancel := context.WithTimeout(ctx, recallWithin)
+	defer cancel()
 	sum := sha256.Sum256(append([]byte(stamp+":"), body...)) // all that is signed; the signature itself has several spellings
 	saved, err := r.opts.Documents.SaveProblems(ctx, requests, []store.ProblemChange{{
 		Name: "request/" + hex.EncodeToString(sum[:16]), Data: []byte("1"), Keep: rememberRequests,

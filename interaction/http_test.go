@@ -15,6 +15,8 @@ import (
 
 	"slackrelay/interaction"
 	"slackrelay/notifier/fakeslack"
+	"slackrelay/ratelimit"
+	"slackrelay/store"
 )
 
 // posted is a request as Slack would send it, which a case may change.
@@ -183,6 +185,33 @@ func TestRepeatedRequestHasNoEffect(t *testing.T) {
 	require.Len(t, b.stub.all(), 1)
 	require.Len(t, b.slack.Answers("U0ANNA"), 1)
 	require.Equal(t, map[string]float64{"click repeated": 1}, two.counts(t))
+}
+
+// slowDocuments is a store that hangs.
+type slowDocuments struct{ interaction.Documents }
+
+func (slowDocuments) SaveProblems(ctx context.Context, _ store.Channel, _ []store.ProblemChange, _ store.ProblemCounts) (bool, error) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(4 * time.Second):
+	}
+	return false, ratelimit.ErrUnavailable
+}
+
+// Slack waits for 3 seconds, and a store that hangs does not use them up.
+func TestRequestIsAcknowledgedInTimeWhileTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := replica{Receiver: interaction.NewReceiver(interaction.Options{Documents: slowDocuments{b.store}, Owner: "one"})}
+	r.Configure([]interaction.App{b.app()}, b.stub)
+	click, err := b.slack.ClickPayload("U0ANNA", b.message(t), "relay_acknowledge")
+	require.NoError(t, err)
+	began := time.Now()
+	acknowledged, _, err := posted{fields: click, at: began, secret: secret}.post(r.Receiver)
+	require.NoError(t, err)
+	require.True(t, acknowledged)
+	require.Less(t, time.Since(began), 2500*time.Millisecond)
+	require.Len(t, b.stub.all(), 1)
 }
 
 func TestEachAppHasItsOwnSecret(t *testing.T) {

@@ -35,6 +35,7 @@ func (in *Intake) Admit(ctx context.Context, a Arrival) (Receipt, error) {
 	}
 	mutedBy, whole := in.classify(ctx, ch, &a, traceparent(ctx, in.opts.Tracer))
 	in.opts.Recorder.record(a.Events, mutedBy)
+	in.opts.SilenceNotices.passed(a.Events, mutedBy)
 	if in.problems != nil {
 		in.problems.noteSources(ctx, a.Events)
 	}

@@ -35,16 +35,23 @@ type silenceMoment struct {
 
 // The phases of a silence.
 const (
-	silenceMade  = "made"
-	silenceSoon  = "soon"
-	silenceEnded = "ended"
+	silenceMade   = "made"
+	silenceSoon   = "soon"
+	silenceEnding = "ending" // it has ended, and each replica writes what it muted and what was resolved
+	silenceEnded  = "ended"
 )
+
+// endedAfter is how long after the end of a silence its notice is posted: each replica looks several times meanwhile.
+const endedAfter = 3 * time.Second
 
 func momentOf(one *silence.Silence, now time.Time) silenceMoment {
 	m := silenceMoment{phase: silenceMade, ends: one.EndsAt.UnixMicro()}
 	switch {
 	case one.StateAt(now) == silence.Ended:
-		m.phase = silenceEnded
+		m.phase = silenceEnding
+		if now.Sub(one.EndsAt) >= endedAfter {
+			m.phase = silenceEnded
+		}
 	case one.EndsAt.Sub(now) <= soonBefore && one.EndsAt.Sub(one.StartsAt) > soonBefore*3/2:
 		m.phase = silenceSoon
 	}
@@ -131,6 +138,9 @@ func (s *silenceState) merge(muted map[string]*silencedEvents) {
 func (s *silenceState) advance(one *silence.Silence, now time.Time, isNew bool) []notifier.Notice {
 	moment := momentOf(one, now)
 	early := s.Ends > moment.ends
+	if moment.phase == silenceEnding {
+		return nil
+	}
 	var news []notifier.Notice
 	say := func(phase string, shown func(*silencedEvents) bool) {
 		for _, channel := range slices.Sorted(maps.Keys(s.Channels)) {
@@ -151,7 +161,7 @@ func (s *silenceState) advance(one *silence.Silence, now time.Time, isNew bool) 
 		s.Soon = moment.ends
 		say(silenceSoon, fires)
 	}
-	if isNew && moment.phase != silenceEnded && now.Sub(one.CreatedAt) <= madeWithin && one.Message == "" {
+	if isNew && moment.phase != silenceEnded && saysMade(one, now) {
 		for _, channel := range namedBy(one) {
 			if s.Channels[channel] == nil {
 				s.Channels[channel] = &silencedEvents{}
@@ -161,6 +171,11 @@ func (s *silenceState) advance(one *silence.Silence, now time.Time, isNew bool) 
 	}
 	s.Ends = moment.ends
 	return news
+}
+
+// saysMade reports whether notices may say that a silence was made: a message that was muted by its button shows that itself.
+func saysMade(one *silence.Silence, now time.Time) bool {
+	return one.Message == "" && now.Sub(one.CreatedAt) <= madeWithin
 }
 
 // namedBy returns the channels that a silence names: its own, and those of its matchers.

@@ -20,13 +20,15 @@ import (
 // SilenceList has the silences that this replica knows, and the time of their store; the Silencer of package silence does.
 type SilenceList interface {
 	Known() (now time.Time, all []silence.Silence)
+	// Passes returns the ids of the silences that let the resolve of an alert pass, and mute it while it fires.
+	Passes(e *events.Event) (ids []string)
 }
 
 // SilenceNoticeOptions configure [SilenceNotices]. All but Logger, Every and Timeout are needed.
 type SilenceNoticeOptions struct {
 	Silences SilenceList
 	Store    ProblemStore
-	Outbox   NoticeQueue
+	Outbox   ReminderOutbox
 	// Channel returns a channel by its name; nil = there is none.
 	Channel func(name string) *Channel
 	// Wake is called with the name of a channel as soon as a notice was queued for it.
@@ -82,18 +84,9 @@ func (n *SilenceNotices) note(mutedBy string, e *events.Event) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	channels := n.muted[id]
-	if channels == nil {
-		channels = map[string]*silencedEvents{}
-		n.muted[id] = channels
+	if muted := n.mutedIn(id, e.Channel); muted != nil {
+		muted.add(e)
 	}
-	if channels[e.Channel] == nil {
-		if len(channels) >= maxSilenceChannels {
-			return
-		}
-		channels[e.Channel] = &silencedEvents{}
-	}
-	channels[e.Channel].add(e)
 }
 
 // Run posts notices until ctx ends, and then writes what was muted.
@@ -213,6 +206,9 @@ func (n *SilenceNotices) try(
 		}
 	}
 	state.merge(muted)
+	if err := n.settle(ctx, one, now, &state); err != nil {
+		return false, err
+	}
 	news := state.advance(one, now, version == 0)
 	if len(state.Channels) == 0 {
 		return true, nil // it concerns no channel so far

@@ -26,6 +26,17 @@ type silenced struct {
 	replicas []*silencingReplica
 	to       map[string]*sink
 	courier  *pipeline.Courier
+	message  *store.PostedMessage // that the store has
+}
+
+// silencedOutbox is an outbox with one posted message.
+type silencedOutbox struct {
+	*memory.Store
+	of *silenced
+}
+
+func (o silencedOutbox) PostedMessage(context.Context, store.Channel, int64) (*store.PostedMessage, error) {
+	return o.of.message, nil
 }
 
 type silencingReplica struct {
@@ -47,7 +58,7 @@ func newSilenced(replicas int) *silenced {
 		r := &silencingReplica{silencer: silence.New(silence.Options{Store: s.store})}
 		limiter := memory.New(s.data, memory.Options{})
 		r.notices = pipeline.NewSilenceNotices(pipeline.SilenceNoticeOptions{
-			Silences: r.silencer, Store: limiter, Outbox: limiter, Wake: func(string) {},
+			Silences: r.silencer, Store: limiter, Outbox: silencedOutbox{limiter, s}, Wake: func(string) {},
 			Channel: func(name string) *pipeline.Channel { return r.intake.Channel(name) },
 		})
 		r.intake = pipeline.NewIntake(pipeline.IntakeOptions{
@@ -92,6 +103,18 @@ func (s *silenced) mute(t *testing.T, channel string, status events.Status, ids 
 	}
 }
 
+// resolve sends a resolve that no silence mutes.
+func (s *silenced) resolve(t *testing.T, channel string, id int) {
+	t.Helper()
+	event := events.Event{
+		ID: fmt.Sprint(channel, "resolved", id), Source: "generic", Fingerprint: fmt.Sprint(id), Category: "disk",
+		Status: events.Resolved, Title: "t",
+	}
+	receipt, err := s.replicas[0].intake.Admit(t.Context(), pipeline.Arrival{Channel: channel, Sender: "me", Events: []events.Event{event}})
+	require.NoError(t, err)
+	require.Zero(t, receipt.Muted)
+}
+
 func (s *silenced) add(t *testing.T, one silence.Silence, duration time.Duration) silence.Silence {
 	t.Helper()
 	is := "disk"
@@ -132,6 +155,45 @@ func TestSilenceIsAnnouncedOnceInItsChannel(t *testing.T) {
 		require.Len(t, s.to["alerts"].posted(), 3)
 		require.Equal(t, "🔔 *A silence has ended*: category is disk", s.to["alerts"].posted()[2])
 		require.Equal(t, "by ada: deploying · 9 events muted here", s.to["alerts"].below()[2])
+	})
+}
+
+// A silence that lets resolves pass does not report an alert as firing that was resolved meanwhile.
+func TestSilenceThatLetsResolvesPassKnowsThem(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSilenced(2)
+		s.run(t, time.Second)
+		one := s.add(t, silence.Silence{Channel: "alerts", FiringOnly: true, Message: "alerts/1"}, time.Hour)
+		s.run(t, 10*time.Second)
+		s.mute(t, "alerts", events.Firing, 1, 2)
+		s.run(t, 10*time.Second)
+		s.resolve(t, "alerts", 2)
+		s.run(t, 10*time.Second)
+		s.resolve(t, "alerts", 1)
+		_, err := s.replicas[0].silencer.Expire(t.Context(), one.ID)
+		require.NoError(t, err)
+		s.run(t, 10*time.Second)
+		for _, text := range s.to["alerts"].posted() {
+			require.NotContains(t, text, "still fire")
+		}
+	})
+}
+
+// A replica that does not know a silence yet lets a resolve pass: its end reports nothing that the message shows as resolved.
+func TestSilenceOfAResolvedMessageReportsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSilenced(1)
+		s.run(t, time.Second)
+		one := s.add(t, silence.Silence{Channel: "alerts", FiringOnly: true, Problem: true, Message: "alerts/1"}, time.Hour)
+		s.run(t, 10*time.Second)
+		s.mute(t, "alerts", events.Firing, 1)
+		s.message = &store.PostedMessage{Events: []store.PostedEvent{{Fingerprint: "1", Resolved: 1}}}
+		_, err := s.replicas[0].silencer.Expire(t.Context(), one.ID)
+		require.NoError(t, err)
+		s.run(t, 10*time.Second)
+		require.Empty(t, s.to["alerts"].posted())
 	})
 }
 

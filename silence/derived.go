@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"slackrelay/events"
 )
 
 // Ensure stores a silence with an id and times that its caller derived, unless one with this id was ever stored. Several replicas
@@ -63,6 +65,24 @@ func (s *Silencer) UntilResolved() []Silence {
 		}
 	}
 	return all
+}
+
+// Passes returns the ids of the silences that let the resolve of an alert pass, and mute it while it fires.
+func (s *Silencer) Passes(e *events.Event) (ids []string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.all) == 0 || e.Status != events.Resolved {
+		return nil
+	}
+	now := s.opts.Now().Add(s.ahead)
+	firing := *e
+	firing.Status = events.Firing
+	for i := range s.all {
+		if s.all[i].FiringOnly && s.all[i].mutes(&firing, now) {
+			ids = append(ids, s.all[i].ID)
+		}
+	}
+	return ids
 }
 
 // MaxUntilResolved is how long a silence lasts at most that ends with its message.
