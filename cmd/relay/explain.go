@@ -29,7 +29,7 @@ func (o *explainOptions) add(cmd *cobra.Command) {
 	f.StringVar(&o.sender, "sender", "", "the name of the credential that sends it")
 	f.StringVar(&o.at, "at", "", "when it arrives, like 2026-11-20T22:00:00Z (default now)")
 	f.StringArrayVar(&o.headers, "header", nil, "a header of the request, 'Name: value'; repeatable")
-	f.BoolVar(&o.json, "json", false, "print the explanation, or the findings of --online, as JSON")
+	f.BoolVar(&o.json, "json", false, "print the verdict, or the explanation, or the findings of --online, as JSON")
 }
 
 // explained is how the relay decodes and classifies an event, before its limits are checked.
