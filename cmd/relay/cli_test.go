@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,14 @@ func TestVersionPrintsOneLine(t *testing.T) {
 	stdout, _, code := runRelay(t, nil, "version")
 	require.Equal(t, 0, code)
 	require.Regexp(t, `^relay \S+\n$`, stdout)
+
+	asJSON, _, code := runRelay(t, nil, "version", "--json")
+	require.Equal(t, 0, code)
+	var v struct{ Version, Go, Platform string }
+	require.NoError(t, json.Unmarshal([]byte(asJSON), &v))
+	require.Equal(t, stdout, "relay "+v.Version+"\n")
+	require.Equal(t, runtime.Version(), v.Go)
+	require.Contains(t, v.Platform, "/")
 }
 
 func TestCheckPrintsWhatIsInEffect(t *testing.T) {
