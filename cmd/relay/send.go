@@ -64,7 +64,7 @@ func newSend() *cobra.Command {
 	addConfigFlags(cmd, &opts.flags)
 	f := cmd.Flags()
 	f.StringVar(&opts.address, "url", "", "the relay (default: listen of the configuration)")
-	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
+	f.StringVar(&opts.channel, "channel", "", onlyChannel)
 	f.StringVar(&opts.token, "token", "",
 		"the channel's ingress token (default: from the configuration; other users of this machine can see a flag)")
 	f.BoolVar(&opts.test, "test", false, "use the test lane: the event is posted and marked as a test, and spends no slot of the channel")
@@ -112,6 +112,9 @@ func send(ctx context.Context, opts sendOptions, out, notes io.Writer) error {
 func (o *sendOptions) complete() error {
 	loaded, err := configs.Load(o.flags)
 	if err != nil {
+		return err
+	}
+	if err := needChannel(&loaded.Config, o.channel); err != nil {
 		return err
 	}
 	o.channel = cmp.Or(o.channel, loaded.Config.FirstChannel())
