@@ -101,7 +101,8 @@ func TestSendWaitsForSlacksAnswer(t *testing.T) {
 	require.Equal(t, 4, code)
 	require.Contains(t, stdout, "failed     is_archived: the Slack channel is archived\n"+
 		"           -> unarchive it, or set another slack_channel\n")
-	require.Equal(t, "relay: the message was not posted; relay dead list --channel old has it\n", stderr)
+	require.Equal(t, "relay: the message was not posted; see the dead letters: relay dead list --channel old --ops-url "+relay.ops+"\n",
+		stderr)
 
 	_, _, code = send("--wait", "--channel", "alerts", "--category", "c")
 	require.Zero(t, code)
@@ -114,7 +115,7 @@ func TestSendWaitsForSlacksAnswer(t *testing.T) {
 	stdout, stderr, code = send("--wait", "--wait-for", "2s", "--channel", "alerts", "--category", "d")
 	require.Equal(t, 5, code)
 	require.Contains(t, stdout, "waiting    missing_scope: the token lacks the scope chat:write; it has channels:read\n")
-	require.Contains(t, stderr, "the message still waits after 2s; see relay status --channel alerts")
+	require.Contains(t, stderr, "the message still waits after 2s; see: relay status --channel alerts")
 
 	_, stderr, code = send("--channel", "old", "--ops-url", "http://127.0.0.1:1", "--wait")
 	require.Equal(t, 1, code)

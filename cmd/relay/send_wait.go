@@ -81,7 +81,7 @@ func (o *sendOptions) followOne(ctx context.Context, e *followed, out io.Writer)
 			return nil, nil //nolint:nilnil // it was posted
 		case state.State == "failed" || state.State == "expired":
 			e.say(out, state.State, whyNot(state))
-			return &exitError{exitRefused, "the message was not posted; relay dead list --channel " + e.channel + " has it"}, nil
+			return &exitError{exitRefused, "the message was not posted; see the dead letters: " + o.commandAbout("relay dead list", e)}, nil
 		case state.State == "" && e.Outcome == "duplicate":
 			return nil, nil //nolint:nilnil // the first event with the id was posted, or will be
 		}
@@ -90,10 +90,17 @@ func (o *sendOptions) followOne(ctx context.Context, e *followed, out io.Writer)
 		}
 		select {
 		case <-ctx.Done():
-			return &exitError{exitWaits, fmt.Sprintf("the message still waits after %s; see relay status --channel %s", o.waitFor, e.channel)}, nil
+			return &exitError{exitWaits, fmt.Sprintf("the message still waits after %s; see: %s", o.waitFor, o.commandAbout("relay status", e))}, nil
 		case <-time.After(pollDelivery):
 		}
 	}
+}
+
+// commandAbout is a command about the channel of an event.
+func (o *sendOptions) commandAbout(name string, e *followed) string {
+	ops := o.ops
+	ops.channel = e.channel
+	return ops.command(name)
 }
 
 // say prints a text and what to do about it, unless it is the last one again.

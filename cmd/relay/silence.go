@@ -69,8 +69,8 @@ func (o *silenceOptions) addSilence(ctx context.Context, args []string, out io.W
 	if o.json {
 		return printJSON(out, added)
 	}
-	fmt.Fprintf(out, "silence %s: %s, until %s\nexpire it with: relay silence expire %s\n",
-		added.ID, describeSilence(added), localTime(added.EndsAt), added.ID)
+	fmt.Fprintf(out, "silence %s: %s, until %s\nexpire it with: %s\n",
+		added.ID, describeSilence(added), localTime(added.EndsAt), o.commandOf("relay silence expire", added.ID))
 	return nil
 }
 
