@@ -132,6 +132,7 @@ func TestCheckOnlineSaysWhatTheDoctorSays(t *testing.T) {
 	env := []string{
 		"RELAY_REDIS_URL=" + redis.URL, "RELAY_SLACK_TOKEN=xoxb-1", "RELAY_SLACK_API_URL=" + slack.APIURL(),
 		"RELAY_SLACK_APP_TOKEN=xapp-1-A-1-a", "RELAY_CHANNELS=alerts", "RELAY_CHANNEL_ALERTS_SLACK_CHANNEL=C0ALERTS",
+		"RELAY_EXTERNAL_URL=http://127.0.0.1:9090",
 	}
 	online, stderr, code := runRelay(t, env, "check", "--online")
 	require.Equal(t, 1, code)
@@ -141,6 +142,7 @@ func TestCheckOnlineSaysWhatTheDoctorSays(t *testing.T) {
 	withoutTime := func(text string) string { return text[strings.Index(text, "ok       slack_token"):] }
 	require.Equal(t, withoutTime(doctor), withoutTime(online))
 	require.Contains(t, online, "fault    slack_app_token: lacks the scope connections:write\n         -> make an app-level token")
+	require.Contains(t, online, "warning  external_url: names this machine, so that links in messages lead each reader to their own\n")
 	require.Contains(t, online, "ok       clock: agrees with those of Redis and Slack\n")
 	require.Contains(t, online, "ok       channel alerts: the bot can post to #alerts (C0ALERTS)\n")
 	_, stderr, code = runRelay(t, env, "check", "--online", "--explain", "-")
