@@ -111,6 +111,9 @@ func (o *silenceOptions) body(args []string) (map[string]any, error) {
 func parseTime(flag, text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
+		at, err = time.Parse(zonedTime, text)
+	}
+	if err != nil {
 		return at, usagef("%s: %q is not a time; write it like 2026-11-20T22:00:00Z", flag, text)
 	}
 	return at, nil
