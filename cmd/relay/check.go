@@ -42,6 +42,7 @@ func newCheck() *cobra.Command {
 	f.BoolVar(&opts.print, "print", false, "print the whole configuration that is in effect, as YAML")
 	f.BoolVar(&opts.redis, "redis", false, "connect to Redis, and check that it suits the relay")
 	opts.explain.add(cmd)
+	completeConfigured(cmd)
 	f.BoolVar(&opts.online, "online", false, "check Redis, the Slack token, every Slack channel and the clocks")
 	return cmd
 }

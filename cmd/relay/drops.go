@@ -36,8 +36,10 @@ func dropRow(d pipeline.DropRecord) []any {
 
 func newDropsExplain() *cobra.Command {
 	var opts opsOptions
-	return forEach(&opts, "explain ID", "Explain why an event was dropped, by the id of the drop or of the event",
+	cmd := forEach(&opts, "explain ID", "Explain why an event was dropped, by the id of the drop or of the event",
 		func(ctx context.Context, id string, out io.Writer) error { return explainDrop(ctx, &opts, id, out) })
+	cmd.ValidArgsFunction = opts.asked(opts.drops)
+	return cmd
 }
 
 func explainDrop(ctx context.Context, opts *opsOptions, id string, out io.Writer) error {

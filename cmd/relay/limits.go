@@ -132,6 +132,8 @@ func newLimitsReset() *cobra.Command {
 	opts.add(cmd)
 	cmd.Flags().StringVar(&level, "level", "", "channel, category, sender, or the name of a label's level (default channel)")
 	cmd.Flags().StringVar(&value, "value", "", "the category, sender or label value; empty for the channel level")
+	completeFlag(cmd, "level", opts.asked(opts.levels))
+	completeFlag(cmd, "value", opts.asked(opts.categories))
 	return cmd
 }
 

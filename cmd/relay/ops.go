@@ -43,6 +43,7 @@ func (o *opsOptions) add(cmd *cobra.Command) {
 		"the admin token (default: from the configuration, RELAY_ADMIN_TOKEN or "+
 			"RELAY_ADMIN_TOKEN_FILE; other users of this machine can see a flag)")
 	f.BoolVar(&o.json, "json", false, "print the reply of the API")
+	completeFlag(cmd, "channel", o.asked(o.channels))
 }
 
 // client completes the flags from the configuration.

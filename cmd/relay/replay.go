@@ -33,6 +33,10 @@ func newDeadReplay() *cobra.Command {
 // newReplay makes a command that replays what the API keeps below a path.
 func newReplay(below, short, example string) *cobra.Command {
 	var opts replayOptions
+	ids := opts.drops
+	if below == "/dead/" {
+		ids = opts.deadLetters
+	}
 	cmd := &cobra.Command{
 		Use: "replay ID...", Short: short, Args: idArgs, Example: example,
 		Long: short + ".\n\nThe command prints the outcome of each event, and exits with code 1 if one was dropped again. If it was " +
@@ -43,6 +47,7 @@ func newReplay(below, short, example string) *cobra.Command {
 		},
 	}
 	opts.add(cmd)
+	cmd.ValidArgsFunction = opts.asked(ids)
 	cmd.Flags().BoolVar(&opts.force, "force", false, "post the events past the limits")
 	return cmd
 }

@@ -75,6 +75,7 @@ func newRoot() *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
+	completeNoFiles(root)
 	root.SetHelpCommandGroupID(otherCommands)
 	root.SetCompletionCommandGroupID(otherCommands)
 	return root

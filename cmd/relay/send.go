@@ -79,7 +79,22 @@ func newSend() *cobra.Command {
 	f.StringVar(&opts.event.Link, "link", "", "a URL with details")
 	f.StringVar(&opts.event.ID, "id", "", "an id: within an hour, another event with it is a duplicate")
 	f.StringToStringVar(&opts.event.Labels, "label", nil, "a label, name=value; repeatable")
+	opts.completeFlags(cmd)
 	return cmd
+}
+
+// completeFlags sets what a shell completes flags to.
+func (o *sendOptions) completeFlags(cmd *cobra.Command) {
+	completeFlag(cmd, "channel", o.ops.asked(func(ctx context.Context, typed string) ([]string, error) {
+		o.ops.flags = o.flags
+		return o.ops.channels(ctx, typed)
+	}))
+	completeFlag(cmd, "category", o.ops.asked(func(ctx context.Context, typed string) ([]string, error) {
+		o.ops.flags, o.ops.channel = o.flags, o.channel
+		return o.ops.categories(ctx, typed)
+	}))
+	completeWords(cmd, "severity", "critical", "error", "warning", "info")
+	completeWords(cmd, "status", "firing", "resolved")
 }
 
 func send(ctx context.Context, opts sendOptions, out, notes io.Writer) error {

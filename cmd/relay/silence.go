@@ -40,6 +40,7 @@ func newSilenceAdd() *cobra.Command {
 		},
 	}
 	opts.add(cmd)
+	cmd.ValidArgsFunction = completeMatchers
 	cmd.Flag("channel").Usage = "the channel whose events are muted (default: all)"
 	f := cmd.Flags()
 	f.StringVar(&opts.duration, "for", "", "how long the silence lasts, for example 2h (default 1h)")
@@ -172,7 +173,7 @@ func (o *opsOptions) listSilences(ctx context.Context, out io.Writer) error {
 
 func newSilenceExpire() *cobra.Command {
 	var opts opsOptions
-	return forEach(&opts, "expire ID...", "Expire silences: they end now", func(ctx context.Context, id string, out io.Writer) error {
+	cmd := forEach(&opts, "expire ID...", "Expire silences: they end now", func(ctx context.Context, id string, out io.Writer) error {
 		var ended silence.Silence
 		if err := opts.api(ctx, call{method: http.MethodDelete, path: "/silences/" + url.PathEscape(id), reply: &ended}); err != nil {
 			return err
@@ -180,4 +181,6 @@ func newSilenceExpire() *cobra.Command {
 		fmt.Fprintln(out, "ended", id)
 		return nil
 	})
+	cmd.ValidArgsFunction = opts.asked(opts.silences)
+	return cmd
 }

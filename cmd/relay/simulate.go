@@ -60,6 +60,8 @@ func newSimulate() *cobra.Command {
 	f.StringVar(&opts.out, "out", "", "write a report with charts to this file, .html or .svg")
 	f.BoolVar(&opts.advise, "advise", false, "look for limits and first notices that post less and leave no category unheard")
 	f.BoolVar(&opts.json, "json", false, "print the counts as JSON")
+	completeConfigured(cmd)
+	completeWords(cmd, "generate", simulation.Kinds()...)
 	return cmd
 }
 

@@ -40,6 +40,7 @@ func newStatus() *cobra.Command {
 	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "repeat until Ctrl-C; with --json, print a line each time")
 	cmd.Flags().StringVar(&opts.name, "name", "", "only channels whose name contains this text")
 	cmd.Flags().StringVar(&opts.state, "state", "", "only channels in this state: broken, paused, fallback, dropping, full, sending or idle")
+	completeWords(cmd, "state", "broken", "paused", "fallback", "dropping", "full", "sending", "idle")
 	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often --watch repeats")
 	return cmd
 }
