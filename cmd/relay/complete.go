@@ -52,7 +52,9 @@ func completeFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc
 
 // completeWords completes a flag to one of a few words.
 func completeWords(cmd *cobra.Command, name string, words ...string) {
-	completeFlag(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return startingWith(words, typed), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // asked makes a completion of what a running relay is asked for. If it does not answer soon, there are no candidates, and no error: a

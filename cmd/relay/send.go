@@ -29,6 +29,7 @@ type sendOptions struct {
 	wait    bool
 	waitFor time.Duration
 	asked   bool // --wait was given
+	json    bool
 }
 
 // genericEvent is the body of the relay's own format.
@@ -71,6 +72,7 @@ func newSend() *cobra.Command {
 	f.BoolVar(&opts.wait, "wait", false, "wait for Slack's answer, and print it (default with --test)")
 	f.DurationVar(&opts.waitFor, "wait-for", 30*time.Second, "how long --wait waits")
 	f.StringVar(&opts.ops.address, "ops-url", "", "the relay's ops listener, for --wait (default: ops_listen of the configuration)")
+	f.BoolVar(&opts.json, "json", false, "print the receipt as JSON, and with --wait the deliveries too")
 	f.StringVar(&opts.event.Title, "title", "", "what happened, in one line")
 	f.StringVar(&opts.event.Text, "text", "", "details")
 	f.StringVar(&opts.event.Category, "category", "", "the category whose limit applies")
@@ -104,23 +106,51 @@ func send(ctx context.Context, opts sendOptions, out, notes io.Writer) error {
 	if err := opts.complete(); err != nil {
 		return err
 	}
+	opts.ops.flags = opts.flags
 	receipt, err := opts.post(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range receipt.Events {
-		fmt.Fprintln(out, outcomeLine(e))
+	if opts.json {
+		err = opts.sendJSON(ctx, receipt, out)
+	} else {
+		err = opts.sendText(ctx, receipt, out)
 	}
-	if !opts.wait {
-		return nil
-	}
-	opts.ops.flags = opts.flags
-	err = opts.follow(ctx, receipt, out)
 	if _, answered := errors.AsType[*exitError](err); err != nil && !answered && !opts.asked {
 		fmt.Fprintf(notes, "relay: Slack's answer is not known: %v; set --ops-url, or --wait=false\n", err)
 		return nil
 	}
 	return err
+}
+
+// sendText prints the outcome of each event, and with --wait what becomes of its message.
+func (o *sendOptions) sendText(ctx context.Context, receipt pipeline.Receipt, out io.Writer) error {
+	for _, e := range receipt.Events {
+		fmt.Fprintln(out, outcomeLine(e))
+	}
+	if !o.wait {
+		return nil
+	}
+	_, err := o.follow(ctx, receipt, out)
+	return err
+}
+
+// sentJSON is what relay send --json prints.
+type sentJSON struct {
+	pipeline.Receipt
+
+	// Deliveries are what is known in the end of the messages of the events, by their ids; nil without --wait.
+	Deliveries map[string]pipeline.DeliveryState `json:"deliveries,omitempty"`
+}
+
+// sendJSON prints the receipt, with --wait when the messages of its events have ended.
+func (o *sendOptions) sendJSON(ctx context.Context, receipt pipeline.Receipt, out io.Writer) error {
+	sent := sentJSON{Receipt: receipt}
+	var err error
+	if o.wait {
+		sent.Deliveries, err = o.follow(ctx, receipt, io.Discard)
+	}
+	return cmp.Or(printJSON(out, sent), err)
 }
 
 // complete sets the flags that were not given from the configuration.
