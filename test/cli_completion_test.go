@@ -41,7 +41,9 @@ func TestShellsCompleteWhatTheRelayHas(t *testing.T) {
 	require.Equal(t, []string{"critical"}, complete(env, "send", "--severity", "c"))
 	require.Equal(t, []string{"severity="}, complete(env, "silence", "add", "sev"))
 	require.Equal(t, []string{"alerts", "db"}, complete([]string{"RELAY_CHANNELS=alerts,db"}, "simulate", "--channel", ""))
-	for _, line := range []string{"pause --channel", "send --channel", "drops explain", "dead delete", "silence expire", "limits reset --level"} {
+	for _, line := range []string{
+		"pause --channel", "send --channel", "drops explain", "dead delete", "silence expire", "limits reset --level",
+	} {
 		require.Empty(t, complete([]string{"RELAY_OPS_URL=http://127.0.0.1:1"}, append(strings.Fields(line), "")...), line)
 	}
 	require.Empty(t, complete([]string{"RELAY_OPS_URL=nonsense", "RELAY_DRAIN=5"}, "pause", "--channel", ""), "a faulty configuration")

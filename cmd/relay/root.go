@@ -72,10 +72,10 @@ func newRoot() *cobra.Command {
 		for _, newCommand := range group.commands {
 			cmd := newCommand()
 			cmd.GroupID = group.title
+			completeNoFiles(cmd)
 			root.AddCommand(cmd)
 		}
 	}
-	completeNoFiles(root)
 	root.SetHelpCommandGroupID(otherCommands)
 	root.SetCompletionCommandGroupID(otherCommands)
 	return root

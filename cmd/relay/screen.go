@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,7 +49,7 @@ func fitted(text string, window size) string {
 	if runes := []rune(leftOut); len(runes) > window.columns {
 		leftOut = string(runes[:window.columns])
 	}
-	return strings.Join(append(append(head[:len(head):len(head)], leftOut), tail...), "\n") + "\n"
+	return strings.Join(append(append(slices.Clip(head), leftOut), tail...), "\n") + "\n"
 }
 
 // firstWithin returns the first lines that take no more than some rows.
@@ -63,8 +64,8 @@ func firstWithin(lines []string, rows, columns int) []string {
 
 // lastWithin returns the last lines that take no more than some rows.
 func lastWithin(lines []string, rows, columns int) []string {
-	for i := len(lines) - 1; i >= 0; i-- {
-		if rows -= rowsOf(lines[i:i+1], columns); rows < 0 {
+	for i, line := range slices.Backward(lines) {
+		if rows -= rowsOf([]string{line}, columns); rows < 0 {
 			return lines[i+1:]
 		}
 	}
