@@ -16,8 +16,8 @@ import (
 )
 
 // Diagnose checks everything that a configuration refers to: Redis, each Slack token and its scopes, the app-level tokens, the
-// clocks, and each Slack channel. It posts nothing and changes nothing. found is called with the findings of one subject after
-// the other. It stops when ctx ends.
+// address of the dashboard, the clocks, and each Slack channel. It posts nothing and changes nothing. found is called with the
+// findings of one subject after the other. It stops when ctx ends.
 func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Finding)) {
 	findings, redisSkew := diagnoseRedis(ctx, cfg)
 	found(findings)
@@ -48,6 +48,9 @@ func Diagnose(ctx context.Context, cfg configs.Config, found func([]slackapp.Fin
 				Setting: appTokenSetting(app.Name), Token: app.AppToken, APIURL: app.APIURL, Timeout: cfg.SlackTimeout,
 			}))
 		}
+	}
+	if cfg.ExternalURL != "" {
+		found(slackapp.ExternalURL(cfg.ExternalURL))
 	}
 	found(compared.findings())
 	diagnoseDestinations(ctx, inspectors, cfg.Destinations(), found)

@@ -29,6 +29,17 @@ func (c *Config) FirstChannel() string {
 	return ""
 }
 
+// ChannelNames returns the names of the channels that are no templates, in their order.
+func (c *Config) ChannelNames() []string {
+	var names []string
+	for i := range c.Channels {
+		if !c.Channels[i].isTemplate() {
+			names = append(names, c.Channels[i].Name)
+		}
+	}
+	return names
+}
+
 // indexes returns the index of each channel, by its name; of several with one name, the first.
 func (c *Config) indexes() map[string]int {
 	all := make(map[string]int, len(c.Channels))

@@ -138,10 +138,10 @@ func valueOf(t *testing.T, objects map[string]object, variable object) string {
 	return at[string](t, config, "data", at[string](t, from, "configMapKeyRef", "key"))
 }
 
-// check runs relay check with that environment.
+// check runs relay check --print with that environment.
 func check(t *testing.T, env []string) (stdout, stderr string, err error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "run", "../cmd/relay", "check")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "../cmd/relay", "check", "--print")
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, append(os.Environ(), env...)
 	err = cmd.Run()

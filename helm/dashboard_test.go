@@ -97,14 +97,18 @@ var grafana = []panel{
 		{`count(count by (hash) (relay_config_info{$release}))`, "configurations"},
 		{`count(count by (version) (relay_build_info{$release}))`, "versions"},
 	}},
+	{"Cannot post", "short", "1 while Slack refuses to post to the destination of a channel, or refuses its token. Nothing while all " +
+		"channels can post.", 8, []query{
+		{`max by (channel) (relay_channel_destination_fault{$release,channel=~"$channel"}) > 0`, "{{channel}}"},
+	}},
 	{"Refused requests", "short", "Refused requests a minute, by the code of the answer; without a channel if no " +
-		"channel of that name is configured. The ledger does not count them.", 12, []query{
+		"channel of that name is configured. The ledger does not count them.", 8, []query{
 		{
 			`sum by (channel, code) (rate(relay_requests_refused_total{$release,channel=~"$channel|"}[$__rate_interval])) * 60 > 0`,
 			"{{channel}} {{code}}",
 		},
 	}},
-	{"Missing heartbeats", "short", "1 while a heartbeat of a sender is missing. Nothing while all of them arrive.", 12, []query{
+	{"Missing heartbeats", "short", "1 while a heartbeat of a sender is missing. Nothing while all of them arrive.", 8, []query{
 		{`max by (name) (relay_heartbeat_missing{$release}) > 0`, "{{name}}"},
 	}},
 }

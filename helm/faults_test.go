@@ -67,6 +67,11 @@ var badValues = map[string][]struct{ set, message string }{
 			"env.RELAY_DRAIN=60s",
 			"env.RELAY_DRAIN: the chart sets this variable from a value of its own; use that value and remove this entry",
 		},
+		{
+			"externalURL=https://relay.example,env.RELAY_EXTERNAL_URL=https://other.example",
+			"env.RELAY_EXTERNAL_URL: the chart sets this variable from a value of its own",
+		},
+		{"slackAppToken=x,env.RELAY_SLACK_APP_TOKEN=y", "env.RELAY_SLACK_APP_TOKEN: the chart sets this variable from a value of its own"},
 		{"slackToken=x,env.RELAY_SLACK_TOKEN=y", "env.RELAY_SLACK_TOKEN: the chart sets this variable from a value of its own"},
 		{
 			"env.RELAY_SLACK_TIMEOUT=50s",
@@ -136,6 +141,8 @@ var badValues = map[string][]struct{ set, message string }{
 			"existingSecret=mine,slackToken=x",
 			"slackToken: it must not be in values when existingSecret is set; put it in the Secret mine",
 		},
+		{"slackAppToken=xapp-1", "slackAppToken: it must not be in values when existingSecret is set"},
+		{"slackSigningSecret=x", "slackSigningSecret: it must not be in values when existingSecret is set"},
 		{"adminToken=x", "adminToken: it must not be in values when existingSecret is set"},
 		{"redisURL=redis://r", "redisURL: it must not be in values when existingSecret is set"},
 		{"redisPassword=x", "redisPassword: it must not be in values when existingSecret is set"},

@@ -3,6 +3,7 @@
 package helm_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,28 @@ func TestKeysOfTheSecretLeaveWithTheValues(t *testing.T) {
 	none := render(t, "--set", "redis.addrs={r:6379}")
 	require.NotContains(t, none, "Secret/my-relay-secrets")
 	require.NotContains(t, at[object](t, podOf(t, none), "spec", "containers", 0), "envFrom")
+}
+
+// The secrets of the app are in the Secret only; the address of the dashboard is a variable.
+func TestTheSettingsOfTheSlackAppReachTheRelay(t *testing.T) {
+	t.Parallel()
+	const signing = "0123456789abcdef0123456789abcdef"
+	objects := render(t, "--set", "redisURL=redis://r,slackToken=xoxb-1,slackAppToken=xapp-1-A0-1-a,slackSigningSecret="+signing+
+		",externalURL=https://relay.example.com,channels[0].name=a,channels[0].slackChannel=C0ALERTS,allowUnauthenticated=true")
+	require.Equal(t, map[string]string{
+		"RELAY_SLACK_TOKEN": "xoxb-1", "RELAY_SLACK_APP_TOKEN": "xapp-1-A0-1-a", "RELAY_SLACK_SIGNING_SECRET": signing,
+		"RELAY_REDIS_URL": "redis://r",
+	}, secrets(t, objects))
+	container := fmt.Sprint(at[object](t, podOf(t, objects), "spec", "containers", 0))
+	require.NotContains(t, container, "xapp-1")
+	require.NotContains(t, container, signing)
+	env := environment(t, objects)
+	require.Contains(t, env, "RELAY_EXTERNAL_URL=https://relay.example.com")
+	_, stderr, err := check(t, env)
+	require.NoError(t, err, stderr)
+
+	none := render(t, "--set", "redisURL=redis://r")
+	require.NotContains(t, fmt.Sprint(environment(t, none)), "RELAY_EXTERNAL_URL", "empty means none")
 }
 
 func TestRedisWithAddressesSecretsAndCertificates(t *testing.T) {

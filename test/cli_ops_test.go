@@ -79,8 +79,16 @@ func TestTheChannelIsNotGuessed(t *testing.T) {
 	stdout, stderr, code = cli("drops", "list", "--channel", "db")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `^ID +WHEN .*\n\S+ .*2 db\n$`, stdout)
+	stdout, stderr, code = cli("limits", "show")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `^CHANNEL +LEVEL +USED +LIMIT .*\nalerts +channel +1 +100 +30m +now\ndb +channel +1 +100 +30m +now\n$`, stdout)
+	stdout, stderr, code = cli("limits", "show", "--json")
+	require.Zero(t, code, stderr)
+	var limits struct{ Channels []struct{ Channel string } }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &limits))
+	require.Equal(t, []struct{ Channel string }{{"alerts"}, {"db"}}, limits.Channels)
 	for _, args := range [][]string{
-		{"pause", "--for", "1m"}, {"resume"}, {"limits", "show"}, {"limits", "reset"}, {"drops", "explain", "1-1"}, {"dead", "delete", "1-1"},
+		{"pause", "--for", "1m"}, {"resume"}, {"limits", "reset"}, {"drops", "explain", "1-1"}, {"dead", "delete", "1-1"},
 	} {
 		_, stderr, code = cli(args...)
 		require.Equal(t, 2, code, args)

@@ -40,7 +40,8 @@ func TestReplayPrintsTheOutcomeAndForceBypassesTheLimits(t *testing.T) {
 	said, stderr, code := run(hint...)
 	require.Equal(t, 1, code)
 	require.Regexp(t, `^dropped  category c  id replay-drop-\S+: the limit of the category is reached; the next slot is free in \S+\n$`, said)
-	require.Equal(t, "relay: all events were dropped again; use --force to post them past the limits\n", stderr)
+	require.Regexp(t, `^relay: 1 of 1 events were dropped again; post them past the limits with: `+
+		`relay drops replay --channel alerts --force \d+-\d+\n$`, stderr)
 
 	before := relay.status(t, "alerts").Levels[0].Used
 	for _, want := range []string{`^admitted  category c  id replay-drop-\S+: past the limits\n$`, `^duplicate  `} {

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,20 @@ func TestSendPrintsTheOutcome(t *testing.T) {
 	require.Equal(t, 0, code, "a drop is not a failure of the command")
 	require.Regexp(t, `^dropped  category disk  id 2: the limit of the category is reached; the next slot is free in (29m5\ds|30m0s)\n$`,
 		stdout)
+
+	stdout, _, code = send("--text", "Disk full", "--category", "disk", "--id", "3", "--json")
+	require.Equal(t, 0, code)
+	require.Contains(t, stdout, "\"dropped\": 1,")
+	require.NotContains(t, stdout, "deliveries")
+	stdout, stderr, code = send("--title", "x", "--category", "c", "--id", "4", "--json", "--wait", "--ops-url", relay.ops)
+	require.Equal(t, 0, code, stderr)
+	var sent struct {
+		Admitted   int
+		Deliveries map[string]struct{ State string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &sent))
+	require.Equal(t, 1, sent.Admitted)
+	require.Equal(t, "delivered", sent.Deliveries["4"].State)
 
 	require.Eventually(t, func() bool {
 		return strings.Contains(relay.output.String(), "#default  🔴 Disk full\n    critical · host=db-1")

@@ -51,7 +51,7 @@ func TestOperatorReadsStatusPausesAndResetsLimits(t *testing.T) {
 			require.NotContains(t, works("status"), "\x1b", "colours are for terminals")
 
 			paused := time.Now()
-			require.Equal(t, "channel alerts is paused for 30m; resume it with: relay resume --channel alerts\n",
+			require.Equal(t, "channel alerts is paused for 30m; resume it with: relay resume --channel alerts --ops-url "+relay.ops+"\n",
 				works("pause", "--for", "30m", "--reason", "Slack moves"))
 			require.Equal(t, 1, relay.post(t, "alerts", event{Title: "4", Category: "other"}).Admitted, "it waits")
 			requireRest(t, `alerts +3/100 +4 +2 +1 +1 +0 +paused for (\S+): by hand: Slack moves\n`+

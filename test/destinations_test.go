@@ -101,7 +101,8 @@ func TestSendWaitsForSlacksAnswer(t *testing.T) {
 	require.Equal(t, 4, code)
 	require.Contains(t, stdout, "failed     is_archived: the Slack channel is archived\n"+
 		"           -> unarchive it, or set another slack_channel\n")
-	require.Equal(t, "relay: the message was not posted; relay dead list --channel old has it\n", stderr)
+	require.Equal(t, "relay: the message was not posted; see the dead letters: relay dead list --channel old --ops-url "+relay.ops+"\n",
+		stderr)
 
 	_, _, code = send("--wait", "--channel", "alerts", "--category", "c")
 	require.Zero(t, code)
@@ -114,7 +115,7 @@ func TestSendWaitsForSlacksAnswer(t *testing.T) {
 	stdout, stderr, code = send("--wait", "--wait-for", "2s", "--channel", "alerts", "--category", "d")
 	require.Equal(t, 5, code)
 	require.Contains(t, stdout, "waiting    missing_scope: the token lacks the scope chat:write; it has channels:read\n")
-	require.Contains(t, stderr, "the message still waits after 2s; see relay status --channel alerts")
+	require.Contains(t, stderr, "the message still waits after 2s; see: relay status --channel alerts")
 
 	_, stderr, code = send("--channel", "old", "--ops-url", "http://127.0.0.1:1", "--wait")
 	require.Equal(t, 1, code)
@@ -131,6 +132,7 @@ func TestCheckOnlineSaysWhatTheDoctorSays(t *testing.T) {
 	env := []string{
 		"RELAY_REDIS_URL=" + redis.URL, "RELAY_SLACK_TOKEN=xoxb-1", "RELAY_SLACK_API_URL=" + slack.APIURL(),
 		"RELAY_SLACK_APP_TOKEN=xapp-1-A-1-a", "RELAY_CHANNELS=alerts", "RELAY_CHANNEL_ALERTS_SLACK_CHANNEL=C0ALERTS",
+		"RELAY_EXTERNAL_URL=http://127.0.0.1:9090",
 	}
 	online, stderr, code := runRelay(t, env, "check", "--online")
 	require.Equal(t, 1, code)
@@ -140,6 +142,7 @@ func TestCheckOnlineSaysWhatTheDoctorSays(t *testing.T) {
 	withoutTime := func(text string) string { return text[strings.Index(text, "ok       slack_token"):] }
 	require.Equal(t, withoutTime(doctor), withoutTime(online))
 	require.Contains(t, online, "fault    slack_app_token: lacks the scope connections:write\n         -> make an app-level token")
+	require.Contains(t, online, "warning  external_url: names this machine, so that links in messages lead each reader to their own\n")
 	require.Contains(t, online, "ok       clock: agrees with those of Redis and Slack\n")
 	require.Contains(t, online, "ok       channel alerts: the bot can post to #alerts (C0ALERTS)\n")
 	_, stderr, code = runRelay(t, env, "check", "--online", "--explain", "-")

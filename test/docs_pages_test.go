@@ -74,6 +74,12 @@ func TestGlossaryDefinesEveryTotalOfAReceipt(t *testing.T) {
 	}
 }
 
+func TestAnchorsOfHeadingsAreThoseOfGitHub(t *testing.T) {
+	t.Parallel()
+	text := "# Upgrade to 0.2.0\n\n## What `relay.yaml` has: names, units\n### A_b - c/d\n"
+	require.Equal(t, []string{"upgrade-to-020", "what-relayyaml-has-names-units", "a_b---cd"}, headingAnchors(text))
+}
+
 // markdownPages returns the paths of all documents of the repository.
 func markdownPages(t *testing.T) []string {
 	t.Helper()

@@ -63,7 +63,7 @@ func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
 			if link[2] != "" {
 				there, err := os.ReadFile(target)
 				require.NoError(t, err, path)
-				require.Contains(t, anchors(string(there)), link[2], path)
+				require.Contains(t, headingAnchors(string(there)), link[2], path)
 			}
 		}
 	}
@@ -83,14 +83,6 @@ func TestChartHasTheVersionOfTheNewestRelease(t *testing.T) {
 	chart, err := os.ReadFile("../helm/relay/Chart.yaml")
 	require.NoError(t, err)
 	require.Contains(t, string(chart), "\nversion: "+string(newest[1])+"\nappVersion: "+string(newest[1])+"\n")
-}
-
-// anchors are what links may name within a document.
-func anchors(text string) (all []string) {
-	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
-		all = append(all, strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-"))
-	}
-	return all
 }
 
 func TestDocsNameEverySourceAndCredentialKind(t *testing.T) {

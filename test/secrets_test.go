@@ -89,7 +89,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		said = append(said, string(answer))
 	}
 	relay.stop()
-	check, errors, _ := runRelay(t, relay.cmd.Env, "check")
+	check, errors, _ := runRelay(t, relay.cmd.Env, "check", "--print")
 	require.Contains(t, check, "ingress_token: '********'")
 	said = append(said, check, errors, relay.output.String())
 	for _, text := range said {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -11,69 +12,114 @@ import (
 	"slackrelay/configs"
 )
 
+// checkOptions are the flags of relay check.
+type checkOptions struct {
+	flags                configs.Flags
+	explain              explainOptions
+	print, online, redis bool
+}
+
 func newCheck() *cobra.Command {
-	var flags configs.Flags
-	var explain explainOptions
-	var online bool
-	var tryRedis bool
+	var opts checkOptions
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Validate the configuration and print what is in effect",
-		Long: "Validate the configuration of file and environment, and print what is in effect, secrets masked.\n" +
+		Short: "Validate the configuration",
+		Long: "Validate the configuration of file and environment, and print whether it is valid, its faults and its warnings.\n" +
 			"All faults are reported together, among them failing rule_tests; then the exit code is 2.\n\n" +
-			"With --online, also check what the configuration refers to, and print the findings instead: Redis, the Slack token\n" +
+			"With --print, also print the whole configuration that is in effect, secrets masked.\n\n" +
+			"With --online, also check what the configuration refers to, and print the findings: Redis, the Slack token\n" +
 			"and its scopes, every Slack channel, and the clocks. Nothing is posted or changed. The exit code is 1 if something\n" +
 			"would keep a message from being posted.\n\n" +
 			"With --redis, connect to Redis too, and check that it suits the relay.\n\n" +
 			"With --explain, print how the relay decodes a webhook and which rule decides.",
-		Example: "  relay check --config relay.yaml\n  relay check --online --config relay.yaml\n" +
+		Example: "  relay check --config relay.yaml\n  relay check --print --config relay.yaml\n  relay check --online --config relay.yaml\n" +
 			"  relay check --explain webhook.json --channel alerts --header 'X-GitHub-Event: push'",
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case explain.file != "" && online:
-				return usagef("--online and --explain cannot be combined; use one of them")
-			case explain.file != "":
-				return explain.run(flags, cmd.InOrStdin(), cmd.OutOrStdout())
-			}
-			if err := check(cmd, flags, online, explain.json); err != nil || !tryRedis {
-				return err
-			}
-			return checkRedis(cmd, flags)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd) },
 	}
-	addConfigFlags(cmd, &flags)
-	cmd.Flags().BoolVar(&tryRedis, "redis", false, "connect to Redis, and check that it suits the relay")
-	explain.add(cmd)
-	cmd.Flags().BoolVar(&online, "online", false, "check Redis, the Slack token, every Slack channel and the clocks")
+	addConfigFlags(cmd, &opts.flags)
+	f := cmd.Flags()
+	f.BoolVar(&opts.print, "print", false, "print the whole configuration that is in effect, as YAML")
+	f.BoolVar(&opts.redis, "redis", false, "connect to Redis, and check that it suits the relay")
+	opts.explain.add(cmd)
+	completeConfigured(cmd)
+	f.BoolVar(&opts.online, "online", false, "check Redis, the Slack token, every Slack channel and the clocks")
 	return cmd
 }
 
-// check checks the configuration, and with online what it refers to. Its warnings are printed on stderr.
-func check(cmd *cobra.Command, flags configs.Flags, online, asJSON bool) error {
-	loaded, err := configs.Load(flags)
+func (o *checkOptions) run(cmd *cobra.Command) error {
+	asJSON := o.explain.json
+	switch {
+	case o.explain.file != "" && o.online:
+		return usagef("--online and --explain cannot be combined; use one of them")
+	case o.print && (o.online || asJSON || o.explain.file != ""):
+		return usagef("--print prints YAML, and cannot be combined with --online, --explain or --json; use one of them")
+	case o.explain.file != "":
+		return o.explain.run(o.flags, cmd.InOrStdin(), cmd.OutOrStdout())
+	}
+	loaded, err := o.validate(cmd, asJSON && !o.online)
+	if err != nil {
+		return err
+	}
+	if o.online {
+		if err := diagnose(cmd.Context(), loaded.Config, asJSON, cmd.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	if o.redis {
+		return checkRedis(cmd, &loaded.Config)
+	}
+	return nil
+}
+
+// verdict is what relay check --json prints.
+type verdict struct {
+	Valid    bool     `json:"valid"`
+	Faults   []string `json:"faults"`
+	Warnings []string `json:"warnings"`
+}
+
+// validate loads the configuration, and prints the verdict: as text on stderr, and as JSON on stdout.
+func (o *checkOptions) validate(cmd *cobra.Command, asJSON bool) (configs.Loaded, error) {
+	loaded, err := configs.Load(o.flags)
+	if asJSON {
+		if failed := printJSON(cmd.OutOrStdout(), verdictOf(loaded, err)); failed != nil {
+			return loaded, failed
+		}
+	}
 	for _, name := range loaded.UnknownVariables {
 		cmd.PrintErrln("error:", name)
 	}
 	if err != nil {
-		return err
+		return loaded, err
 	}
-	if !online {
+	if o.print {
 		if err := printEffective(cmd.OutOrStdout(), &loaded.Config); err != nil {
-			return err
+			return loaded, err
 		}
 	}
 	for _, warning := range loaded.Warnings {
 		cmd.PrintErrln("warning:", warning)
 	}
 	if n := len(loaded.UnknownVariables); n > 0 {
-		return usagef("unknown RELAY_ variables: %d; remove or correct them", n)
+		return loaded, usagef("unknown RELAY_ variables: %d; remove or correct them", n)
 	}
 	cmd.PrintErrln("the configuration is valid")
-	if online {
-		return diagnose(cmd.Context(), loaded.Config, asJSON, cmd.OutOrStdout())
+	return loaded, nil
+}
+
+// verdictOf returns the verdict on a configuration that was loaded with an error, or with nil.
+func verdictOf(loaded configs.Loaded, err error) verdict {
+	v := verdict{Faults: append([]string{}, loaded.UnknownVariables...), Warnings: append([]string{}, loaded.Warnings...)}
+	if invalid, ok := errors.AsType[*configs.InvalidError](err); ok {
+		for _, fault := range invalid.Faults {
+			v.Faults = append(v.Faults, fault.Error())
+		}
+	} else if err != nil {
+		v.Faults = append(v.Faults, err.Error())
 	}
-	return nil
+	v.Valid = len(v.Faults) == 0
+	return v
 }
 
 // printEffective prints the configuration in effect.
@@ -92,17 +138,13 @@ func printEffective(out io.Writer, cfg *configs.Config) error {
 }
 
 // checkRedis connects to the Redis of the configuration, and prints what may go wrong with it on stderr.
-func checkRedis(cmd *cobra.Command, flags configs.Flags) error {
-	loaded, err := configs.Load(flags)
-	if err != nil {
-		return err
-	}
-	address := loaded.Config.RedisAddress()
+func checkRedis(cmd *cobra.Command, cfg *configs.Config) error {
+	address := cfg.RedisAddress()
 	if address == "" {
 		cmd.PrintErrln("no Redis is configured: the relay keeps its state in memory")
 		return nil
 	}
-	warnings, err := app.CheckRedis(cmd.Context(), &loaded.Config)
+	warnings, err := app.CheckRedis(cmd.Context(), cfg)
 	for _, warning := range warnings {
 		cmd.PrintErrln("warning: Redis:", warning)
 	}

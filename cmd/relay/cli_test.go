@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -90,12 +92,20 @@ func TestVersionPrintsOneLine(t *testing.T) {
 	stdout, _, code := runRelay(t, nil, "version")
 	require.Equal(t, 0, code)
 	require.Regexp(t, `^relay \S+\n$`, stdout)
+
+	asJSON, _, code := runRelay(t, nil, "version", "--json")
+	require.Equal(t, 0, code)
+	var v struct{ Version, Go, Platform string }
+	require.NoError(t, json.Unmarshal([]byte(asJSON), &v))
+	require.Equal(t, stdout, "relay "+v.Version+"\n")
+	require.Equal(t, runtime.Version(), v.Go)
+	require.Contains(t, v.Platform, "/")
 }
 
 func TestCheckPrintsWhatIsInEffect(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "channels: [{name: a, slack_webhook_url: 'https://h.example/services/very-secret', window: 5m}]\n")
-	stdout, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + file, "RELAY_CHANNEL_A_PACE=3s"}, "check")
+	stdout, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + file, "RELAY_CHANNEL_A_PACE=3s"}, "check", "--print")
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stderr, "the configuration is valid")
 	require.Contains(t, stderr, "relay.yaml: redis_url: is not set")
@@ -103,6 +113,39 @@ func TestCheckPrintsWhatIsInEffect(t *testing.T) {
 	require.Contains(t, stdout, "pace: 3s")
 	require.Contains(t, stdout, "slack_webhook_url: '********'")
 	require.NotContains(t, stdout+stderr, "very-secret")
+}
+
+func TestCheckPrintsTheConfigurationOnRequestOnly(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := runRelay(t, []string{"RELAY_CHANNELS=a"}, "check")
+	require.Zero(t, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "warning: ")
+	require.True(t, strings.HasSuffix(stderr, "\nthe configuration is valid\n"), stderr)
+	for _, other := range []string{"--online", "--json", "--explain=x"} {
+		_, stderr, code = runRelay(t, nil, "check", "--print", other)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "--print prints YAML, and cannot be combined")
+	}
+}
+
+func TestCheckPrintsItsVerdictAsJSON(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := runRelay(t, []string{"RELAY_CHANNELS=a"}, "check", "--json")
+	require.Zero(t, code, stderr)
+	var v verdict
+	require.NoError(t, json.Unmarshal([]byte(stdout), &v))
+	require.True(t, v.Valid)
+	require.Empty(t, v.Faults)
+	require.NotEmpty(t, v.Warnings)
+
+	stdout, _, code = runRelay(t, []string{"RELAY_DRAIN=5", "RELAY_LISTN=x"}, "check", "--json")
+	require.Equal(t, 2, code)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &v))
+	require.False(t, v.Valid)
+	require.Len(t, v.Faults, 2)
+	require.Contains(t, v.Faults[0], "RELAY_LISTN: unknown setting")
+	require.Contains(t, v.Faults[1], `RELAY_DRAIN: "5" is not a duration`)
 }
 
 func TestCheckReportsAllFaultsTogether(t *testing.T) {

@@ -37,7 +37,7 @@ func deadRow(d pipeline.DeadLetter) []any {
 
 func newDeadDelete() *cobra.Command {
 	var opts opsOptions
-	return forEach(&opts, "delete ID...", "Delete dead letters; they stay counted as failed",
+	cmd := forEach(&opts, "delete ID...", "Delete dead letters; they stay counted as failed",
 		func(ctx context.Context, id string, out io.Writer) error {
 			var reply struct {
 				Deleted int `json:"deleted"`
@@ -49,4 +49,6 @@ func newDeadDelete() *cobra.Command {
 			fmt.Fprintln(out, "deleted", id)
 			return nil
 		})
+	cmd.ValidArgsFunction = opts.asked(opts.deadLetters)
+	return cmd
 }

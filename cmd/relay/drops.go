@@ -36,8 +36,10 @@ func dropRow(d pipeline.DropRecord) []any {
 
 func newDropsExplain() *cobra.Command {
 	var opts opsOptions
-	return forEach(&opts, "explain ID", "Explain why an event was dropped, by the id of the drop or of the event",
+	cmd := forEach(&opts, "explain ID", "Explain why an event was dropped, by the id of the drop or of the event",
 		func(ctx context.Context, id string, out io.Writer) error { return explainDrop(ctx, &opts, id, out) })
+	cmd.ValidArgsFunction = opts.asked(opts.drops)
+	return cmd
 }
 
 func explainDrop(ctx context.Context, opts *opsOptions, id string, out io.Writer) error {
@@ -57,19 +59,18 @@ func explainDrop(ctx context.Context, opts *opsOptions, id string, out io.Writer
 		shortened = fmt.Sprintf(", shortened from %d bytes", d.Event.Shortened)
 	}
 	fmt.Fprintf(out, "%s%s\nchannel %s, category %s, dropped at %s\n%s\n%s\n",
-		brief(d.Event), shortened, opts.channel, d.Category, localTime(d.At), reply.Explanation, replayHint(opts.channel, d))
+		brief(d.Event), shortened, opts.channel, d.Category, localTime(d.At), reply.Explanation, replayHint(opts, d))
 	return nil
 }
 
 // replayHint is the command that replays a dropped event, or why none can.
-func replayHint(channel string, d pipeline.DropRecord) string {
+func replayHint(opts *opsOptions, d pipeline.DropRecord) string {
 	switch {
 	case d.Event == nil:
 		return "it cannot be replayed: the event was not kept"
 	case d.Permanent:
-		return fmt.Sprintf("a replay would be dropped again; post it past the limits with: relay drops replay --channel %s --force %s",
-			channel, d.ID)
+		return "a replay would be dropped again; post it past the limits with: " + opts.command("relay drops replay", "--force", d.ID)
 	default:
-		return fmt.Sprintf("replay it with: relay drops replay --channel %s %s", channel, d.ID)
+		return "replay it with: " + opts.command("relay drops replay", d.ID)
 	}
 }

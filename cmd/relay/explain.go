@@ -24,12 +24,12 @@ type explainOptions struct {
 func (o *explainOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.file, "explain", "", "a file with the body of a webhook; - = standard input")
-	f.StringVar(&o.channel, "channel", "", "the channel it is posted to (default: the first of the configuration)")
+	f.StringVar(&o.channel, "channel", "", "the channel it is posted to (default: the only one of the configuration)")
 	f.StringVar(&o.source, "source", "", "its source, as in /hooks/<channel>/<source> (default: detected)")
 	f.StringVar(&o.sender, "sender", "", "the name of the credential that sends it")
 	f.StringVar(&o.at, "at", "", "when it arrives, like 2026-11-20T22:00:00Z (default now)")
 	f.StringArrayVar(&o.headers, "header", nil, "a header of the request, 'Name: value'; repeatable")
-	f.BoolVar(&o.json, "json", false, "print the explanation, or the findings of --online, as JSON")
+	f.BoolVar(&o.json, "json", false, "print the verdict, or the explanation, or the findings of --online, as JSON")
 }
 
 // explained is how the relay decodes and classifies an event, before its limits are checked.
@@ -66,9 +66,9 @@ func (o *explainOptions) run(flags configs.Flags, in io.Reader, out io.Writer) e
 }
 
 func (o *explainOptions) explain(cfg configs.Config, in io.Reader) ([]explained, error) {
-	channel, known := cfg.Channel(o.channel)
-	if !known {
-		return nil, usagef("--channel: the configuration has no channel %q; relay check lists them", o.channel)
+	channel, err := channelOf(&cfg, o.channel)
+	if err != nil {
+		return nil, err
 	}
 	w, err := o.webhook(in)
 	if err != nil {

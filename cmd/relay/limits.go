@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,14 +14,22 @@ import (
 )
 
 func newLimits() *cobra.Command {
-	return newGroup("limits", "Show how full the limits of a channel are, or reset one", newLimitsShow(), newLimitsReset())
+	return newGroup("limits", "Show how full limits are, or reset one", newLimitsShow(), newLimitsReset())
 }
 
 func newLimitsShow() *cobra.Command {
 	var opts opsOptions
 	cmd := &cobra.Command{
-		Use: "show", Short: "Show each level of a channel: used, limit, when one more event fits", Args: noArgs,
+		Use: "show", Short: "Show each level of every channel, or of one with its categories: used, limit, when one more event fits",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			several, err := opts.several(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if several {
+				return opts.showAllLimits(cmd.Context(), cmd.OutOrStdout())
+			}
 			var status pipeline.ChannelStatus
 			if err := opts.onChannel(cmd.Context(), call{reply: &status}); err != nil {
 				return err
@@ -33,7 +42,51 @@ func newLimitsShow() *cobra.Command {
 		},
 	}
 	opts.add(cmd)
+	cmd.Flag("channel").Usage = "one channel, with its categories (default: all)"
 	return cmd
+}
+
+// several reports whether no channel is given and the relay has more than one.
+func (o *opsOptions) several(ctx context.Context) (bool, error) {
+	if o.channel != "" {
+		return false, nil
+	}
+	names, err := o.channelNames(ctx, enoughForSeveral)
+	return len(names) > 1, err
+}
+
+// enoughForSeveral is how many channels must be read to know that there are several.
+const enoughForSeveral = 2
+
+// channelLimits are the levels of a channel.
+type channelLimits struct {
+	Channel string                 `json:"channel"`
+	Levels  []pipeline.LevelStatus `json:"levels"`
+}
+
+// showAllLimits prints the levels of all channels. The relay lists no categories with them.
+func (o *opsOptions) showAllLimits(ctx context.Context, out io.Writer) error {
+	var status relayStatus
+	if err := (&statusOptions{opsOptions: *o}).readPages(ctx, &status); err != nil {
+		return err
+	}
+	all := make([]channelLimits, 0, len(status.Channels))
+	for _, ch := range status.Channels {
+		if !isOwn(ch.Channel) {
+			all = append(all, channelLimits{ch.Channel, ch.Levels})
+		}
+	}
+	if o.json {
+		return printJSON(out, map[string]any{"channels": all})
+	}
+	levels := newTable(out, "CHANNEL", "LEVEL", "USED", "LIMIT", "WITHIN", "ONE MORE FITS")
+	defer levels.flush()
+	for _, ch := range all {
+		for _, level := range ch.Levels {
+			levels.row(ch.Channel, level.Level, level.Used, level.Limit, seconds(level.Per), fits(level.RetryAfter))
+		}
+	}
+	return nil
 }
 
 func showLimits(out io.Writer, status pipeline.ChannelStatus) {
@@ -79,6 +132,8 @@ func newLimitsReset() *cobra.Command {
 	opts.add(cmd)
 	cmd.Flags().StringVar(&level, "level", "", "channel, category, sender, or the name of a label's level (default channel)")
 	cmd.Flags().StringVar(&value, "value", "", "the category, sender or label value; empty for the channel level")
+	completeFlag(cmd, "level", opts.asked(opts.levels))
+	completeFlag(cmd, "value", opts.asked(opts.categories))
 	return cmd
 }
 

@@ -16,6 +16,9 @@ import (
 	"slackrelay/configs"
 )
 
+// opsURLFlag is the flag for the address of the ops listener.
+const opsURLFlag = "--ops-url"
+
 // opsTimeout bounds one request to the ops listener.
 const opsTimeout = 30 * time.Second
 
@@ -40,6 +43,7 @@ func (o *opsOptions) add(cmd *cobra.Command) {
 		"the admin token (default: from the configuration, RELAY_ADMIN_TOKEN or "+
 			"RELAY_ADMIN_TOKEN_FILE; other users of this machine can see a flag)")
 	f.BoolVar(&o.json, "json", false, "print the reply of the API")
+	completeFlag(cmd, "channel", o.asked(o.channels))
 }
 
 // client completes the flags from the configuration.
@@ -51,11 +55,14 @@ func (o *opsOptions) client() (client, error) {
 		}
 		o.completed = true
 		o.token = cmp.Or(o.token, string(loaded.Config.AdminToken))
-		o.addressFrom = "--ops-url"
-		if variable := configs.OpsURL(); o.address == "" && variable != "" {
+		switch variable := configs.OpsURL(); {
+		case o.address != "":
+			o.addressFrom = opsURLFlag
+		case variable != "":
 			o.address, o.addressFrom = variable, configs.OpsURLVariable
+		default:
+			o.address, o.addressFrom = baseURL(loaded.Config.OpsListen), "ops_listen"
 		}
-		o.address = cmp.Or(o.address, baseURL(loaded.Config.OpsListen))
 	}
 	return client{address: o.address, flag: o.addressFrom, token: o.token, user: currentUser(), timeout: opsTimeout}, nil
 }
@@ -141,7 +148,7 @@ func (o *opsOptions) channelNames(ctx context.Context, atLeast int) ([]string, e
 			return nil, err
 		}
 		for _, ch := range page.Channels {
-			if !strings.HasPrefix(ch.Channel, "~") { // those of the relay itself
+			if !isOwn(ch.Channel) {
 				names = append(names, ch.Channel)
 			}
 		}
@@ -151,6 +158,9 @@ func (o *opsOptions) channelNames(ctx context.Context, atLeast int) ([]string, e
 		query.Set("after", page.Next)
 	}
 }
+
+// isOwn reports whether a channel is one of the relay itself, such as that of the canary.
+func isOwn(channel string) bool { return strings.HasPrefix(channel, "~") }
 
 // maxPage is the largest page of channels.
 const maxPage = 500

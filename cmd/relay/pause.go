@@ -21,8 +21,8 @@ func newPause() *cobra.Command {
 			if err := opts.onChannel(cmd.Context(), call{method: http.MethodPost, path: "/pause", body: body, reply: &reply}); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "channel %s is paused for %s; resume it with: relay resume --channel %s\n",
-				opts.channel, seconds(reply.PausedFor), opts.channel)
+			fmt.Fprintf(cmd.OutOrStdout(), "channel %s is paused for %s; resume it with: %s\n",
+				opts.channel, seconds(reply.PausedFor), opts.command("relay resume"))
 			return nil
 		},
 	}

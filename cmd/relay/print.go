@@ -50,8 +50,11 @@ func printIndented(out io.Writer, v any, indent string) error {
 	return nil
 }
 
-// localTime is a time in a list, in the time zone of this machine.
-func localTime(at time.Time) string { return at.Local().Format(time.DateTime) }
+// zonedTime is the layout of a time in a list. Flags take such a time too.
+const zonedTime = "2006-01-02 15:04:05Z07:00"
+
+// localTime is a time in a list, in the time zone of this machine, with its offset.
+func localTime(at time.Time) string { return at.Local().Format(zonedTime) }
 
 // brief is an event in a list: its severity and title.
 func brief(e *events.Event) string {

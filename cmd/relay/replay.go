@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +18,6 @@ type replayOptions struct {
 	opsOptions
 	force bool
 }
-
-// errNothingSent ends the command with exit code 1.
-var errNothingSent = errors.New("all events were dropped again; use --force to post them past the limits")
 
 func newDropsReplay() *cobra.Command {
 	return newReplay("/drops/", "Replay dropped events; they count as received and are subject to the limits",
@@ -36,9 +33,13 @@ func newDeadReplay() *cobra.Command {
 // newReplay makes a command that replays what the API keeps below a path.
 func newReplay(below, short, example string) *cobra.Command {
 	var opts replayOptions
+	ids := opts.drops
+	if below == "/dead/" {
+		ids = opts.deadLetters
+	}
 	cmd := &cobra.Command{
 		Use: "replay ID...", Short: short, Args: idArgs, Example: example,
-		Long: short + ".\n\nThe command prints the outcome of each event, and exits with code 1 if all events were dropped again. If it was " +
+		Long: short + ".\n\nThe command prints the outcome of each event, and exits with code 1 if one was dropped again. If it was " +
 			"replayed before, its events are duplicates.\n\nWith --force, events are admitted past the limits: they spend no slot, are also " +
 			"counted as forced, and are written to the audit log.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,13 +47,15 @@ func newReplay(below, short, example string) *cobra.Command {
 		},
 	}
 	opts.add(cmd)
+	cmd.ValidArgsFunction = opts.asked(ids)
 	cmd.Flags().BoolVar(&opts.force, "force", false, "post the events past the limits")
 	return cmd
 }
 
-// replay replays what was kept under each id, and prints the outcome of each event.
+// replay replays what was kept under each id, and prints the outcome of each event. It fails if an event was dropped again.
 func (o *replayOptions) replay(ctx context.Context, below string, ids []string, out io.Writer) error {
-	sent := false
+	received, dropped := 0, 0
+	var again []string // the ids whose events were dropped
 	for _, id := range ids {
 		var receipt pipeline.Receipt
 		request := call{method: http.MethodPost, path: below + url.PathEscape(id) + "/replay", reply: &receipt}
@@ -62,15 +65,19 @@ func (o *replayOptions) replay(ctx context.Context, below string, ids []string, 
 		if err := o.onChannel(ctx, request); err != nil {
 			return err
 		}
-		sent = sent || receipt.Dropped < receipt.Received
+		received, dropped = received+receipt.Received, dropped+receipt.Dropped
+		if receipt.Dropped > 0 {
+			again = append(again, id)
+		}
 		if err := o.print(receipt, out); err != nil {
 			return err
 		}
 	}
-	if !sent {
-		return errNothingSent
+	if dropped == 0 {
+		return nil
 	}
-	return nil
+	hint := o.command("relay "+strings.Trim(below, "/")+" replay", append([]string{"--force"}, again...)...)
+	return fmt.Errorf("%d of %d events were dropped again; post them past the limits with: %s", dropped, received, hint)
 }
 
 func (o *replayOptions) print(receipt pipeline.Receipt, out io.Writer) error {

@@ -72,6 +72,7 @@ func newRoot() *cobra.Command {
 		for _, newCommand := range group.commands {
 			cmd := newCommand()
 			cmd.GroupID = group.title
+			completeNoFiles(cmd)
 			root.AddCommand(cmd)
 		}
 	}

@@ -29,6 +29,7 @@ type sendOptions struct {
 	wait    bool
 	waitFor time.Duration
 	asked   bool // --wait was given
+	json    bool
 }
 
 // genericEvent is the body of the relay's own format.
@@ -64,13 +65,14 @@ func newSend() *cobra.Command {
 	addConfigFlags(cmd, &opts.flags)
 	f := cmd.Flags()
 	f.StringVar(&opts.address, "url", "", "the relay (default: listen of the configuration)")
-	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
+	f.StringVar(&opts.channel, "channel", "", onlyChannel)
 	f.StringVar(&opts.token, "token", "",
 		"the channel's ingress token (default: from the configuration; other users of this machine can see a flag)")
 	f.BoolVar(&opts.test, "test", false, "use the test lane: the event is posted and marked as a test, and spends no slot of the channel")
 	f.BoolVar(&opts.wait, "wait", false, "wait for Slack's answer, and print it (default with --test)")
 	f.DurationVar(&opts.waitFor, "wait-for", 30*time.Second, "how long --wait waits")
 	f.StringVar(&opts.ops.address, "ops-url", "", "the relay's ops listener, for --wait (default: ops_listen of the configuration)")
+	f.BoolVar(&opts.json, "json", false, "print the receipt as JSON, and with --wait the deliveries too")
 	f.StringVar(&opts.event.Title, "title", "", "what happened, in one line")
 	f.StringVar(&opts.event.Text, "text", "", "details")
 	f.StringVar(&opts.event.Category, "category", "", "the category whose limit applies")
@@ -79,7 +81,22 @@ func newSend() *cobra.Command {
 	f.StringVar(&opts.event.Link, "link", "", "a URL with details")
 	f.StringVar(&opts.event.ID, "id", "", "an id: within an hour, another event with it is a duplicate")
 	f.StringToStringVar(&opts.event.Labels, "label", nil, "a label, name=value; repeatable")
+	opts.completeFlags(cmd)
 	return cmd
+}
+
+// completeFlags sets what a shell completes flags to.
+func (o *sendOptions) completeFlags(cmd *cobra.Command) {
+	completeFlag(cmd, "channel", o.ops.asked(func(ctx context.Context, typed string) ([]string, error) {
+		o.ops.flags = o.flags
+		return o.ops.channels(ctx, typed)
+	}))
+	completeFlag(cmd, "category", o.ops.asked(func(ctx context.Context, typed string) ([]string, error) {
+		o.ops.flags, o.ops.channel = o.flags, o.channel
+		return o.ops.categories(ctx, typed)
+	}))
+	completeWords(cmd, "severity", "critical", "error", "warning", "info")
+	completeWords(cmd, "status", "firing", "resolved")
 }
 
 func send(ctx context.Context, opts sendOptions, out, notes io.Writer) error {
@@ -89,18 +106,16 @@ func send(ctx context.Context, opts sendOptions, out, notes io.Writer) error {
 	if err := opts.complete(); err != nil {
 		return err
 	}
+	opts.ops.flags = opts.flags
 	receipt, err := opts.post(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range receipt.Events {
-		fmt.Fprintln(out, outcomeLine(e))
+	if opts.json {
+		err = opts.sendJSON(ctx, receipt, out)
+	} else {
+		err = opts.sendText(ctx, receipt, out)
 	}
-	if !opts.wait {
-		return nil
-	}
-	opts.ops.flags = opts.flags
-	err = opts.follow(ctx, receipt, out)
 	if _, answered := errors.AsType[*exitError](err); err != nil && !answered && !opts.asked {
 		fmt.Fprintf(notes, "relay: Slack's answer is not known: %v; set --ops-url, or --wait=false\n", err)
 		return nil
@@ -108,10 +123,43 @@ func send(ctx context.Context, opts sendOptions, out, notes io.Writer) error {
 	return err
 }
 
+// sendText prints the outcome of each event, and with --wait what becomes of its message.
+func (o *sendOptions) sendText(ctx context.Context, receipt pipeline.Receipt, out io.Writer) error {
+	for _, e := range receipt.Events {
+		fmt.Fprintln(out, outcomeLine(e))
+	}
+	if !o.wait {
+		return nil
+	}
+	_, err := o.follow(ctx, receipt, out)
+	return err
+}
+
+// sentJSON is what relay send --json prints.
+type sentJSON struct {
+	pipeline.Receipt
+
+	// Deliveries are what is known in the end of the messages of the events, by their ids; nil without --wait.
+	Deliveries map[string]pipeline.DeliveryState `json:"deliveries,omitempty"`
+}
+
+// sendJSON prints the receipt, with --wait when the messages of its events have ended.
+func (o *sendOptions) sendJSON(ctx context.Context, receipt pipeline.Receipt, out io.Writer) error {
+	sent := sentJSON{Receipt: receipt}
+	var err error
+	if o.wait {
+		sent.Deliveries, err = o.follow(ctx, receipt, io.Discard)
+	}
+	return cmp.Or(printJSON(out, sent), err)
+}
+
 // complete sets the flags that were not given from the configuration.
 func (o *sendOptions) complete() error {
 	loaded, err := configs.Load(o.flags)
 	if err != nil {
+		return err
+	}
+	if err := needChannel(&loaded.Config, o.channel); err != nil {
 		return err
 	}
 	o.channel = cmp.Or(o.channel, loaded.Config.FirstChannel())

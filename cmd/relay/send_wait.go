@@ -34,6 +34,7 @@ type followed struct {
 
 	channel string // whose outbox has the message
 	said    string // the last text that was printed
+	state   pipeline.DeliveryState
 }
 
 // outcomes that end without a message of their own, and what the exit code is then.
@@ -42,25 +43,30 @@ var endsAtIntake = map[string]int{"dropped": exitNotPosted, "muted": exitNotPost
 // pollDelivery is the time between two questions about a message.
 const pollDelivery = 200 * time.Millisecond
 
-// follow prints what became of the messages of a receipt's events, until Slack has answered each or the time is over.
-func (o *sendOptions) follow(ctx context.Context, receipt pipeline.Receipt, out io.Writer) error {
+// follow prints what became of the messages of a receipt's events, until Slack has answered each or the time is over. It returns what
+// is known of each in the end, by the id of its event.
+func (o *sendOptions) follow(ctx context.Context, receipt pipeline.Receipt, out io.Writer) (map[string]pipeline.DeliveryState, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.waitFor)
 	defer cancel()
 	worst := &exitError{}
+	states := map[string]pipeline.DeliveryState{}
 	for _, e := range receipt.Events {
 		one := followed{EventReceipt: e, channel: cmp.Or(e.Channel, o.channel)}
 		ended, err := o.followOne(ctx, &one, out)
 		if err != nil {
-			return err
+			return states, err
+		}
+		if one.state.State != "" {
+			states[e.ID] = one.state
 		}
 		if ended != nil && ended.code > worst.code {
 			worst = ended
 		}
 	}
 	if worst.code == 0 {
-		return nil
+		return states, nil
 	}
-	return worst
+	return states, worst
 }
 
 // followOne prints what became of the message of one event; nil = it was posted.
@@ -73,6 +79,7 @@ func (o *sendOptions) followOne(ctx context.Context, e *followed, out io.Writer)
 	}
 	for {
 		state, err := o.delivery(ctx, e)
+		e.state = state
 		switch {
 		case err != nil:
 			return nil, err
@@ -81,7 +88,7 @@ func (o *sendOptions) followOne(ctx context.Context, e *followed, out io.Writer)
 			return nil, nil //nolint:nilnil // it was posted
 		case state.State == "failed" || state.State == "expired":
 			e.say(out, state.State, whyNot(state))
-			return &exitError{exitRefused, "the message was not posted; relay dead list --channel " + e.channel + " has it"}, nil
+			return &exitError{exitRefused, "the message was not posted; see the dead letters: " + o.commandAbout("relay dead list", e)}, nil
 		case state.State == "" && e.Outcome == "duplicate":
 			return nil, nil //nolint:nilnil // the first event with the id was posted, or will be
 		}
@@ -90,10 +97,17 @@ func (o *sendOptions) followOne(ctx context.Context, e *followed, out io.Writer)
 		}
 		select {
 		case <-ctx.Done():
-			return &exitError{exitWaits, fmt.Sprintf("the message still waits after %s; see relay status --channel %s", o.waitFor, e.channel)}, nil
+			return &exitError{exitWaits, fmt.Sprintf("the message still waits after %s; see: %s", o.waitFor, o.commandAbout("relay status", e))}, nil
 		case <-time.After(pollDelivery):
 		}
 	}
+}
+
+// commandAbout is a command about the channel of an event.
+func (o *sendOptions) commandAbout(name string, e *followed) string {
+	ops := o.ops
+	ops.channel = e.channel
+	return ops.command(name)
 }
 
 // say prints a text and what to do about it, unless it is the last one again.

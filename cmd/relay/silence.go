@@ -40,6 +40,7 @@ func newSilenceAdd() *cobra.Command {
 		},
 	}
 	opts.add(cmd)
+	cmd.ValidArgsFunction = completeMatchers
 	cmd.Flag("channel").Usage = "the channel whose events are muted (default: all)"
 	f := cmd.Flags()
 	f.StringVar(&opts.duration, "for", "", "how long the silence lasts, for example 2h (default 1h)")
@@ -69,8 +70,8 @@ func (o *silenceOptions) addSilence(ctx context.Context, args []string, out io.W
 	if o.json {
 		return printJSON(out, added)
 	}
-	fmt.Fprintf(out, "silence %s: %s, until %s\nexpire it with: relay silence expire %s\n",
-		added.ID, describeSilence(added), localTime(added.EndsAt), added.ID)
+	fmt.Fprintf(out, "silence %s: %s, until %s\nexpire it with: %s\n",
+		added.ID, describeSilence(added), localTime(added.EndsAt), o.commandOf("relay silence expire", added.ID))
 	return nil
 }
 
@@ -110,6 +111,9 @@ func (o *silenceOptions) body(args []string) (map[string]any, error) {
 // parseTime reads the time that a flag gives.
 func parseTime(flag, text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		at, err = time.Parse(zonedTime, text)
+	}
 	if err != nil {
 		return at, usagef("%s: %q is not a time; write it like 2026-11-20T22:00:00Z", flag, text)
 	}
@@ -169,7 +173,7 @@ func (o *opsOptions) listSilences(ctx context.Context, out io.Writer) error {
 
 func newSilenceExpire() *cobra.Command {
 	var opts opsOptions
-	return forEach(&opts, "expire ID...", "Expire silences: they end now", func(ctx context.Context, id string, out io.Writer) error {
+	cmd := forEach(&opts, "expire ID...", "Expire silences: they end now", func(ctx context.Context, id string, out io.Writer) error {
 		var ended silence.Silence
 		if err := opts.api(ctx, call{method: http.MethodDelete, path: "/silences/" + url.PathEscape(id), reply: &ended}); err != nil {
 			return err
@@ -177,4 +181,6 @@ func newSilenceExpire() *cobra.Command {
 		fmt.Fprintln(out, "ended", id)
 		return nil
 	})
+	cmd.ValidArgsFunction = opts.asked(opts.silences)
+	return cmd
 }

@@ -54,12 +54,14 @@ func newSimulate() *cobra.Command {
 	f.StringVar(&opts.trace, "trace", "", "a file of events, one per line, as relay record prints it; - = standard input")
 	f.StringVarP(&opts.config, "config", "c", "", "the configuration with the limits (default RELAY_CONFIG, else the defaults)")
 	f.StringVar(&opts.against, "against", "", "another configuration to compare it with")
-	f.StringVar(&opts.channel, "channel", "", "the channel (default: the first of the configuration)")
+	f.StringVar(&opts.channel, "channel", "", onlyChannel)
 	f.StringArrayVar(&opts.tries, "try", nil,
 		"settings of the channel to compare, like global_limit=200,window=10m,strategy=gcra, or engine=multi; repeatable")
 	f.StringVar(&opts.out, "out", "", "write a report with charts to this file, .html or .svg")
 	f.BoolVar(&opts.advise, "advise", false, "look for limits and first notices that post less and leave no category unheard")
 	f.BoolVar(&opts.json, "json", false, "print the counts as JSON")
+	completeConfigured(cmd)
+	completeWords(cmd, "generate", simulation.Kinds()...)
 	return cmd
 }
 
@@ -145,11 +147,8 @@ func (o *simulateOptions) channelOf(path string) (configs.Channel, configs.Confi
 	if err != nil {
 		return configs.Channel{}, configs.Config{}, err
 	}
-	channel, known := loaded.Config.Channel(o.channel)
-	if !known {
-		return channel, loaded.Config, usagef("--channel: the configuration has no channel %q; relay check lists them", o.channel)
-	}
-	return channel, loaded.Config, nil
+	channel, err := channelOf(&loaded.Config, o.channel)
+	return channel, loaded.Config, err
 }
 
 func settingOf(name string, cfg configs.Config, ch configs.Channel) simulation.Setting {

@@ -59,8 +59,8 @@ func newSlackDoctor() *cobra.Command {
 		Short: "Check Redis, the Slack token and every Slack channel, and say how to fix what is wrong",
 		Long: "Check Redis, the Slack token and its scopes, and every Slack channel of the configuration: whether it exists,\n" +
 			"whether the bot may post there, and whether the relay can look up messages. The clocks of this machine, Redis and\n" +
-			"Slack are compared. Nothing is posted or changed. The exit code is 1 if something would keep a message from being\n" +
-			"posted. relay check --online does the same.",
+			"Slack are compared, and the form of external_url is checked. Nothing is posted or changed. The exit code is 1 if\n" +
+			"something would keep a message from being posted. relay check --online does the same.",
 		Example: "  relay slack doctor --config relay.yaml",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"slackrelay/pipeline"
 	"slackrelay/server"
@@ -42,6 +40,7 @@ func newStatus() *cobra.Command {
 	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "repeat until Ctrl-C; with --json, print a line each time")
 	cmd.Flags().StringVar(&opts.name, "name", "", "only channels whose name contains this text")
 	cmd.Flags().StringVar(&opts.state, "state", "", "only channels in this state: broken, paused, fallback, dropping, full, sending or idle")
+	completeWords(cmd, "state", "broken", "paused", "fallback", "dropping", "full", "sending", "idle")
 	cmd.Flags().DurationVar(&opts.every, "every", time.Second, "how often --watch repeats")
 	return cmd
 }
@@ -72,19 +71,14 @@ func (o *statusOptions) showOnce(ctx context.Context, out io.Writer) error {
 		}
 		err = nil
 	}
+	text := screen.String()
 	if o.watch && !o.json && isTerminal(out) {
-		fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
+		text = "\x1b[H\x1b[2J" + fitted(text, sizeOf(out)) // the top of an empty screen
 	}
-	if _, err := out.Write(screen.Bytes()); err != nil {
+	if _, err := io.WriteString(out, text); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return err
-}
-
-// isTerminal reports whether out is a terminal, not a file or a pipe.
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // relayStatus is what the command shows.

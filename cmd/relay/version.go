@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -11,12 +12,23 @@ import (
 var version string
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  noArgs,
-		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "relay", versionText()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]string{
+					"version": versionText(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+				})
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "relay", versionText())
+			return nil
+		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the version, and those of Go and the platform, as JSON")
+	return cmd
 }
 
 // versionText is the version that the build set, or else the one that the Go toolchain recorded.

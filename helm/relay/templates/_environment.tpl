@@ -12,6 +12,7 @@
 {{- define "relay.secretValues" -}}
 {{- $all := dict
   "RELAY_REDIS_URL" .Values.redisURL "RELAY_REDIS_PASSWORD" .Values.redisPassword "RELAY_SLACK_TOKEN" .Values.slackToken
+  "RELAY_SLACK_APP_TOKEN" .Values.slackAppToken "RELAY_SLACK_SIGNING_SECRET" .Values.slackSigningSecret
   "RELAY_ADMIN_TOKEN" .Values.adminToken "RELAY_OPERATIONS_WEBHOOK_URL" .Values.operations.webhookURL
   "RELAY_CANARY_WEBHOOK_URL" .Values.canary.webhookURL "RELAY_OTLP_HEADERS" .Values.traces.headers -}}
 {{- range $c := .Values.channels -}}
@@ -110,6 +111,9 @@
 {{- end }}
 {{- with .Values.operations.slackChannel }}
 - {name: RELAY_OPERATIONS_SLACK_CHANNEL, value: {{ . | quote }}}
+{{- end }}
+{{- with .Values.externalURL }}
+- {name: RELAY_EXTERNAL_URL, value: {{ . | quote }}}
 {{- end }}
 {{- with .Values.trustedProxies }}
 - {name: RELAY_TRUSTED_PROXIES, value: {{ join "," . | quote }}}

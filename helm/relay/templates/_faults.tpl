@@ -90,7 +90,8 @@ env.{{ $name }}: the chart sets this variable from a value of its own; use that 
 {{- define "relay.secretFaults" -}}
 {{- $secret := .Values.existingSecret }}
 {{- if $secret }}
-{{- range $path, $value := dict "slackToken" .Values.slackToken "adminToken" .Values.adminToken "redisURL" .Values.redisURL
+{{- range $path, $value := dict "slackToken" .Values.slackToken "slackAppToken" .Values.slackAppToken
+  "slackSigningSecret" .Values.slackSigningSecret "adminToken" .Values.adminToken "redisURL" .Values.redisURL
   "redisPassword" .Values.redisPassword "operations.webhookURL" .Values.operations.webhookURL "canary.webhookURL" .Values.canary.webhookURL
   "traces.headers" .Values.traces.headers }}
 {{- if $value }}
