@@ -74,7 +74,8 @@ func TestHeldBackEventIsPostedOnceWhileTheTokenComesAndGoes(t *testing.T) {
 	replicas[2].settled(t, "alerts", ledger)
 	require.Equal(t, 2, countPosts(slack, "is closed"), "the one that was admitted, and the one that was forced")
 	require.Zero(t, replicas[1].status(t, "alerts").Ledger.Imbalance())
-	require.Eventually(t, func() bool { return answered(slack, users, "It is posted, past the limits.") == 1 }, 5*time.Second, time.Millisecond)
+	const done = "It is posted, past the limits."
+	require.Eventually(t, func() bool { return answered(slack, users, done) == 1 }, 5*time.Second, 10*time.Millisecond)
 
 	reload(clicksFile(""), 0)
 	require.Error(t, slack.Click("U00", digest.TS, notifier.ActionShowDrops), "nobody receives it")
