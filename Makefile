@@ -6,7 +6,7 @@ HELM_VERSION = v3.22.0
 VERSION = $(patsubst v%,%,$(shell git describe --always --dirty))
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test goldens race lint chart page bench bench-scale soak mutation fuzz run image push imagetest notes servers redis luacheck
+.PHONY: help test goldens race lint chart page pictures bench bench-scale soak mutation fuzz run image push imagetest notes servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -30,6 +30,13 @@ chart: servers $(TOOLS)/helm-$(HELM_VERSION) ## lint the chart and check what it
 page: servers ## try the dashboard in a real Chromium
 	@command -v chromium >/dev/null || .ci/install chromium
 	$(GO) test -count=1 -tags page -run 'Dashboard|Preview' ./test
+
+pictures: servers ## make the pictures of messages in docs/img, with the font of Slack and one for emoji
+	@command -v chromium >/dev/null || .ci/install chromium
+	@fc-list | grep -q NotoColorEmoji || .ci/install fonts-noto-color-emoji
+	@fc-list | grep -q Lato-Regular || .ci/install fonts-lato
+	PICTURES=$(CURDIR)/docs/img $(GO) test -count=1 -tags page -run TestPreviewOfMessages ./test
+	rm docs/img/messages-*-dark.png
 
 bench: redis ## measure against a bare handler and the plain script, in one run
 	$(GO) test -run '^$$' -bench . ./test ./server ./store/redis ./ratelimit/replica ./events

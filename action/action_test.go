@@ -177,6 +177,9 @@ func TestHeldBackEventsArePaged(t *testing.T) {
 	}
 	require.Len(t, seen, 13, "12 drops and a headline")
 	require.Equal(t, 3, seen["*12 held back in alerts*"])
+	for text := range seen {
+		require.Regexp(t, `^(\*12 held back|🟠 \*title of \d+\*\ndisk: the limit of the category was reached: 2 of 2 used; )`, text)
+	}
 	require.Contains(t, r.Click(t.Context(), click("UOTHER", notifier.ActionPost, digest, "1-0")).Text, "You may not do that")
 	require.Contains(t, r.Click(t.Context(), click("UBOSS", notifier.ActionPost, digest, "1-0")).Text, "not recorded any more")
 	for range 2 {

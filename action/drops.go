@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,16 +136,13 @@ func (*Handler) pageOf(r *request, all []pipeline.DropRecord, page int, anchor s
 	return append(blocks, where, slack.NewActionBlock("", turn...))
 }
 
-// dropLine returns a dropped event in two lines.
+// dropLine returns a dropped event in two lines, the first one as in its message.
 func dropLine(d pipeline.DropRecord) string {
-	title := "not kept"
+	icon, title := "", "not kept"
 	if d.Event != nil {
-		title = d.Event.Title
-		if title == "" {
-			title = d.Event.Text
-		}
+		icon, title = notifier.Icon(*d.Event)+" ", cmp.Or(d.Event.Title, d.Event.Text)
 	}
-	return "*" + notifier.Untrusted(strings.ReplaceAll(title, "*", "∗"), maxText) + "*\n" +
+	return icon + "*" + notifier.Untrusted(strings.ReplaceAll(title, "*", "∗"), maxText) + "*\n" +
 		notifier.Untrusted(d.Category+": "+d.Explanation(), maxText) + " · " + notifier.Date(d.At)
 }
 

@@ -44,6 +44,9 @@ var styles = map[events.Severity]style{
 
 var resolvedStyle = style{"✅", "#2eb67d"}
 
+// Icon returns the sign with which the headline of an event begins: the colour of its severity, or that it is resolved.
+func Icon(e events.Event) string { return styleOf(e).icon }
+
 // Render renders one event.
 func (r Renderer) Render(e events.Event) Message { return r.single(NotificationEvent{Event: e}) }
 

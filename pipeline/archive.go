@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slackrelay/events"
@@ -65,8 +66,13 @@ func (d *DropRecord) Explanation() string {
 	}
 	text := fmt.Sprintf("the limit of the %s was reached: %d of %d used", d.Level, d.Used, d.Limit)
 	if d.RetryAfter > 0 {
-		wait := time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second)
-		text += fmt.Sprintf("; it would have fit %s later", wait)
+		wait := time.Duration(d.RetryAfter * float64(time.Second)).Round(time.Second).String()
+		for _, zero := range []string{"m0s", "h0m"} { // 30m, where Go writes 30m0s
+			if strings.HasSuffix(wait, zero) {
+				wait = wait[:len(wait)-2]
+			}
+		}
+		text += "; it would have fit " + wait + " later"
 	}
 	return text
 }

@@ -44,3 +44,14 @@ func TestUnreadableArchiveIsNotAnEmptyOne(t *testing.T) {
 		})
 	}
 }
+
+func TestDropSaysWhenItWouldHaveFit(t *testing.T) {
+	t.Parallel()
+	for wait, said := range map[float64]string{
+		600: "; it would have fit 10m later", 3600: "; it would have fit 1h later", 3605: "; it would have fit 1h0m5s later",
+		7199.8: "; it would have fit 2h later", 20: "; it would have fit 20s later", 0: "",
+	} {
+		drop := pipeline.DropRecord{Level: "category", Used: 10, Limit: 10, RetryAfter: wait}
+		require.Equal(t, "the limit of the category was reached: 10 of 10 used"+said, drop.Explanation())
+	}
+}

@@ -49,6 +49,10 @@ func TestSendPrintsTheOutcome(t *testing.T) {
 		return strings.Contains(relay.output.String(), "#default  🔴 Disk full\n    critical · host=db-1")
 	}, 5*time.Second, 10*time.Millisecond, "without Slack, messages are shown on the console")
 
+	stdout, _, code = send("--title", "Disk full", "--category", "other", "--status", "resolved", "--fingerprint", "never-fired")
+	require.Equal(t, 0, code)
+	require.Contains(t, stdout, "dropped  category other", "there is no firing with this fingerprint")
+
 	_, stderr, code = send("--title", "x", "--token", "wrong")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "unauthorized: channel \"default\" needs a credential")

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,14 +27,11 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 	slack := startSlack(t)
 	slack.Script("C0ALERTS", fakeslack.APIError("is_archived"), fakeslack.APIError("is_archived"), fakeslack.APIError("is_archived"),
 		fakeslack.APIError("is_archived"))
-	env := fast("", slack, "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=4")
+	env := fast("", slack, "RELAY_ADMIN_TOKEN=4dm1n", "RELAY_CHANNEL_ALERTS_CATEGORY_LIMIT=3") // as many tests fit
 	relay := startRelay(t, env...)
 	relay.post(t, "alerts", []event{{Category: "a", Title: "refused"}, {Category: "b", Title: "refused"}})
 	relay.drained(t, "alerts", 10*time.Second)
-	relay.post(t, "alerts", []event{
-		{Category: "c", Title: "sent"}, {Category: "c", Title: "sent"}, {Category: "c", Title: "sent"}, {Category: "c", Title: "sent"},
-		{Category: "c", Title: "dropped"},
-	})
+	relay.post(t, "alerts", slices.Repeat([]event{{Category: "c", Title: "the last one is dropped"}}, 4))
 	shell := docShell{dir: t.TempDir(), env: append(env, "RELAY_OPS_LISTEN="+strings.TrimPrefix(relay.ops, "http://"),
 		"RELAY_LISTEN="+strings.TrimPrefix(relay.public, "http://"), "PATH="+filepath.Dir(program())+":/usr/bin:/bin")}
 	for name, text := range map[string]string{
@@ -69,6 +67,29 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, ran, 14)
+}
+
+// Whoever follows them sets variables and runs commands, and ends with a valid configuration.
+func TestStepsOfTheSlackPagesAreCommandsAndVariables(t *testing.T) {
+	t.Parallel()
+	env := []string{"PATH=" + filepath.Dir(program()) + ":/usr/bin:/bin"}
+	for _, page := range []string{"slack", "acting"} {
+		for _, block := range shellBlock.FindAllStringSubmatch(readPage(t, "../docs/"+page+".md"), -1) {
+			for line := range strings.Lines(block[1]) {
+				require.Regexp(t, `^(relay|export RELAY_[A-Z_]+=\S+\n$)`, line)
+				if set, found := strings.CutPrefix(strings.TrimSpace(line), "export "); found {
+					env = append(env, strings.NewReplacer("xoxb-…", "xoxb-1-2-a", "xapp-…", "xapp-1-A0001-2-b",
+						"=…", "="+strings.Repeat("0a", 16)).Replace(set))
+				}
+			}
+		}
+	}
+	out := docShell{dir: t.TempDir(), env: env}.out(t, "relay check 2>&1")
+	for _, set := range env[1:] {
+		name, _, _ := strings.Cut(set, "=")
+		require.NotRegexp(t, name+`.* (unknown|not known)`, out)
+	}
+	require.Contains(t, out, "slack_channel: C0123ABCD")
 }
 
 // docShell runs lines of the documentation in a folder with the files that they name.

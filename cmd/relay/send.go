@@ -34,14 +34,15 @@ type sendOptions struct {
 
 // genericEvent is the body of the relay's own format.
 type genericEvent struct {
-	ID       string            `json:"id,omitempty"`
-	Category string            `json:"category,omitempty"`
-	Title    string            `json:"title,omitempty"`
-	Text     string            `json:"text,omitempty"`
-	Severity string            `json:"severity,omitempty"`
-	Status   string            `json:"status,omitempty"`
-	Link     string            `json:"link,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"`
+	ID          string            `json:"id,omitempty"`
+	Category    string            `json:"category,omitempty"`
+	Title       string            `json:"title,omitempty"`
+	Text        string            `json:"text,omitempty"`
+	Severity    string            `json:"severity,omitempty"`
+	Status      string            `json:"status,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Link        string            `json:"link,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 }
 
 func newSend() *cobra.Command {
@@ -78,6 +79,7 @@ func newSend() *cobra.Command {
 	f.StringVar(&opts.event.Category, "category", "", "the category whose limit applies")
 	f.StringVar(&opts.event.Severity, "severity", "", "critical, error, warning or info")
 	f.StringVar(&opts.event.Status, "status", "", "firing or resolved")
+	f.StringVar(&opts.event.Fingerprint, "fingerprint", "", "which alert this is: a resolve belongs to the firing with the same fingerprint")
 	f.StringVar(&opts.event.Link, "link", "", "a URL with details")
 	f.StringVar(&opts.event.ID, "id", "", "an id: within an hour, another event with it is a duplicate")
 	f.StringToStringVar(&opts.event.Labels, "label", nil, "a label, name=value; repeatable")
