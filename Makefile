@@ -91,7 +91,7 @@ version: ## print the version of this tree, from the changelog
 	@echo $(VERSION)
 
 notes: ## print the release notes of the newest version
-	@awk '/^## \[/ {n++} n == 1' CHANGELOG.md
+	@awk '/^## / {in_it = /\[[0-9]/ && !n++} in_it' CHANGELOG.md
 
 redis:
 	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || .ci/install redis-server

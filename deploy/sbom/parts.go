@@ -39,18 +39,15 @@ func partsOf(info *debug.BuildInfo) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
+	folders, err := moduleFolders(info.Deps)
+	if err != nil {
+		return nil, err
+	}
 	parts := append([]part{std}, vendored...)
 	for _, module := range info.Deps {
-		if module.Replace != nil {
-			module = module.Replace
-		}
-		folder, err := goOutput("list", "-m", "-f", "{{.Dir}}", module.Path)
-		if err != nil {
-			return nil, err
-		}
 		p, err := inFolder(part{
 			name: module.Path, version: module.Version, purl: "pkg:golang/" + module.Path + "@" + module.Version, sum: module.Sum,
-		}, folder)
+		}, folders[module.Path])
 		if err != nil {
 			return nil, err
 		}
@@ -58,6 +55,24 @@ func partsOf(info *debug.BuildInfo) ([]part, error) {
 	}
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.name, b.name) })
 	return parts, nil
+}
+
+// moduleFolders returns the folder of each module in the module cache, by the module's path.
+func moduleFolders(modules []*debug.Module) (map[string]string, error) {
+	args := []string{"list", "-m", "-f", "{{.Path}}\t{{.Dir}}"}
+	for _, module := range modules {
+		args = append(args, module.Path)
+	}
+	list, err := goOutput(args...)
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]string{}
+	for line := range strings.Lines(list) {
+		path, folder, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		folders[path] = folder
+	}
+	return folders, nil
 }
 
 // component is the part as an entry of a bill of materials.
