@@ -217,7 +217,7 @@ func secretFiles(t *testing.T, names ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for _, name := range names {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("s3cret-"+name), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("xoxb-s3cret-"+name), 0o600))
 	}
 	return folder
 }
