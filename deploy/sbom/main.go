@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"debug/buildinfo"
 	"errors"
 	"flag"
@@ -21,18 +22,18 @@ func main() {
 	sbom := flag.String("sbom", "", "the file for the bill of materials")
 	licenses := flag.String("licenses", "", "the file for the licences")
 	flag.Parse()
-	if err := run(flag.Arg(0), *version, *sbom, *licenses); err != nil {
+	if err := run(context.Background(), flag.Arg(0), *version, *sbom, *licenses); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func run(binary, version, sbom, licenses string) error {
+func run(ctx context.Context, binary, version, sbom, licenses string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return fmt.Errorf("read the modules of %q: %w", binary, err)
 	}
-	parts, err := partsOf(info)
+	parts, err := partsOf(ctx, info)
 	if err != nil {
 		return err
 	}

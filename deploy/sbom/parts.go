@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -30,8 +31,8 @@ var vendored = []part{
 }
 
 // partsOf returns everything that is linked into a binary, by name.
-func partsOf(info *debug.BuildInfo) ([]part, error) {
-	root, err := goOutput("env", "GOROOT")
+func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
+	root, err := goOutput(ctx, "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func partsOf(info *debug.BuildInfo) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	folders, err := moduleFolders(info.Deps)
+	folders, err := moduleFolders(ctx, info.Deps)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +59,12 @@ func partsOf(info *debug.BuildInfo) ([]part, error) {
 }
 
 // moduleFolders returns the folder of each module in the module cache, by the module's path.
-func moduleFolders(modules []*debug.Module) (map[string]string, error) {
+func moduleFolders(ctx context.Context, modules []*debug.Module) (map[string]string, error) {
 	args := []string{"list", "-m", "-f", "{{.Path}}\t{{.Dir}}"}
 	for _, module := range modules {
 		args = append(args, module.Path)
 	}
-	list, err := goOutput(args...)
+	list, err := goOutput(ctx, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +92,8 @@ func (p part) component() cyclonedx.Component {
 }
 
 // goOutput is what a go command prints.
-func goOutput(args ...string) (string, error) {
-	out, err := exec.Command("go", args...).Output() //nolint:gosec // the arguments are names of modules
+func goOutput(ctx context.Context, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", args...).Output() //nolint:gosec // the arguments are names of modules
 	if err != nil {
 		return "", fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
 	}

@@ -16,7 +16,7 @@ func TestEveryModuleOfABinaryIsListedWithItsLicence(t *testing.T) {
 	require.NoError(t, err)
 	folder := t.TempDir()
 	bill, licences := filepath.Join(folder, "sbom.json"), filepath.Join(folder, "LICENSES.txt")
-	require.NoError(t, run(binary, "0.2.0", bill, licences))
+	require.NoError(t, run(t.Context(), binary, "0.2.0", bill, licences))
 
 	text, err := os.ReadFile(bill)
 	require.NoError(t, err)
