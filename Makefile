@@ -2,11 +2,11 @@
 GO ?= go
 GOLANGCI_VERSION = v2.15.0
 HELM_VERSION = v3.22.0
-# A tag, as the chart writes it.
-VERSION = $(patsubst v%,%,$(shell git describe --always --dirty))
+# From the changelog; a tag of an image, as the chart writes it.
+VERSION = $(shell .ci/version)
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slackrelay-tools
 
-.PHONY: help test goldens race lint chart page pictures bench bench-scale soak mutation fuzz run image push imagetest notes servers redis luacheck
+.PHONY: help test goldens race lint chart page pictures bench bench-scale soak mutation fuzz run image push imagetest dist dist-check version notes servers redis luacheck
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -77,8 +77,9 @@ run: ## run the relay with configs/relay.yaml
 	$(GO) run ./cmd/relay serve --config configs/relay.yaml
 
 IMAGE ?= slackrelay
-image: ## build the image with docker, podman or buildah (BUILDER=..., IMAGE=registry.example/slackrelay)
-	$(or $(BUILDER),docker) build -t $(IMAGE):$(VERSION) --build-arg VERSION=$(VERSION) .
+image: ## build the image with docker, podman or buildah (BUILDER=..., IMAGE=registry.example/slackrelay, ARGS="--platform linux/arm64")
+	$(or $(BUILDER),docker) build -t $(IMAGE):$(VERSION) --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) \
+		--build-arg CREATED=$$(git log -1 --format=%cI) $(ARGS) .
 
 push: image ## build the image, push it to the registry of IMAGE, and print the values for the chart
 	$(or $(BUILDER),docker) push $(IMAGE):$(VERSION)
@@ -87,8 +88,17 @@ push: image ## build the image, push it to the registry of IMAGE, and print the 
 imagetest: ## build the image with buildah, from base images made here, and run the program in it (needs root)
 	.ci/image
 
+dist: ## make the files of a release in dist/: binaries, bills of materials, licences, checksums (PLATFORMS="linux/amd64")
+	.ci/dist
+
+dist-check: ## build a release twice and compare the hashes (for this machine, or PLATFORMS)
+	.ci/dist-check
+
+version: ## print the version of this tree, from the changelog
+	@echo $(VERSION)
+
 notes: ## print the release notes of the newest version
-	@awk '/^## \[/ {n++} n == 1' CHANGELOG.md
+	@awk '/^## / {in_it = /\[[0-9]/ && !n++} in_it' CHANGELOG.md
 
 redis:
 	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || .ci/install redis-server

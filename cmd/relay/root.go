@@ -19,7 +19,7 @@ var commandGroups = []struct {
 }{
 	{"Set up", []func() *cobra.Command{newDemo, newCheck, newSlack}},
 	{"Run", []func() *cobra.Command{newServe}},
-	{"Look", []func() *cobra.Command{newStatus, newDrops, newDead, newHeld, newHeartbeats}},
+	{"Look", []func() *cobra.Command{newStatus, newReady, newDrops, newDead, newHeld, newHeartbeats}},
 	{"Act", []func() *cobra.Command{newSend, newSilence, newPause, newResume, newLimits}},
 	{"Choose limits", []func() *cobra.Command{newSimulate, newRecord}},
 	{otherCommands, []func() *cobra.Command{newMan, newVersion}},
