@@ -8,7 +8,7 @@ import (
 // The fates of events that were admitted. A [Record] has one of them, or the outcome of a decision, as receipts name it.
 const (
 	Delivered = "delivered" // its message was posted
-	Edited    = "edited"    // its message, which was posted before, was edited
+	Edited    = "edited"    // its message was edited to show that it has ended
 	Failed    = "failed"    // its message is in the dead letters
 	Expired   = "expired"   // its message was older than its ttl
 )
