@@ -80,7 +80,7 @@ func (o Options) load() (configs.Loaded, error) {
 
 // open starts what can fail, in the order in which a failure is cheapest.
 func (r *Relay) open(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{r.openTraces, r.assemble, r.probe, r.listen} {
+	for _, step := range []func(context.Context) error{r.openTraces, r.openDecisionLog, r.assemble, r.probe, r.listen} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -99,4 +99,5 @@ func (r *Relay) close(ctx context.Context) {
 		_ = r.redis.Close()
 	}
 	r.flushTraces(ctx)
+	r.closeDecisionLog(ctx)
 }

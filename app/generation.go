@@ -78,7 +78,7 @@ func (r *Relay) newGeneration(cfg configs.Config) (*generation, error) {
 		Limiter: g.limiter, Channels: g.channels, Instances: g.instances, Metrics: r.metrics, Wake: r.wake, Outbox: r.engines.outbox,
 		Logger: r.log, Tracer: r.tracer,
 		Silences: r.silencer, SilenceNotices: g.silences, Heartbeats: g.heartbeats, Recorder: &r.recorder, Problems: g.limiter,
-		Missed: &r.missed, Inhibitions: cfg.CompiledInhibitions(),
+		Missed: &r.missed, Inhibitions: cfg.CompiledInhibitions(), Decisions: r.decisions,
 	})
 	g.alerts = pipeline.NewAlerts(pipeline.AlertsOptions{Intake: g.intake, Documents: g.limiter, Memory: r.alerts, Logger: r.log})
 	g.archive = &pipeline.Archive{
@@ -122,7 +122,7 @@ func (r *Relay) newCouriers(g *generation) []*pipeline.Courier {
 			Outbox: queue, Channels: g.channels, Instances: g.instances, Operations: g.operations,
 			Limiter: g.limiter, Metrics: r.metrics, Logger: r.log,
 			Tracer: r.tracer, SendTimeout: g.cfg.SlackTimeout, LookupDelay: lookupDelay(g.cfg), Lease: g.cfg.Lease, Budget: queue,
-			Counts: g.limiter, Destinations: r.checks, Deliveries: g.limiter,
+			Counts: g.limiter, Destinations: r.checks, Deliveries: g.limiter, Decisions: r.decisions,
 		}
 		if queue == r.engines.outbox {
 			opts.Promote = g.intake.Promote

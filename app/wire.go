@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"slackrelay/configs"
+	"slackrelay/decisionlog"
 	"slackrelay/interaction"
 	"slackrelay/lua"
 	"slackrelay/notifier"
@@ -47,6 +48,7 @@ type Relay struct {
 	registry    *prometheus.Registry
 	tracer      trace.Tracer // nil = no traces
 	flushTraces func(ctx context.Context)
+	decisions   *decisionlog.Log // nil = no decision log
 
 	engines     engines
 	redis       redis.UniversalClient // nil = none is configured

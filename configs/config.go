@@ -167,6 +167,12 @@ type Config struct {
 	OtlpHeadersFile string `yaml:"otlp_headers_file" restart:"true"`
 	// TraceRatio is the share of webhooks that are traced. A sender that traces too decides for its own webhooks.
 	TraceRatio float64 `yaml:"trace_ratio" initial:"1" min:"0" max:"1" restart:"true"`
+	// DecisionLog is where the relay writes the outcome of every event as a line of JSON: `stdout`, the path of a file, or an https
+	// URL that accepts batches. A URL on a loopback address may be http.
+	DecisionLog string `yaml:"decision_log" restart:"true" unset:"no decision log"`
+	// DecisionLogHeader is a header that is sent to the URL in decision_log, as `name: value`, for example with a token.
+	DecisionLogHeader     Secret `yaml:"decision_log_header" restart:"true"`
+	DecisionLogHeaderFile string `yaml:"decision_log_header_file" restart:"true"`
 
 	// Sources are body formats of your own.
 	Sources []events.Mapping `yaml:"sources" section:"Channels and what they share"`

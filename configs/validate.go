@@ -19,6 +19,7 @@ func (c *Config) Validate() []*FieldError {
 	c.validateSlack(v)
 	c.validateInteractions(v)
 	c.validateTelemetry(v)
+	c.validateDecisionLog(v)
 	c.validateOperations(v)
 	c.validateCanary(v)
 	c.validateChannels(v)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"slackrelay/events"
+	"slackrelay/store"
 )
 
 // Arrival is a decoded webhook.
@@ -210,6 +211,7 @@ func (in *Intake) admitParts(ctx context.Context, a Arrival, parts []*part) (Rec
 		}
 		for n, i := range p.muted {
 			in.opts.Metrics.countMuted(&a.Events[i])
+			in.recordOutcome(in.opts.Decisions.Now(), &a.Events[i], store.Muted, p.mutedBy[n])
 			in.opts.SilenceNotices.note(p.mutedBy[n], &a.Events[i])
 			receipt.addMuted(&a.Events[i], i, p.mutedBy[n])
 		}

@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"slackrelay/decisionlog"
 	"slackrelay/notifier"
 	"slackrelay/store"
 )
@@ -102,6 +103,8 @@ type CourierOptions struct {
 	Destinations *Destinations
 	// Deliveries keep what became of events whose senders asked for it; nil = nothing is kept.
 	Deliveries store.Problems
+	// Decisions gets a line for what became of each event; nil = nothing is written.
+	Decisions *decisionlog.Log
 	// Budget is what the channels of one Slack credential share; nil = nothing is shared.
 	Budget store.Budget
 	// Poll is the average time between two questions for channels that have something due; an admission on this replica

@@ -36,6 +36,7 @@ func (in *Intake) promote(ctx context.Context, ch *RequestBuilder) (moved bool, 
 	for i, one := range waiting {
 		requests[i], firsts[i] = ch.promotion(one)
 	}
+	asked := in.opts.Decisions.Now()
 	decisions, err := in.decideBatch(ctx, ch, in.opts.Limiter.Promote, requests)
 	if err != nil {
 		return false, err
@@ -46,6 +47,7 @@ func (in *Intake) promote(ctx context.Context, ch *RequestBuilder) (moved bool, 
 		queued = queued || d.Outcome == store.Admitted || d.Outcome == store.Merged
 		if d.Outcome != store.Delayed && d.Outcome != store.Duplicate {
 			in.opts.Metrics.countDecided(&firsts[i], &d, 1)
+			in.recordDecisions(asked, firsts[i:i+1], decisions[i:i+1])
 		}
 	}
 	if queued {

@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"slackrelay/decisionlog"
 	"slackrelay/events"
 	"slackrelay/problem"
 	"slackrelay/ratelimit"
@@ -88,6 +89,8 @@ type IntakeOptions struct {
 	Missed *MissedEvents
 	// Inhibitions mute events while others fire.
 	Inhibitions []*problem.CompiledInhibition
+	// Decisions gets a line for the outcome of each event; nil = nothing is written.
+	Decisions *decisionlog.Log
 	// Timeout bounds one listing of delayed messages. Default 2 s.
 	Timeout time.Duration
 }
@@ -149,8 +152,10 @@ func (in *Intake) admit(ctx context.Context, channel string, all []events.Event,
 	if forced {
 		decide = in.opts.Limiter.Force
 	}
+	asked := in.opts.Decisions.Now()
 	decisions, err := in.decideAll(ctx, ch, decide, ch.admissions(all))
 	all = all[:len(decisions)]
+	in.recordDecisions(asked, all, decisions)
 	receipt := newReceipt(all, decisions)
 	if receipt.Admitted > 0 || receipt.Merged > 0 {
 		in.opts.Wake(channel)

@@ -17,6 +17,7 @@ func (in *Intake) admitOpen(ctx context.Context, channel string, all []events.Ev
 	if in.problems == nil || ch == nil {
 		return in.admit(ctx, channel, all, false)
 	}
+	asked := in.opts.Decisions.Now()
 	verdicts, unseen := in.problems.observe(ctx, ch, all)
 	receipt := Receipt{Durable: true, Events: make([]EventReceipt, len(all))}
 	var passing []events.Event
@@ -26,6 +27,7 @@ func (in *Intake) admitOpen(ctx context.Context, channel string, all []events.Ev
 			receipt.addKept(&all[i], i, verdicts[i])
 			receipt.Durable = receipt.Durable && in.problems.store.Durable()
 			in.opts.Metrics.countKept(&all[i], outcomeOfAction[verdicts[i].Action])
+			in.recordOutcome(asked, &all[i], outcomeOfAction[verdicts[i].Action], verdicts[i].By)
 			continue
 		}
 		e := all[i]
@@ -93,10 +95,12 @@ func (p *problems) sayFlapping(ctx context.Context, ch *RequestBuilder, passed [
 func (in *Intake) admitReleased(
 	ctx context.Context, ch *RequestBuilder, all []events.Event, outs []*problem.Out,
 ) ([]store.Decision, error) {
+	asked := in.opts.Decisions.Now()
 	decisions, err := in.decideAll(ctx, ch, in.opts.Limiter.Admit, ch.admissions(all))
 	if err != nil {
 		return nil, err
 	}
+	in.recordDecisions(asked, all, decisions)
 	for i := range all {
 		if outs[i].Made {
 			in.opts.Metrics.countReceived(all[i:i+1], decisions[i:i+1])

@@ -21,6 +21,14 @@ type problemBatch struct {
 	loaded   map[string]store.Problem
 	docs     map[string]problem.Document
 	counts   store.ProblemCounts
+	unheld   []unheldEvent // for the decision log
+}
+
+// unheldEvent is an event that waited and is muted now.
+type unheldEvent struct {
+	id   string
+	data []byte
+	by   string
 }
 
 // load loads documents.
@@ -60,7 +68,8 @@ func (b *problemBatch) pending() bool {
 
 // observe decides about an event.
 func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
-	d, verdict := b.settings.Observe(b.docs[name], e, b.now)
+	before := b.docs[name]
+	d, verdict := b.settings.Observe(before, e, b.now)
 	b.docs[name] = d
 	switch verdict.Action {
 	case problem.Pass:
@@ -77,7 +86,7 @@ func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
 	}
 	b.counts.Received++
 	if verdict.Unheld {
-		b.unhold()
+		b.unhold(before, verdict.By)
 	}
 	return verdict
 }
@@ -85,21 +94,25 @@ func (b *problemBatch) observe(name string, e problem.Event) problem.Verdict {
 // report decides about an event of this age that passed unseen, and was counted then.
 func (b *problemBatch) report(name string, e problem.Event, age time.Duration) {
 	var verdict problem.Verdict
+	before := b.docs[name]
 	if at := b.now - age.Microseconds(); e.Resolved {
 		b.docs[name], verdict = b.settings.ResolveMissed(b.docs[name], e, at, b.now)
 	} else {
 		b.docs[name], verdict = b.settings.FiringMissed(b.docs[name], e, at)
 	}
 	if verdict.Unheld {
-		b.unhold()
+		b.unhold(before, verdict.By)
 	}
 }
 
-// unhold counts an event that waited as muted.
-func (b *problemBatch) unhold() {
+// unhold counts the event that waited in a document as muted.
+func (b *problemBatch) unhold(before problem.Document, by string) {
 	b.counts.Delayed--
 	b.counts.Held--
 	b.counts.Muted++
+	if before.Held != nil {
+		b.unheld = append(b.unheld, unheldEvent{before.Held.ID, before.Held.Data, by})
+	}
 }
 
 // save saves the documents that changed. Where that is refused because one has changed since, nothing was saved.
@@ -121,7 +134,11 @@ func (b *problemBatch) save(ctx context.Context) (saved bool, err error) {
 	if len(changes) == 0 && b.counts == (store.ProblemCounts{}) {
 		return true, nil
 	}
-	return b.p.store.SaveProblems(ctx, b.ch.Scope(), changes, b.counts)
+	saved, err = b.p.store.SaveProblems(ctx, b.ch.Scope(), changes, b.counts)
+	if saved && err == nil {
+		b.recordUnheld()
+	}
+	return saved, err
 }
 
 // wake looks at documents whose wake time has passed, or that have an event that must be admitted, and admits that.
@@ -135,10 +152,11 @@ func (b *problemBatch) wake(ctx context.Context) error {
 		return err
 	}
 	for i, name := range b.order {
-		d, unheld := b.settings.Wake(b.docs[name], b.now, inhibiting[i])
+		before := b.docs[name]
+		d, unheld := b.settings.Wake(before, b.now, inhibiting[i])
 		b.docs[name] = d
 		if unheld {
-			b.unhold()
+			b.unhold(before, problem.ByInhibition+inhibiting[i].Inhibition)
 			b.p.in.opts.Metrics.decided(waiting[i], store.Muted.String(), "").Inc()
 		}
 	}

@@ -153,10 +153,12 @@ func (r *Reminders) postAgain(ctx context.Context, b *RequestBuilder, m *reminde
 			requests[i].Event.Bundle = reminderID
 		}
 	}
+	asked := r.in.opts.Decisions.Now()
 	decisions, err := r.in.decideAll(ctx, b, r.in.opts.Limiter.Admit, requests)
 	if err != nil {
 		return nil, err
 	}
+	r.in.recordDecisions(asked, all, decisions)
 	r.in.opts.Metrics.countReceived(all, decisions)
 	r.in.limits.observe(ctx, all, decisions)
 	r.in.opts.Wake(b.Name)

@@ -39,6 +39,7 @@ func (d *delivery) ack(ctx context.Context, entry store.Entry, j *job, receipt n
 		result = resultEdited
 	}
 	d.countAttempt(ctx, result)
+	d.recordFate(entry, j.events, fate{outcome: result, attempts: entry.Attempts + 1, receipt: receipt})
 	d.opts.Metrics.delivery.WithLabelValues(d.opts.Metrics.channels.Of(d.channel.Name)).Observe(entry.Age.Seconds())
 	d.log.DebugContext(ctx, "message delivered", "number", entry.Number, "kind", entry.Kind, "age", entry.Age, "attempts", entry.Attempts+1)
 }
@@ -80,6 +81,7 @@ func (d *delivery) bury(ctx context.Context, entry store.Entry, j *job, failure 
 		return
 	}
 	d.countAttempt(ctx, resultFailed)
+	d.recordFate(entry, j.events, fate{outcome: resultFailed, reason: string(failure.Reason), attempts: entry.Attempts + 1})
 	log.ErrorContext(ctx, "message moved to the dead letters")
 	d.track(ctx, j.events, DeliveryState{State: deliveryFailed, Attempts: entry.Attempts + 1}.explained(failure))
 	if entry.Thread == 0 { // Slack may refuse a reply alone
@@ -144,6 +146,7 @@ func (d *delivery) expire(ctx context.Context, entry store.Entry) {
 		return
 	}
 	d.countAttempt(ctx, resultExpired)
+	d.recordFate(entry, all, fate{outcome: resultExpired, attempts: entry.Attempts})
 	d.track(ctx, all, DeliveryState{State: deliveryExpired, Attempts: entry.Attempts, Message: "it waited for longer than its ttl"})
 	d.log.WarnContext(ctx, "message expired before it was posted", "number", entry.Number, "age", entry.Age)
 	d.refund(ctx, entry, all)

@@ -25,7 +25,7 @@ func (d *Document) Kept(s Settings) (Kept, bool) {
 		}, true
 	case d.Muted != nil:
 		return Kept{
-			By: byInhibition + d.Muted.By, Since: d.Muted.Since, Data: d.Muted.Data,
+			By: ByInhibition + d.Muted.By, Since: d.Muted.Since, Data: d.Muted.Data,
 			Why: fmt.Sprintf("inhibition %q mutes it while its source fires; if it still fires afterwards, it is posted", d.Muted.By),
 		}, true
 	case d.Quiet != nil:

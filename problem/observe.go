@@ -25,7 +25,7 @@ func (s Settings) Observe(d Document, e Event, now int64) (Document, Verdict) {
 		d.Held = &Waiting{ID: d.Held.ID, Since: d.Held.Since, Until: d.Held.Until, Data: e.Data}
 		return d, Verdict{Action: Merge, By: ByHold, Why: "an event of the same alert waits already; it has this text now"}
 	case d.Muted != nil:
-		by := byInhibition + d.Muted.By
+		by := ByInhibition + d.Muted.By
 		d.Muted = &Inhibited{ID: e.ID, By: d.Muted.By, Since: d.Muted.Since, Next: d.Muted.Next, Data: e.Data}
 		return d, Verdict{Action: Mute, By: by, Why: "the alert is inhibited"}
 	case e.Inhibition != "":
@@ -110,7 +110,7 @@ func inhibit(d Document, e Event, now int64) (Document, Verdict) {
 		d.Firing, d.Silent = true, ""
 		d.Muted = &Inhibited{ID: e.ID, By: e.Inhibition, Since: now, Next: now + lookAgain.Microseconds(), Data: e.Data}
 	}
-	return d, Verdict{Action: Mute, By: byInhibition + e.Inhibition, Why: e.Source + " fires"}
+	return d, Verdict{Action: Mute, By: ByInhibition + e.Inhibition, Why: e.Source + " fires"}
 }
 
 // resolve mutes the resolve of a firing that nobody read, and passes any other on.
@@ -122,7 +122,7 @@ func (s Settings) resolve(d Document, e Event, now int64) (Document, Verdict) {
 		d.Held, d.Silent, d.Unsaid = nil, ByHold, d.Held.ID
 		return d, Verdict{Action: Mute, By: ByHold, Unheld: true, Why: "the alert resolved while it was held; neither is posted"}
 	case d.Muted != nil:
-		by := byInhibition + d.Muted.By
+		by := ByInhibition + d.Muted.By
 		d.Muted, d.Silent, d.Unsaid = nil, by, d.Muted.ID
 		return d, Verdict{Action: Mute, By: by, Why: "the alert resolved while it was inhibited"}
 	case d.Silent != "":

@@ -76,7 +76,7 @@ const (
 const (
 	ByHold        = "hold"
 	ByFlapping    = "flapping"
-	byInhibition  = "inhibition "
+	ByInhibition  = "inhibition "
 	defaultMemory = 72 * time.Hour
 )
 

@@ -40,6 +40,7 @@ func (s *Server) Ops() http.Handler {
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", s.metrics())
+	mux.HandleFunc("GET /api/openapi.yaml", serveOpenAPI)
 	mux.Handle("GET /{$}", page)
 	mux.Handle("GET /assets/{file}", page)
 	for pattern, handler := range map[string]handlerFunc{

@@ -79,6 +79,7 @@ func TestDocsNameEveryMetric(t *testing.T) {
 	}
 	exposed = append(exposed, "relay_heartbeat_missing", "relay_heartbeat_age_seconds")  // with heartbeats
 	exposed = append(exposed, "relay_channel_fallback", "relay_redis_clock_steps_total") // while something is wrong with Redis
+	exposed = append(exposed, "relay_decision_log_lines_total")                          // with decision_log
 	exposed = append(exposed, "relay_template_fallbacks_total")                          // with a template
 	require.ElementsMatch(t, exposed, named)
 }

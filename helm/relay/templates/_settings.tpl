@@ -12,7 +12,7 @@ SLACK_TOKEN SLACK_APP_TOKEN SLACK_SIGNING_SECRET SLACK_WEBHOOK_URL FALLBACK_WEBH
 
 {{/* The settings at the top level of a configuration file that a running relay cannot change. */}}
 {{- define "relay.restartSettings" -}}
-listen ops_listen redis_url redis_url_file redis_addrs redis_master_name redis_cluster redis_tls redis_ca_file redis_cert_file redis_key_file redis_username redis_password redis_password_file redis_wait_replicas redis_timeout replicas dedupe lease dead_letters read_timeout log_level log_format log_burst metrics_channels otlp_endpoint otlp_headers otlp_headers_file trace_ratio
+listen ops_listen redis_url redis_url_file redis_addrs redis_master_name redis_cluster redis_tls redis_ca_file redis_cert_file redis_key_file redis_username redis_password redis_password_file redis_wait_replicas redis_timeout replicas dedupe lease dead_letters read_timeout log_level log_format log_burst metrics_channels otlp_endpoint otlp_headers otlp_headers_file trace_ratio decision_log decision_log_header decision_log_header_file
 {{- end -}}
 
 {{/* Durations: the name in values.yaml, the shortest and the longest, - where there is none, and whether 0s is one too. */}}
