@@ -39,6 +39,7 @@ func (s *Server) checkData(raw []byte) (code string, detail []string) {
 		}
 		if b.BlockType() == slack.MBTTable {
 			tables++
+		default: // counted as a block alone
 		}
 		if err == nil && (s.NoData && charts+tables > 0 || charts > maxCharts || tables > maxTables) {
 			err = fmt.Errorf("unsupported type: %s", b.BlockType())

@@ -58,8 +58,8 @@ func playMessages(tb testing.TB, rt *rapid.T, a, b Fixture) {
 	rt.Repeat(map[string]func(*rapid.T){
 		"admit": h.admit, "admit more": h.admit, "promote": h.promote, "claim": h.claim, "claim again": h.claim,
 		"settle": h.settle, "settle again": h.settle, "ack and claim": h.ackClaim,
-		"digest": h.digest, "append": h.appendNotice, "mark": h.mark,
-		"wait": h.wait, "budget": h.budget, "delete": h.deleteDead, "go back": h.goBack,
+		"digest": h.digest, "append": h.appendNotice, "mark": h.mark, "wait": h.wait, "budget": h.budget,
+		"delete": h.deleteDead, "go back": h.goBack,
 		"": h.compare,
 	})
 }
