@@ -34,10 +34,10 @@ func (s *Server) checkData(raw []byte) (code string, detail []string) {
 	charts, tables, total := 0, 0, 0
 	for i, b := range blocks.BlockSet {
 		size, err := checkBlock(b)
-		if b.BlockType() == slack.MBTDataVisualization {
+		switch b.BlockType() {
+		case slack.MBTDataVisualization:
 			charts++
-		}
-		if b.BlockType() == slack.MBTTable {
+		case slack.MBTTable:
 			tables++
 		default: // counted as a block alone
 		}
