@@ -36,7 +36,8 @@ func newReady() *cobra.Command {
 		},
 	}
 	addConfigFlags(cmd, &opts.flags)
-	cmd.Flags().StringVar(&opts.address, "ops-url", "", "the relay's ops listener (default: RELAY_OPS_URL, or ops_listen of the configuration)")
+	cmd.Flags().StringVar(&opts.address, "ops-url", "",
+		"the relay's ops listener (default: RELAY_OPS_URL, or ops_listen of the configuration)")
 	return cmd
 }
 
