@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -44,9 +45,7 @@ func (w *Webhook) Write(lines []byte) (int, error) {
 	if err != nil {
 		return 0, withoutURL(err)
 	}
-	for name, values := range w.header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, w.header)
 	request.Header.Set("Content-Type", "application/x-ndjson")
 	response, err := w.client.Do(request)
 	if err != nil {

@@ -35,18 +35,18 @@ func (l *Log) flush(ctx context.Context) {
 		sink, refuses := l.opts.Sink.(refuser)
 		switch {
 		case err == nil && failing > 0:
-			l.opts.Logger.Info("decision log is written again")
+			l.opts.Logger.InfoContext(ctx, "decision log is written again")
 			failing = 0
 		case err == nil:
 		case refuses && sink.Refuses(err):
-			l.opts.Logger.Error("lines of the decision log refused: they are dropped", "error", err)
+			l.opts.Logger.ErrorContext(ctx, "lines of the decision log refused: they are dropped", "error", err)
 			l.discard(len(batch)-n, bytes.Count(batch[n:], []byte("\n")), false)
 		case ctx.Err() != nil:
-			l.opts.Logger.Warn("last lines of the decision log not written", "error", err)
+			l.opts.Logger.WarnContext(ctx, "last lines of the decision log not written", "error", err)
 			return
 		default:
 			if failing == 0 {
-				l.opts.Logger.Error("decision log could not be written: its lines wait", "error", err)
+				l.opts.Logger.ErrorContext(ctx, "decision log could not be written: its lines wait", "error", err)
 			}
 			failing = min(max(2*failing, firstRetry), longestRetry)
 			select {

@@ -67,7 +67,8 @@ func TestOpenAPIHasEachFieldOfReplies(t *testing.T) {
 	for name, of := range map[string]reflect.Type{
 		"Receipt": reflect.TypeFor[pipeline.Receipt](), "EventReceipt": reflect.TypeFor[pipeline.EventReceipt](),
 		"Channel": reflect.TypeFor[pipeline.ChannelStatus](), "Drop": reflect.TypeFor[pipeline.DropRecord](),
-		"DeadLetter": reflect.TypeFor[pipeline.DeadLetter](), "Silence": reflect.TypeFor[silence.Silence](), "Delivery": reflect.TypeFor[pipeline.DeliveryState](),
+		"DeadLetter": reflect.TypeFor[pipeline.DeadLetter](), "Silence": reflect.TypeFor[silence.Silence](),
+		"Delivery": reflect.TypeFor[pipeline.DeliveryState](),
 	} {
 		var fields, described []string
 		for field := range of.Fields() {
