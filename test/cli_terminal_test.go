@@ -76,8 +76,8 @@ func TestNoCommandLetsASenderControlTheTerminal(t *testing.T) {
 	body, err := json.Marshal(hostileEvent)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, body, 0o600))
-	require.Contains(t, prints("check", "--explain", file), "fake line")
-	prints("check", "--explain", file, "--json")
+	require.Contains(t, prints("check", "--explain", file, "--channel", "alerts"), "fake line")
+	prints("check", "--explain", file, "--channel", "alerts", "--json")
 
 	require.Contains(t, prints("silence", "add", "host=db\x1b]0;PWNED\x07\u202e1", "--reason", argument), "relay silence expire")
 	require.Len(t, strings.Split(strings.TrimSpace(prints("silence", "list")), "\n"), 2)

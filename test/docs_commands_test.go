@@ -84,7 +84,7 @@ func TestStepsOfTheSlackPagesAreCommandsAndVariables(t *testing.T) {
 			}
 		}
 	}
-	out := docShell{dir: t.TempDir(), env: env}.out(t, "relay check 2>&1")
+	out := docShell{dir: t.TempDir(), env: env}.out(t, "relay check --print 2>&1")
 	for _, set := range env[1:] {
 		name, _, _ := strings.Cut(set, "=")
 		require.NotRegexp(t, name+`.* (unknown|not known)`, out)

@@ -57,7 +57,7 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 
 	body := t.TempDir() + "/event.json"
 	require.NoError(t, os.WriteFile(body, []byte(`{"title":"a replica lags","category":"db","labels":{"team":"dba"}}`), 0o600))
-	stdout, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + path}, "check", "--explain", body)
+	stdout, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + path}, "check", "--explain", body, "--channel", "alerts")
 	require.Equal(t, 0, code, stderr)
 	for _, line := range []string{
 		"category        db -> dba-db\n", "severity        warning -> critical\n", "channel         alerts -> storage\n",
@@ -67,7 +67,7 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 	} {
 		require.Contains(t, stdout, line)
 	}
-	stdout, _, code = runRelay(t, []string{"RELAY_CONFIG=" + path}, "check", "--explain", body, "--json")
+	stdout, _, code = runRelay(t, []string{"RELAY_CONFIG=" + path}, "check", "--explain", body, "--json", "--channel", "alerts")
 	require.Equal(t, 0, code)
 	var explained struct {
 		Events []struct{ Verdict struct{ Rules []string } }
