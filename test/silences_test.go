@@ -82,7 +82,7 @@ func TestRulesRouteCategorizeAndMute(t *testing.T) {
 		"unknown_source":  {"--explain", body, "--source", "xymon"},
 	} {
 		t.Run(fault, func(t *testing.T) {
-			_, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + path}, append([]string{"check"}, args...)...)
+			_, stderr, code := runRelay(t, []string{"RELAY_CONFIG=" + path}, append([]string{"check", "--channel", "alerts"}, args...)...)
 			require.NotZero(t, code)
 			require.Contains(t, stderr, fault)
 		})
