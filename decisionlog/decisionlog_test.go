@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,13 +21,17 @@ import (
 
 // sink keeps what is written, and fails while it is broken.
 type sink struct {
-	broken  error
 	refuses bool
-	writes  int
-	all     strings.Builder
+
+	mu     sync.Mutex
+	broken error
+	writes int
+	all    strings.Builder
 }
 
 func (s *sink) Write(lines []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.writes++
 	if s.broken != nil {
 		return 0, s.broken
@@ -34,10 +39,25 @@ func (s *sink) Write(lines []byte) (int, error) {
 	return s.all.Write(lines)
 }
 
+func (s *sink) repair() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = nil
+}
+
+// attempts is how often something was to be written.
+func (s *sink) attempts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
 func (s *sink) Refuses(error) bool { return s.refuses }
 
 func (s *sink) lines(t *testing.T) (all []decisionlog.Record) {
 	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for line := range strings.Lines(s.all.String()) {
 		var r decisionlog.Record
 		require.NoError(t, json.Unmarshal([]byte(line), &r))
@@ -68,8 +88,8 @@ func TestLinesThatDoNotFitWhileTheSinkFailsAreDroppedAndCounted(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.LessOrEqual(t, to.writes, 7, "the waits between attempts grow")
-		to.broken = nil
+		require.LessOrEqual(t, to.attempts(), 7, "the waits between attempts grow")
+		to.repair()
 		time.Sleep(time.Minute)
 		log.Record(decisionlog.Record{ID: "b", Outcome: "admitted"})
 		log.Close(t.Context())
@@ -89,7 +109,7 @@ func TestABatchThatTheSinkRefusesDoesNotBlockTheOthers(t *testing.T) {
 		log.Record(decisionlog.Record{ID: "a"})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		to.broken = nil
+		to.repair()
 		log.Record(decisionlog.Record{ID: "b"})
 		log.Close(t.Context())
 		require.Equal(t, "b", to.lines(t)[0].ID)

@@ -27,7 +27,7 @@ type following struct {
 	away atomic.Bool // the documents are unavailable
 	n    int         // events so far
 	// saves is how often documents were saved.
-	saves int
+	saves atomic.Int64
 	stop  func()
 
 	limiter     *memory.Store
@@ -58,7 +58,7 @@ func (d documents) DueProblems(ctx context.Context, channel store.Channel, most 
 func (d documents) SaveProblems(
 	ctx context.Context, channel store.Channel, changes []store.ProblemChange, counts store.ProblemCounts,
 ) (bool, error) {
-	d.f.saves++
+	d.f.saves.Add(1)
 	return d.Store.SaveProblems(ctx, channel, changes, counts)
 }
 
@@ -214,12 +214,12 @@ func TestPlainRepeatsAreWrittenOnlyToBeRemembered(t *testing.T) {
 		defer f.stop()
 		f.send("a", "disk", events.Firing)
 		f.wait(2 * time.Minute)
-		f.saves = 0
+		f.saves.Store(0)
 		for range 29 { // minutes
 			f.wait(time.Minute)
 			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome)
 		}
-		require.Equal(t, 1, f.saves, "after a quarter of the hour for which a posted alert is remembered")
+		require.Equal(t, int64(1), f.saves.Load(), "after a quarter of the hour for which a posted alert is remembered")
 		for range 12 {
 			f.wait(10 * time.Minute)
 			require.Equal(t, "admitted", f.send("a", "disk", events.Firing).Outcome, "it is remembered for longer than an hour")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,15 +192,16 @@ func TestNobodyIsRemindedOfWhatASilenceMutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &bot{}
-		silent := true
+		var silent atomic.Bool
+		silent.Store(true)
 		r := remind(t, 1, silencer(func(e *events.Event) bool {
-			return silent && strings.HasPrefix(e.Title, "x") && time.Now().Minute() > 1
+			return silent.Load() && strings.HasPrefix(e.Title, "x") && time.Now().Minute() > 1
 		}),
 			editing(to))
 		r.send("a", "x", events.Firing)
 		r.wait(45 * time.Minute)
 		require.Len(t, to.posted(), 1)
-		silent = false
+		silent.Store(false)
 		r.wait(time.Hour)
 		require.Len(t, to.posted(), 2)
 		r.end()
