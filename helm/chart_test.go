@@ -376,7 +376,7 @@ prometheusRule: {enabled: true}
 	require.Equal(t, at[string](t, monitor, "spec", "endpoints", 0, "port"), at[string](t, ops, "spec", "ports", 0, "name"))
 
 	rules := at[[]any](t, objects["PrometheusRule/my-relay"], "spec", "groups", 0, "rules")
-	require.Len(t, rules, 15)
+	require.Len(t, rules, 16)
 	require.Contains(t, at[string](t, rules[3], "annotations", "summary"), "{{ $labels.channel }}", "Prometheus fills it in, not helm")
 }
 

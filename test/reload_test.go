@@ -184,7 +184,8 @@ func TestHangupReloadsAndNamesWhatNeedsARestart(t *testing.T) {
 // All that is admitted meanwhile is delivered once.
 func TestRepeatedReloadsLoseNothing(t *testing.T) {
 	t.Parallel()
-	slack, redis, path := startSlack(t), redistest.Start(t), configFile(t, channelFile("    global_limit: 1000000\n    category_limit: 100000\n"))
+	slack, redis := startSlack(t), redistest.Start(t)
+	path := configFile(t, channelFile("    global_limit: 1000000\n    category_limit: 100000\n"))
 	relay := startRelay(t, withFile(redis.URL, slack.APIURL(), path)...)
 	hash := relay.configuration(t).Hash
 	sent := 0
