@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -273,16 +272,16 @@ func TestTeamsFollowTheirTemplate(t *testing.T) {
 	relay := startRelay(t, append(withFile(server.URL, slack.APIURL(), path), "RELAY_ADMIN_TOKEN=4dm1n")...)
 	relay.post(t, "alerts", ofTeam("a", "1"))
 	relay.drained(t, "team-a", 10*time.Second)
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(teams(""), "global_limit: 3", "global_limit: 7", 1)), 0o600))
+	rewrite(t, path, strings.Replace(teams(""), "global_limit: 3", "global_limit: 7", 1))
 	require.Eventually(t, func() bool { return relay.status(t, "team-a").Levels[0].Limit == 7 }, 10*time.Second, 20*time.Millisecond)
 
 	code, answer := request(t, http.MethodPost, relay.ops+"/api/v1/channels/team-a/pause", "4dm1n", []byte(`{"for": "1h"}`))
 	require.Equal(t, http.StatusOK, code, "%s", answer)
 	require.Equal(t, 1, relay.post(t, "alerts", ofTeam("a", "kept")).Admitted)
-	require.NoError(t, os.WriteFile(path, []byte(channelFile("")), 0o600))
+	rewrite(t, path, channelFile(""))
 	relay.logs(t, "channel removed")
 	require.Equal(t, []string{"alerts"}, relay.channelNames(t))
-	require.NoError(t, os.WriteFile(path, []byte(teams("")), 0o600))
+	rewrite(t, path, teams(""))
 	require.Eventually(t, func() bool { return len(relay.channelNames(t)) == 2 }, 10*time.Second, 20*time.Millisecond)
 	code, answer = request(t, http.MethodPost, relay.ops+"/api/v1/channels/team-a/resume", "4dm1n", nil)
 	require.Equal(t, http.StatusOK, code, "%s", answer)

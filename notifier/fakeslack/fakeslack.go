@@ -101,8 +101,12 @@ func (s *Server) Close() error {
 	return s.server.Close()
 }
 
-// APIURL returns the base URL of the Web API, with a slash at its end.
-func (s *Server) APIURL() string { return s.base + "/api/" }
+// APIURL returns the base URL of the Web API, with a slash at its end. Requests see the fields that were set before.
+func (s *Server) APIURL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.base + "/api/"
+}
 
 // WebhookURL returns the URL of an incoming webhook that posts to a channel.
 func (s *Server) WebhookURL(channel, secret string) string {
