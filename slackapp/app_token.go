@@ -13,11 +13,10 @@ import (
 // AppTokenFault says what is wrong with an app-level token by its form alone, and what to do about it; "" = nothing.
 func AppTokenFault(token string) (message, remedy string) {
 	const makeIt = "generate an app-level token with the scope connections:write on the app's page Basic Information; it begins with xapp-"
+	if message, remedy = copyFault(token, "a token", makeIt); message != "" {
+		return message, remedy
+	}
 	switch {
-	case isPlaceholder(token):
-		return "is a placeholder, not a token", makeIt
-	case strings.TrimSpace(token) != token:
-		return "begins or ends with white space", "remove it"
 	case strings.HasPrefix(token, "xoxb-"):
 		return "is a bot token, which cannot open sockets", makeIt
 	case !strings.HasPrefix(token, "xapp-"):
@@ -33,16 +32,28 @@ const signingSecretBytes = 16
 // SigningSecretFault says what is wrong with a signing secret by its form alone, and what to do about it; "" = nothing.
 func SigningSecretFault(secret string) (message, remedy string) {
 	const copyIt = "copy the Signing Secret of the app's page Basic Information; it has 32 hexadecimal digits"
+	if message, remedy = copyFault(secret, "a signing secret", copyIt); message != "" {
+		return message, remedy
+	}
 	decoded, err := hex.DecodeString(secret)
 	switch {
-	case isPlaceholder(secret):
-		return "is a placeholder, not a signing secret", copyIt
-	case strings.TrimSpace(secret) != secret:
-		return "begins or ends with white space", "remove it"
 	case strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, "xapp-"):
 		return "is a token, not a signing secret", copyIt
 	case err != nil || len(decoded) != signingSecretBytes:
 		return "is not a signing secret", copyIt
+	default:
+		return "", ""
+	}
+}
+
+// copyFault says what went wrong when a secret was copied, whatever its kind is; "" = nothing. replace is the remedy for a
+// placeholder.
+func copyFault(secret, kind, replace string) (message, remedy string) {
+	switch {
+	case isPlaceholder(secret):
+		return "is a placeholder, not " + kind, replace
+	case strings.TrimSpace(secret) != secret:
+		return "begins or ends with white space", "remove it"
 	default:
 		return "", ""
 	}

@@ -3,6 +3,7 @@ package slackapp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -37,11 +38,10 @@ func AppToken(ctx context.Context, opts InspectorOptions) []Finding {
 	}
 	options := append(clientOptions(opts.APIURL, httpClient(cmp.Or(opts.Timeout, 5*time.Second))), slack.OptionAppLevelToken(opts.Token))
 	_, _, err := slack.New("", options...).StartSocketModeContext(ctx)
-	for code, p := range appTokenFaults {
-		if isRefusal(err, code) {
-			r.add(Fault, p.message, p.remedy)
-			return r.findings
-		}
+	refusal, _ := errors.AsType[slack.SlackErrorResponse](err)
+	if p, known := appTokenFaults[refusal.Err]; known {
+		r.add(Fault, p.message, p.remedy)
+		return r.findings
 	}
 	if err != nil {
 		message, remedy := describe(err)

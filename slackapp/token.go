@@ -5,11 +5,10 @@ import "strings"
 // TokenFault says what is wrong with a bot token by its form alone, and what to do about it; "" = nothing.
 func TokenFault(token string) (message, remedy string) {
 	const copyIt = "copy the Bot User OAuth Token of the app's page OAuth & Permissions; it begins with xoxb-"
+	if message, remedy = copyFault(token, "a token", copyIt); message != "" {
+		return message, remedy
+	}
 	switch {
-	case isPlaceholder(token):
-		return "is a placeholder, not a token", copyIt
-	case strings.TrimSpace(token) != token:
-		return "begins or ends with white space", "remove it"
 	case strings.HasPrefix(token, "xapp-"):
 		return "is an app-level token, which cannot post messages", copyIt
 	case strings.HasPrefix(token, "xoxp-"):
